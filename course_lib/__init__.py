@@ -1,0 +1,1 @@
+"""The shared library of the course *The Transformer, Question by Question*."""

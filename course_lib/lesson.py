@@ -1,0 +1,50 @@
+"""What each lesson's set-up cell calls, and the one way in which lessons print numbers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def set_up(seed: int = 0) -> None:
+    """Make a notebook give the same numbers on every run and every machine.
+
+    Seeds PyTorch, asks for full float32 products (no TF32) and for deterministic algorithms.
+    """
+    torch.manual_seed(seed)
+    torch.set_float32_matmul_precision("highest")
+    torch.use_deterministic_algorithms(True)
+
+
+def show(x: Tensor | float, decimals: int = 3, *, name: str = "") -> None:
+    """Print a number or a tensor with a fixed number of decimals, never as ``-0.000``.
+
+    Args:
+        x: any shape with at most two axes; booleans and whole numbers are printed as they are.
+        decimals: digits after the point: 3 or 4 for what a forward pass gives, 2 after training.
+        name: printed before it.
+
+    Raises:
+        ValueError: x has more than two axes, or decimals is negative.
+    """
+    values = torch.as_tensor(x).detach().cpu()
+    if values.ndim > 2 or decimals < 0:
+        raise ValueError(
+            f"show prints at most two axes and decimals ≥ 0, got shape {tuple(values.shape)} and "
+            f"decimals={decimals}: pick a slice first, as in x[0, 0]"
+        )
+    label = f"{name} = " if name else ""
+    if values.ndim < 2:
+        print(f"{label}{_text(values, decimals)}")
+    else:
+        rows = (_text(row, decimals) for row in values)
+        print(f"{label}[" + (",\n" + " " * (len(label) + 1)).join(rows) + "]")
+
+
+def _text(values: Tensor, decimals: int) -> str:
+    if values.ndim:
+        return "[" + ", ".join(_text(value, decimals) for value in values) + "]"
+    if not values.is_floating_point():
+        return str(values.item())
+    # Adding 0.0 after rounding turns -0.0 into 0.0.
+    return f"{round(values.item(), decimals) + 0.0:.{decimals}f}"

@@ -1,0 +1,72 @@
+"""The reference Transformer: pure functions first, modules around them, the model last.
+
+Reading order: ``masks``, ``positions``, ``embedding``, ``feed_forward``, ``attention``, ``blocks``,
+``transformer``; then ``config``, ``cache`` and ``recording``.
+"""
+
+from course_lib.model.attention import (
+    MultiHeadAttention,
+    attention_einsum,
+    attention_fused,
+    attention_matmul,
+    choose_attention,
+    merge_heads,
+    split_heads,
+)
+from course_lib.model.blocks import DecoderBlock, EncoderBlock
+from course_lib.model.cache import AttentionCache, KeyValueCache
+from course_lib.model.config import PRESETS, TransformerConfig, count_parameters, preset
+from course_lib.model.embedding import TransformerEmbedding, embedding_std
+from course_lib.model.feed_forward import AddNorm, FeedForward, layer_norm
+from course_lib.model.masks import (
+    causal_mask,
+    decoder_mask,
+    masked_softmax,
+    padding_mask,
+    to_pytorch_mask,
+)
+from course_lib.model.positions import (
+    PositionalEncoding,
+    shift_matrix,
+    sinusoidal_positions,
+    token_positions,
+)
+from course_lib.model.recording import AttentionRecord, record_attention
+from course_lib.model.transformer import Decoder, Encoder, Transformer
+
+__all__ = [
+    "PRESETS",
+    "AddNorm",
+    "AttentionCache",
+    "AttentionRecord",
+    "Decoder",
+    "DecoderBlock",
+    "Encoder",
+    "EncoderBlock",
+    "FeedForward",
+    "KeyValueCache",
+    "MultiHeadAttention",
+    "PositionalEncoding",
+    "Transformer",
+    "TransformerConfig",
+    "TransformerEmbedding",
+    "attention_einsum",
+    "attention_fused",
+    "attention_matmul",
+    "causal_mask",
+    "choose_attention",
+    "count_parameters",
+    "decoder_mask",
+    "embedding_std",
+    "layer_norm",
+    "masked_softmax",
+    "merge_heads",
+    "padding_mask",
+    "preset",
+    "record_attention",
+    "shift_matrix",
+    "sinusoidal_positions",
+    "split_heads",
+    "to_pytorch_mask",
+    "token_positions",
+]

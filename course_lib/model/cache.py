@@ -1,0 +1,83 @@
+"""Keys and values that were computed once need not be computed again.
+
+A decoder's self-attention sees only the past, so a token's keys and values never change once they
+are there; and the memory's do not change at all. B batch, H heads, E d_head.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+HeadTensor = Float[Tensor, "batch heads length d_head"]
+
+
+class AttentionCache:
+    """The keys and values of one attention layer.
+
+    Args:
+        grows: True in self-attention, where each step adds a token; False in cross-attention, where
+            the first step brings everything.
+    """
+
+    def __init__(self, *, grows: bool) -> None:
+        self.grows = grows
+        self.keys: Tensor | None = None
+        self.values: Tensor | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is nothing left to add."""
+        return not self.grows and self.keys is not None
+
+    def extend(self, keys: HeadTensor, values: HeadTensor) -> tuple[Tensor, Tensor]:
+        """Add the keys and values of new positions; return those of all positions."""
+        if self.keys is not None and self.values is not None:
+            keys = torch.cat((self.keys, keys), dim=2)
+            values = torch.cat((self.values, values), dim=2)
+        self.keys, self.values = keys, values
+        return keys, values
+
+    def read(self) -> tuple[Tensor, Tensor]:
+        """All keys and values so far.
+
+        Raises:
+            ValueError: nothing has been stored yet.
+        """
+        if self.keys is None or self.values is None:
+            raise ValueError("the cache is empty: extend it before reading")
+        return self.keys, self.values
+
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
+        """Keep these batch rows, in this order."""
+        if self.keys is not None and self.values is not None:
+            self.keys, self.values = self.keys[rows], self.values[rows]
+
+
+class KeyValueCache:
+    """What a decoder of ``n_layers`` blocks remembers between steps, and the target so far."""
+
+    def __init__(self, n_layers: int) -> None:
+        self.self_attention = [AttentionCache(grows=True) for _ in range(n_layers)]
+        self.cross_attention = [AttentionCache(grows=False) for _ in range(n_layers)]
+        self.target: Tensor | None = None  # (B, tokens so far)
+
+    def append(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch total"]:
+        """Add new target tokens; return the whole target so far.
+
+        Raises:
+            ValueError: the rows are not those of the tokens before.
+        """
+        if self.target is not None and len(tokens) != len(self.target):
+            raise ValueError(
+                f"new tokens must have the cache's {len(self.target)} rows, got {len(tokens)}: "
+                "did you select rows of the batch but not of the cache, or reuse an old cache?"
+            )
+        self.target = tokens if self.target is None else torch.cat((self.target, tokens), dim=1)
+        return self.target
+
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
+        """Keep these batch rows, in this order: drops finished sentences, follows a beam."""
+        if self.target is not None:
+            self.target = self.target[rows]
+        for layer in (*self.self_attention, *self.cross_attention):
+            layer.select(rows)

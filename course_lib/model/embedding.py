@@ -1,0 +1,98 @@
+"""From token ids to vectors: what the token is, plus where it stands (section 3.4 and 3.5)."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_lib.model.positions import PositionalEncoding, token_positions
+
+
+def embedding_std(d_model: int) -> float:
+    """Spread of the initial embeddings with which a model that also uses them as output layer
+    starts at a loss of ln V.
+
+    The last LayerNorm gives vectors of length √D, so logits have standard deviation std · √D, and
+    the loss starts about half their variance above ln V. With 0.2 / √D that is 0.02.
+    """
+    return 0.2 / math.sqrt(d_model)
+
+
+class TransformerEmbedding(nn.Module):
+    """Token embedding × √d_model, plus position, then dropout.
+
+    Parameters: ``tokens.weight`` (V, D); ``positions.table`` (max_len, D) if positions are learned.
+
+    Args:
+        vocab_size: V.
+        d_model: D.
+        pad_id: pads are not counted as positions.
+        dropout: on the sum.
+        scale: multiply by √D, so that tokens are not drowned by positions.
+        std: spread of the initial embeddings; by default 1 after scaling.
+        positions: module that adds positions; by default sinusoidal.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        pad_id: int = 0,
+        dropout: float = 0.1,
+        *,
+        scale: bool = True,
+        std: float | None = None,
+        positions: PositionalEncoding | None = None,
+    ) -> None:
+        super().__init__()
+        self.pad_id = pad_id
+        self.scale = math.sqrt(d_model) if scale else 1.0
+        self.tokens = nn.Embedding(vocab_size, d_model)
+        nn.init.normal_(self.tokens.weight, std=1 / self.scale if std is None else std)
+        self.positions = positions or PositionalEncoding(d_model, dropout)
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch length"],
+        prefix: Int[Tensor, "batch prefix"] | None = None,
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Embed tokens (B, S) to (B, S, D).
+
+        Args:
+            tokens: ids below vocab_size.
+            prefix: in incremental decoding, all tokens so far, of which ``tokens`` are the last.
+
+        Raises:
+            TypeError: tokens are not whole numbers.
+            ValueError: the shape is not (batch, length), or an id is out of range.
+        """
+        check_tokens(tokens, self.tokens.num_embeddings)
+        whole = tokens if prefix is None else prefix
+        positions = token_positions(whole, self.pad_id)[:, -tokens.size(1) :]
+        return self.positions(self.tokens(tokens) * self.scale, positions)
+
+
+def check_tokens(tokens: Tensor, vocab_size: int) -> None:
+    """Refuse what is not a batch of token ids; see ``TransformerEmbedding.forward``."""
+    if tokens.dtype not in (torch.int64, torch.int32):
+        raise TypeError(
+            f"tokens must be whole numbers (torch.int64), got {tokens.dtype}: "
+            "token ids are looked up in a table, build them with torch.tensor([[1, 2, 3]])"
+        )
+    if tokens.ndim != 2:
+        raise ValueError(
+            f"tokens must have shape (batch, length), got {tuple(tokens.shape)}: "
+            "is a batch dimension missing? use tokens[None]"
+        )
+    if tokens.numel() == 0:
+        raise ValueError(
+            "tokens must hold at least one sentence of at least one token, got shape "
+            f"{tuple(tokens.shape)}: give an empty sentence an end-of-sentence token"
+        )
+    # Reading the largest id would make a GPU wait for the CPU at each step; there, CUDA checks.
+    if tokens.device.type == "cpu" and not 0 <= tokens.min() <= tokens.max() < vocab_size:
+        raise ValueError(
+            f"token ids must lie in 0 … {vocab_size - 1} (vocab_size={vocab_size}), got "
+            f"{int(tokens.min())} … {int(tokens.max())}: do tokenizer and model belong together?"
+        )

@@ -1,0 +1,87 @@
+"""The position-wise feed-forward network, LayerNorm and the residual connection (3.1 and 3.3)."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_lib.model.config import Activation, Norm, require_choice
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+def layer_norm(
+    x: Float[Tensor, "*batch d_model"],
+    weight: Float[Tensor, " d_model"] | None = None,
+    bias: Float[Tensor, " d_model"] | None = None,
+    *,
+    eps: float = 1e-5,
+) -> Float[Tensor, "*batch d_model"]:
+    """Shift and scale each vector by itself to mean 0 and variance 1 (Ba et al. 2016, eq. 4)."""
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    normed = (x - mean) / torch.sqrt(variance + eps)
+    if weight is not None:
+        normed = normed * weight
+    return normed if bias is None else normed + bias
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = W₂ · activation(W₁ · x), for each position by itself (equation 2).
+
+    Parameters: ``expand.weight`` (F, D), ``contract.weight`` (D, F), and biases.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        *,
+        activation: Activation = "relu",
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        require_choice("activation", activation, Activation)
+        self.expand = nn.Linear(d_model, d_ff, bias=bias)
+        self.contract = nn.Linear(d_ff, d_model, bias=bias)
+        self.activation = ACTIVATIONS[activation]
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "batch length d"]) -> Float[Tensor, "batch length d"]:
+        """(B, S, D) to (B, S, D); no position sees another."""
+        hidden = self.activation(self.expand(x))  # (B, S, F)
+        return self.contract(self.dropout(hidden))
+
+
+class AddNorm(nn.Module):
+    """The residual connection around a sublayer, with its LayerNorm (section 3.1).
+
+    post: norm(x + sublayer(x)), the paper's; pre: x + sublayer(norm(x)), which leaves a straight
+    path from the first block to the last. Parameters: ``norm.weight`` and ``norm.bias`` (D,).
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float = 0.1,
+        *,
+        norm: Norm = "post",
+        affine: bool = True,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        require_choice("norm", norm, Norm)
+        self.is_pre = norm == "pre"
+        self.norm = nn.LayerNorm(d_model, eps=eps, elementwise_affine=affine)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, x: Float[Tensor, "batch length d"], sublayer: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "batch length d"]:
+        """Run ``sublayer``, a function from (B, S, D) to (B, S, D), beside the identity."""
+        if self.is_pre:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))

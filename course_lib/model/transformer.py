@@ -1,0 +1,161 @@
+"""The whole model: two embeddings, two stacks, one output layer (Figure 1 of the paper).
+
+B batch, S source length, T target length, D d_model, V target vocabulary.
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_lib.model.blocks import DecoderBlock, EncoderBlock
+from course_lib.model.cache import KeyValueCache
+from course_lib.model.config import TransformerConfig
+from course_lib.model.embedding import TransformerEmbedding, embedding_std
+from course_lib.model.masks import decoder_mask, padding_mask
+from course_lib.model.positions import PositionalEncoding, check_length
+
+
+def _final_norm(config: TransformerConfig) -> nn.Module:
+    if not config.final_norm:
+        return nn.Identity()
+    return nn.LayerNorm(config.d_model, config.norm_eps, elementwise_affine=config.norm_affine)
+
+
+class Encoder(nn.Module):
+    """Blocks that turn the embedded source into ``memory``. Parts: ``layers``, ``final_norm``."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderBlock(config) for _ in range(config.n_layers))
+        self.final_norm = _final_norm(config)
+
+    def forward(
+        self, x: Float[Tensor, "batch source d"], mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "batch source d"]:
+        """(B, S, D) to (B, S, D)."""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.final_norm(x)
+
+
+class Decoder(nn.Module):
+    """Blocks that read target and memory. Parts: ``layers``, ``final_norm``."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderBlock(config) for _ in range(config.n_layers))
+        self.final_norm = _final_norm(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch target d"],
+        memory: Float[Tensor, "batch source d"],
+        target_mask: Bool[Tensor, "..."] | None = None,
+        memory_mask: Bool[Tensor, "..."] | None = None,
+        *,
+        cache: KeyValueCache | None = None,
+    ) -> Float[Tensor, "batch target d"]:
+        """(B, T, D) and memory (B, S, D) to (B, T, D)."""
+        for i, layer in enumerate(self.layers):
+            x = layer(
+                x,
+                memory,
+                target_mask,
+                memory_mask,
+                self_cache=cache and cache.self_attention[i],
+                cross_cache=cache and cache.cross_attention[i],
+            )
+        return self.final_norm(x)
+
+
+class Transformer(nn.Module):
+    """The encoder-decoder Transformer of 2017 and its variants.
+
+    Parts: ``source_embedding``, ``target_embedding``, ``encoder``, ``decoder``, ``output``. These
+    names are stable: checkpoints and exercises rely on them. To seed the initial weights, call
+    ``torch.manual_seed`` first and move the model to a device afterwards.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding = self._embedding(
+            config.source_vocab, config.source_embedding_dropout, tied=config.tying == "all"
+        )
+        self.target_embedding = self._embedding(
+            config.target_vocab, config.target_embedding_dropout, tied=config.tying != "none"
+        )
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.output = nn.Linear(config.d_model, config.target_vocab, bias=config.output_bias)
+        if config.tying != "none":
+            self.output.weight = self.target_embedding.tokens.weight
+        if config.tying == "all":
+            self.source_embedding.tokens.weight = self.target_embedding.tokens.weight
+        if config.tying != "none" and config.output_bias:
+            nn.init.zeros_(self.output.bias)  # a fair start: no word is likelier than another
+
+    def _embedding(self, vocab_size: int, dropout: float, *, tied: bool) -> TransformerEmbedding:
+        c = self.config
+        return TransformerEmbedding(
+            vocab_size,
+            c.d_model,
+            c.pad_id,
+            scale=c.scale_embeddings,
+            std=embedding_std(c.d_model) if tied else None,
+            positions=PositionalEncoding(
+                c.d_model, dropout, c.max_len, layout=c.layout, learned=c.positions == "learned"
+            ),
+        )
+
+    def encode(self, source: Int[Tensor, "batch source"]) -> Float[Tensor, "batch source d"]:
+        """Source tokens (B, S) to memory (B, S, D)."""
+        return self.encoder(self.source_embedding(source), padding_mask(source, self.config.pad_id))
+
+    def decode(
+        self,
+        target: Int[Tensor, "batch target"],
+        memory: Float[Tensor, "batch source d"],
+        source: Int[Tensor, "batch source"],
+        *,
+        cache: KeyValueCache | None = None,
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Target tokens (B, T) and memory to logits (B, T, V) for the token after each.
+
+        Args:
+            target: begins with the begin-of-sentence token; with a cache, only the new tokens.
+            memory: from ``encode(source)``.
+            source: its tokens, for their padding.
+            cache: fresh for each batch; carries the target so far.
+
+        Raises:
+            ValueError: target, memory and source do not belong to one batch, or the target, cached
+                tokens included, is longer than max_len.
+        """
+        same_batch = memory.shape[:2] == source.shape and target.shape[:1] == source.shape[:1]
+        if target.ndim != 2 or not same_batch:
+            raise ValueError(
+                "target (batch, T), memory (batch, S, d_model) and source (batch, S) must agree, "
+                f"got {tuple(target.shape)}, {tuple(memory.shape)} and {tuple(source.shape)}: "
+                "is memory the encoding of this source?"
+            )
+        new = target.size(1)
+        prefix = target if cache is None else cache.append(target)
+        check_length(prefix.size(1), self.config.max_len)
+        # Only the new tokens ask, so only their rows of the mask are needed.
+        target_mask = decoder_mask(prefix, self.config.pad_id)[:, :, -new:]
+        memory_mask = padding_mask(source, self.config.pad_id)
+        x = self.target_embedding(target, prefix)
+        x = self.decoder(x, memory, target_mask, memory_mask, cache=cache)
+        return self.output(x)
+
+    def forward(
+        self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Source (B, S) and target (B, T) to logits (B, T, V), under teacher forcing."""
+        return self.decode(target, self.encode(source), source)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters live."""
+        return self.output.weight.device
