@@ -1,0 +1,305 @@
+"""Matrices as pictures. A query is a row, a key is a column, and a masked cell is not a zero."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, styled
+
+QUERY_AXIS = "query (reads)"
+KEY_AXIS = "key (is read)"
+MOST_NUMBERED_CELLS = 144
+LINE_HEIGHT = 0.15  # inches that one label needs
+CHARACTER_WIDTH = 0.09
+
+
+@styled
+def plot_heatmap(
+    values: Tensor | np.ndarray,
+    *,
+    rows: str,
+    columns: str,
+    title: str,
+    value: str = "value",
+    row_labels: Sequence[str] | None = None,
+    column_labels: Sequence[str] | None = None,
+    mask: Tensor | np.ndarray | None = None,
+    limits: tuple[float, float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Any matrix: positional encodings, scores, dot products, norms.
+
+    Values on both sides of zero get a diverging palette with white at zero, others a
+    sequential one.
+
+    Args:
+        values: (rows, columns).
+        rows: what the rows count.
+        columns: what the columns count.
+        title: what is seen.
+        value: what the colour means, with its unit.
+        row_labels: one for each row; without them the indices are shown.
+        column_labels: one for each column.
+        mask: True = drawn; cells with False are hatched. Broadcastable to the values.
+        limits: the values at the two ends of the palette; by default those of the data.
+        ax: where to draw; by default on a new figure.
+
+    Raises:
+        ValueError: not a matrix, or labels or mask that do not fit it.
+        TypeError: a mask that is not boolean.
+    """
+    matrix = as_matrix(values)
+    shown = visible(matrix, mask)
+    labels = (row_labels, column_labels)
+    for name, given, size in zip((rows, columns), labels, matrix.shape, strict=True):
+        if given is not None and len(given) != size:
+            raise ValueError(
+                f"expected {size} labels for the axis {name!r} of values with shape "
+                f"{matrix.shape}, got {len(given)}: is the matrix transposed?"
+            )
+    labelled = row_labels is not None or column_labels is not None
+    cell = cell_size(matrix.shape)
+    if ax is None and labelled:
+        ax = new_axes(
+            width=max(4.6, cell * matrix.shape[1] + 2.6),
+            height=max(2.6, cell * len(matrix) + 1.6),
+        )
+    ax = ax or new_axes()
+    image = draw_matrix(ax, shown, limits)
+    ax.set_aspect("equal" if labelled else "auto")
+    ax.set(title=title, xlabel=columns, ylabel=rows)
+    _label_axes(ax, row_labels, column_labels, cell=cell)
+    if labelled and matrix.size <= MOST_NUMBERED_CELLS:
+        _write_numbers(ax, image, shown)
+    meaning = f"{value}\n(hatched: masked)" if np.ma.is_masked(shown) else value
+    ax.figure.colorbar(image, ax=ax, label=meaning, shrink=0.9, aspect=24, pad=0.02)
+    return ax
+
+
+@styled
+def plot_attention(
+    weights: Tensor | np.ndarray,
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    mask: Tensor | np.ndarray | None = None,
+    title: str = "Attention weights",
+    limits: tuple[float, float] = (0.0, 1.0),
+    ax: Axes | None = None,
+) -> Axes:
+    """One head's weights: each row says where one query reads, and sums to one.
+
+    Args:
+        weights: (query, key).
+        query_tokens: one for each row.
+        key_tokens: one for each column.
+        mask: True = may attend, broadcastable to (query, key); leading axes of size 1 are
+            dropped, so the model's own masks fit.
+        title: which head this is.
+        limits: the weights at the two ends of the palette. The default keeps pictures
+            comparable: attention spread over many keys is pale in all of them.
+        ax: where to draw; by default on a new figure.
+
+    Raises:
+        ValueError: weights that are not (query, key), or that are transposed.
+    """
+    matrix = as_matrix(weights)
+    check_orientation(matrix, len(query_tokens), len(key_tokens))
+    return plot_heatmap(
+        matrix,
+        rows=QUERY_AXIS,
+        columns=KEY_AXIS,
+        title=title,
+        value="weight",
+        row_labels=query_tokens,
+        column_labels=key_tokens,
+        mask=mask,
+        limits=limits,
+        ax=ax,
+    )
+
+
+@styled
+def plot_heads(
+    weights: Tensor | np.ndarray,
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    mask: Tensor | np.ndarray | None = None,
+    title: str = "Attention weights of every head",
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> Figure:
+    """All heads of a layer, small, on one scale. Heads count from 0, as in ``weights[head]``.
+
+    Args:
+        weights: (heads, query, key).
+        query_tokens: one for each row.
+        key_tokens: one for each column.
+        mask: True = may attend, the same for every head, as in `plot_attention`.
+        title: which layer this is.
+        limits: the weights at the two ends of the palette.
+
+    Raises:
+        ValueError: weights that are not (heads, query, key), or that are transposed.
+    """
+    heads = as_array(weights)
+    if heads.ndim != 3:
+        raise ValueError(
+            f"weights must have shape (heads, query, key), got {heads.shape}: "
+            "pick one layer and one sentence first"
+        )
+    n_heads, n_queries, n_keys = heads.shape
+    n_rows = math.ceil(n_heads / 4)
+    n_columns = math.ceil(n_heads / n_rows)
+    longest = max(len(token) for token in [*query_tokens, *key_tokens])
+    # Room for tokens, head titles and axis names, then cells that are as square as they can be.
+    cell = (8.0 - 1.8 - 0.075 * longest) / (n_columns * n_keys)
+    height = n_rows * (cell * n_queries + 0.35) + 1.0 + 0.075 * longest
+    figure = Figure(figsize=(8.0, max(2.4, height)), layout="constrained")
+    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
+    for ax in grid.flat[n_heads:]:
+        ax.set_axis_off()
+    for head, (ax, matrix) in enumerate(zip(grid.flat, heads, strict=False)):
+        check_orientation(matrix, len(query_tokens), len(key_tokens))
+        image = draw_matrix(ax, visible(matrix, mask), limits)
+        ax.set_title(f"head {head}", fontsize=10, pad=4)
+        _label_axes(ax, query_tokens, key_tokens, cell=cell)
+        # Heads under which the grid is empty carry the tokens of their column.
+        ax.tick_params(labelbottom=head + n_columns >= n_heads)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=13)
+    figure.supxlabel(KEY_AXIS, fontsize=11)
+    figure.supylabel(QUERY_AXIS, fontsize=11)
+    meaning = "weight" if mask is None else "weight (hatched: masked)"
+    figure.colorbar(image, ax=grid, label=meaning, aspect=30, pad=0.02)
+    return figure
+
+
+def as_array(values: Tensor | ArrayLike) -> np.ndarray:
+    """Numbers to draw, from any device and precision, with or without a gradient."""
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        return (values.float() if values.is_floating_point() else values).numpy()
+    return np.asarray(values)
+
+
+def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
+    """Values with exactly two axes.
+
+    Raises:
+        ValueError: more or fewer axes.
+    """
+    matrix = as_array(values)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(
+            f"a heatmap needs values with shape (rows, columns), got {matrix.shape}: "
+            "pick one sentence and one head first, such as weights[0, 0]"
+        )
+    return matrix
+
+
+def check_orientation(weights: np.ndarray, n_queries: int, n_keys: int) -> None:
+    """Refuse weights that lie on their side: a picture of them would tell the opposite.
+
+    Raises:
+        ValueError: the shape is not (query, key), or the columns sum to one and the rows do not.
+    """
+    if weights.shape != (n_queries, n_keys):
+        turned = weights.shape == (n_keys, n_queries)
+        cause = "are they transposed?" if turned else "do the tokens belong to these weights?"
+        raise ValueError(
+            f"weights must have shape (query, key) = ({n_queries}, {n_keys}), "
+            f"got {weights.shape}: {cause}"
+        )
+    if not _sum_to_one(weights, axis=1) and _sum_to_one(weights, axis=0):
+        raise ValueError(
+            "each row of the weights (a query) must sum to one, but here each column does: "
+            "are they transposed, or was the softmax taken over the queries?"
+        )
+
+
+def visible(matrix: np.ndarray, mask: Tensor | np.ndarray | None) -> np.ma.MaskedArray:
+    """The matrix with the cells hidden where the mask says False (numpy's own masks say True).
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the mask does not broadcast to the matrix.
+    """
+    if mask is None:
+        return np.ma.MaskedArray(matrix)
+    allowed = as_array(mask)
+    if allowed.dtype != np.bool_:
+        raise TypeError(
+            f"the mask must be boolean with True = may attend, got {allowed.dtype}: "
+            "is it an additive mask? use mask == 0"
+        )
+    try:
+        allowed = np.broadcast_to(allowed.reshape(allowed.shape[-2:]), matrix.shape)
+    except ValueError:
+        raise ValueError(
+            f"the mask must broadcast to shape {matrix.shape}, got {allowed.shape}: "
+            "does it still hold a whole batch? pick one sentence, such as mask[0]"
+        ) from None
+    return np.ma.MaskedArray(matrix, mask=~allowed)
+
+
+def draw_matrix(
+    ax: Axes, shown: np.ma.MaskedArray, limits: tuple[float, float] | None = None
+) -> AxesImage:
+    """Colours only: row 0 on top, hidden cells hatched."""
+    low, high = limits or (float(shown.min()), float(shown.max()))
+    signed = low < 0 < high
+    if signed and limits is None:
+        high = max(-low, high)
+        low = -high
+    # Hidden cells are left out of the image; what is seen there is the axes' own background.
+    ax.patch.set(facecolor=MASKED, edgecolor=MASKED_HATCH, hatch="////", linewidth=0)
+    ax.spines[:].set_visible(False)
+    palette = SIGNED if signed else WEIGHTS
+    return ax.imshow(
+        shown, cmap=palette, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
+    )
+
+
+def _sum_to_one(weights: np.ndarray, *, axis: int) -> bool:
+    """True for softmax along the axis; a fully masked row or column sums to zero."""
+    sums = weights.sum(axis=axis)
+    return bool(np.all(np.isclose(sums, 1, atol=1e-2) | np.isclose(sums, 0, atol=1e-6)))
+
+
+def cell_size(shape: tuple[int, ...]) -> float:
+    """Edge in inches of a square cell, so that the whole matrix fits a notebook's width."""
+    n_rows, n_columns = shape
+    return min(0.55, 5.4 / n_columns, 7.4 / n_rows)
+
+
+def _label_axes(
+    ax: Axes,
+    row_labels: Sequence[str] | None,
+    column_labels: Sequence[str] | None,
+    *,
+    cell: float,
+) -> None:
+    """Labels on the axes; long ones stand upright, and where cells are tiny some are left out."""
+    step = math.ceil(LINE_HEIGHT / cell)
+    if row_labels is not None:
+        ax.set_yticks(range(0, len(row_labels), step), row_labels[::step])
+    if column_labels is not None:
+        ax.set_xticks(range(0, len(column_labels), step), column_labels[::step])
+        if max(len(label) for label in column_labels) * CHARACTER_WIDTH > cell * step:
+            ax.tick_params(axis="x", labelrotation=90)
+    ax.tick_params(length=0)
+
+
+def _write_numbers(ax: Axes, image: AxesImage, shown: np.ma.MaskedArray) -> None:
+    for (row, column), number in np.ma.ndenumerate(shown):
+        red, green, blue, _ = image.cmap(image.norm(number))
+        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+        text = f"{number:.2f}" if shown.dtype.kind == "f" else f"{number}"
+        colour = "white" if dark else "#222222"
+        ax.text(column, row, text, ha="center", va="center", fontsize=8.5, color=colour)

@@ -1,0 +1,68 @@
+"""One look for every picture of the course, applied while a picture is drawn, never globally."""
+
+from typing import Any
+
+import seaborn as sns
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
+from matplotlib.figure import Figure
+
+# Opaque white, because a transparent picture is unreadable in a dark theme.
+STYLE: dict[Any, Any] = {
+    "figure.facecolor": "white",
+    "figure.constrained_layout.w_pad": 0.1,
+    "figure.constrained_layout.h_pad": 0.1,
+    "figure.dpi": 100,
+    "savefig.dpi": 100,
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "axes.titlesize": 13,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.labelsize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#555555",
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "legend.frameon": False,
+    "legend.fontsize": 10,
+    "lines.linewidth": 2.0,
+    "hatch.linewidth": 0.8,
+}
+
+# All three stay apart for colour-blind readers; the first also prints well in grey.
+WEIGHTS: Colormap = sns.color_palette("mako_r", as_cmap=True)
+SIGNED: Colormap = sns.color_palette("vlag", as_cmap=True)
+LINES: list[str] = sns.color_palette("colorblind", 8).as_hex()
+DASHES = ["-", "--", "-.", ":"]
+
+MASKED = "#ececec"
+MASKED_HATCH = "#a8a8a8"
+REFERENCE = "#555555"
+
+styled = rc_context(STYLE)
+"""Decorator: inside the function, matplotlib draws in the style of the course."""
+
+
+@styled
+def new_axes(*, width: float = 8.0, height: float = 4.0) -> Axes:
+    """Empty axes on a figure of their own, in inches.
+
+    The figure is unknown to pyplot: nothing shows it a second time, nothing has to close it.
+    """
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def figure_of(picture: Axes | Figure) -> Figure:
+    """The figure that axes belong to; a figure is its own."""
+    figure = picture.get_figure(root=True) if isinstance(picture, Axes) else picture
+    if not isinstance(figure, Figure):
+        raise TypeError(
+            f"a picture must be matplotlib Axes on a figure, or a Figure, got "
+            f"{type(picture).__name__}: return what the plotting function returned"
+        )
+    return figure

@@ -1,0 +1,23 @@
+"""Every stored lesson keeps every rule; running them is the business of nbval."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.notebooks.normal_form import ROOT, read
+from tests.notebooks.rules import RULES, Rule, set_up
+
+LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_stored_lesson_keeps_the_rule(path: Path, rule: Rule) -> None:
+    assert rule(path, read(path)) == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_the_set_up_cell_is_that_of_all_lessons(path: Path) -> None:
+    source = set_up(read(path))
+    assert source is not None, f"{path.name} has no code cell with the id 'set-up'"
+    assert source == set_up(read(LESSONS[0]))

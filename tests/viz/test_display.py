@@ -1,0 +1,92 @@
+import base64
+from io import BytesIO
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from matplotlib import pyplot
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from nbclient import NotebookClient
+from PIL import Image
+
+from course_lib.viz.display import bundle, show_figure, to_png
+from course_lib.viz.heatmaps import plot_heatmap
+from course_lib.viz.style import new_axes
+
+
+def pixels(png: bytes) -> np.ndarray:
+    return np.asarray(Image.open(BytesIO(png)).convert("RGB"))
+
+
+def noise():
+    values = torch.randn(20, 30, generator=torch.Generator().manual_seed(0))
+    return plot_heatmap(values, rows="row", columns="column", title="Noise")
+
+
+def test_the_same_picture_has_the_same_bytes():
+    assert to_png(noise()) == to_png(noise())
+
+
+def test_another_picture_has_other_bytes():
+    assert to_png(noise()) != to_png(new_axes())
+
+
+def test_a_picture_is_opaque_white_around_its_axes():
+    png = to_png(new_axes())
+    assert Image.open(BytesIO(png)).mode == "P"
+    assert "transparency" not in Image.open(BytesIO(png)).info
+    assert (pixels(png)[[0, -1]] == 255).all()
+
+
+def test_fewer_colours_change_no_pixel_visibly():
+    figure = noise().get_figure(root=True)
+    png = pixels(to_png(figure)).astype(int)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    full = np.asarray(canvas.buffer_rgba())[..., :3].astype(int)
+    assert np.abs(png - full).mean() < 2
+    assert np.abs(png - full).max() < 48
+
+
+def test_one_output_holds_the_picture_and_its_words():
+    data, metadata = bundle(b"bytes", "Two lines up to 16.")
+    assert base64.b64decode(data["image/png"]) == b"bytes"
+    assert data["text/plain"] == "Two lines up to 16."
+    assert metadata["image/png"]["alt"] == "Two lines up to 16."
+
+
+@pytest.mark.parametrize("alt", ["", "  \n"])
+def test_a_picture_without_words_is_refused(alt):
+    with pytest.raises(ValueError, match="needs an alt text of one or two sentences, got an empty"):
+        show_figure(new_axes(), alt)
+
+
+def test_outside_a_notebook_the_words_are_printed_and_nothing_else(capsys):
+    assert show_figure(new_axes(), "An empty plot.") is None
+    assert capsys.readouterr().out == "An empty plot.\n"
+
+
+def test_a_figure_made_with_pyplot_is_closed():
+    _, ax = pyplot.subplots()
+    show_figure(ax, "An empty plot.")
+    assert pyplot.get_fignums() == []
+
+
+def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
+    figure = "from course_lib.viz import *\nshow_figure(new_axes(), 'An empty plot.')"
+    own = "from matplotlib import pyplot\nshow_figure(pyplot.figure(), 'An empty figure.')"
+    widget = "explore(lambda depth=2: (new_axes(), f'Depth {depth}.'), depth=(1, 5))"
+    cells = [nbformat.v4.new_code_cell(source) for source in (figure, own, widget)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    outputs = [cell.outputs for cell in notebook.cells]
+    assert [len(stored) for stored in outputs] == [1, 1, 1]
+    assert [stored[0].data["text/plain"] for stored in outputs] == [
+        "An empty plot.",
+        "An empty figure.",
+        "Depth 2.",
+    ]
+    assert outputs[2][0].metadata["image/png"]["alt"] == "Depth 2."
+    assert base64.b64decode(outputs[0][0].data["image/png"]) == to_png(new_axes())
+    assert "application/vnd.jupyter.widget-view+json" in outputs[2][0].data

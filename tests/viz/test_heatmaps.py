@@ -1,0 +1,197 @@
+import itertools
+from io import BytesIO
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
+
+from course_lib.viz.display import to_png
+from course_lib.viz.heatmaps import plot_attention, plot_heads, plot_heatmap
+from course_lib.viz.style import SIGNED, WEIGHTS, new_axes
+
+QUERIES = ["the", "dog"]
+KEYS = ["der", "Hund", "."]
+# "the" reads "der" only; "dog" reads "Hund" and a little of ".".
+KNOWN = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.75, 0.25]])
+
+
+def pixel_of_cell(ax, row, column):
+    """Colour near the corner of a cell, where no number is written, as it stands in the PNG."""
+    image = Image.open(BytesIO(to_png(ax))).convert("RGB")
+    x, y = ax.transData.transform((column - 0.4, row - 0.4))
+    return np.array(image.getpixel((round(x), round(image.height - y)))) / 255
+
+
+def colour_bar(ax):
+    return next(other for other in ax.figure.axes if other is not ax)
+
+
+def random_weights(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
+
+
+def test_a_query_is_a_row_and_a_key_is_a_column():
+    ax = plot_attention(KNOWN, QUERIES, KEYS)
+    for row, column in itertools.product(range(2), range(3)):
+        expected = WEIGHTS(float(KNOWN[row, column]))[:3]
+        assert np.allclose(pixel_of_cell(ax, row, column), expected, atol=0.04), (row, column)
+    assert ax.images[0].get_array()[1, 2] == pytest.approx(0.25)
+
+
+def test_the_first_query_stands_on_top():
+    ax = plot_attention(KNOWN, QUERIES, KEYS)
+    to_png(ax)
+    assert ax.transData.transform((0, 0))[1] > ax.transData.transform((0, 1))[1]
+
+
+def test_axes_are_named_and_tokens_stand_at_their_rows_and_columns():
+    ax = plot_attention(KNOWN, QUERIES, KEYS, title="Head 3")
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("query (reads)", "key (is read)")
+    assert [label.get_text() for label in ax.get_yticklabels()] == QUERIES
+    assert [label.get_text() for label in ax.get_xticklabels()] == KEYS
+    assert ax.get_title(loc="left") == "Head 3"
+
+
+def test_small_matrices_carry_their_numbers_in_the_right_cells():
+    ax = plot_attention(KNOWN, QUERIES, KEYS)
+    written = {text.get_position(): text.get_text() for text in ax.texts}
+    assert written[(2, 1)] == "0.25"
+    assert len(written) == 6
+
+
+def test_large_matrices_carry_no_numbers():
+    tokens = [str(i) for i in range(20)]
+    assert not plot_attention(random_weights(20, 20), tokens, tokens).texts
+
+
+def test_whole_numbers_are_written_without_decimals():
+    ax = plot_heatmap(torch.tensor([[3, 4]]), rows="a", columns="b", title="c", row_labels=["x"])
+    assert [text.get_text() for text in ax.texts] == ["3", "4"]
+
+
+def test_a_masked_cell_is_hatched_and_a_zero_is_not():
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    ax = plot_attention(KNOWN, QUERIES, KEYS, mask=mask)
+    assert ax.images[0].get_array().mask.tolist() == (~mask).tolist()
+    assert (2, 0) not in {text.get_position() for text in ax.texts}
+    assert ax.patch.get_hatch()
+    assert np.allclose(pixel_of_cell(ax, 0, 1), WEIGHTS(0.0)[:3], atol=0.04)
+    grey = pixel_of_cell(ax, 0, 2)
+    assert np.ptp(grey) < 0.02 and not np.allclose(grey, WEIGHTS(0.0)[:3], atol=0.04)
+    assert "hatched: masked" in colour_bar(ax).get_ylabel()
+
+
+def test_without_a_mask_nothing_is_said_about_hatching():
+    assert colour_bar(plot_attention(KNOWN, QUERIES, KEYS)).get_ylabel() == "weight"
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (1, 1, 1, 3)])
+def test_the_masks_of_the_model_fit_as_they_are(shape):
+    mask = torch.tensor([True, True, False]).reshape(shape)
+    ax = plot_attention(KNOWN, QUERIES, KEYS, mask=mask)
+    assert ax.images[0].get_array().mask.tolist() == [[False, False, True]] * 2
+
+
+def test_a_mask_that_is_not_boolean_is_refused():
+    with pytest.raises(TypeError, match="boolean with True = may attend, got float32: is it an"):
+        plot_attention(KNOWN, QUERIES, KEYS, mask=torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (4, 1, 1, 3)])
+def test_a_mask_that_does_not_fit_is_refused(shape):
+    with pytest.raises(ValueError, match=r"must broadcast to shape \(2, 3\), got .* pick one"):
+        plot_attention(KNOWN, QUERIES, KEYS, mask=torch.ones(shape, dtype=torch.bool))
+
+
+def test_transposed_weights_are_refused_by_their_shape():
+    with pytest.raises(ValueError, match=r"\(query, key\) = \(2, 3\), got \(3, 2\): are they tr"):
+        plot_attention(KNOWN.T, QUERIES, KEYS)
+
+
+def test_transposed_square_weights_are_refused_by_their_sums():
+    square = random_weights(4, 4)
+    plot_attention(square, list("abcd"), list("abcd"))
+    with pytest.raises(ValueError, match=r"each row .* must sum to one, but here each column does"):
+        plot_attention(square.T, list("abcd"), list("abcd"))
+
+
+def test_weights_of_other_tokens_are_refused():
+    with pytest.raises(ValueError, match=r"\(2, 3\), got \(4, 4\): do the tokens belong to these"):
+        plot_attention(random_weights(4, 4), QUERIES, KEYS)
+
+
+def test_a_fully_masked_row_of_zeros_is_drawn():
+    weights = torch.tensor([[0.0, 0.0], [0.5, 0.5]])
+    plot_attention(weights, ["a", "b"], ["a", "b"])
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3, 4), (0, 3)])
+def test_what_is_no_matrix_is_refused(shape):
+    with pytest.raises(ValueError, match=r"needs values with shape \(rows, columns\), got .* pick"):
+        plot_heatmap(torch.zeros(shape), rows="a", columns="b", title="c")
+
+
+def test_labels_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"expected 3 labels for the axis 'key' .* got 2: is the"):
+        plot_heatmap(KNOWN, rows="query", columns="key", title="c", column_labels=["x", "y"])
+
+
+def test_signed_values_get_white_at_zero_and_weights_do_not():
+    signed = plot_heatmap(torch.tensor([[-1.0, 3.0]]), rows="a", columns="b", title="c").images[0]
+    assert signed.cmap == SIGNED and signed.get_clim() == (-3, 3)
+    positive = plot_heatmap(torch.tensor([[1.0, 3.0]]), rows="a", columns="b", title="c").images[0]
+    assert positive.cmap == WEIGHTS and positive.get_clim() == (1, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_any_precision_with_a_gradient_can_be_drawn(dtype):
+    weights = KNOWN.to(dtype).requires_grad_()
+    assert plot_attention(weights, QUERIES, KEYS).images[0].get_array().shape == (2, 3)
+
+
+def test_a_given_axes_is_drawn_on():
+    ax = new_axes()
+    assert plot_attention(KNOWN, QUERIES, KEYS, ax=ax) is ax
+
+
+@pytest.mark.parametrize("length", [2, 6, 12, 40, 90])
+def test_token_labels_never_overlap(length):
+    tokens = [f"Wörterbuch{i}" for i in range(length)]
+    ax = plot_attention(random_weights(length, length), tokens, tokens)
+    to_png(ax)
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()
+    for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
+        boxes = [label.get_window_extent(renderer) for label in labels]
+        assert not any(a.overlaps(b) for a, b in itertools.pairwise(boxes))
+
+
+@pytest.mark.parametrize(("n_heads", "n_axes"), [(1, 1), (4, 4), (5, 6), (6, 6), (8, 8)])
+def test_every_head_is_drawn_once_in_order(n_heads, n_axes):
+    heads = random_weights(n_heads, 2, 3)
+    figure = plot_heads(heads, QUERIES, KEYS)
+    *axes, _colour_bar = figure.axes
+    assert len(axes) == n_axes
+    drawn = [ax for ax in axes if ax.images]
+    assert [ax.get_title(loc="left") for ax in drawn] == [f"head {i}" for i in range(n_heads)]
+    for ax, expected in zip(drawn, heads, strict=True):
+        assert np.allclose(ax.images[0].get_array(), expected)
+        assert ax.images[0].get_clim() == (0, 1)
+
+
+def test_heads_say_what_is_masked():
+    mask = torch.tensor([True, True, False])
+    figure = plot_heads(random_weights(2, 2, 3), QUERIES, KEYS, mask=mask)
+    assert figure.axes[0].images[0].get_array().mask[:, 2].all()
+    assert figure.axes[-1].get_ylabel() == "weight (hatched: masked)"
+
+
+def test_heads_with_a_batch_are_refused():
+    with pytest.raises(ValueError, match=r"\(heads, query, key\), got \(1, 2, 2, 3\): pick one"):
+        plot_heads(random_weights(1, 2, 2, 3), QUERIES, KEYS)
+
+
+def test_transposed_heads_are_refused():
+    with pytest.raises(ValueError, match="are they transposed"):
+        plot_heads(random_weights(2, 3, 2), QUERIES, KEYS)
