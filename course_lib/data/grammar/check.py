@@ -1,0 +1,85 @@
+"""Is a gold alignment what the lexicon says it should be? Judged from the words alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache
+
+from course_lib.data.grammar import german
+from course_lib.data.grammar.lexicon import ADJECTIVES, NOUNS, VERBS
+from course_lib.data.pairs import SentencePair
+
+_CASES = ("nominative", "accusative", "dative")
+
+
+@cache
+def _german_senses() -> dict[str, set[str]]:
+    """German content form -> the senses it may have."""
+    senses: dict[str, set[str]] = defaultdict(set)
+    for noun in NOUNS:
+        for case in _CASES:
+            senses[german.noun_form(noun, case=case, plural=False)].add(noun.key)
+            senses[german.noun_form(noun, case=case, plural=True)].add(noun.key)
+    for verb in VERBS:
+        for form in verb.de[:4]:
+            senses[form].add(verb.key)
+            senses[verb.de.prefix + form].add(verb.key)
+    for adjective in ADJECTIVES:
+        stem = german.adjective_stem(adjective)
+        forms = [stem + ending for ending in ("e", "en", "er", "es")]
+        for form in (*forms, adjective.de, adjective.de_comparative):
+            senses[form].add(adjective.key)
+    return senses
+
+
+@cache
+def _english_senses() -> dict[str, set[str]]:
+    """English content form -> the senses it may have."""
+    senses: dict[str, set[str]] = defaultdict(set)
+    for noun in NOUNS:
+        senses[noun.en.singular].add(noun.key)
+        senses[noun.en.plural].add(noun.key)
+    for verb in VERBS:
+        for form in verb.en[:3]:
+            senses[form].add(verb.key)
+    for adjective in ADJECTIVES:
+        senses[adjective.en].add(adjective.key)
+        senses[adjective.en_comparative].add(adjective.key)
+    return senses
+
+
+def check_alignment(pair: SentencePair) -> list[str]:
+    """What is wrong with a German-English pair's links; nothing is an empty list.
+
+    Every word but a comma has a link, no link leaves the sentences, punctuation is linked with
+    punctuation only, and a noun, verb or adjective is linked with a word of the same sense.
+    """
+    source, target, alignment = pair
+    inside = [(i, j) for i, j in alignment if 0 <= i < len(source) and 0 <= j < len(target)]
+    problems = [f"link {link} is out of range" for link in sorted(alignment - set(inside))]
+    german_links: dict[int, set[int]] = {i: set() for i in range(len(source))}
+    english_links: dict[int, set[int]] = {j: set() for j in range(len(target))}
+    for i, j in inside:
+        german_links[i].add(j)
+        english_links[j].add(i)
+        if (source[i] in ",.?") != (target[j] in ",.?"):
+            problems.append(f"punctuation is linked with a word: {source[i]} - {target[j]}")
+    de, en = _german_senses(), _english_senses()
+    for i, word in enumerate(source):
+        others = [target[j] for j in german_links[i]]
+        problems += _problems(word, de, others, en)
+    for j, word in enumerate(target):
+        others = [source[i] for i in english_links[j]]
+        problems += _problems(word, en, others, de)
+    return problems
+
+
+def _problems(
+    word: str, own: dict[str, set[str]], others: list[str], theirs: dict[str, set[str]]
+) -> list[str]:
+    if not others:
+        return [] if word == "," else [f"{word} has no link"]
+    if word not in own:
+        return []
+    shared = any(own[word] & theirs.get(other, set()) for other in others)
+    return [] if shared else [f"{word} is linked with {' '.join(others)}, of another sense"]

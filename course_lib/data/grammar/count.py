@@ -1,0 +1,37 @@
+"""How many sentences the grammar can say: a lower bound, by counting a small part of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from course_lib.data.grammar import german
+from course_lib.data.grammar.lexicon import VERBS, Noun
+from course_lib.data.grammar.meaning import NounPhrase
+from course_lib.data.grammar.sampler import adjectives_of, nouns_of
+from course_lib.data.grammar.words import texts
+
+
+def _definite_phrases(noun: Noun, case: str) -> set[tuple[str, ...]]:
+    """The noun in the singular with "the", plain and with each of its adjectives."""
+    phrases = [NounPhrase(noun, adjective=a) for a in (None, *adjectives_of(noun.kind))]
+    return {texts(german.phrase_words(p, "s", case=case, owner=p)) for p in phrases}
+
+
+def lower_bound() -> int:
+    """Distinct German sentences "A und B", where A and B are "der alte bäcker kauft das brot".
+
+    A and B are present, transitive, with a man or woman as subject and a thing as object, both
+    definite singulars with one adjective or none; senses that German does not tell apart are
+    counted once. Everything else (tenses, plurals, questions, relative clauses ...) comes on top.
+    """
+    objects: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for verb in VERBS:
+        if verb.frame == "transitive" and {"man", "woman"} <= verb.subjects:
+            for kind in verb.objects - {"man", "woman", "child"}:
+                for noun in nouns_of(kind):
+                    infinitive = verb.de.prefix + verb.de.plural
+                    objects[infinitive] |= _definite_phrases(noun, "accusative")
+    people = [noun for kind in ("man", "woman") for noun in nouns_of(kind) if not noun.name]
+    subjects = set().union(*(_definite_phrases(noun, "nominative") for noun in people))
+    clauses = sum(len(subjects) * len(things) for things in objects.values())
+    return clauses**2

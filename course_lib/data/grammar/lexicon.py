@@ -1,0 +1,313 @@
+"""The lexicon: what the tables say, as objects with their forms worked out.
+
+An entry is a *sense*: "bench" and "bank" are two nouns that share the German word "bank". A noun's
+``kind`` is its row of classes in the tables; frames of verbs and adjectives speak of kinds, which
+is why bakers eat bread and never the other way round, and why every ambiguous word stands only
+where its sentence decides what it means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from course_lib.data.grammar import tables
+
+
+class Form(NamedTuple):
+    """A noun in one language; gender is "m", "f", "n" or "" where the language has none."""
+
+    singular: str
+    plural: str
+    gender: str = ""
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noun:
+    """One sense of a noun; ``mass`` nouns have no plural; ``sex`` is "m", "f" or ""."""
+
+    key: str
+    kind: str
+    en: Form
+    de: Form
+    pt: Form
+    sex: str = ""
+    mass: bool = False
+    name: bool = False
+
+
+class GermanVerb(NamedTuple):
+    """Forms without the separable prefix: ``ich``, ``er``, ``wir`` (= infinitive), participle."""
+
+    first: str
+    third: str
+    plural: str
+    participle: str
+    prefix: str = ""
+    auxiliary: str = "haben"
+
+
+class EnglishVerb(NamedTuple):
+    """``rest`` follows the verb (look *for*); ``particle`` lets a pronoun in (pick it *up*)."""
+
+    base: str
+    third: str
+    past: str
+    rest: tuple[str, ...] = ()
+    particle: str = ""
+
+
+class PortugueseVerb(NamedTuple):
+    """Infinitive, and present and past for eu, ele, nós, eles."""
+
+    infinitive: str
+    present: tuple[str, ...]
+    past: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verb:
+    """One sense of a verb; ``frame`` is its table, subjects and objects are kinds of nouns."""
+
+    key: str
+    frame: str
+    en: EnglishVerb
+    de: GermanVerb
+    pt: PortugueseVerb
+    subjects: frozenset[str] = frozenset()
+    objects: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjective:
+    """Base forms; comparatives are "" where the grammar does not compare."""
+
+    key: str
+    en: str
+    en_comparative: str
+    de: str
+    de_comparative: str
+    pt: str
+    pt_feminine: str
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adverb:
+    """Groups of words per language; the k-th groups translate each other."""
+
+    key: str
+    en: tuple[str, ...]
+    de: tuple[str, ...]
+    pt: tuple[str, ...]
+    use: str = "any"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preposition:
+    """A preposition with the German case it asks for and the kinds it takes."""
+
+    key: str
+    en: str
+    de: str
+    case: str
+    pt: str
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Modal:
+    """A modal verb: English words, German plural and singular, Portuguese infinitive."""
+
+    key: str
+    en: tuple[str, ...]
+    de_plural: str
+    de_singular: str
+    pt: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """A conjunction; ``order`` is what the German clause after it does with its verb."""
+
+    key: str
+    en: str
+    de: str
+    pt: str
+    order: str
+    tense: str
+
+
+def _rows(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
+
+
+def expand(classes: str) -> frozenset[str]:
+    """The kinds that a list of classes stands for."""
+    kinds: set[str] = set()
+    for name in classes.split():
+        kinds |= expand(tables.GROUPS[name]) if name in tables.GROUPS else {name}
+    return frozenset(kinds)
+
+
+def _english_s(word: str) -> str:
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "sh", "ch", "x", "o")) else "s")
+
+
+def _portuguese_plural(word: str) -> str:
+    if word.endswith("m"):
+        return word[:-1] + "ns"
+    return word + ("es" if word.endswith(("r", "z")) else "s")
+
+
+def _noun(kind: str, row: list[str]) -> Noun:
+    english, german, portuguese = row
+    en, _, en_plural = english.partition("/")
+    de_forms, de_gender = german.split()
+    de, _, de_plural = de_forms.partition("/")
+    pt_forms, pt_gender = portuguese.split()
+    pt, _, pt_plural = pt_forms.partition("/")
+    sex = {"man": "m", "woman": "f"}.get(kind, "")
+    return Noun(
+        key=f"{en}.{sex}" if sex else en,
+        kind=kind,
+        en=Form(en, en_plural or en + "s"),
+        de=Form(de, de_plural, de_gender[0], weak=de_gender == "mw"),
+        pt=Form(pt, pt_plural or _portuguese_plural(pt), pt_gender),
+        sex=sex,
+        mass=en_plural == "-",
+    )
+
+
+def _name(kind: str, name: str) -> Noun:
+    sex = "m" if kind == "man" else "f"
+    form = Form(name, name, sex)
+    return Noun(name, kind, form, form, form, sex=sex, name=True)
+
+
+def _german_first(infinitive: str) -> str:
+    return infinitive[:-1] + "e" if infinitive.endswith("ern") else infinitive[:-2] + "e"
+
+
+def _german_verb(cell: str) -> GermanVerb:
+    infinitive, third, participle, *sein = cell.split()
+    prefix, _, plain = infinitive.rpartition("+")
+    first = "weiß" if plain == "wissen" else _german_first(plain)
+    return GermanVerb(first, third, plain, participle, prefix, "sein" if sein else "haben")
+
+
+def _english_verb(cell: str) -> EnglishVerb:
+    words, _, past = cell.partition("/")
+    base, *rest = words.split()
+    particle = rest.pop()[1:] if rest and rest[-1][0] == "+" else ""
+    return EnglishVerb(base, _english_s(base), past, tuple(rest), particle)
+
+
+def _portuguese_verb(infinitive: str) -> PortugueseVerb:
+    stem, theme = infinitive[:-2], infinitive[-2]
+    endings = {"a": "o a amos am", "e": "o e emos em", "i": "o e imos em"}
+    past_endings = {
+        "a": "ei ou amos aram",
+        "e": "i eu emos eram",
+        "i": "i iu imos iram",
+    }
+
+    def forms(irregular: dict[str, str], regular: dict[str, str]) -> tuple[str, ...]:
+        if infinitive in irregular:
+            return tuple(irregular[infinitive].split())
+        return tuple(stem + ending for ending in regular[theme].split())
+
+    present = forms(tables.PORTUGUESE_PRESENT, endings)
+    return PortugueseVerb(infinitive, present, forms(tables.PORTUGUESE_PAST, past_endings))
+
+
+def _verb(frame: str, row: list[str]) -> Verb:
+    english, german, portuguese, subjects, *objects = row
+    return Verb(
+        key=german.split()[0].replace("+", "")
+        + "."
+        + english.split("/")[0].replace("+", "").replace(" ", "_"),
+        frame=frame,
+        en=_english_verb(english),
+        de=_german_verb(german),
+        pt=_portuguese_verb(portuguese),
+        subjects=expand(subjects),
+        objects=expand(objects[0]) if objects else frozenset(),
+    )
+
+
+def _adjective(row: list[str]) -> Adjective:
+    english, german, portuguese, classes = row
+    en, _, en_comparative = english.partition("/")
+    de, _, de_comparative = german.partition("/")
+    pt, _, feminine = portuguese.partition("/")
+    feminine = feminine or (pt[:-1] + "a" if pt.endswith("o") else pt)
+    return Adjective(en, en, en_comparative, de, de_comparative, pt, feminine, expand(classes))
+
+
+def _adverb(row: list[str]) -> Adverb:
+    use, en, de, pt = row if len(row) == 4 else ["any", *row]
+    return Adverb(en, tuple(en.split()), tuple(de.split()), tuple(pt.split()), use)
+
+
+def _preposition(row: list[str]) -> Preposition:
+    english, german, case, portuguese, classes = row
+    return Preposition(english, english, german, case, portuguese, expand(classes))
+
+
+def _modal(row: list[str]) -> Modal:
+    english, german, portuguese = row
+    plural, singular = german.split()
+    return Modal(english, tuple(english.split()), plural, singular, portuguese)
+
+
+def _link(row: list[str]) -> Link:
+    english, german, portuguese, order, tense = row
+    return Link(german, english, german, portuguese, order, tense)
+
+
+_COMMON = [_noun(kind, row) for kind, table in tables.NOUNS.items() for row in _rows(table)]
+NAMES = [_name(kind, name) for kind, names in tables.NAMES.items() for name in names.split()]
+NOUNS = _COMMON + NAMES
+VERBS = [_verb(frame, row) for frame, table in tables.VERBS.items() for row in _rows(table)]
+ADJECTIVES = [_adjective(row) for row in _rows(tables.ADJECTIVES)]
+TIMES = [_adverb(row) for row in _rows(tables.TIMES)]
+FREQUENCIES = [_adverb(row) for row in _rows(tables.FREQUENCIES)]
+MANNERS = [_adverb(row) for row in _rows(tables.MANNERS)]
+HERE = [_adverb(row) for row in _rows(tables.HERE)]
+PLACES = [_preposition(row) for row in _rows(tables.PLACES)]
+INTO, TO, QUEUE, WITH, WITHOUT = (
+    _preposition(_rows(row)[0])
+    for row in (tables.INTO, tables.TO, tables.QUEUE, tables.WITH, tables.WITHOUT)
+)
+MODALS = [_modal(row) for row in _rows(tables.MODALS)]
+LINKS = [_link(row) for row in _rows(tables.LINKS)]
+THAT, WHETHER = (_link(_rows(row)[0]) for row in (tables.THAT, tables.WHETHER))
+
+# The speaker: "i" in the singular, "we" in the plural.
+SPEAKER = Noun("speaker", "speaker", Form("i", "we"), Form("ich", "wir"), Form("eu", "nós"))
+# What a question asks for stands in the place of a noun.
+WHO = Noun("who", "man", Form("who", "who"), Form("wer", "wer", "m"), Form("quem", "quem", "m"))
+WHAT = Noun(
+    "what",
+    "tool",
+    Form("what", "what"),
+    Form("was", "was", "n"),
+    Form("o que", "", "m"),
+)
+BE = Verb(
+    "be",
+    "copula",
+    EnglishVerb("be", "is", "was"),
+    GermanVerb("bin", "ist", "sind", "gewesen", auxiliary="sein"),
+    _portuguese_verb("estar"),
+)
+
+
+_shared = Counter((noun.de.singular, noun.de.gender) for noun in _COMMON)
+# Nouns whose German word has another sense: only a frame that excludes the other may hold them.
+HOMONYMS = frozenset(noun for noun in _COMMON if _shared[noun.de.singular, noun.de.gender] > 1)

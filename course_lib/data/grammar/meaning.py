@@ -1,0 +1,173 @@
+"""What a sentence says, before any language says it.
+
+A meaning is a tree of senses and roles: who does what to whom, where, when, in which tense. It has
+no words, no order and no case; each language module turns it into words of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from course_lib.data.grammar.lexicon import (
+    SPEAKER,
+    Adjective,
+    Adverb,
+    Link,
+    Modal,
+    Noun,
+    Preposition,
+    Verb,
+)
+
+NUMBERS = ("two", "three", "four", "five")
+
+
+@dataclass(frozen=True, slots=True)
+class NounPhrase:
+    """A participant.
+
+    ``determiner`` is the, a, this, every, my, our, own (the subject's), no, bare, much, many,
+    some, all, a number, or name; or it tells that the noun itself is not said: pronoun, relative,
+    question. A pronoun keeps its antecedent's noun, for each language to find its gender.
+    """
+
+    noun: Noun
+    determiner: str = "the"
+    plural: bool = False
+    adjective: Adjective | None = None
+    relative: Clause | None = None
+    partner: NounPhrase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where or whither: a preposition and its noun phrase, or an adverb."""
+
+    preposition: Preposition | None = None
+    noun_phrase: NounPhrase | None = None
+    adverb: Adverb | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One verb and what belongs to it.
+
+    ``tense`` is present or past. ``fond`` is "likes to". ``quality`` is the adjective of "is old",
+    with ``degree`` positive, equal (as old as) or comparative, and the ``standard`` compared with.
+    ``front`` names the role that comes first where a language lets it.
+    """
+
+    verb: Verb
+    subject: NounPhrase
+    object: NounPhrase | None = None
+    recipient: NounPhrase | None = None
+    place: Place | None = None
+    company: Place | None = None
+    time: Adverb | None = None
+    frequency: Adverb | None = None
+    manner: Adverb | None = None
+    quality: Adjective | None = None
+    degree: str = "positive"
+    standard: NounPhrase | None = None
+    tense: str = "present"
+    modal: Modal | None = None
+    fond: bool = False
+    negated: bool = False
+    front: str = "subject"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One clause, or two with a link.
+
+    ``asks`` is "" for a statement, else truth (yes or no), noun (who, what), where, when or why.
+    ``link_first`` says that the linked clause, always the subordinate one, opens the sentence.
+    """
+
+    first: Clause
+    second: Clause | None = None
+    link: Link | None = None
+    link_first: bool = False
+    asks: str = ""
+
+
+def noun_phrases(clause: Clause) -> Iterator[tuple[str, NounPhrase]]:
+    """Every (role, noun phrase) of a clause, partners and relative clauses' own included."""
+    for role, phrase in roles(clause):
+        yield role, phrase
+        if phrase.partner:
+            yield role, phrase.partner
+        if phrase.relative:
+            yield from noun_phrases(phrase.relative)
+
+
+def roles(clause: Clause) -> Iterator[tuple[str, NounPhrase]]:
+    """The (role, noun phrase) pairs of the clause itself."""
+    yield "subject", clause.subject
+    if clause.object:
+        yield "object", clause.object
+    if clause.recipient:
+        yield "recipient", clause.recipient
+    if clause.standard:
+        yield "standard", clause.standard
+    if clause.place and clause.place.noun_phrase:
+        yield "place", clause.place.noun_phrase
+    if clause.company and clause.company.noun_phrase:
+        yield "company", clause.company.noun_phrase
+
+
+def is_plural(phrase: NounPhrase) -> bool:
+    """Whether the phrase speaks of several: a plural, or one and another."""
+    return phrase.plural or phrase.partner is not None
+
+
+def person(phrase: NounPhrase) -> int:
+    """Which verb form a subject asks for: 0 I, 1 the singular, 2 we, 3 the plural."""
+    return (0 if phrase.noun is SPEAKER else 1) + (2 if is_plural(phrase) else 0)
+
+
+def uses(sentence: Sentence) -> frozenset[tuple[str, str]]:
+    """Every (sense, construction) of the sentence: which word stands in which construction."""
+    found: set[tuple[str, str]] = set()
+    linked = sentence.link.order if sentence.link else "main"
+    asserted = "subordinate" if sentence.link_first else "main"
+    _clause_uses(sentence.first, "question" if sentence.asks else asserted, found)
+    if sentence.second:
+        final = linked == "final" and not sentence.link_first
+        _clause_uses(sentence.second, "subordinate" if final else "main", found)
+    return frozenset(found)
+
+
+def _clause_uses(clause: Clause, context: str, found: set[tuple[str, str]]) -> None:
+    verb = clause.verb.key
+    found.add((verb, context))
+    found.add((verb, clause.tense))
+    if clause.modal:
+        found.add((verb, "modal"))
+    if clause.negated:
+        found.add((verb, "negated"))
+    if clause.quality:
+        found.add((clause.quality.key, clause.degree))
+    for role, phrase in roles(clause):
+        noun = phrase.noun.key
+        found.add((noun, phrase.determiner if phrase.determiner == "pronoun" else role))
+        if role == clause.front and role in ("object", "recipient"):
+            found.add((noun, "fronted"))
+        if phrase.adjective:
+            found.add((phrase.adjective.key, role))
+            if phrase.plural:
+                found.add((phrase.adjective.key, "plural"))
+        if phrase.relative:
+            found.add((noun, "relative"))
+            _clause_uses(phrase.relative, "in_relative", found)
+
+
+def constructions(sentence: Sentence) -> frozenset[str]:
+    """The labels of the constructions that the sentence holds."""
+    labels = {construction for _, construction in uses(sentence)}
+    if sentence.link:
+        labels.add(sentence.link.key)
+    if sentence.asks:
+        labels.add(f"asks_{sentence.asks}")
+    return frozenset(labels)

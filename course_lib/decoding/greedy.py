@@ -1,0 +1,73 @@
+"""Greedy decoding: say the likeliest token, read it, say the next (free-running).
+
+B batch, S source length, T target length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from course_lib.model import KeyValueCache, Transformer
+
+
+@contextmanager
+def evaluating(model: torch.nn.Module) -> Iterator[None]:
+    """No dropout and no gradients inside; afterwards the model is in the mode it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(was_training)
+
+
+def greedy_decode(
+    model: Transformer,
+    source: Int[Tensor, "batch source"],
+    bos_id: int,
+    eos_id: int,
+    max_len: int,
+) -> Int[Tensor, "batch target"]:
+    """Translate a batch, one token a step for every sentence that has not ended.
+
+    The source is encoded once; keys and values are cached; a finished sentence leaves the batch.
+
+    Args:
+        source: tokens (B, S), padded with the model's pad id.
+        bos_id, eos_id: tokens that begin and end a target sentence.
+        max_len: most tokens to say, the end included. An untrained model may never end by itself.
+
+    Returns:
+        Tokens (B, T ≤ max_len) without ``bos_id``, with ``eos_id`` where it was said, then pads.
+
+    Raises:
+        ValueError: max_len is not positive, or exceeds the model's longest sequence.
+    """
+    if not 0 < max_len <= model.config.max_len:
+        raise ValueError(
+            f"max_len must lie in 1 … {model.config.max_len} (the model's max_len), got {max_len}"
+        )
+    said = source.new_full((source.size(0), max_len), model.config.pad_id)
+    going = torch.arange(source.size(0), device=source.device)  # rows that have not ended
+    with evaluating(model):
+        memory = model.encode(source)
+        cache = KeyValueCache(model.config.n_layers)
+        latest = source.new_full((source.size(0), 1), bos_id)
+        for step in range(max_len):
+            logits = model.decode(latest, memory, source, cache=cache)  # (going, 1, V)
+            latest = logits.argmax(dim=-1)
+            said[going, step] = latest[:, 0]
+            keep = (latest[:, 0] != eos_id).nonzero()[:, 0]
+            if len(keep) == 0:
+                return said[:, : step + 1]
+            if len(keep) < len(going):
+                going, latest = going[keep], latest[keep]
+                memory, source = memory[keep], source[keep]
+                cache.select(keep)
+    return said

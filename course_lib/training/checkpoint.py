@@ -1,0 +1,137 @@
+"""A checkpoint is one file: tensors, and a JSON description of what they are.
+
+safetensors holds both, runs no code when it is read, and is replaced in one step, so there is
+always a whole file: the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from course_lib.data import Vocabulary
+from course_lib.decoding import Translator
+from course_lib.errors import CourseError
+from course_lib.model import Transformer, TransformerConfig
+
+PRETRAINED = Path(__file__).parent.parent / "assets" / "small.safetensors"
+
+
+def save_checkpoint(
+    path: Path,
+    translator: Translator,
+    *,
+    info: dict[str, Any] | None = None,
+    extra: dict[str, Tensor] | None = None,
+    dtype: torch.dtype | None = None,
+) -> None:
+    """Write model, vocabularies, ``info`` (JSON) and ``extra`` tensors to ``path``, atomically.
+
+    Args:
+        dtype: store the model's floating-point numbers in this type.
+
+    Raises:
+        CourseError: the file cannot be written; an older one at ``path`` is untouched.
+    """
+    description = {
+        "config": asdict(translator.model.config),
+        "source_words": translator.source_vocabulary.words,
+        "target_words": translator.target_vocabulary.words,
+        "info": info or {},
+    }
+    tensors = {
+        f"model.{name}": value.detach().to("cpu", dtype).contiguous()
+        for name, value in translator.model.named_parameters()  # names a tied table once
+    }
+    tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
+    metadata = {"course": json.dumps(description)}
+    _replace(path, lambda draft: save_file(tensors, draft, metadata=metadata))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file whole or not at all.
+
+    Raises:
+        CourseError: the file cannot be written; an older one at ``path`` is untouched.
+    """
+    _replace(path, lambda draft: draft.write_text(text, encoding="utf-8"))
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".saving-") as folder:
+            draft = Path(folder) / path.name
+            write(draft)
+            os.replace(draft, path)
+    except (OSError, SafetensorError) as error:
+        raise CourseError(
+            f"could not write {path} ({error}): is the folder read-only or the disk full? "
+            "an earlier file there is untouched"
+        ) from error
+
+
+def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, Tensor]]:
+    """The translator at ``path``, its ``info`` and its ``extra`` tensors.
+
+    Raises:
+        CourseError: there is no such file, or it is not a whole checkpoint of the course.
+    """
+    if not path.is_file():
+        raise CourseError(
+            f"expected a checkpoint at {path}, found nothing: train one first, or check the path"
+        )
+    try:
+        with safe_open(path, framework="pt") as file:
+            description = json.loads((file.metadata() or {})["course"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        model = Transformer(TransformerConfig(**description["config"]))
+        weights = {
+            name.removeprefix("model."): value
+            for name, value in tensors.items()
+            if name.startswith("model.")
+        }
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                parameter.copy_(weights.pop(name))
+        if weights:
+            raise KeyError(f"{next(iter(weights))} has no place in the model")
+        translator = Translator(
+            model,
+            Vocabulary(description["source_words"]),
+            Vocabulary(description["target_words"]),
+        )
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise CourseError(
+            f"expected a whole checkpoint of the course at {path}, got a file that cannot be read "
+            f"({error}): was it cut off while being written or copied?"
+        ) from error
+    extra = {
+        name.removeprefix("extra."): value
+        for name, value in tensors.items()
+        if name.startswith("extra.")
+    }
+    model.eval()
+    return translator, description["info"], extra
+
+
+def load_translator(path: Path | str | None = None) -> Translator:
+    """A trained translator: of a run's folder or checkpoint file, by default the pretrained one.
+
+    Raises:
+        CourseError: there is no such checkpoint, or it is damaged.
+    """
+    place = PRETRAINED if path is None else Path(path)
+    if place.is_dir():
+        place = place / "best.safetensors"
+    return read_checkpoint(place)[0]

@@ -1,0 +1,54 @@
+"""How wrong a batch of predictions is, pads not counted.
+
+B batch, T target length, V vocabulary.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def label_smoothed_loss(
+    logits: Float[Tensor, "batch target vocab"],
+    labels: Int[Tensor, "batch target"],
+    pad_id: int,
+    smoothing: float,
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy per real token, in nats, against labels that leave a share ``smoothing``
+    to all V words alike (section 5.4). A batch of pads alone has loss 0.
+    """
+    total = F.cross_entropy(
+        logits.flatten(0, 1),
+        labels.flatten(),
+        ignore_index=pad_id,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+    return total / (labels != pad_id).sum().clamp(min=1)
+
+
+def masked_cross_entropy(
+    logits: Float[Tensor, "batch target vocab"], labels: Int[Tensor, "batch target"], pad_id: int
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy per real token, in nats. A batch of pads alone has loss 0."""
+    return label_smoothed_loss(logits, labels, pad_id, 0.0)
+
+
+def source_blind_floor(targets: Sequence[Sequence[str]]) -> float:
+    """The lowest loss per token, in nats, of a model that never looks at the source.
+
+    Such a model can at best know how often each word follows each beginning: the entropy of the
+    next word given the words before it.
+
+    Args:
+        targets: the target sentences; an end of sentence is added to each.
+    """
+    sentences = [(*target, None) for target in targets]
+    beginnings = Counter(s[:i] for s in sentences for i in range(len(s)))
+    continued = Counter(s[: i + 1] for s in sentences for i in range(len(s)))
+    nats = -sum(n * math.log(n / beginnings[words[:-1]]) for words, n in continued.items())
+    return nats / sum(map(len, sentences))

@@ -1,0 +1,43 @@
+import pytest
+
+from course_lib.data import Corpus, SentencePair
+from course_lib.training import Recipe
+
+
+def _toy_pair(i: int, n_words: int = 6) -> SentencePair:
+    """A toy language: the target says the source's letters backwards, in capitals."""
+    letters = [chr(ord("a") + (i // n_words**k) % n_words) for k in range(1 + i % 4)]
+    return SentencePair(tuple(letters), tuple(c.upper() for c in reversed(letters)))
+
+
+TOY = Corpus(
+    name="toy",
+    source_language="letters",
+    target_language="capitals",
+    splits=("train", "valid", "test"),
+    sample=lambda split, size, seed: [
+        _toy_pair(5 * i + ("train", "valid", "test").index(split)) for i in range(size)
+    ],
+)
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """A recipe that trains in a second."""
+    monkeypatch.setenv("COURSE_QUIET", "1")
+    monkeypatch.setitem(__import__("course_lib.data.corpora").data.corpora.CORPORA, "toy", TOY)
+    return Recipe(
+        name="toy",
+        summary="for tests",
+        corpus="toy",
+        preset="small",
+        model={"d_model": 16, "d_ff": 32, "n_heads": 2, "residual_dropout": 0.1},
+        train_size=120,
+        batch_tokens=64,
+        schedule="cosine",
+        lr=5e-3,
+        warmup=5,
+        clip=1.0,
+        epochs=2,
+        valid_size=20,
+    )

@@ -1,0 +1,116 @@
+import os
+import shutil
+import stat
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from course_lib.errors import CourseError
+from course_lib.training import load_task, load_translator, read_checkpoint, save_checkpoint
+
+
+@pytest.fixture
+def translator(toy):
+    return load_task(toy).new_translator(toy, seed=0)
+
+
+def test_a_checkpoint_gives_back_weights_words_and_information(translator, tmp_path):
+    path = tmp_path / "new" / "folder" / "model.safetensors"
+    save_checkpoint(path, translator, info={"step": 3}, extra={"rng": torch.arange(3)})
+    loaded, info, extra = read_checkpoint(path)
+    for name, value in translator.model.state_dict().items():
+        assert torch.equal(loaded.model.state_dict()[name], value)
+    assert loaded.model.config == translator.model.config
+    assert loaded.source_vocabulary.words == translator.source_vocabulary.words
+    assert info == {"step": 3} and extra["rng"].tolist() == [0, 1, 2]
+    assert not loaded.model.training
+
+
+@pytest.mark.parametrize("tying", ["output", "none"])
+def test_a_tied_table_is_stored_once_and_tied_again(toy, tying, tmp_path):
+    from dataclasses import replace
+
+    recipe = replace(toy, model={**toy.model, "tying": tying})
+    saved = load_task(recipe).new_translator(recipe, seed=0)
+    save_checkpoint(tmp_path / "m.safetensors", saved)
+    model = load_translator(tmp_path / "m.safetensors").model
+    is_tied = model.output.weight is model.target_embedding.tokens.weight
+    assert is_tied == (tying == "output")
+    assert torch.equal(model.output.weight, saved.model.output.weight)
+
+
+def test_half_precision_halves_the_file(translator, tmp_path):
+    save_checkpoint(tmp_path / "full.safetensors", translator)
+    save_checkpoint(tmp_path / "half.safetensors", translator, dtype=torch.float16)
+    sizes = [(tmp_path / f"{n}.safetensors").stat().st_size for n in ("full", "half")]
+    assert sizes[1] < 0.6 * sizes[0]
+    weight = load_translator(tmp_path / "half.safetensors").model.output.weight
+    assert weight.dtype == torch.float32
+
+
+def test_a_folder_is_read_through_its_best_checkpoint(translator, tmp_path):
+    save_checkpoint(tmp_path / "best.safetensors", translator)
+    assert load_translator(tmp_path).target_vocabulary.words == translator.target_vocabulary.words
+
+
+def test_a_missing_checkpoint_is_named(tmp_path):
+    with pytest.raises(CourseError, match="expected a checkpoint at .*nothing: train one first"):
+        load_translator(tmp_path / "none.safetensors")
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, 0.5, 0.99])
+def test_a_truncated_checkpoint_is_recognised(translator, tmp_path, keep):
+    path = tmp_path / "best.safetensors"
+    save_checkpoint(path, translator)
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(int(keep * size) if isinstance(keep, float) else keep)
+    with pytest.raises(CourseError, match="whole checkpoint of the course.*was it cut off"):
+        load_translator(path)
+
+
+def test_a_safetensors_file_of_someone_else_is_refused(tmp_path):
+    path = tmp_path / "other.safetensors"
+    save_file({"x": torch.zeros(2)}, path)
+    with pytest.raises(CourseError, match="expected a whole checkpoint of the course"):
+        load_translator(path)
+
+
+def test_a_checkpoint_with_a_tensor_too_many_is_refused(translator, tmp_path, monkeypatch):
+    translator.model.register_parameter("stray", torch.nn.Parameter(torch.zeros(2)))
+    save_checkpoint(tmp_path / "m.safetensors", translator)
+    with pytest.raises(CourseError, match="stray has no place in the model"):
+        load_translator(tmp_path / "m.safetensors")
+
+
+def test_a_failed_write_says_so_and_leaves_the_older_file_whole(translator, tmp_path, monkeypatch):
+    path = tmp_path / "best.safetensors"
+    save_checkpoint(path, translator)
+    before = path.read_bytes()
+
+    def full_disk(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("course_lib.training.checkpoint.save_file", full_disk)
+    with pytest.raises(CourseError, match="could not write .*No space left.*disk full"):
+        save_checkpoint(path, translator)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["best.safetensors"]
+
+
+def test_a_path_through_a_file_cannot_be_written(translator, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(CourseError, match="could not write .*read-only or the disk full"):
+        save_checkpoint(tmp_path / "file" / "best.safetensors", translator)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_a_read_only_folder_cannot_be_written(translator, tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        with pytest.raises(CourseError, match="is the folder read-only"):
+            save_checkpoint(tmp_path / "best.safetensors", translator)
+    finally:
+        tmp_path.chmod(stat.S_IRWXU)
+        shutil.rmtree(tmp_path)
