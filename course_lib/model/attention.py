@@ -5,7 +5,7 @@ B batch, H heads, Q query length, K key length, D d_model, E d_head.
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
@@ -102,6 +102,7 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
 
 
+@runtime_checkable  # the tests check all types while they run
 class Attention(Protocol):
     """What all forms of attention have in common."""
 
@@ -113,7 +114,8 @@ class Attention(Protocol):
         mask: Tensor | None = None,
         *,
         dropout: float = 0.0,
-    ) -> tuple[Tensor, Tensor | None]: ...
+    ) -> tuple[Tensor, Tensor | None]:
+        """Context and, if they were stored, weights."""
 
 
 ATTENTION: dict[str, Attention] = {

@@ -83,8 +83,8 @@ def check_length(length: int, max_len: int) -> None:
 class PositionalEncoding(nn.Module):
     """Adds a position's code to each vector, then drops out (section 3.5 and 5.4).
 
-    Buffer ``table`` (max_len, D) for sinusoidal positions: it moves with ``.to()`` but is not saved,
-    for the formula gives it back. With ``learned=True`` it is a parameter of the same name.
+    Buffer ``table`` (max_len, D) for sinusoidal positions: it moves with ``.to()`` but is not
+    saved, for the formula gives it back. With ``learned=True`` it is a parameter of that name.
     """
 
     table: Tensor

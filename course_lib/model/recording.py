@@ -38,8 +38,8 @@ class AttentionRecord:
         return self._stack("encoder")
 
     @property
-    def decoder(self) -> Float[Tensor, "layers batch heads target target"]:
-        """Target reads target."""
+    def decoder(self) -> Float[Tensor, "layers batch heads new target"]:
+        """Target reads target; with a cache, the new tokens read the whole target."""
         return self._stack("decoder")
 
     @property

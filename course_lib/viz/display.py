@@ -25,7 +25,8 @@ def to_png(picture: Axes | Figure) -> bytes:
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())[..., :3]
     buffer = BytesIO()
-    Image.fromarray(pixels).quantize(256, dither=Image.Dither.NONE).save(buffer, format="png")
+    few = Image.fromarray(pixels).quantize(256, dither=Image.Dither.NONE)
+    few.save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
 

@@ -24,6 +24,7 @@ from course_lib.viz.style import LINES
 
 Picture = tuple[Axes | Figure, str]
 ALL = -1  # not None, which a dropdown takes for "nothing chosen"
+NO_START = object()  # a control that nobody told where to start
 
 
 class Explorer:
@@ -70,7 +71,7 @@ class Explorer:
             raise
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
-        data, metadata = bundle(self.image.value, self.alt)
+        data, metadata = bundle(bytes(self.image.value), self.alt)
         view = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
         return {"application/vnd.jupyter.widget-view+json": view, **data}, metadata
 
@@ -98,13 +99,12 @@ def explore(draw: Callable[..., Picture], **controls: Any) -> Explorer:
     made = {}
     for name, spec in controls.items():
         default = parameters[name].default if name in parameters else inspect.Parameter.empty
-        made[name] = make_control(name, spec, start=default)
+        start = NO_START if default is inspect.Parameter.empty else default
+        made[name] = make_control(name, spec, start=start)
     return Explorer(draw, made)
 
 
-def make_control(
-    name: str, spec: Any, *, start: Any = inspect.Parameter.empty
-) -> widgets.ValueWidget:
+def make_control(name: str, spec: Any, *, start: Any = NO_START) -> widgets.ValueWidget:
     """One control that works by keyboard and says its name; see `explore` for the kinds.
 
     Args:
@@ -118,7 +118,7 @@ def make_control(
     # d_model, d_head and d_ff are names of the paper, not words joined by an underscore.
     label = name if name.startswith("d_") else name.replace("_", " ")
     common = {"description": label, "style": {"description_width": "initial"}}
-    chosen = {} if start is inspect.Parameter.empty else {"value": start}
+    chosen = {} if start is NO_START else {"value": start}
     match spec:
         case widgets.ValueWidget():
             return spec

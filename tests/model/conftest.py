@@ -3,8 +3,9 @@
 Fixtures that return functions, for the test files do not import one another.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import strategies as st
@@ -47,6 +48,14 @@ def _small_configs(draw: st.DrawFn, *, dropout: float = 0.0) -> TransformerConfi
         feed_forward_dropout=dropout,
         attention=draw(st.sampled_from(["matmul", "einsum", "fused", "auto"])),
     )
+
+
+@pytest.fixture
+def own_messages() -> Iterator[None]:
+    """Hear the library itself: elsewhere in the tests checked signatures refuse first."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="session")

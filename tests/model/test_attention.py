@@ -41,7 +41,7 @@ def run(form, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None):
     return context, *gradients
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_three_forms_agree_in_values_and_gradients(data):
     size = st.integers(1, 5)
@@ -122,6 +122,7 @@ def test_returned_weights_are_those_before_dropout():
     torch.testing.assert_close(weights.sum(-1), torch.ones(1, 2, 3))
 
 
+@pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("shapes", "message"),
@@ -143,6 +144,7 @@ def test_shapes_that_do_not_fit_are_explained(form, shapes, message):
         form(*(torch.zeros(shape) for shape in shapes))
 
 
+@pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize("form", FORMS)
 def test_wrong_masks_are_explained_by_every_form(form):
     x = torch.zeros(2, 3, 4, 8)
@@ -173,13 +175,14 @@ def test_merge_heads_undoes_split_heads_whatever_the_memory_order(x):
     assert torch.equal(merge_heads(split_heads(x, 4)), x)
 
 
+@pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize("shape", [(2, 3, 7), (2, 3, 4, 8), (3, 8)])
 def test_split_heads_refuses_what_cannot_be_split(shape):
     with pytest.raises(ValueError, match=r"n_heads=4 · d_head\), got .*multiple of n_heads"):
         split_heads(torch.zeros(shape), 4)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(
     d_head=st.sampled_from([None, 1, 3, 16]), bias=st.booleans(), length=st.sampled_from([1, 2, 5])
 )
@@ -212,6 +215,7 @@ def test_multi_head_attention_drops_out_while_training_only():
     assert torch.equal(module(x, x, x), module(x, x, x))
 
 
+@pytest.mark.usefixtures("own_messages")
 def test_multi_head_attention_explains_what_it_refuses():
     with pytest.raises(ValueError, match="got d_model=8 and n_heads=3: choose other sizes or give"):
         MultiHeadAttention(8, 3)

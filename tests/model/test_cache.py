@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from course_lib.model import AttentionCache, KeyValueCache, Transformer, preset
 
-few = settings(deadline=None, max_examples=25)
+few = settings(deadline=None, max_examples=10)
 
 
 def stepwise(model: Transformer, source, target, steps, cache=None):

@@ -22,7 +22,7 @@ PUBLISHED = {
 }
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(data=st.data())
 def test_count_parameters_agrees_with_the_built_model(data, small_configs):
     config = data.draw(small_configs())
@@ -75,6 +75,7 @@ def test_head_width_is_a_share_of_d_model_unless_given():
     assert preset("small", d_head=5).head_width == 5
 
 
+@pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -100,7 +101,7 @@ def test_head_width_is_a_share_of_d_model_unless_given():
         ({"residual_dropout": 1.0}, "residual_dropout is a probability and must lie in [0, 1)"),
         ({"attention_dropout": -0.1}, "attention_dropout is a probability and must lie in [0, 1)"),
         ({"feed_forward_dropout": float("nan")}, "must lie in [0, 1), got nan"),
-        ({"norm_eps": 0}, "norm_eps must be positive, got 0: it keeps"),
+        ({"norm_eps": 0.0}, "norm_eps must be positive, got 0.0: it keeps"),
         ({"norm_eps": float("nan")}, "norm_eps must be positive, got nan"),
         ({"pad_id": 1000}, "pad_id must be a token of both vocabularies (sizes 1000 and 1000)"),
         ({"pad_id": -1}, "got -1"),

@@ -61,12 +61,14 @@ def test_ids_that_cannot_be_read_cheaply_are_not_checked():
     assert module(torch.zeros(2, 3, dtype=torch.int64, device="meta")).shape == (2, 3, 8)
 
 
+@pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.uint8])
 def test_tokens_must_be_whole_numbers(dtype):
     with pytest.raises(TypeError, match=r"whole numbers \(torch.int64\), got torch.*looked up"):
         embedding()(torch.ones(1, 2, dtype=dtype))
 
 
+@pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize("shape", [(3,), (), (1, 2, 3)])
 def test_tokens_must_be_a_batch(shape):
     with pytest.raises(ValueError, match=r"shape \(batch, length\), got .*batch dimension missing"):

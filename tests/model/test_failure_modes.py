@@ -37,13 +37,10 @@ def loss_of(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
     return F.cross_entropy(logits[target != pad].float(), labels[target != pad])
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", FIVE)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("attention", ["matmul", "einsum", "fused"])
-def test_all_pad_source_keeps_loss_and_gradients_finite(
-    name, dtype, attention, make_model, make_batch
-):
-    config = shrunk(name, attention=attention)
+def test_all_pad_source_keeps_loss_and_gradients_finite(name, dtype, make_model, make_batch):
+    config = shrunk(name, max_len=8)
     model = make_model(config, training=True).to(dtype)
     source, target = make_batch(config, [4, 0], [3, 5])
     loss = loss_of(model, source, target)

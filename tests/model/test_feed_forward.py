@@ -67,6 +67,7 @@ def test_dropout_falls_on_the_sublayer_and_spares_the_residual(norm):
     assert not torch.allclose(module.eval()(x, torch.exp), expected)
 
 
+@pytest.mark.usefixtures("own_messages")
 def test_unknown_choices_are_refused():
     with pytest.raises(ValueError, match="activation must be one of 'relu', 'gelu', got 'tanh'"):
         FeedForward(4, 8, activation="tanh")

@@ -28,6 +28,7 @@ def test_padding_mask_uses_the_pad_id_it_is_given():
     assert padding_mask(torch.tensor([[0, 1]]), 1)[0, 0, 0].tolist() == [True, False]
 
 
+@pytest.mark.usefixtures("own_messages")
 def test_padding_mask_needs_a_batch():
     with pytest.raises(ValueError, match=r"tokens must have shape \(batch, length\), got \(3,\): "):
         padding_mask(TOKENS[0], 0)
@@ -56,7 +57,7 @@ def test_pytorch_mask_means_the_opposite():
     assert to_pytorch_mask(torch.tensor([True, False])).tolist() == [False, True]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_masked_softmax_is_softmax_over_the_visible_keys_alone(data):
     queries, keys = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 6))
@@ -80,8 +81,9 @@ def test_masked_softmax_without_mask_is_softmax():
 def test_fully_masked_row_is_zero_with_zero_gradient_in_every_precision(dtype):
     scores = torch.randn(2, 3).to(dtype).requires_grad_()
     mask = torch.tensor([[False, False, False], [True, False, True]])
-    weights = masked_softmax(scores, mask)
-    weights.square().sum().backward()
+    with torch.autograd.set_detect_anomaly(True):  # not even a step in between may be NaN
+        weights = masked_softmax(scores, mask)
+        weights.square().sum().backward()
     assert weights[0].tolist() == [0, 0, 0]
     assert scores.grad[0].tolist() == [0, 0, 0]
     assert scores.grad.isfinite().all()
@@ -101,6 +103,7 @@ def test_hugely_negative_scores_are_still_preferred_to_hidden_ones():
     assert masked_softmax(scores, torch.tensor([[True, False]])).tolist() == [[1.0, 0.0]]
 
 
+@pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize("mask", [torch.ones(2, 3), torch.zeros(2, 3, dtype=torch.uint8)])
 def test_mask_of_another_dtype_is_refused(mask):
     with pytest.raises(TypeError, match="mask must be boolean with True = may attend, got torch"):

@@ -15,7 +15,7 @@ from course_lib.model import (
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(
     position=st.integers(0, 4999),
     pair=st.integers(0, 255),
@@ -51,7 +51,7 @@ def test_table_takes_the_default_dtype():
         torch.set_default_dtype(torch.float32)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(offset=st.integers(-5, 40), d_model=st.sampled_from([2, 6, 64]))
 def test_shift_matrix_moves_every_position_by_the_same_offset(offset, d_model):
     code = sinusoidal_positions(60, d_model)
@@ -75,6 +75,7 @@ def test_odd_d_model_is_refused(d_model):
         shift_matrix(d_model, 1)
 
 
+@pytest.mark.usefixtures("own_messages")
 def test_unknown_layout_is_refused():
     with pytest.raises(ValueError, match="layout must be one of 'interleaved', .* got 'mixed'"):
         sinusoidal_positions(4, 4, layout="mixed")
@@ -137,6 +138,7 @@ def test_max_len_is_the_last_length_that_fits():
         encoding(torch.zeros(1, 6, 6))
 
 
+@pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize("shape", [(2, 4, 5), (1, 6), (6,)])
 def test_vectors_of_another_shape_are_refused(shape):
     encoding = PositionalEncoding(6, max_len=5)

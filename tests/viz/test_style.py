@@ -43,6 +43,7 @@ def test_the_figure_of_axes_is_the_one_they_are_drawn_on():
     assert figure_of(figure) is figure
 
 
+@pytest.mark.usefixtures("own_messages")
 def test_something_that_is_no_picture_is_refused_by_name():
     with pytest.raises(TypeError, match=r"must be matplotlib Axes .* got list: return what"):
         figure_of([new_axes()])  # type: ignore[arg-type]

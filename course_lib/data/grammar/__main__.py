@@ -36,10 +36,11 @@ def main() -> None:
         print(show(pair))
     if options.count:
         count(list(islice(meanings, options.size)))
+        print(f"more than {lower_bound(options.name):.1e} distinct source sentences")
 
 
 def count(sampled: list[tuple[Sentence, SentencePair]]) -> None:
-    """Print the distinct words of both sides, the constructions, and how much there is to say."""
+    """Print the distinct words of both sides, and the constructions."""
     for side, name in enumerate(("source", "target")):
         words = Counter(word for _, pair in sampled for word in pair[side])
         often = sum(n >= 20 for n in words.values())
@@ -50,7 +51,6 @@ def count(sampled: list[tuple[Sentence, SentencePair]]) -> None:
     labels = Counter(label for meaning, _ in sampled for label in constructions(meaning))
     for label, n in labels.most_common():
         print(f"{n:8} {label}")
-    print(f"more than {lower_bound():.1e} distinct German sentences")
 
 
 if __name__ == "__main__":

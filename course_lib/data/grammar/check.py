@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cache
+from itertools import product
 
-from course_lib.data.grammar import german
-from course_lib.data.grammar.lexicon import ADJECTIVES, NOUNS, VERBS
+from course_lib.data.grammar import german, portuguese
+from course_lib.data.grammar.lexicon import ADJECTIVES, BE, ESTAR, NOUNS, VERBS
 from course_lib.data.pairs import SentencePair
 
 _CASES = ("nominative", "accusative", "dative")
@@ -16,6 +17,7 @@ _CASES = ("nominative", "accusative", "dative")
 def _german_senses() -> dict[str, set[str]]:
     """German content form -> the senses it may have."""
     senses: dict[str, set[str]] = defaultdict(set)
+    senses["hause"].add("home")
     for noun in NOUNS:
         for case in _CASES:
             senses[german.noun_form(noun, case=case, plural=False)].add(noun.key)
@@ -36,6 +38,7 @@ def _german_senses() -> dict[str, set[str]]:
 def _english_senses() -> dict[str, set[str]]:
     """English content form -> the senses it may have."""
     senses: dict[str, set[str]] = defaultdict(set)
+    senses["home"].add("home")
     for noun in NOUNS:
         senses[noun.en.singular].add(noun.key)
         senses[noun.en.plural].add(noun.key)
@@ -48,8 +51,30 @@ def _english_senses() -> dict[str, set[str]]:
     return senses
 
 
-def check_alignment(pair: SentencePair) -> list[str]:
-    """What is wrong with a German-English pair's links; nothing is an empty list.
+@cache
+def _portuguese_senses() -> dict[str, set[str]]:
+    """Portuguese content form -> the senses it may have."""
+    senses: dict[str, set[str]] = defaultdict(set)
+    senses["casa"].add("home")
+    for noun in NOUNS:
+        senses[noun.pt.singular].add(noun.key)
+        senses[noun.pt.plural].add(noun.key)
+    for verb in VERBS:
+        for form in (verb.pt.infinitive, *verb.pt.present, *verb.pt.past):
+            senses[form].add(verb.key)
+        if verb.pt.infinitive == "estar":
+            senses["ficar"].add(verb.key)
+    for adjective in ADJECTIVES:
+        for gender, comparative in product(portuguese.GENDERS, (False, True)):
+            form = portuguese.adjective_form(adjective, gender, comparative=comparative)
+            senses[form].add(adjective.key)
+    for form in (*ESTAR.present, *ESTAR.past):
+        senses[form].add(BE.key)
+    return senses
+
+
+def check_alignment(pair: SentencePair, *, name: str = "grammar_de_en") -> list[str]:
+    """What is wrong with the links of a pair of that grammar; nothing is an empty list.
 
     Every word but a comma has a link, no link leaves the sentences, punctuation is linked with
     punctuation only, and a noun, verb or adjective is linked with a word of the same sense.
@@ -57,20 +82,21 @@ def check_alignment(pair: SentencePair) -> list[str]:
     source, target, alignment = pair
     inside = [(i, j) for i, j in alignment if 0 <= i < len(source) and 0 <= j < len(target)]
     problems = [f"link {link} is out of range" for link in sorted(alignment - set(inside))]
-    german_links: dict[int, set[int]] = {i: set() for i in range(len(source))}
+    source_links: dict[int, set[int]] = {i: set() for i in range(len(source))}
     english_links: dict[int, set[int]] = {j: set() for j in range(len(target))}
     for i, j in inside:
-        german_links[i].add(j)
+        source_links[i].add(j)
         english_links[j].add(i)
         if (source[i] in ",.?") != (target[j] in ",.?"):
             problems.append(f"punctuation is linked with a word: {source[i]} - {target[j]}")
-    de, en = _german_senses(), _english_senses()
+    own = _german_senses() if name == "grammar_de_en" else _portuguese_senses()
+    en = _english_senses()
     for i, word in enumerate(source):
-        others = [target[j] for j in german_links[i]]
-        problems += _problems(word, de, others, en)
+        others = [target[j] for j in source_links[i]]
+        problems += _problems(word, own, others, en)
     for j, word in enumerate(target):
         others = [source[i] for i in english_links[j]]
-        problems += _problems(word, en, others, de)
+        problems += _problems(word, en, others, own)
     return problems
 
 
@@ -79,7 +105,7 @@ def _problems(
 ) -> list[str]:
     if not others:
         return [] if word == "," else [f"{word} has no link"]
-    if word not in own:
+    if word not in own or BE.key in own[word]:  # "está" may be "is", which has no entry
         return []
     shared = any(own[word] & theirs.get(other, set()) for other in others)
     return [] if shared else [f"{word} is linked with {' '.join(others)}, of another sense"]

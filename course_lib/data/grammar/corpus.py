@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from course_lib.data.grammar import english, german
+from course_lib.data.grammar import english, german, portuguese
 from course_lib.data.grammar.meaning import Sentence, uses
 from course_lib.data.grammar.sampler import sample_meaning
 from course_lib.data.grammar.words import Word, align, texts
@@ -34,18 +34,22 @@ HELD_OUT = frozenset(
 
 @dataclass(frozen=True)
 class Language:
-    """A source language: how it says a meaning, and which meanings it cannot say clearly."""
+    """A source language: how it says a meaning, which meanings it cannot say clearly."""
 
     words: Callable[[Sentence], list[Word]]
     unclear: Callable[[Sentence], bool]
+    held_out: frozenset[tuple[str, str]] = HELD_OUT
 
 
-LANGUAGES = {"grammar_de_en": Language(german.sentence_words, german.unclear)}
-
-
-def is_held_out(sentence: Sentence) -> bool:
-    """Whether the sentence holds a combination that only the compositional split may show."""
-    return not HELD_OUT.isdisjoint(uses(sentence))
+LANGUAGES = {
+    "grammar_de_en": Language(german.sentence_words, german.unclear),
+    "grammar_pt_en": Language(
+        portuguese.sentence_words,
+        portuguese.unclear,
+        # Their infinitives stand after modals only: without those, the forms would be unseen.
+        HELD_OUT - {("finden.find", "modal"), ("folgen.follow", "modal")},
+    ),
+}
 
 
 def split_of(source: tuple[str, ...]) -> str:
@@ -67,7 +71,7 @@ def sample_meanings(
     while True:
         sentence = sample_meaning(rng)
         held_out = split == "compositional"
-        if is_held_out(sentence) != held_out or language.unclear(sentence):
+        if language.held_out.isdisjoint(uses(sentence)) == held_out or language.unclear(sentence):
             continue
         source = language.words(sentence)
         words = texts(source)

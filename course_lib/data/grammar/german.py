@@ -12,6 +12,7 @@ from collections import Counter
 
 from course_lib.data.grammar.lexicon import (
     BE,
+    HOMONYM_VERBS,
     SPEAKER,
     WHAT,
     Adjective,
@@ -298,8 +299,11 @@ def sentence_words(sentence: Sentence) -> list[Word]:
 
 
 def unclear(sentence: Sentence) -> bool:
-    """Whether German would leave open who does what, or whom a pronoun means."""
+    """Whether German would leave open who does what, what the verb means, or whom a pronoun."""
     clauses = [sentence.first, *([sentence.second] if sentence.second else [])]
+    asked = sentence.first.object
+    if asked and asked.determiner == "question" and sentence.first.verb in HOMONYM_VERBS:
+        return True  # "was trägt er?" hides the object, which alone tells to wear from to carry
     if any(_unclear_clause(clause) for clause in clauses):
         return True
     return sentence.second is not None and _unclear_pronoun(sentence.first, sentence.second)

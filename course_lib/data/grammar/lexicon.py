@@ -60,11 +60,13 @@ class EnglishVerb(NamedTuple):
 
 
 class PortugueseVerb(NamedTuple):
-    """Infinitive, and present and past for eu, ele, nós, eles."""
+    """Present and past for eu, ele, eles; ``rest`` follows (estar *sentado*)."""
 
     infinitive: str
     present: tuple[str, ...]
     past: tuple[str, ...]
+    rest: tuple[str, ...] = ()
+    preposition: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,13 +121,13 @@ class Preposition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Modal:
-    """A modal verb: English words, German plural and singular, Portuguese infinitive."""
+    """A modal verb: English words, German plural and singular, Portuguese for eu, ele, eles."""
 
     key: str
     en: tuple[str, ...]
     de_plural: str
     de_singular: str
-    pt: str
+    pt: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,9 +160,12 @@ def _english_s(word: str) -> str:
     return word + ("es" if word.endswith(("s", "sh", "ch", "x", "o")) else "s")
 
 
-def _portuguese_plural(word: str) -> str:
+def portuguese_plural(word: str) -> str:
+    """The regular plural: homens, jornais, mulheres, casas."""
     if word.endswith("m"):
         return word[:-1] + "ns"
+    if word.endswith("l"):
+        return word[:-1] + "is"
     return word + ("es" if word.endswith(("r", "z")) else "s")
 
 
@@ -177,7 +182,7 @@ def _noun(kind: str, row: list[str]) -> Noun:
         kind=kind,
         en=Form(en, en_plural or en + "s"),
         de=Form(de, de_plural, de_gender[0], weak=de_gender == "mw"),
-        pt=Form(pt, pt_plural or _portuguese_plural(pt), pt_gender),
+        pt=Form(pt, pt_plural or portuguese_plural(pt), pt_gender),
         sex=sex,
         mass=en_plural == "-",
     )
@@ -207,22 +212,24 @@ def _english_verb(cell: str) -> EnglishVerb:
     return EnglishVerb(base, _english_s(base), past, tuple(rest), particle)
 
 
-def _portuguese_verb(infinitive: str) -> PortugueseVerb:
+def _portuguese_verb(cell: str) -> PortugueseVerb:
+    infinitive, *rest = cell.split()
+    preposition = rest.pop()[1:] if rest and rest[-1][0] == "+" else ""
     stem, theme = infinitive[:-2], infinitive[-2]
-    endings = {"a": "o a amos am", "e": "o e emos em", "i": "o e imos em"}
-    past_endings = {
-        "a": "ei ou amos aram",
-        "e": "i eu emos eram",
-        "i": "i iu imos iram",
-    }
-
-    def forms(irregular: dict[str, str], regular: dict[str, str]) -> tuple[str, ...]:
-        if infinitive in irregular:
-            return tuple(irregular[infinitive].split())
-        return tuple(stem + ending for ending in regular[theme].split())
-
-    present = forms(tables.PORTUGUESE_PRESENT, endings)
-    return PortugueseVerb(infinitive, present, forms(tables.PORTUGUESE_PAST, past_endings))
+    if theme == "a":
+        # The spelling changes to keep the sound: ficar - fiquei, ligar - liguei, caçar - cacei.
+        soft = stem[:-1] + {"c": "qu", "g": "gu", "ç": "c"}.get(stem[-1], stem[-1])
+        present = f"{stem}o {stem}a {stem}am"
+        past = f"{soft}ei {stem}ou {stem}aram"
+    else:
+        hard = stem[:-1] + {"c": "ç", "g": "j"}.get(stem[-1:], stem[-1:])
+        present = f"{hard}o {stem}e {stem}em"
+        past = f"{stem}i {stem}{theme}u {stem}{theme}ram"
+    present = tables.PORTUGUESE_PRESENT.get(infinitive, present)
+    past = tables.PORTUGUESE_PAST.get(infinitive, past)
+    return PortugueseVerb(
+        infinitive, tuple(present.split()), tuple(past.split()), tuple(rest), preposition
+    )
 
 
 def _verb(frame: str, row: list[str]) -> Verb:
@@ -262,7 +269,7 @@ def _preposition(row: list[str]) -> Preposition:
 def _modal(row: list[str]) -> Modal:
     english, german, portuguese = row
     plural, singular = german.split()
-    return Modal(english, tuple(english.split()), plural, singular, portuguese)
+    return Modal(english, tuple(english.split()), plural, singular, tuple(portuguese.split()))
 
 
 def _link(row: list[str]) -> Link:
@@ -288,8 +295,12 @@ MODALS = [_modal(row) for row in _rows(tables.MODALS)]
 LINKS = [_link(row) for row in _rows(tables.LINKS)]
 THAT, WHETHER = (_link(_rows(row)[0]) for row in (tables.THAT, tables.WHETHER))
 
+_conjugated = Counter(verb.de for verb in VERBS)
+# Verbs whose German forms have another sense: only the object tells to wear from to carry.
+HOMONYM_VERBS = frozenset(verb for verb in VERBS if _conjugated[verb.de] > 1)
+
 # The speaker: "i" in the singular, "we" in the plural.
-SPEAKER = Noun("speaker", "speaker", Form("i", "we"), Form("ich", "wir"), Form("eu", "nós"))
+SPEAKER = Noun("speaker", "speaker", Form("i", "we"), Form("ich", "wir"), Form("eu", "a gente"))
 # What a question asks for stands in the place of a noun.
 WHO = Noun("who", "man", Form("who", "who"), Form("wer", "wer", "m"), Form("quem", "quem", "m"))
 WHAT = Noun(
@@ -304,8 +315,9 @@ BE = Verb(
     "copula",
     EnglishVerb("be", "is", "was"),
     GermanVerb("bin", "ist", "sind", "gewesen", auxiliary="sein"),
-    _portuguese_verb("estar"),
+    _portuguese_verb("ser"),
 )
+ESTAR = _portuguese_verb("estar")  # "be" in a passing state
 
 
 _shared = Counter((noun.de.singular, noun.de.gender) for noun in _COMMON)

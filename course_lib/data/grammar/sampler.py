@@ -16,6 +16,7 @@ from course_lib.data.grammar.lexicon import (
     SPEAKER,
     VERBS,
     Adjective,
+    Link,
     Noun,
     Preposition,
     Verb,
@@ -299,13 +300,14 @@ def _with_extras(rng: Random, clause: Clause, *, tense: str, doing: bool, plain:
     person = clause.subject.noun.kind in _PERSONS or clause.subject.noun is SPEAKER
     if modal and not person and modal.en[0] in ("want", "should", "may"):
         modal = lexicon.MODALS[0]
-    fond = doing and person and free and not modal and not clause.place and _maybe(rng, 0.2)
-    tense = "present" if modal or fond else _tense(rng, tense)
     clause, negated = _negate(rng, clause)
+    may_be_fond = doing and person and free and not (modal or negated or clause.place)
+    fond = may_be_fond and _maybe(rng, 0.25)
+    tense = "present" if modal or fond else _tense(rng, tense)
     time = frequency = manner = company = None
     if not plain:
         if _maybe(rng, 0.22):
-            time = _time(rng, tense, modal is not None)
+            time = _time(rng, tense, has_modal=modal is not None, negated=negated)
         elif not (negated or modal or fond or clause.recipient) and _maybe(rng, 0.12):
             frequency = rng.choice(lexicon.FREQUENCIES)
         if doing and not fond and not negated and clause.place is None and _maybe(rng, 0.2):
@@ -345,9 +347,11 @@ def _negate(rng: Random, clause: Clause) -> tuple[Clause, bool]:
     return clause, firm and _maybe(rng, 0.13)
 
 
-def _time(rng: Random, tense: str, has_modal: bool) -> lexicon.Adverb:
+def _time(rng: Random, tense: str, *, has_modal: bool, negated: bool) -> lexicon.Adverb:
     now = "modal" if has_modal else tense
-    return rng.choice([t for t in lexicon.TIMES if t.use in ("any", now)])
+    times = [time for time in lexicon.TIMES if time.use in ("any", now)]
+    # "Not every day" is not "every day not".
+    return rng.choice([time for time in times if not (negated and time.key == "every day")])
 
 
 @cache
@@ -377,7 +381,7 @@ def _copula(rng: Random, subject: NounPhrase | None, *, tense: str) -> Clause:
     negated = subject.determiner in _FIRM and _maybe(rng, 0.13)
     time = frequency = None
     if _maybe(rng, 0.1):
-        time = _time(rng, tense, has_modal=False)
+        time = _time(rng, tense, has_modal=False, negated=negated)
     elif not negated and subject.determiner != "no" and _maybe(rng, 0.1):
         frequency = rng.choice(lexicon.FREQUENCIES)
     return Clause(
@@ -540,6 +544,15 @@ def _second(rng: Random, first: Clause, *, tense: str = "") -> Clause:
     return second
 
 
+def _clumsy(link: Link, first: Clause, second: Clause) -> bool:
+    """Whether the two clauses repeat a quality, or put one "is" in time by another."""
+    states = [clause.verb is BE for clause in (first, second)]
+    if any(states) and link.tense == "same":  # before it was new
+        return True
+    said = (first.quality, first.subject.adjective)
+    return all(states) and (link.tense != "any" or second.quality in said)
+
+
 def _linked(rng: Random) -> Sentence:
     link = rng.choice(lexicon.LINKS)
     tense = link.tense if link.tense in ("present", "past") else _tense(rng, "")
@@ -549,6 +562,8 @@ def _linked(rng: Random) -> Sentence:
     if link.tense != "any":  # what never happens gives no time to something else
         first = replace(first, negated=False, frequency=None)
         second = replace(second, negated=False, frequency=None, time=None)
+    if _clumsy(link, first, second):
+        return _linked(rng)
     link_first = link.order == "final" and _maybe(rng, 0.3)
     return Sentence(first if link_first else _front(rng, first), second, link, link_first)
 

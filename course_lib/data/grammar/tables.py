@@ -3,7 +3,8 @@
 Nouns: ``singular[/plural] | singular/plural gender | singular[/plural] gender``; the German gender
 ``mw`` marks the weak masculines (den jungen). Verbs: ``infinitive/past | infinitive present
 participle [ist] | infinitive | subjects | objects``; ``auf+machen`` is separable, ``pick +up`` has
-a particle. Adjectives: ``english | german | portuguese | classes``.
+a particle, ``confiar +em`` asks for a preposition. Adjectives: ``english | german | portuguese |
+classes``.
 """
 
 NOUNS = {
@@ -49,7 +50,7 @@ NOUNS = {
         child/children | kind/kinder n | criança f""",
     "animal": """
         dog | hund/hunde m | cachorro m
-        cat | katze/katzen f | gata f
+        cat | katze/katzen f | gato m
         horse | pferd/pferde n | cavalo m
         cow | kuh/kühe f | vaca f
         bear | bär/bären mw | urso m
@@ -110,7 +111,7 @@ NOUNS = {
         suitcase | koffer/koffer m | mala f""",
     "dishes": """
         cup | tasse/tassen f | xícara f
-        plate | teller/teller m | tigela f
+        plate | teller/teller m | prato m
         glass/glasses | glas/gläser n | copo m
         bottle | flasche/flaschen f | garrafa f""",
     "tool": """
@@ -122,7 +123,7 @@ NOUNS = {
         ball | ball/bälle m | bola f
         picture | bild/bilder n | quadro m""",
     "device": """
-        lamp | lampe/lampen f | lâmpada f
+        lamp | lampe/lampen f | abajur m
         radio | radio/radios n | rádio m
         computer | computer/computer m | computador m""",
     "bulb": "bulb | birne/birnen f | lâmpada f",
@@ -141,7 +142,7 @@ NOUNS = {
     "lock": "lock | schloss/schlösser n | fechadura f",
     "tap": "tap | hahn/hähne m | torneira f",
     "bouquet": "bouquet | strauß/sträuße m | buquê m",
-    "blanket": "blanket | decke/decken f | coberta f",
+    "blanket": "blanket | decke/decken f | cobertor m",
     "ceiling": "ceiling | decke/decken f | teto m",
     "furniture": """
         table | tisch/tische m | mesa f
@@ -167,7 +168,7 @@ NOUNS = {
         park | park/parks m | parque m
         forest | wald/wälder m | floresta f
         city/cities | stadt/städte f | cidade f
-        village | dorf/dörfer n | aldeia f""",
+        village | dorf/dörfer n | vila f""",
     "room": """
         room | zimmer/zimmer n | quarto m
         kitchen | küche/küchen f | cozinha f
@@ -230,7 +231,7 @@ VERBS = {
         catch/caught | fangen fängt gefangen | pegar | person animal | catch
         hunt/hunted | jagen jagt gejagt | caçar | person animal | prey animal ostrich snake
         carry/carried | tragen trägt getragen | carregar | person | load furniture dishes
-        wear/wore | tragen trägt getragen | vestir | person | clothes
+        wear/wore | tragen trägt getragen | usar | person | clothes
         use/used | benutzen benutzt benutzt | usar | person | tool device dishes
         open/opened | öffnen öffnet geöffnet | abrir | person | opening gate lock tap load
         forget/forgot | vergessen vergisst vergessen | esquecer | person | goods
@@ -238,7 +239,7 @@ VERBS = {
         break/broke | zerbrechen zerbricht zerbrochen | quebrar | person animal | dishes
         cut/cut | schneiden schneidet geschnitten | cortar | person | fruit pear cake
         drive/drove | fahren fährt gefahren | dirigir | person | car
-        ride/rode | fahren fährt gefahren | pilotar | person | bicycle
+        ride/rode | fahren fährt gefahren | andar +em | person | bicycle
         draw/drew | zeichnen zeichnet gezeichnet | desenhar | person | castle building tree animal
         hide/hid | verstecken versteckt versteckt | esconder | person | goods blanket
         score/scored | schießen schießt geschossen | marcar | man woman child | goal
@@ -247,13 +248,13 @@ VERBS = {
         turn +on/turned | an+machen macht gemacht | ligar | person | device bulb
         pick +up/picked | ab+holen holt geholt | buscar | person | man woman child load
         invite/invited | ein+laden lädt geladen | convidar | person | man woman child
-        call/called | an+rufen ruft gerufen | chamar | person | man woman""",
+        call/called | an+rufen ruft gerufen | ligar +para | person | man woman""",
     "dative": """
         help/helped | helfen hilft geholfen | ajudar | person | man woman child
-        thank/thanked | danken dankt gedankt | agradecer | person | man woman
+        thank/thanked | danken dankt gedankt | agradecer +a | person | man woman
         follow/followed | folgen folgt gefolgt ist | seguir | animate | man woman child
-        answer/answered | antworten antwortet geantwortet | responder | person | man woman child
-        trust/trusted | vertrauen vertraut vertraut | confiar | person | man woman
+        answer/answered | antworten antwortet geantwortet | responder +a | person | man woman child
+        trust/trusted | vertrauen vertraut vertraut | confiar +em | person | man woman
         listen to/listened | zu+hören hört gehört | escutar | person | man woman""",
     "giving": """
         give/gave | geben gibt gegeben | dar | person | goods bouquet fruit blanket
@@ -276,9 +277,10 @@ VERBS = {
         arrive/arrived | an+kommen kommt gekommen ist | chegar | person car
         come back/came | zurück+kommen kommt gekommen ist | voltar | person animal""",
     "resting": """
-        sit/sat | sitzen sitzt gesessen | sentar | animate
-        lie/lay | liegen liegt gelegen | deitar | animate tool text clothes
-        stand/stood | stehen steht gestanden | ficar | person animal load dishes furniture wheels
+        sit/sat | sitzen sitzt gesessen | estar sentado | animate
+        lie/lay | liegen liegt gelegen | estar deitado | animate tool text clothes
+        stand/stood | stehen steht gestanden | estar em pé | person animal load dishes \
+            furniture wheels
         wait/waited | warten wartet gewartet | esperar | animate
         stay/stayed | bleiben bleibt geblieben ist | ficar | person animal
         live/lived | wohnen wohnt gewohnt | morar | person""",
@@ -292,56 +294,43 @@ VERBS = {
         believe/believed | glauben glaubt geglaubt | acreditar | person
         hope/hoped | hoffen hofft gehofft | esperar | person
         say/said | sagen sagt gesagt | dizer | person
-        think/thought | denken denkt gedacht | pensar | person
+        think/thought | denken denkt gedacht | achar | person
         understand/understood | verstehen versteht verstanden | entender | person""",
     "asking": "ask/asked | fragen fragt gefragt | perguntar | person",
 }
 
-# eu, ele, nós, eles: the forms that the rules of -ar, -er and -ir do not give.
+# eu, ele, eles: the forms that the rules of -ar, -er and -ir do not give.
 PORTUGUESE_PRESENT = {
-    "ler": "leio lê lemos leem",
-    "ver": "vejo vê vemos veem",
-    "ouvir": "ouço ouve ouvimos ouvem",
-    "perder": "perco perde perdemos perdem",
-    "dormir": "durmo dorme dormimos dormem",
-    "rir": "rio ri rimos riem",
-    "seguir": "sigo segue seguimos seguem",
-    "vestir": "visto veste vestimos vestem",
-    "dirigir": "dirijo dirige dirigimos dirigem",
-    "dar": "dou dá damos dão",
-    "trazer": "trago traz trazemos trazem",
-    "ir": "vou vai vamos vão",
-    "vir": "venho vem vimos vêm",
-    "saber": "sei sabe sabemos sabem",
-    "dizer": "digo diz dizemos dizem",
-    "ser": "sou é somos são",
-    "estar": "estou está estamos estão",
-    "conhecer": "conheço conhece conhecemos conhecem",
-    "esquecer": "esqueço esquece esquecemos esquecem",
-    "agradecer": "agradeço agradece agradecemos agradecem",
-    "adormecer": "adormeço adormece adormecemos adormecem",
+    "ler": "leio lê leem",
+    "ver": "vejo vê veem",
+    "ouvir": "ouço ouve ouvem",
+    "perder": "perco perde perdem",
+    "dormir": "durmo dorme dormem",
+    "rir": "rio ri riem",
+    "seguir": "sigo segue seguem",
+    "dar": "dou dá dão",
+    "trazer": "trago traz trazem",
+    "ir": "vou vai vão",
+    "vir": "venho vem vêm",
+    "saber": "sei sabe sabem",
+    "dizer": "digo diz dizem",
+    "ser": "sou é são",
+    "estar": "estou está estão",
 }
+# The past of a verb of state is the imperfect.
 PORTUGUESE_PAST = {
-    "ver": "vi viu vimos viram",
-    "dar": "dei deu demos deram",
-    "trazer": "trouxe trouxe trouxemos trouxeram",
-    "ir": "fui foi fomos foram",
-    "vir": "vim veio viemos vieram",
-    "saber": "soube soube soubemos souberam",
-    "dizer": "disse disse dissemos disseram",
-    "ser": "fui foi fomos foram",
-    "estar": "estive esteve estivemos estiveram",
-    "buscar": "busquei buscou buscamos buscaram",
-    "pegar": "peguei pegou pegamos pegaram",
-    "ligar": "liguei ligou ligamos ligaram",
-    "desligar": "desliguei desligou desligamos desligaram",
-    "chegar": "cheguei chegou chegamos chegaram",
-    "carregar": "carreguei carregou carregamos carregaram",
-    "brincar": "brinquei brincou brincamos brincaram",
-    "caçar": "cacei caçou caçamos caçaram",
-    "dançar": "dancei dançou dançamos dançaram",
-    "calçar": "calcei calçou calçamos calçaram",
-    "marcar": "marquei marcou marcamos marcaram",
+    "ver": "vi viu viram",
+    "dar": "dei deu deram",
+    "trazer": "trouxe trouxe trouxeram",
+    "ir": "fui foi foram",
+    "vir": "vim veio vieram",
+    "dizer": "disse disse disseram",
+    "ser": "era era eram",
+    "estar": "estava estava estavam",
+    "saber": "sabia sabia sabiam",
+    "conhecer": "conhecia conhecia conheciam",
+    "amar": "amava amava amavam",
+    "morar": "morava morava moravam",
 }
 
 # english[/comparative] | german[/comparative] | portuguese[/feminine] | classes
@@ -396,7 +385,7 @@ TIMES = """
     any | in_the morning | am vormittag | de manhã
     any | on monday | am montag | na segunda
     any | on sunday | am sonntag | no domingo
-    any | every day | jeden tag | todo_o dia
+    any | every day | jeden tag | todo dia
     any | in summer | im sommer | no verão
     any | in winter | im winter | no inverno
 """
@@ -418,8 +407,8 @@ HERE = """
     here | hier | aqui
     there | dort | ali
     at_home | zu_hause | em_casa
-    outside | draußen | fora
-    upstairs | oben | em_cima
+    outside | draußen | lá_fora
+    upstairs | oben | lá_em_cima
 """
 
 # english | german | case | portuguese | classes of the place
@@ -439,11 +428,11 @@ WITH = "with | mit | dative | com | man woman child animal"
 WITHOUT = "without | ohne | accusative | sem | man woman child animal"
 
 MODALS = """
-    can | können kann | poder
-    want to | wollen will | querer
-    have to | müssen muss | precisar
-    should | sollen soll | dever
-    may | dürfen darf | poder
+    can | können kann | consigo consegue conseguem
+    want to | wollen will | quero quer querem
+    have to | müssen muss | tenho_que tem_que têm_que
+    should | sollen soll | deveria deveria deveriam
+    may | dürfen darf | posso pode podem
 """
 
 # english | german | portuguese | word order in German | tense both clauses share

@@ -1,0 +1,59 @@
+# Needs make and Python 3.11 or newer. `make` alone lists what there is.
+# Written for any POSIX make shell and for make 3.81, which is what macOS has.
+
+.DEFAULT_GOAL := help
+.PHONY: help env lab test notebooks
+SHELL := /bin/sh
+
+BIN := .venv/bin
+STAMP := .venv/.stamp
+
+# `make env PYTHON=/path/to/python` chooses another one.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+CANDIDATES := python3.11 python3.12 python3.13 python3 python
+PYTHON ?= $(shell for python in $(CANDIDATES); do \
+	"$$python" -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && { echo "$$python"; break; }; done)
+
+# $(call step,what it does,command) prints a heading, and on failure says where it stopped.
+step = printf '\n== %s\n' "$(1)"; $(2) || { printf '\nStopped at: %s\n' "$(1)" >&2; exit 1; }
+
+help:
+	@echo 'make lab        open the lessons in JupyterLab (the first time, this also does make env)'
+	@echo 'make test       check everything: format, lint, types, floors, tests, lessons'
+	@echo 'make env        build .venv with everything the course needs'
+	@echo 'make notebooks  run the lessons and store them with their outputs'
+
+env: $(STAMP)
+
+lab: env
+	@$(BIN)/python -m course_lib lab
+
+test: env
+	@$(call step,Format: every file is laid out by ruff,$(BIN)/ruff format --check .)
+	@$(call step,Lint: ruff finds no fault in code and notebooks,$(BIN)/ruff check .)
+	@$(call step,Types: mypy follows every annotation,$(BIN)/mypy)
+	@$(call step,Floors: no room imports from a floor above it,$(BIN)/lint-imports)
+	@$(call step,Tests: they pass and reach 95 % of course_lib,$(BIN)/python -m pytest \
+		--cov --cov-report=term-missing:skip-covered)
+	@$(call step,Lessons: every notebook runs and gives what it stores,$(BIN)/python -m pytest \
+		-p tests.notebooks.nbval_plugin --nbval notebooks --nbval-cell-timeout=300)
+	@printf '\nEverything holds.\n'
+
+notebooks: env
+	@$(BIN)/python -m tests.notebooks.build
+
+# An interrupted build leaves no stamp, so the next make starts again.
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo 'make: expected Python 3.11 or newer, found none on the PATH:' \
+		'install one, or name it: make env PYTHON=/path/to/python' >&2; exit 1; }
+	@"$(PYTHON)" -c '$(NEW_ENOUGH)' || { echo 'make: expected Python 3.11 or newer, found' \
+		"$$("$(PYTHON)" --version 2>&1):" 'install a newer one, or name it:' \
+		'make env PYTHON=/path/to/python' >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo 'make: expected a Python with' \
+		'the modules venv and ensurepip, found' "$$("$(PYTHON)" --version)" 'without them:' \
+		'on Debian and Ubuntu, apt install python3-venv' >&2; exit 1; }
+	@echo "Building .venv with $$("$(PYTHON)" --version); this takes a few minutes, once."
+	@"$(PYTHON)" -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints.txt -e '.[lab,dev]'
+	@touch $(STAMP)

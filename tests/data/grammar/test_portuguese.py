@@ -1,0 +1,470 @@
+"""Portuguese: every rule in a sentence, and what the whole corpus promises."""
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from course_lib.data.grammar import LANGUAGES, SPLITS, english, lexicon, portuguese, sample_pairs
+from course_lib.data.grammar.check import check_alignment
+from course_lib.data.grammar.corpus import sample_meanings
+from course_lib.data.grammar.count import lower_bound
+from course_lib.data.grammar.lexicon import ADJECTIVES, BE, LINKS, NOUNS, SPEAKER, VERBS
+from course_lib.data.grammar.meaning import Clause, NounPhrase, Place, Sentence, uses
+from course_lib.data.grammar.words import align, texts
+from course_lib.data.pairs import SentencePair
+
+NAME = "grammar_pt_en"
+HELD_OUT = LANGUAGES[NAME].held_out
+N = {noun.key: noun for noun in NOUNS}
+V = {verb.key: verb for verb in VERBS}
+A = {adjective.key: adjective for adjective in ADJECTIVES}
+LINK = {link.key: link for link in LINKS}
+MODAL = {modal.key: modal for modal in lexicon.MODALS}
+TIME = {time.key: time for time in lexicon.TIMES}
+OFTEN, ALWAYS = lexicon.FREQUENCIES[:2]
+MAN, WOMAN, DOG, BOOK = (NounPhrase(N[key]) for key in ("man.m", "woman.f", "dog", "book"))
+ME, WE = (NounPhrase(SPEAKER, "pronoun", plural) for plural in (False, True))
+HER = NounPhrase(N["woman.f"], "pronoun")
+
+
+def said(sentence):
+    return " ".join(texts(portuguese.sentence_words(sentence)))
+
+
+def translated(sentence):
+    return said(sentence), " ".join(texts(english.sentence_words(sentence)))
+
+
+def simple(verb, subject, thing=None, **rest):
+    return Sentence(Clause(V[verb], subject, thing, **rest))
+
+
+def at(key, preposition="on"):
+    found = next(p for p in lexicon.PLACES if p.key == preposition)
+    return Place(found, NounPhrase(N[key]))
+
+
+def phrase(key, determiner="the", plural=False, adjective=None):
+    return NounPhrase(N[key], determiner, plural, A[adjective] if adjective else None)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (phrase("house", adjective="red"), "a casa vermelha"),
+        (phrase("newspaper", "this", True, "blue"), "estes jornais azuis"),
+        (phrase("queen.f", "my", True, "good"), "minhas boas rainhas"),
+        (phrase("lion", "a", adjective="young"), "um jovem leão"),
+        (phrase("poem", "many", True, "long"), "muitos poemas longos"),
+        (phrase("letter", "two", True, "old"), "duas velhas cartas"),
+        (phrase("window", "all", True, "dirty"), "todas as janelas sujas"),
+        (phrase("man.m", "every"), "todo homem"),
+    ],
+)
+def test_determiner_and_adjective_agree_with_the_noun(words, expected):
+    assert " ".join(texts(portuguese.phrase_words(words, "0s", owner=words))) == expected
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (at("bed"), "na cama"),
+        (at("garden", "in"), "no jardim"),
+        (at("school", "next to"), "ao lado da escola"),
+        (Place(lexicon.PLACES[0], phrase("city", "this")), "nesta cidade"),
+        (Place(lexicon.PLACES[2], phrase("museum", "this")), "atrás deste museu"),
+        (Place(lexicon.INTO, phrase("kitchen")), "para a cozinha"),
+        (Place(lexicon.PLACES[0], phrase("park", "a")), "em um parque"),
+    ],
+)
+def test_a_preposition_contracts_with_the_article_or_does_not(place, expected):
+    assert said(simple("tanzen.dance", ME, place=place)) == f"eu danço {expected} ."
+
+
+SENTENCES = {
+    "the recipient's preposition contracts": (
+        simple("geben.give", MAN, BOOK, recipient=WOMAN),
+        "o homem dá o livro à mulher .",
+        "the man gives the book to the woman .",
+    ),
+    "we are a gente, whose past differs from the present": (
+        simple("kaufen.buy", WE, BOOK, tense="past"),
+        "a gente comprou o livro .",
+        "we bought the book .",
+    ),
+    "a verb of state has the imperfect": (
+        simple("kennen.know", WOMAN, MAN, tense="past"),
+        "a mulher conhecia o homem .",
+        "the woman knew the man .",
+    ),
+    "the spelling keeps the sound": (
+        simple("abholen.pick_up", ME, MAN, tense="past"),
+        "eu busquei o homem .",
+        "i picked up the man .",
+    ),
+    "a modal takes the infinitive": (
+        simple("lesen.read", MAN, BOOK, modal=MODAL["have to"], negated=True),
+        "o homem não tem que ler o livro .",
+        "the man does not have to read the book .",
+    ),
+    "no is não and nenhum": (
+        simple("essen.eat", MAN, phrase("apple", "no")),
+        "o homem não come nenhuma maçã .",
+        "the man does not eat an apple .",
+    ),
+    "what has no singular loses its nenhum": (
+        simple("trinken.drink", MAN, phrase("milk", "no")),
+        "o homem não bebe leite .",
+        "the man does not drink any milk .",
+    ),
+    "no before the verb negates alone": (
+        simple("schlafen.sleep", phrase("dog", "no")),
+        "nenhum cachorro dorme .",
+        "no dog sleeps .",
+    ),
+    "an object pronoun precedes the verb": (
+        simple("sehen.see", MAN, HER, negated=True),
+        "o homem não a vê .",
+        "the man does not see her .",
+    ),
+    "me precedes the infinitive": (
+        simple("helfen.help", MAN, ME, modal=MODAL["want to"]),
+        "o homem quer me ajudar .",
+        "the man wants to help me .",
+    ),
+    "a preposition keeps its pronoun after the verb": (
+        simple("vertrauen.trust", MAN, HER),
+        "o homem confia nela .",
+        "the man trusts her .",
+    ),
+    "a gente contracts as a noun does": (
+        simple("vertrauen.trust", MAN, WE),
+        "o homem confia na gente .",
+        "the man trusts us .",
+    ),
+    "a topic stands before a comma": (
+        simple("sehen.see", MAN, DOG, front="object"),
+        "o cachorro , o homem vê .",
+        "the man sees the dog .",
+    ),
+    "own is of the subject's sex in English only": (
+        simple("suchen.look_for", WOMAN, phrase("hat", "own")),
+        "a mulher procura seu chapéu .",
+        "the woman looks for her hat .",
+    ),
+    "what lasts is ser": (
+        Sentence(Clause(BE, WOMAN, quality=A["rich"], tense="past")),
+        "a mulher era rica .",
+        "the woman was rich .",
+    ),
+    "what passes is estar": (
+        Sentence(Clause(BE, WOMAN, quality=A["tired"])),
+        "a mulher está cansada .",
+        "the woman is tired .",
+    ),
+    "warm clothes stay warm": (
+        Sentence(Clause(BE, phrase("jacket"), quality=A["warm"])),
+        "a jaqueta é quente .",
+        "the jacket is warm .",
+    ),
+    "a man and a woman are masculine": (
+        Sentence(Clause(BE, NounPhrase(N["woman.f"], partner=MAN), quality=A["tired"])),
+        "a mulher e o homem estão cansados .",
+        "the woman and the man are tired .",
+    ),
+    "more is mais": (
+        Sentence(Clause(BE, phrase("house"), quality=A["expensive"], degree="comparative",
+                        standard=BOOK)),
+        "a casa é mais cara do que o livro .",
+        "the house is more expensive than the book .",
+    ),
+    "bigger is one word": (
+        Sentence(Clause(BE, phrase("dog", plural=True), quality=A["big"], degree="comparative",
+                        standard=phrase("mouse"))),
+        "os cachorros são maiores do que o rato .",
+        "the dogs are bigger than the mouse .",
+    ),
+    "as old as is tão quanto": (
+        Sentence(Clause(BE, MAN, quality=A["old"], degree="equal", standard=WOMAN)),
+        "o homem é tão velho quanto a mulher .",
+        "the man is as old as the woman .",
+    ),
+    "one who sits is seated, and agrees": (
+        simple("sitzen.sit", phrase("woman.f", plural=True), place=at("bench")),
+        "as mulheres estão sentadas no banco .",
+        "the women sit on the bench .",
+    ),
+    "a seated infinitive is ficar": (
+        simple("sitzen.sit", MAN, place=at("chair"), modal=MODAL["want to"]),
+        "o homem quer ficar sentado na cadeira .",
+        "the man wants to sit on the chair .",
+    ),
+    "alone agrees": (
+        simple("tanzen.dance", WOMAN, manner=lexicon.MANNERS[-1]),
+        "a mulher dança sozinha .",
+        "the woman dances alone .",
+    ),
+    "word order tells an object relative clause": (
+        simple("schlafen.sleep", NounPhrase(N["man.m"], relative=Clause(
+            V["sehen.see"], WOMAN, NounPhrase(N["man.m"], "relative")))),
+        "o homem que a mulher vê dorme .",
+        "the man who the woman sees sleeps .",
+    ),
+    "from a subject relative clause": (
+        simple("schlafen.sleep", NounPhrase(N["man.m"], relative=Clause(
+            V["sehen.see"], NounPhrase(N["man.m"], "relative"), WOMAN))),
+        "o homem que vê a mulher dorme .",
+        "the man who sees the woman sleeps .",
+    ),
+    "a relative pronoun follows the verb's preposition": (
+        simple("schlafen.sleep", NounPhrase(N["man.m"], relative=Clause(
+            V["vertrauen.trust"], WOMAN, NounPhrase(N["man.m"], "relative")))),
+        "o homem em quem a mulher confia dorme .",
+        "the man who the woman trusts sleeps .",
+    ),
+    "only the question mark asks": (
+        Sentence(Clause(V["lesen.read"], MAN, BOOK, tense="past"), asks="truth"),
+        "o homem leu o livro ?",
+        "did the man read the book ?",
+    ),
+    "an asked object comes first": (
+        Sentence(Clause(V["lesen.read"], MAN, NounPhrase(lexicon.WHAT, "question")), asks="noun"),
+        "o que o homem lê ?",
+        "what does the man read ?",
+    ),
+    "an asked recipient takes its preposition along": (
+        Sentence(
+            Clause(V["geben.give"], MAN, BOOK, NounPhrase(lexicon.WHO, "question")), asks="noun"
+        ),
+        "a quem o homem dá o livro ?",
+        "who does the man give the book to ?",
+    ),
+    "why is two words": (
+        Sentence(Clause(V["weinen.cry"], WOMAN), asks="why"),
+        "por que a mulher chora ?",
+        "why does the woman cry ?",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SENTENCES)
+def test_meaning_is_said_in_both_languages(case):
+    sentence, *expected = SENTENCES[case]
+    assert translated(sentence) == tuple(expected)
+    assert not portuguese.unclear(sentence)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            simple("sitzen.sit", MAN, place=at("bench")),
+            simple("arbeiten.work", MAN, place=at("bank", "in")),
+        ),
+        (simple("essen.eat", MAN, phrase("dish")), simple("waschen.wash", MAN, phrase("plate"))),
+        (simple("tragen.wear", MAN, phrase("hat")), simple("benutzen.use", MAN, phrase("spoon"))),
+        (simple("anmachen.turn_on", MAN, phrase("radio")), simple("anrufen.call", MAN, WOMAN)),
+        (simple("krähen.crow", phrase("rooster")), simple("singen.sing", MAN)),
+        (
+            simple("liegen.lie", BOOK, place=at("table")),
+            simple("stehen.stand", phrase("cup"), place=at("table")),
+        ),
+        (
+            simple("finden.find", MAN, BOOK),
+            Sentence(
+                Clause(V["denken.think"], MAN), Clause(V["schlafen.sleep"], MAN), lexicon.THAT
+            ),
+        ),
+    ],
+)
+def test_a_portuguese_word_has_two_translations_and_its_sentence_decides(one, other):
+    (source_one, target_one), (source_other, target_other) = translated(one), translated(other)
+    ambiguous = {"banco", "prato", "usa", "liga", "canta", "está", "acha"}
+    assert ambiguous & set(source_one.split()) & set(source_other.split())
+    shared = set(target_one.split()) & set(target_other.split())
+    assert shared <= {"the", "man", "a", "table", "on", "."}
+    assert not portuguese.unclear(one)
+    assert not portuguese.unclear(other)
+
+
+@pytest.mark.parametrize(
+    ("first", "pronoun", "expected"),
+    [
+        ("glass", "ele", "it"),
+        ("lamp", "ele", "it"),
+        ("knife", "ela", "it"),
+        ("teacher.f", "ela", "she"),
+        ("teacher.m", "ele", "he"),
+    ],
+)
+def test_a_pronoun_follows_its_antecedent(first, pronoun, expected):
+    sentence = Sentence(
+        Clause(BE, phrase(first), quality=A["beautiful"]),
+        Clause(BE, phrase(first, "pronoun"), quality=A["old"]),
+        LINK["weil"],
+    )
+    source, target = translated(sentence)
+    assert f" porque {pronoun} é velh" in source
+    assert f" because {expected} is old ." in target
+
+
+UNCLEAR = {
+    "subjunctive": Sentence(Clause(V["hoffen.hope"], MAN), Clause(V["schlafen.sleep"], MAN),
+                            lexicon.THAT),
+    "doubt": Sentence(Clause(V["denken.think"], MAN, negated=True), Clause(V["schlafen.sleep"], ME),
+                      lexicon.THAT),
+    "past meanwhile": Sentence(Clause(V["lesen.read"], ME, BOOK, tense="past"),
+                               Clause(V["schlafen.sleep"], MAN, tense="past"), LINK["während"]),
+    "past habit": simple("lesen.read", MAN, BOOK, frequency=OFTEN, tense="past"),
+    "plural of nenhum": simple("schlafen.sleep", phrase("dog", "no", True)),
+    "bench or bank": simple("warten.wait", MAN, place=at("bench")),
+    "use or wear": Sentence(
+        Clause(V["tragen.wear"], MAN, NounPhrase(lexicon.WHAT, "question")), asks="noun"),
+    "o before an infinitive": simple("sehen.see", MAN, HER, modal=MODAL["can"]),
+    "two pronouns": simple("geben.give", MAN, phrase("book", "pronoun"), recipient=ME),
+    "a call instead of a topic": simple("sehen.see", MAN, NounPhrase(N["anna"], "name"),
+                                        front="object"),
+    "whose time": simple("lesen.read", MAN, NounPhrase(N["book"], relative=Clause(
+        V["kaufen.buy"], WOMAN, NounPhrase(N["book"], "relative"))), time=TIME["today"]),
+    "two men for one pronoun": Sentence(Clause(V["sehen.see"], MAN, DOG), Clause(
+        BE, NounPhrase(N["man.m"], "pronoun"), quality=A["tired"]), LINK["weil"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNCLEAR)
+def test_what_portuguese_leaves_open_or_cannot_say_plainly_is_unclear(name):
+    assert portuguese.unclear(UNCLEAR[name])
+
+
+def test_what_is_near_to_unclear_but_plain_is_said():
+    assert not portuguese.unclear(simple("lesen.read", MAN, BOOK, frequency=ALWAYS, tense="past"))
+    lived = Clause(V["wohnen.live"], WOMAN, place=at("city", "in"), tense="past")
+    slept = Clause(V["schlafen.sleep"], MAN, tense="past")
+    assert not portuguese.unclear(Sentence(slept, lived, LINK["während"]))
+    assert portuguese.unclear(Sentence(slept, lived, LINK["während"], link_first=True))
+    knew = Clause(V["wissen.know"], MAN, negated=True)
+    assert not portuguese.unclear(Sentence(knew, Clause(V["schlafen.sleep"], ME), lexicon.THAT))
+
+
+def test_links_follow_the_meaning_and_not_the_positions():
+    sentence = simple("geben.give", MAN, phrase("apple", "no", adjective="red"), recipient=WOMAN)
+    source, target = portuguese.sentence_words(sentence), english.sentence_words(sentence)
+    linked = {(source[i].text, target[j].text) for i, j in align(source, target)}
+    assert linked == {
+        ("o", "the"),
+        ("homem", "man"),
+        ("não", "not"),
+        ("dá", "does"),
+        ("dá", "give"),
+        ("nenhuma", "a"),
+        ("maçã", "apple"),
+        ("vermelha", "red"),
+        ("à", "to"),
+        ("à", "the"),
+        ("mulher", "woman"),
+        (".", "."),
+    }
+
+
+def test_verbs_that_share_a_portuguese_word_share_no_object():
+    for first in VERBS:
+        for second in VERBS:
+            same = first.pt.infinitive == second.pt.infinitive
+            same &= first.pt.preposition == second.pt.preposition
+            if same and first.en != second.en:
+                assert not first.objects & second.objects, (first.key, second.key)
+
+
+def test_verbs_that_share_a_portuguese_word_and_take_no_object_differ_in_subject_or_frame():
+    for first in VERBS:
+        for second in VERBS:
+            same = first.pt == second.pt and first.frame == second.frame
+            if same and first.en != second.en and not first.objects:
+                assert not first.subjects & second.subjects, (first.key, second.key)
+
+
+def test_nouns_that_share_a_portuguese_word_fill_no_slot_together():
+    words = Counter(noun.pt.singular for noun in NOUNS)
+    shared = [noun for noun in NOUNS if words[noun.pt.singular] > 1]
+    assert {noun.pt.singular for noun in shared} == {"banco", "prato"}
+    for one in shared:
+        for other in shared:
+            if one is not other and one.pt == other.pt:
+                for verb in VERBS:
+                    assert not {one.kind, other.kind} <= verb.objects, verb.key
+
+
+@pytest.fixture(scope="module")
+def train():
+    return list(islice(sample_meanings(NAME, "train", seed=11), 9_000))
+
+
+@pytest.fixture(scope="module")
+def others():
+    sizes = {"valid": 250, "test": 250, "compositional": 900}
+    return {
+        split: list(islice(sample_meanings(NAME, split, seed=split), sizes[split]))
+        for split in SPLITS[1:]
+    }
+
+
+def test_one_portuguese_sentence_has_one_translation(train):
+    translations = {pair.source: pair.target for _, pair in train}
+    for source, target, _ in sample_pairs(NAME, "train", 4_000, seed=1):
+        assert translations.setdefault(source, target) == target
+
+
+def test_no_sentence_is_in_two_splits(train, others):
+    seen = {pair.source for _, pair in train}
+    assert len(seen) == len(train)
+    for sampled in others.values():
+        sources = {pair.source for _, pair in sampled}
+        assert not seen & sources
+        seen |= sources
+
+
+def test_held_out_combinations_occur_in_compositional_only(train, others):
+    for meaning, _ in [*train, *others["valid"], *others["test"]]:
+        assert not HELD_OUT & uses(meaning)
+    found = [HELD_OUT & uses(meaning) for meaning, _ in others["compositional"]]
+    assert all(found)
+    assert frozenset().union(*found) == HELD_OUT
+
+
+def test_no_frequent_word_is_only_in_compositional(train, others):
+    for side in (0, 1):
+        words = Counter(word for _, pair in train for word in pair[side])
+        new = Counter(word for _, pair in others["compositional"] for word in pair[side])
+        assert not {word for word, count in new.items() if count >= 3 and not words[word]}
+
+
+def test_six_hundred_words_a_side_are_learnable(train):
+    for side, most in ((0, 1_100), (1, 700)):
+        words = Counter(word for _, pair in train for word in pair[side])
+        assert sum(count >= 20 * len(train) / 30_000 for count in words.values()) >= 600
+        assert len(words) <= most
+
+
+def test_sentences_have_3_to_30_words_and_about_10_on_average(train):
+    for side in (0, 1):
+        lengths = [len(pair[side]) for _, pair in train]
+        assert min(lengths) >= 3
+        assert max(lengths) <= 30
+        assert 9 <= sum(lengths) / len(lengths) <= 11
+
+
+def test_more_than_a_billion_portuguese_sentences_can_be_said():
+    assert lower_bound(NAME) > 10**9
+
+
+def test_gold_alignments_agree_with_the_lexicon(train, others):
+    for _, pair in [*train[:4_000], *others["compositional"][:500]]:
+        assert check_alignment(pair, name=NAME) == [], pair
+
+
+def test_the_alignment_check_finds_a_wrong_link():
+    source, target = ("o", "gato", "dorme", "."), ("the", "cat", "sleeps", ".")
+    links = frozenset({(0, 0), (1, 2), (2, 1), (3, 3)})
+    problems = check_alignment(SentencePair(source, target, links), name=NAME)
+    assert "gato is linked with sleeps, of another sense" in problems

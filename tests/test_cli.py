@@ -1,0 +1,317 @@
+"""What the ``course`` command prints, starts and returns."""
+
+import importlib.metadata
+import json
+import os
+import shlex
+import subprocess
+import sys
+import types
+import webbrowser
+
+import pytest
+
+from course_lib import cli, doctor, lab
+from course_lib.errors import CourseError
+
+
+@pytest.fixture
+def lessons(tmp_path, monkeypatch):
+    """Two lessons in place of the real ones."""
+    folder = tmp_path / "a course" / "notebooks"
+    folder.mkdir(parents=True)
+    for name in ("00_start_here", "06_masks"):
+        (folder / f"{name}.ipynb").write_text("{}")
+    monkeypatch.setattr(lab, "NOTEBOOKS", folder)
+    monkeypatch.setattr(doctor, "NOTEBOOKS", folder)
+    return folder
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The arguments of every JupyterLab that would have started."""
+    calls = []
+
+    class LabApp:
+        launch_instance = staticmethod(calls.append)
+
+    module = types.ModuleType("jupyterlab.labapp")
+    module.LabApp = LabApp
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", module)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+    return calls
+
+
+def fail(error):
+    def run(options):
+        raise error
+
+    return cli.Verb(help="fails", example="course lab", add_arguments=lambda parser: None, run=run)
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_the_help_of_every_verb_shows_an_example_that_parses(verb, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([verb, "--help"])
+    assert stop.value.code == 0
+    example = cli.VERBS[verb].example
+    assert example in capsys.readouterr().out
+    assert cli.build_parser().parse_args(shlex.split(example)[1:]).verb == verb
+
+
+def test_an_unknown_verb_is_refused_with_the_verbs_there_are(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["fly"])
+    assert stop.value.code == 2
+    assert "lab" in capsys.readouterr().err
+
+
+def test_an_error_is_one_line_without_a_traceback(monkeypatch, capsys):
+    monkeypatch.setitem(cli.VERBS, "lab", fail(CourseError("expected a, got b")))
+    assert cli.main(["lab"]) == 1
+    assert capsys.readouterr().err == "course lab: expected a, got b\n"
+
+
+def test_an_unforeseen_error_names_its_kind_and_the_way_to_its_place(monkeypatch, capsys):
+    monkeypatch.setitem(cli.VERBS, "lab", fail(ZeroDivisionError("by zero")))
+    assert cli.main(["lab"]) == 1
+    expected = "course lab: ZeroDivisionError: by zero (--debug shows where)\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_debug_shows_the_traceback(monkeypatch, capsys):
+    monkeypatch.setitem(cli.VERBS, "lab", fail(CourseError("expected a, got b")))
+    assert cli.main(["lab", "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupted_verb_returns_130(monkeypatch):
+    monkeypatch.setitem(cli.VERBS, "lab", fail(KeyboardInterrupt()))
+    assert cli.main(["lab"]) == 130
+
+
+def test_the_module_is_the_command_and_help_loads_no_torch():
+    command = [sys.executable, "-X", "importtime", "-m", "course_lib", "--help"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("usage: course ")
+    assert "argparse" in result.stderr
+    assert "torch" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("00", "00_start_here"), ("06", "06_masks"), ("06_masks.ipynb",) * 2]
+)
+def test_a_lesson_is_found_by_the_beginning_of_its_name(lessons, name, expected):
+    found = lab.find_notebook(name)
+    assert found == lessons / f"{expected.removesuffix('.ipynb')}.ipynb"
+
+
+def test_a_notebook_of_ones_own_is_found_by_its_path(lessons, tmp_path, monkeypatch):
+    mine = tmp_path / "mine.ipynb"
+    mine.write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert lab.find_notebook("mine.ipynb") == mine
+
+
+def test_an_unknown_lesson_is_answered_with_the_lessons_there_are(lessons):
+    with pytest.raises(CourseError, match="got '99': the lessons are 00_start_here, 06_masks"):
+        lab.find_notebook("99")
+
+
+def test_a_library_without_lessons_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path)
+    with pytest.raises(CourseError, match="installed without them, so clone the repository"):
+        lab.find_notebook("00")
+
+
+def test_a_lesson_opens_with_the_whole_repository_beside_it(lessons):
+    arguments = lab.lab_arguments(lessons / "06_masks.ipynb")
+    assert arguments == [
+        f"--ServerApp.root_dir={lessons.parent}",
+        "--LabApp.default_url=/lab/tree/notebooks/06_masks.ipynb",
+    ]
+
+
+def test_a_notebook_of_ones_own_opens_in_its_own_folder(lessons, tmp_path):
+    arguments = lab.lab_arguments(tmp_path / "my own.ipynb")
+    assert arguments == [
+        f"--ServerApp.root_dir={tmp_path}",
+        "--LabApp.default_url=/lab/tree/my%20own.ipynb",
+    ]
+
+
+def test_port_browser_and_root_become_arguments(lessons):
+    notebook = lessons / "06_masks.ipynb"
+    arguments = lab.lab_arguments(notebook, port=9000, browser=False, root=True)
+    assert arguments[2:] == ["--ServerApp.port=9000", "--no-browser", "--allow-root"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="only POSIX has a root")
+@pytest.mark.parametrize("user", [0, 1000])
+def test_only_root_is_allowed_as_root(lessons, started, monkeypatch, user):
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert cli.main(["lab", "06", "--no-browser"]) == 0
+    assert ("--allow-root" in started[0]) == (user == 0)
+    assert "--no-browser" in started[0]
+
+
+def test_without_a_browser_lab_says_where_the_address_is(lessons, started, monkeypatch, capsys):
+    monkeypatch.setattr(lab, "has_browser", lambda: False)
+    cli.main(["lab"])
+    assert "--no-browser" in started[0]
+    assert "Opening 00_start_here.ipynb" in (printed := capsys.readouterr().out)
+    assert "address that ends in a token" in printed
+
+
+def test_a_browser_opens_where_there_is_one(lessons, started, monkeypatch, capsys):
+    monkeypatch.setattr(lab, "has_browser", lambda: True)
+    cli.main(["lab"])
+    assert "--no-browser" not in started[0]
+    assert "token" not in capsys.readouterr().out
+
+
+def test_linux_without_a_display_has_no_browser(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(webbrowser, "get", lambda: None)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    assert not lab.has_browser()
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert lab.has_browser()
+
+
+def test_a_system_without_any_browser_has_none(monkeypatch):
+    def none():
+        raise webbrowser.Error
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(webbrowser, "get", none)
+    assert not lab.has_browser()
+
+
+def test_lab_without_jupyterlab_says_what_to_install(lessons, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
+    assert cli.main(["lab"]) == 1
+    assert "pip install -e '.[lab]'" in capsys.readouterr().err
+
+
+def test_lab_keeps_the_users_jupyter_configuration(lessons, started, monkeypatch):
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "mine")
+    cli.main(["lab", "--no-browser"])
+    assert os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep) == [str(lab.JUPYTER_CONFIG), "mine"]
+
+
+def test_jupyterlab_is_configured_without_its_announcements():
+    page = json.loads((lab.JUPYTER_CONFIG / "labconfig" / "page_config.json").read_text("utf-8"))
+    assert page == {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+
+
+def test_a_whole_installation_is_called_whole(monkeypatch, capsys):
+    fine = [doctor.Finding("Python", "3.12"), doctor.Finding("torch", "2.13")]
+    monkeypatch.setattr(doctor, "examine", lambda: fine)
+    assert cli.main(["doctor"]) == 0
+    assert capsys.readouterr().out.endswith("Everything is here.\n")
+
+
+def test_this_installation_has_all_that_is_required(capsys):
+    assert cli.main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    for name in ("Python", "torch", "jupyterlab [lab]", "processor", "bf16: "):
+        assert name in printed
+
+
+def test_a_missing_required_package_fails_and_is_mended_by_name(monkeypatch, capsys):
+    version = importlib.metadata.version
+
+    def without_safetensors(name):
+        if name == "safetensors":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", without_safetensors)
+    assert cli.main(["doctor"]) == 1
+    printed = capsys.readouterr().out
+    assert "x safetensors" in printed
+    assert "safetensors: pip install 'safetensors>=" in printed
+
+
+def test_a_missing_extra_is_named_but_fails_nothing(monkeypatch, capsys):
+    finding = doctor.examine_package("no-such-thing>=1; extra == 'hub'", extra="hub", purpose="x")
+    monkeypatch.setattr(doctor, "examine", lambda: [finding])
+    assert cli.main(["doctor"]) == 0
+    printed = capsys.readouterr().out
+    assert "- no-such-thing [hub]  not installed" in printed
+    assert "no-such-thing [hub]: pip install 'no-such-thing>=1' (only for x)" in printed
+
+
+@pytest.mark.parametrize(
+    ("version", "fine"), [("2.6.0", True), ("2.13.0+cpu", True), ("2.5.9", False), ("10.0", True)]
+)
+def test_a_version_is_compared_by_its_numbers(monkeypatch, version, fine):
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: version)
+    finding = doctor.examine_package("torch>=2.6")
+    assert finding.fine == fine
+    assert ("older than 2.6" in finding.value) == (not fine)
+
+
+def test_an_uninstalled_course_is_mended_by_installing_it(monkeypatch):
+    def unknown(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", unknown)
+    [finding] = doctor.examine_packages()
+    assert not finding.fine
+    assert finding.mend == "pip install -e ."
+
+
+def test_the_doctor_reads_the_requirements_of_pyproject():
+    names = [finding.name for finding in doctor.examine_packages()]
+    assert names[0] == "torch"
+    assert {"jupyterlab [lab]", "datasets [hub]", "nbgrader [grading]"} <= set(names)
+    assert not any("pytest" in name for name in names)
+
+
+def test_an_old_python_is_not_fine(monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 10, 1))
+    assert not doctor.examine_python().fine
+
+
+def test_a_torch_that_does_not_load_is_told_not_thrown(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    [finding] = doctor.examine_device()
+    assert not finding.fine
+    assert "reinstall torch" in finding.mend
+
+
+def test_every_gpu_is_listed_with_its_memory(monkeypatch):
+    import torch
+
+    card = types.SimpleNamespace(name="Card", total_memory=8 * 2**30, major=7)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: card)
+    assert doctor.Finding("cuda:0", "Card, 8 GiB; bf16: no") in list(doctor.examine_device())
+
+
+def test_an_apple_gpu_is_named(monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert doctor.Finding("mps", "Apple GPU") in list(doctor.examine_device())
+
+
+@pytest.mark.parametrize("capabilities", [{"avx512_bf16": True}, {"avx512_bf16": False}, {}])
+def test_bf16_is_claimed_only_where_the_processor_has_it(monkeypatch, capabilities):
+    import torch
+
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    assert doctor.cpu_has_bf16() == capabilities.get("avx512_bf16", False)
+
+
+def test_lessons_are_counted_and_their_absence_is_told(lessons):
+    assert doctor.examine_lessons().value.startswith("2 in ")
+    for lesson in lessons.glob("*.ipynb"):
+        lesson.unlink()
+    assert not doctor.examine_lessons().fine
+    assert "clone the repository" in doctor.examine_lessons().mend
