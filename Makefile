@@ -33,8 +33,8 @@ test: env
 	@$(call step,Lint: ruff finds no fault in code and notebooks,$(BIN)/ruff check .)
 	@$(call step,Types: mypy follows every annotation,$(BIN)/mypy)
 	@$(call step,Floors: no room imports from a floor above it,$(BIN)/lint-imports)
-	@$(call step,Tests: they pass and reach 95 % of course_lib,$(BIN)/python -m pytest \
-		--cov --cov-report=term-missing:skip-covered)
+	@$(call step,Tests: they pass and reach 95 % of course_lib,OMP_NUM_THREADS=1 $(BIN)/python -m \
+		pytest -n auto --cov --cov-report=term-missing:skip-covered)
 	@$(call step,Lessons: every notebook runs and gives what it stores,$(BIN)/python -m pytest \
 		-p tests.notebooks.nbval_plugin --nbval notebooks --nbval-cell-timeout=300)
 	@printf '\nEverything holds.\n'

@@ -174,6 +174,7 @@ PRESETS: dict[str, TransformerConfig] = {
         source_embedding_dropout=0.0,
         target_embedding_dropout=0.0,
         residual_dropout=0.0,
+        attention="matmul",  # the fastest for sentences of ten words
     ),
     "paper_base": TransformerConfig(source_vocab=37_000, target_vocab=37_000, tying="all"),
     "paper_big": TransformerConfig(

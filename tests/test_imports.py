@@ -1,0 +1,13 @@
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"matplotlib", "seaborn", "ipywidgets", "tokenizers", "datasets", "sacrebleu", "pandas"}
+
+
+@pytest.mark.parametrize("module", ["course_lib", "course_lib.model", "course_lib.data"])
+def test_only_torch_and_numpy_are_loaded_until_a_room_is_entered(module):
+    code = f"import sys, {module}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert HEAVY.isdisjoint(done.stdout.split())
