@@ -36,7 +36,7 @@ test: env
 	@$(call step,Tests: they pass and reach 95 % of course_lib,OMP_NUM_THREADS=1 $(BIN)/python -m \
 		pytest -n auto --cov --cov-report=term-missing:skip-covered)
 	@$(call step,Lessons: every notebook runs and gives what it stores,$(BIN)/python -m pytest \
-		-p tests.notebooks.nbval_plugin --nbval notebooks --nbval-cell-timeout=300)
+		-p tests.notebooks.nbval_plugin --nbval notebooks --nbval-cell-timeout=600)
 	@printf '\nEverything holds.\n'
 
 notebooks: env

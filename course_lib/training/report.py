@@ -43,7 +43,7 @@ def _report_by_heart(run: Run, task: Task) -> Iterator[str]:
     if crossed:
         yield (
             f"The loss crossed {floor:.4f} at epoch {crossed[0]}: no model that is blind to the "
-            "source can get below that, so from here on it reads."
+            "source can get below that, so by now it reads."
         )
     else:
         yield f"The loss never crossed {floor:.4f}: a model blind to the source can do as well."

@@ -29,7 +29,7 @@ from tests.notebooks.normal_form import (
     to_bytes,
 )
 
-CELL_SECONDS = 300
+CELL_SECONDS = 600
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 

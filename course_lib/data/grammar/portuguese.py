@@ -310,7 +310,8 @@ def sentence_words(sentence: Sentence) -> list[Word]:
         words = [*(Word(part, ("0" + key,)) for part in text.split()), *words]
     if sentence.second is None or sentence.link is None:
         return [*words, stop]
-    link = [Word(text, ("k",)) for text in sentence.link.pt.split("_")]
+    opens = sentence.link_first and sentence.link.pt == "porque"  # "porque" seldom opens
+    link = [Word(t, ("k",)) for t in ("já_que" if opens else sentence.link.pt).split("_")]
     comma, second = Word(",", ("k,",)), clause_words(sentence.second, "1")
     if sentence.link_first:
         return [*link, *words, comma, *second, stop]
