@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from course_lib.data.grammar import german, portuguese
+from course_lib.data.grammar.choices import adjectives_of, nouns_of
 from course_lib.data.grammar.lexicon import VERBS, Noun
 from course_lib.data.grammar.meaning import NounPhrase
-from course_lib.data.grammar.sampler import adjectives_of, nouns_of
 from course_lib.data.grammar.words import texts
 
 
