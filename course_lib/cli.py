@@ -76,6 +76,12 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         metavar="D",
         help="cpu, cuda, … (default: a GPU if there is one)",
     )
+    parser.add_argument(
+        "--precision",
+        default="auto",
+        metavar="P",
+        help="fp32, or bf16 where the device computes with it (default: bf16 if it does)",
+    )
     parser.add_argument("--resume", action="store_true", help="go on where the run was stopped")
 
 
@@ -91,6 +97,7 @@ def run_train(options: Namespace) -> int:
         folder=options.out or Path("runs") / f"{recipe.name}-seed{options.seed}",
         seed=options.seed,
         device=options.device,
+        precision=options.precision,
         max_steps=options.max_steps,
         resume=options.resume,
     )

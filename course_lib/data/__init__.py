@@ -10,7 +10,8 @@ from course_lib.data.batching import (
     teacher_forcing,
 )
 from course_lib.data.corpora import CORPORA, Corpus, load_corpus, two_sentences
-from course_lib.data.pairs import SentencePair
+from course_lib.data.pairs import Pair, SentencePair, TextPair
+from course_lib.data.tokenizer import Tokenizer
 from course_lib.data.words import EOS, PAD, SOS, UNK, Vocabulary, join_words, split_words
 
 __all__ = [
@@ -22,7 +23,10 @@ __all__ = [
     "Batch",
     "Corpus",
     "EncodedPair",
+    "Pair",
     "SentencePair",
+    "TextPair",
+    "Tokenizer",
     "Vocabulary",
     "bucket",
     "collate",

@@ -70,13 +70,18 @@ def teacher_forcing(
 
 
 def bucket(
-    lengths: Sequence[int], max_tokens: int, *, rng: random.Random | None = None
+    lengths: Sequence[int],
+    max_tokens: int,
+    *,
+    other_lengths: Sequence[int] | None = None,
+    rng: random.Random | None = None,
 ) -> list[list[int]]:
     """Group indices of like lengths; no batch holds more than ``max_tokens`` cells, pads counted.
 
     Args:
         lengths: of each sentence (for a pair, of its longer side).
         max_tokens: rows × longest length of a batch. A longer sentence gets a batch of its own.
+        other_lengths: of the shorter sides, so that they too are alike within a batch.
         rng: shuffles equal lengths and the batches; without it, shortest first.
 
     Raises:
@@ -87,7 +92,8 @@ def bucket(
     order = list(range(len(lengths)))
     if rng:
         rng.shuffle(order)
-    order.sort(key=lengths.__getitem__)  # stable, so equal lengths stay shuffled
+    shorter = other_lengths or lengths
+    order.sort(key=lambda i: (lengths[i], shorter[i]))  # stable: equal lengths stay shuffled
     batches: list[list[int]] = []
     for i in order:
         # Sorted by length, so sentence i is the longest of the batch it would join.
@@ -104,7 +110,12 @@ def epoch_batches(
     pairs: Sequence[EncodedPair], *, max_tokens: int, pad_id: int, seed: int, epoch: int = 0
 ) -> Iterator[Batch]:
     """All pairs once, in batches of like lengths, in an order that seed and epoch determine."""
-    lengths = [max(len(pair.source), len(pair.target)) for pair in pairs]
-    rng = random.Random(f"{seed}/{epoch}")
-    for indices in bucket(lengths, max_tokens, rng=rng):
+    sides = [sorted((len(pair.source), len(pair.target))) for pair in pairs]
+    batches = bucket(
+        [longer for _, longer in sides],
+        max_tokens,
+        other_lengths=[shorter for shorter, _ in sides],
+        rng=random.Random(f"{seed}/{epoch}"),
+    )
+    for indices in batches:
         yield collate([pairs[i] for i in indices], pad_id)

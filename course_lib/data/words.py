@@ -55,6 +55,14 @@ class Vocabulary:
         counts = Counter(word for sentence in sentences for word in sentence)
         return cls([*specials, *sorted(counts, key=lambda word: (-counts[word], word))])
 
+    def split(self, text: str) -> list[str]:
+        """The tokens of a text: its words."""
+        return split_words(text)
+
+    def join(self, tokens: Iterable[str]) -> str:
+        """Readable text from tokens."""
+        return join_words(tokens)
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -68,6 +76,10 @@ class Vocabulary:
             CourseError: a word is unknown and this vocabulary has no ``<unk>``.
         """
         return [self._id(word) for word in words]
+
+    def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
+        """``encode(split(text))`` of each."""
+        return [self.encode(self.split(text)) for text in texts]
 
     def _id(self, word: str) -> int:
         found = self.ids.get(word, self.ids.get(UNK))

@@ -5,34 +5,16 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import torch
 from tqdm.auto import tqdm
 
 from course_lib.errors import CourseError
 from course_lib.model import count_parameters
 from course_lib.training.checkpoint import read_checkpoint
+from course_lib.training.device import choose_device, choose_precision
 from course_lib.training.loop import train
 from course_lib.training.recipes import Recipe
 from course_lib.training.report import epoch_line, report
 from course_lib.training.task import load_task
-
-
-def choose_device(name: str) -> str:
-    """The device called ``name``; "auto" is a GPU if there is one.
-
-    Raises:
-        CourseError: PyTorch cannot use that device here.
-    """
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise CourseError(
-            f"expected a device that PyTorch can use here, such as cpu, got {name!r} "
-            f"({str(error).splitlines()[0]}): run `course doctor` to see what there is"
-        ) from error
-    return name
 
 
 def check_folder(folder: Path, *, resume: bool) -> None:
@@ -58,6 +40,7 @@ def train_and_report(
     folder: Path,
     seed: int = 0,
     device: str = "auto",
+    precision: str = "auto",
     max_steps: int | None = None,
     resume: bool = False,
 ) -> bool:
@@ -68,9 +51,10 @@ def train_and_report(
 
     Raises:
         CourseError: as ``train``, or the folder holds a run that was stopped, or there is no such
-            device.
+            device or precision.
     """
     device = choose_device(device)
+    arithmetic = choose_precision(precision, device)
     check_folder(folder, resume=resume)
     started = time.monotonic()
     task = load_task(recipe)
@@ -78,13 +62,14 @@ def train_and_report(
     print(
         f"{recipe.name}: {len(task.train):,} sentence pairs of {task.corpus.name} "
         f"({time.monotonic() - started:.0f} s), {count_parameters(config):,} parameters, "
-        f"on {device}, seed {seed}"
+        f"on {device} in {arithmetic}, seed {seed}"
     )
     run = train(
         recipe,
         folder=folder,
         seed=seed,
         device=device,
+        precision=arithmetic,
         max_steps=max_steps,
         resume=resume,
         task=task,

@@ -25,6 +25,7 @@ from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer
 from course_lib.training.checkpoint import read_checkpoint, save_checkpoint, write_atomically
+from course_lib.training.device import Precision, choose_precision, mixed_precision
 from course_lib.training.evaluation import evaluate, teacher_forced
 from course_lib.training.loss import label_smoothed_loss
 from course_lib.training.recipes import Recipe
@@ -41,7 +42,11 @@ def make_optimizer(recipe: Recipe, model: Transformer) -> Optimizer:
     if recipe.optimizer == "sgd":
         return SGD(model.parameters(), lr=recipe.lr, momentum=recipe.momentum)
     return AdamW(
-        model.parameters(), lr=recipe.lr, betas=recipe.betas, weight_decay=recipe.weight_decay
+        model.parameters(),
+        lr=recipe.lr,
+        betas=recipe.betas,
+        weight_decay=recipe.weight_decay,
+        fused=True,  # all parameters in one loop
     )
 
 
@@ -64,6 +69,7 @@ def train_step(
     *,
     label_smoothing: float = 0.0,
     clip: float | None = None,
+    precision: Precision = "fp32",
 ) -> float:
     """Predict each target word from the right words before it, and move the weights a little.
 
@@ -74,8 +80,9 @@ def train_step(
         CourseError: the loss is not a number.
     """
     decoder_input, labels = teacher_forcing(batch.target.to(model.device), pad_id)
-    logits = model(batch.source.to(model.device), decoder_input)
-    loss = label_smoothed_loss(logits, labels, pad_id, label_smoothing)
+    with mixed_precision(model.device, precision):
+        logits = model(batch.source.to(model.device), decoder_input)
+    loss = label_smoothed_loss(logits.float(), labels, pad_id, label_smoothing)
     if not math.isfinite(loss.item()):
         raise CourseError(
             f"expected a finite loss, got {loss.item()}: is the learning rate too high?"
@@ -122,6 +129,7 @@ def train(
     folder: Path | str | None = None,
     seed: int = 0,
     device: str = "cpu",
+    precision: str = "fp32",
     resume: bool = False,
     max_steps: int | None = None,
     task: Task | None = None,
@@ -135,6 +143,8 @@ def train(
     Args:
         folder: where ``best.safetensors``, ``last.safetensors`` and ``history.jsonl`` go; None
             keeps the run in memory.
+        precision: "fp32"; "bf16", which multiplies matrices in bfloat16; or "auto", which is bf16
+            where the device computes with it.
         seed: of the initial weights, the order of the batches and dropout.
         resume: go on from ``folder/last.safetensors``, exactly as if never stopped (on a CPU).
         max_steps: stop after so many steps instead of after the recipe's epochs.
@@ -147,7 +157,8 @@ def train(
     """
     if max_steps is not None and max_steps < 1:
         raise CourseError(f"max_steps must be at least 1, got {max_steps}")
-    trainer = _Trainer(recipe, task or load_task(recipe), seed, device, max_steps)
+    task = task or load_task(recipe)
+    trainer = _Trainer(recipe, task, seed, device, max_steps, choose_precision(precision, device))
     run = trainer.run
     run.folder = None if folder is None else Path(folder)
     if resume:
@@ -181,9 +192,15 @@ class _Trainer:
     """Everything that changes while a recipe trains."""
 
     def __init__(
-        self, recipe: Recipe, task: Task, seed: int, device: str, max_steps: int | None
+        self,
+        recipe: Recipe,
+        task: Task,
+        seed: int,
+        device: str,
+        max_steps: int | None,
+        precision: Precision,
     ) -> None:
-        self.recipe, self.task = recipe, task
+        self.recipe, self.task, self.precision = recipe, task, precision
         self.pairs, self.valid = task.encode(task.train), task.encode(task.valid)
         lengths = [max(len(pair.source), len(pair.target)) for pair in self.pairs]
         self.steps_per_epoch = len(bucket(lengths, recipe.batch_tokens))
@@ -219,6 +236,7 @@ class _Trainer:
             self.model.config.pad_id,
             label_smoothing=self.recipe.label_smoothing,
             clip=self.recipe.clip,
+            precision=self.precision,
         )
         self.run.losses.append(loss)
         return loss

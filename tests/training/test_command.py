@@ -9,7 +9,6 @@ import torch
 from course_lib.cli import main
 from course_lib.training import RECIPES, load_translator, save_checkpoint
 from course_lib.training import loop as training_loop
-from course_lib.training.command import choose_device
 from tests.training.test_loop import interrupt_at
 
 
@@ -121,14 +120,6 @@ def test_translate_says_when_a_translation_was_cut_off(at_home, toy, capsys):
     capsys.readouterr()
     assert main(["translate", "--run", "endless.safetensors", "a"]) == 0
     assert "cut off: the model found no end" in capsys.readouterr().err
-
-
-def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert choose_device("auto") == "cuda"
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_device("auto") == "cpu"
-    assert choose_device("cpu") == "cpu"
 
 
 def test_a_second_ctrl_c_ends_the_command_with_130(at_home, monkeypatch):

@@ -1,0 +1,63 @@
+"""Where to compute, and with how many bits."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Literal, get_args
+
+import torch
+
+from course_lib.errors import CourseError
+
+Precision = Literal["fp32", "bf16"]
+
+
+def choose_device(name: str) -> str:
+    """The device called ``name``; "auto" is a GPU if there is one.
+
+    Raises:
+        CourseError: PyTorch cannot use that device here.
+    """
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise CourseError(
+            f"expected a device that PyTorch can use here, such as cpu, got {name!r} "
+            f"({str(error).splitlines()[0]}): run `course doctor` to see what there is"
+        ) from error
+    return name
+
+
+def computes_bf16(device: str) -> bool:
+    """Whether the device multiplies bfloat16 matrices itself, faster than float32 ones."""
+    if device.startswith("cuda"):
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device != "cpu":
+        return False
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+def choose_precision(name: str, device: str) -> Precision:
+    """The precision asked for; "auto" is bf16 where the device computes with it, else fp32.
+
+    Raises:
+        CourseError: there is no precision of that name.
+    """
+    if name == "auto":
+        return "bf16" if computes_bf16(device) else "fp32"
+    for precision in get_args(Precision):
+        if name == precision:
+            return precision
+    raise CourseError(f"precision must be auto, fp32 or bf16, got {name!r}")
+
+
+def mixed_precision(device: torch.device, precision: Precision) -> AbstractContextManager[object]:
+    """Inside, with bf16, matrix products round their inputs to bfloat16; sums, norms and the
+    weights themselves keep float32.
+    """
+    if precision == "fp32":
+        return nullcontext()
+    return torch.autocast(device.type, dtype=torch.bfloat16)

@@ -1,0 +1,76 @@
+import pytest
+import torch
+
+from course_lib.data import collate
+from course_lib.errors import CourseError
+from course_lib.training import load_recipe, load_task, train_step
+from course_lib.training.device import (
+    choose_device,
+    choose_precision,
+    computes_bf16,
+    mixed_precision,
+)
+from course_lib.training.loop import make_optimizer
+
+
+def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("auto") == "cuda"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == "cpu"
+    assert choose_device("cpu") == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "expected"),
+    [
+        ({"avx512_bf16": True}, True),
+        ({"amx_bf16": True}, True),
+        ({"avx512_f": True, "avx512_bf16": False}, False),
+        ({}, False),
+    ],
+)
+def test_bf16_is_chosen_only_where_the_processor_computes_with_it(
+    monkeypatch, capabilities, expected
+):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert computes_bf16("cpu") is expected
+    assert choose_precision("auto", "cpu") == ("bf16" if expected else "fp32")
+    assert choose_precision("fp32", "cpu") == "fp32"
+    assert choose_precision("bf16", "cpu") == "bf16"
+
+
+def test_a_graphics_card_is_asked_for_its_own_bf16(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: False)
+    assert not computes_bf16("cuda:0")
+    assert not computes_bf16("mps")
+
+
+def test_precision_has_three_names():
+    with pytest.raises(CourseError, match="precision must be auto, fp32 or bf16, got 'fp16'"):
+        choose_precision("fp16", "cpu")
+
+
+def test_mixed_precision_rounds_products_only():
+    cpu, ones = torch.device("cpu"), torch.ones(2, 2)
+    with mixed_precision(cpu, "bf16"):
+        assert (ones @ ones).dtype == torch.bfloat16
+        assert ones.softmax(-1).dtype == torch.float32
+    with mixed_precision(cpu, "fp32"):
+        assert (ones @ ones).dtype == torch.float32
+
+
+def test_a_step_in_bf16_is_a_rounded_step_in_fp32():
+    recipe = load_recipe("naive_mt")
+    task = load_task(recipe)
+    losses = {}
+    for precision in ("fp32", "bf16"):
+        translator = task.new_translator(recipe, seed=0)
+        optimizer = make_optimizer(recipe, translator.model)
+        batch = collate(task.encode(task.train), pad_id=0)
+        losses[precision] = [
+            train_step(translator.model, batch, optimizer, 0, precision=precision) for _ in range(3)
+        ]
+        assert all(p.dtype == torch.float32 for p in translator.model.parameters())
+    assert losses["bf16"] != losses["fp32"]
+    assert losses["bf16"] == pytest.approx(losses["fp32"], abs=0.05)
