@@ -2,7 +2,7 @@
 # Written for any POSIX make shell and for make 3.81, which is what macOS has.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab test notebooks
+.PHONY: help env lab test notebooks bench
 SHELL := /bin/sh
 
 BIN := .venv/bin
@@ -22,6 +22,7 @@ help:
 	@echo 'make test       check everything: format, lint, types, floors, tests, lessons'
 	@echo 'make env        build .venv with everything the course needs'
 	@echo 'make notebooks  run the lessons and store them with their outputs'
+	@echo 'make bench      measure speed, peers side by side, and write docs/benchmarks.md'
 
 env: $(STAMP)
 
@@ -42,6 +43,9 @@ test: env
 notebooks: env
 	@$(BIN)/python -m tests.notebooks.build
 
+bench: env
+	@$(BIN)/python -m tests.bench
+
 # An interrupted build leaves no stamp, so the next make starts again.
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo 'make: expected Python 3.11 or newer, found none on the PATH:' \
@@ -55,5 +59,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Building .venv with $$("$(PYTHON)" --version); this takes a few minutes, once."
 	@"$(PYTHON)" -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e '.[lab,dev]'
+		-c constraints.txt -e '.[lab,hub,tensorboard,dev]'
 	@touch $(STAMP)

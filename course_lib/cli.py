@@ -60,12 +60,35 @@ def run_doctor(options: Namespace) -> int:
 
 
 def add_train_arguments(parser: ArgumentParser) -> None:
-    """What to train, for how long, and where to put it."""
-    parser.add_argument("recipe", metavar="RECIPE", help="naive_mt or small")
-    parser.add_argument("--corpus", metavar="NAME", help="another corpus than the recipe's own")
+    """What to train, on what, for how long, and where to put it."""
+    parser.add_argument(
+        "recipe",
+        metavar="RECIPE",
+        help="naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, multi30k",
+    )
+    data = parser.add_mutually_exclusive_group()
+    data.add_argument("--corpus", metavar="NAME", help="another corpus than the recipe's own")
+    data.add_argument(
+        "--train",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="your own: source and target, a sentence a line; or one .tsv or .jsonl (plain or .gz)",
+    )
+    parser.add_argument(
+        "--valid", nargs="+", type=Path, metavar="FILE", help="held-out files of the same kind"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="take only the first N pairs")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--epochs", type=int, metavar="E", help="passes over the training pairs")
     length.add_argument("--max-steps", type=int, metavar="N", help="steps, instead of epochs")
+    length.add_argument("--minutes", type=float, metavar="M", help="minutes, instead of epochs")
+    parser.add_argument(
+        "--variant",
+        choices=("fixed", "as_published"),
+        default="fixed",
+        help="with the faults of the published system mended (default), or as it was",
+    )
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: runs/RECIPE-seedS)"
     )
@@ -87,18 +110,30 @@ def add_train_arguments(parser: ArgumentParser) -> None:
 
 def run_train(options: Namespace) -> int:
     """Train by a recipe and report; 130 if Ctrl-C stopped it."""
-    from course_lib.training import load_recipe
+    from course_lib.data import file_corpus
+    from course_lib.training import load_recipe, on_corpus
     from course_lib.training.command import train_and_report
 
-    recipe = load_recipe(options.recipe)
-    changes = {"corpus": options.corpus, "epochs": options.epochs}
+    recipe = load_recipe(options.recipe, variant=options.variant)
+    corpus = None
+    if options.train:
+        corpus = file_corpus(train=options.train, valid=options.valid)
+        recipe = replace(recipe, corpus=corpus.name, train_size=None)
+    elif options.valid:
+        raise CourseError("--valid names held-out files, but --train was not given: add --train")
+    elif options.corpus:
+        recipe = on_corpus(recipe, options.corpus)
+    changes = {"epochs": options.epochs, "train_size": options.limit}
+    name = recipe.name if options.variant == "fixed" else f"{recipe.name}-{options.variant}"
     finished = train_and_report(
-        replace(recipe, **{name: value for name, value in changes.items() if value is not None}),
-        folder=options.out or Path("runs") / f"{recipe.name}-seed{options.seed}",
+        replace(recipe, **{key: value for key, value in changes.items() if value is not None}),
+        corpus=corpus,
+        folder=options.out or Path("runs") / f"{name}-seed{options.seed}",
         seed=options.seed,
         device=options.device,
         precision=options.precision,
         max_steps=options.max_steps,
+        minutes=options.minutes,
         resume=options.resume,
     )
     return 0 if finished else 130
@@ -106,7 +141,7 @@ def run_train(options: Namespace) -> int:
 
 def add_translate_arguments(parser: ArgumentParser) -> None:
     """What to translate, and with which run."""
-    parser.add_argument("text", nargs="+", metavar="TEXT", help="a sentence in quotes")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="a sentence in quotes")
     parser.add_argument(
         "--run",
         dest="folder",
@@ -114,22 +149,89 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of a run, or a checkpoint (default: the course's own German translator)",
     )
+    parser.add_argument("--input", type=Path, metavar="FILE", help="a sentence a line")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="a translation a line (default: the screen)"
+    )
+    parser.add_argument(
+        "--beam", type=int, metavar="W", help="keep the W best beginnings instead of the best one"
+    )
 
 
 def run_translate(options: Namespace) -> int:
     """Print each sentence's translation on a line, and warn of words that could not be read."""
+    from course_lib.data import read_lines
+    from course_lib.decoding import Decoding
     from course_lib.training import load_translator
+    from course_lib.training.checkpoint import write_atomically
+    from course_lib.training.files import doubts, translate_lines
 
+    if bool(options.text) == bool(options.input):
+        raise CourseError("give sentences to translate, or a file with --input: one of the two")
+    decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
     translator = load_translator(options.folder)
-    for text in options.text:
-        translation = translator.translate(text)
-        for word in translation.unknown:
-            guess = translator.source_vocabulary.suggestion(word)
-            print(f"course translate: the model does not know {word!r}{guess}", file=sys.stderr)
-        if not translation.finished:
-            print("course translate: cut off: the model found no end", file=sys.stderr)
-        print(translation)
+    if options.input:
+        lines = read_lines(options.input)
+        said = translate_lines(translator, lines, decoding=decoding, warn=_warn)
+    else:
+        translations = translator.translate_texts(options.text, decoding=decoding)
+        said = [str(translation) for translation in translations]
+        for doubt in (d for t in translations for d in doubts(translator, t)):
+            _warn(doubt)
+    text = "".join(f"{line}\n" for line in said)
+    if options.output:
+        write_atomically(options.output, text)
+    else:
+        print(text, end="")
     return 0
+
+
+def add_plot_arguments(parser: ArgumentParser) -> None:
+    """Which runs, and where to put their curves."""
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="the folder of a run, finished or under way; several are compared",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="where curves.png and curves.html go (default: the run's folder; of several, here)",
+    )
+    parser.add_argument("--open", action="store_true", help="open curves.html in the browser")
+
+
+def run_plot(options: Namespace) -> int:
+    """Draw the curves of runs as a picture and as a page, and say where they are."""
+    from course_lib.training.checkpoint import write_atomically
+    from course_lib.training.history import read_histories
+    from course_lib.viz import plot_runs, runs_page
+    from course_lib.viz.display import to_png
+
+    histories = read_histories(options.runs)
+    folder = options.out or (options.runs[0] if len(histories) == 1 else Path())
+    picture, page = folder / "curves.png", folder / "curves.html"
+    write_atomically(page, runs_page(histories))  # finds out whether the folder can be written
+    picture.write_bytes(to_png(plot_runs(histories, dpi=150)))
+    for history in histories:
+        print(f"{history.name}: {history.summary}")
+    print(f"Drawn in {picture} and, with values under the pointer, {page}")
+    if options.open:
+        import webbrowser
+
+        from course_lib.lab import has_browser
+
+        if not has_browser():
+            raise CourseError(f"there is no browser here to open {page} with: copy it to one")
+        webbrowser.open(page.resolve().as_uri())
+    return 0
+
+
+def _warn(message: str) -> None:
+    print(f"course translate: {message}", file=sys.stderr)
 
 
 VERBS = {
@@ -144,6 +246,12 @@ VERBS = {
         example='course translate "Die müde Köchin schläft."',
         add_arguments=add_translate_arguments,
         run=run_translate,
+    ),
+    "plot": Verb(
+        help="draw the curves of one run, or compare several",
+        example="course plot runs/small-seed0 runs/small-seed1 --out curves --open",
+        add_arguments=add_plot_arguments,
+        run=run_plot,
     ),
     "lab": Verb(
         help="open the lessons in JupyterLab",

@@ -9,8 +9,15 @@ from course_lib.data.batching import (
     pad_sequences,
     teacher_forcing,
 )
-from course_lib.data.corpora import CORPORA, Corpus, load_corpus, two_sentences
+from course_lib.data.cleaning import CleaningReport, clean
+from course_lib.data.corpora import CORPORA, load_corpus, two_sentences
+from course_lib.data.corpus import Corpus, text_corpus
+from course_lib.data.download import cache_folder
+from course_lib.data.file_corpora import file_corpus
+from course_lib.data.files import read_json_lines, read_lines, read_pairs, read_tsv
+from course_lib.data.hub import hub_corpus
 from course_lib.data.pairs import Pair, SentencePair, TextPair
+from course_lib.data.subwords import Subwords, train_bpe
 from course_lib.data.tokenizer import Tokenizer
 from course_lib.data.words import EOS, PAD, SOS, UNK, Vocabulary, join_words, split_words
 
@@ -21,20 +28,32 @@ __all__ = [
     "SOS",
     "UNK",
     "Batch",
+    "CleaningReport",
     "Corpus",
     "EncodedPair",
     "Pair",
     "SentencePair",
+    "Subwords",
     "TextPair",
     "Tokenizer",
     "Vocabulary",
     "bucket",
+    "cache_folder",
+    "clean",
     "collate",
     "epoch_batches",
+    "file_corpus",
+    "hub_corpus",
     "join_words",
     "load_corpus",
     "pad_sequences",
+    "read_json_lines",
+    "read_lines",
+    "read_pairs",
+    "read_tsv",
     "split_words",
     "teacher_forcing",
+    "text_corpus",
+    "train_bpe",
     "two_sentences",
 ]

@@ -1,12 +1,12 @@
-"""The corpora that need no network."""
+"""The corpora that need no network, and all corpora by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
+from course_lib.data.corpus import Corpus
 from course_lib.data.grammar import sample_pairs
+from course_lib.data.hub import hub_corpus
 from course_lib.data.pairs import SentencePair
+from course_lib.data.public import PUBLIC
 from course_lib.errors import CourseError
 
 _TWO_SENTENCES = [
@@ -23,39 +23,18 @@ def two_sentences() -> list[SentencePair]:
     ]
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """A named set of sentence pairs in splits.
-
-    ``pairs(split, size, seed=0)`` gives at most ``size`` pairs of a split.
-    """
-
-    name: str
-    source_language: str
-    target_language: str
-    splits: tuple[str, ...]
-    sample: Callable[[str, int, int], list[SentencePair]]
-
-    def pairs(self, split: str, size: int, *, seed: int = 0) -> list[SentencePair]:
-        """Pairs of one split; the same for the same arguments.
-
-        Raises:
-            CourseError: the corpus has no such split, or the size is not positive.
-        """
-        if split not in self.splits:
-            raise CourseError(f"{self.name} has the splits {', '.join(self.splits)}, got {split!r}")
-        if size < 1:
-            raise CourseError(f"size must be a positive number of pairs, got {size}")
-        return self.sample(split, size, seed)
-
-
 def _grammar(name: str, source_language: str) -> Corpus:
+    def sample(split: str, size: int | None, seed: int) -> list[SentencePair]:
+        if size is None:
+            raise CourseError(f"{name} has no end: say how many pairs of {split} you want")
+        return sample_pairs(name, split, size, seed=seed)
+
     return Corpus(
         name=name,
         source_language=source_language,
         target_language="English",
         splits=("train", "valid", "test", "compositional"),
-        sample=lambda split, size, seed: sample_pairs(name, split, size, seed=seed),
+        sample=sample,
     )
 
 
@@ -76,11 +55,18 @@ CORPORA: dict[str, Corpus] = {
 
 
 def load_corpus(name: str) -> Corpus:
-    """The corpus called ``name``.
+    """The corpus called ``name``: built in, published, or ``hub:OWNER/NAME[:CONFIG]``.
 
     Raises:
-        CourseError: there is none of that name.
+        CourseError: there is none of that name, or it could not be fetched.
     """
+    if name.startswith("hub:"):
+        return hub_corpus(*name.removeprefix("hub:").split(":", maxsplit=1))
+    if name in PUBLIC:
+        return PUBLIC[name]()
     if name not in CORPORA:
-        raise CourseError(f"corpus must be one of {', '.join(CORPORA)}, got {name!r}")
+        raise CourseError(
+            f"corpus must be one of {', '.join([*CORPORA, *PUBLIC])} or hub:OWNER/NAME[:CONFIG], "
+            f"got {name!r}"
+        )
     return CORPORA[name]

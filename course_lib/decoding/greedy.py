@@ -27,6 +27,14 @@ def evaluating(model: torch.nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
+def check_max_len(model: Transformer, max_len: int) -> None:
+    """Refuse a length that the model cannot say, with a ValueError."""
+    if not 0 < max_len <= model.config.max_len:
+        raise ValueError(
+            f"max_len must lie in 1 … {model.config.max_len} (the model's max_len), got {max_len}"
+        )
+
+
 def greedy_decode(
     model: Transformer,
     source: Int[Tensor, "batch source"],
@@ -49,10 +57,7 @@ def greedy_decode(
     Raises:
         ValueError: max_len is not positive, or exceeds the model's longest sequence.
     """
-    if not 0 < max_len <= model.config.max_len:
-        raise ValueError(
-            f"max_len must lie in 1 … {model.config.max_len} (the model's max_len), got {max_len}"
-        )
+    check_max_len(model, max_len)
     said = source.new_full((source.size(0), max_len), model.config.pad_id)
     going = torch.arange(source.size(0), device=source.device)  # rows that have not ended
     with evaluating(model):

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from course_lib.data import EOS, SOS, UNK, Vocabulary, join_words, pad_sequences, split_words
+from course_lib.data import EOS, SOS, UNK, Tokenizer, join_words, pad_sequences
+from course_lib.decoding.beam import beam_search
 from course_lib.decoding.greedy import evaluating, greedy_decode
+from course_lib.decoding.options import Decoding
+from course_lib.decoding.sampling import sample_decode
 from course_lib.errors import CourseError
 from course_lib.model import AttentionRecord, Transformer, record_attention
+
+_GREEDY, _BEAM = Decoding("greedy"), Decoding("beam", width=4)
+
+Said = list[tuple[list[int], float | None]]  # a sentence's translations: ids and log-probability
 
 
 @dataclass(frozen=True)
@@ -18,31 +27,35 @@ class Translation:
     """What was read and what was said.
 
     ``finished`` is False if the model had not said ``<eos>`` when its time was up; ``unknown``
-    lists the source words that it read as ``<unk>``.
+    lists the source words that it read as ``<unk>``; ``text`` is the target as one would write it;
+    ``log_prob``, in nats, is what beam search computes on its way.
     """
 
     source: list[str]
     target: list[str]
     finished: bool = True
     unknown: tuple[str, ...] = ()
+    text: str | None = None
+    log_prob: float | None = None
 
     def __str__(self) -> str:
-        return join_words(self.target)
+        return join_words(self.target) if self.text is None else self.text
 
 
 class Translator:
-    """Translates words with a model and the vocabularies it was trained with.
+    """Translates text with a model and the vocabularies it was trained with.
 
     Args:
         model: maps source ids to target ids.
-        source_vocabulary, target_vocabulary: of the sizes that the model was built for.
+        source_vocabulary, target_vocabulary: of the sizes that the model was built for; of words,
+            or of pieces of words.
 
     Raises:
         CourseError: model and vocabularies do not belong together.
     """
 
     def __init__(
-        self, model: Transformer, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary
+        self, model: Transformer, source_vocabulary: Tokenizer, target_vocabulary: Tokenizer
     ) -> None:
         sizes = len(source_vocabulary), len(target_vocabulary)
         expected = model.config.source_vocab, model.config.target_vocab
@@ -55,18 +68,36 @@ class Translator:
         self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary
 
-    def translate(self, text: str) -> Translation:
-        """Translate one sentence, typed as one likes: capitals and spacing do not matter.
+    def translate(self, text: str, decoding: Decoding = _GREEDY) -> Translation:
+        """Translate one sentence, typed as one likes: capitals and spacing do not matter to words.
 
         Raises:
             CourseError: the sentence is empty, too long, or has a word that cannot be read.
         """
-        return self.translate_all([split_words(text)])[0]
+        return self.translate_texts([text], decoding=decoding)[0]
+
+    def translate_texts(
+        self, texts: Sequence[str], *, decoding: Decoding = _GREEDY, batch_size: int = 128
+    ) -> list[Translation]:
+        """``translate`` each of the sentences, many at a time.
+
+        Raises:
+            CourseError: as ``translate``.
+        """
+        sentences = [self.source_vocabulary.split(text) for text in texts]
+        return self.translate_all(sentences, decoding=decoding, batch_size=batch_size)
 
     def translate_all(
-        self, sentences: Sequence[Sequence[str]], *, batch_size: int = 128
+        self,
+        sentences: Sequence[Sequence[str]],
+        *,
+        decoding: Decoding = _GREEDY,
+        batch_size: int = 128,
     ) -> list[Translation]:
-        """Translate sentences given as words, greedily, in batches of like lengths.
+        """Translate sentences given as tokens, in batches of like lengths.
+
+        A translation does not depend on the sentences beside it, not even a sampled one: there,
+        the seed and the sentence alone decide.
 
         Raises:
             CourseError: as ``translate``.
@@ -76,15 +107,25 @@ class Translator:
         translations: dict[int, Translation] = {}
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            said = self._decode([sources[i] for i in rows])
-            for i, ids in zip(rows, said, strict=True):
-                translations[i] = Translation(
-                    source=list(sentences[i]),
-                    target=self.target_vocabulary.decode(ids),
-                    finished=self.target_vocabulary.ids[EOS] in ids,
-                    unknown=tuple(self.source_vocabulary.unknown(sentences[i])),
-                )
+            said = self._decode([sources[i] for i in rows], decoding)
+            for i, (best,) in zip(rows, said, strict=True):
+                translations[i] = self._translation(sentences[i], *best)
         return [translations[i] for i in range(len(sources))]
+
+    def n_best(self, text: str, decoding: Decoding = _BEAM, n: int = 4) -> list[Translation]:
+        """The ``n`` best translations of one sentence that beam search finds, best first.
+
+        Raises:
+            CourseError: as ``translate``, or the decoding is not a beam of width ``n`` or more.
+        """
+        if decoding.method != "beam" or not 1 <= n <= decoding.width:
+            raise CourseError(
+                f"the {n} best translations need a beam of at least that width, as in "
+                f'Decoding("beam", width={max(n, 1)}), got {decoding}'
+            )
+        words = self.source_vocabulary.split(text)
+        (said,) = self._decode([self._encode(words)], decoding, n)
+        return [self._translation(words, *one) for one in said]
 
     def attend(self, text: str) -> tuple[Translation, AttentionRecord]:
         """Translate, then run the finished translation once more and record every attention.
@@ -93,22 +134,29 @@ class Translator:
         ``<eos>``): it has read ``<sos>`` and the words before.
         """
         translation = self.translate(text)
-        source = self._tensor([self._encode(translation.source)])
+        source = _padded(self.model, [self._encode(translation.source)])
         said = [SOS, *translation.target]
-        target = self._tensor([self.target_vocabulary.encode(said)])
+        target = _padded(self.model, [self.target_vocabulary.encode(said)])
         with evaluating(self.model), record_attention(self.model) as record:
             self.model(source, target)
         return translation, record
 
-    def _decode(self, sources: list[list[int]]) -> list[list[int]]:
-        # Twice the source and some more is enough for any honest translation, and always stops.
-        # Each row has its own limit, so that a translation does not depend on its neighbours.
-        limits = [min(2 * len(source) + 10, self.model.config.max_len) for source in sources]
+    def _decode(self, sources: list[list[int]], decoding: Decoding, n_best: int = 1) -> list[Said]:
         ids = self.target_vocabulary.ids
-        said = greedy_decode(
-            self.model, self._tensor(sources), ids[SOS], ids[EOS], max_len=max(limits)
-        ).tolist()
-        return [row[:limit] for row, limit in zip(said, limits, strict=True)]
+        return _decode(self.model, sources, ids[SOS], ids[EOS], decoding=decoding, n_best=n_best)
+
+    def _translation(
+        self, words: Sequence[str], ids: list[int], log_prob: float | None
+    ) -> Translation:
+        target = self.target_vocabulary.decode(ids)
+        return Translation(
+            source=list(words),
+            target=target,
+            finished=self.target_vocabulary.ids[EOS] in ids,
+            unknown=tuple(self.source_vocabulary.unknown(words)),
+            text=self.target_vocabulary.join(target),
+            log_prob=log_prob,
+        )
 
     def _encode(self, words: Sequence[str]) -> list[int]:
         if not words:
@@ -127,6 +175,53 @@ class Translator:
             )
         return self.source_vocabulary.encode(words)
 
-    def _tensor(self, sequences: Sequence[Sequence[int]]) -> Tensor:
-        padded = pad_sequences(sequences, self.model.config.pad_id)
-        return padded.to(self.model.device)
+
+def _decode(
+    model: Transformer,
+    sources: list[list[int]],
+    bos_id: int,
+    eos_id: int,
+    *,
+    decoding: Decoding,
+    n_best: int,
+) -> list[Said]:
+    source = _padded(model, sources)
+    # Twice the source and some more is enough for any honest translation, and always stops.
+    # Each row has its own limit, so that a translation does not depend on its neighbours.
+    limits = [min(2 * len(ids) + 10, model.config.max_len) for ids in sources]
+    if decoding.method == "beam":
+        found = beam_search(
+            model,
+            source,
+            bos_id,
+            eos_id,
+            limits,
+            width=decoding.width,
+            length_penalty=decoding.length_penalty,
+            n_best=n_best,
+        )
+        return [[(h.tokens, h.log_prob) for h in hypotheses] for hypotheses in found]
+    if decoding.method == "greedy":
+        said = greedy_decode(model, source, bos_id, eos_id, max(limits))
+    else:
+        said = sample_decode(
+            model,
+            source,
+            bos_id,
+            eos_id,
+            max(limits),
+            temperature=decoding.temperature,
+            top_k=decoding.top_k,
+            top_p=decoding.top_p,
+            generator=[_stream(decoding.seed, ids) for ids in sources],
+        )
+    return [[(row[:limit], None)] for row, limit in zip(said.tolist(), limits, strict=True)]
+
+
+def _padded(model: Transformer, sequences: Sequence[Sequence[int]]) -> Tensor:
+    return pad_sequences(sequences, model.config.pad_id).to(model.device)
+
+
+def _stream(seed: int, source: list[int]) -> torch.Generator:
+    """Random numbers that belong to this sentence under this seed, wherever it stands."""
+    return torch.Generator().manual_seed(random.Random(f"{seed}/{source}").getrandbits(63))

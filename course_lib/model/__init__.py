@@ -16,6 +16,7 @@ from course_lib.model.attention import (
 from course_lib.model.blocks import DecoderBlock, EncoderBlock
 from course_lib.model.cache import AttentionCache, KeyValueCache
 from course_lib.model.config import PRESETS, TransformerConfig, count_parameters, preset
+from course_lib.model.dropout import Dropout
 from course_lib.model.embedding import TransformerEmbedding, embedding_std
 from course_lib.model.feed_forward import AddNorm, FeedForward, layer_norm
 from course_lib.model.masks import (
@@ -41,6 +42,7 @@ __all__ = [
     "AttentionRecord",
     "Decoder",
     "DecoderBlock",
+    "Dropout",
     "Encoder",
     "EncoderBlock",
     "FeedForward",

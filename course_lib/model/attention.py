@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from course_lib.model.cache import AttentionCache
 from course_lib.model.config import AttentionForm, require_choice
+from course_lib.model.dropout import dropout as drop
 from course_lib.model.masks import check_mask, masked_softmax
 
 Heads = Float[Tensor, "batch heads length d_head"]
@@ -46,7 +47,7 @@ def attention_matmul(
     _check_heads(query, key, value)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))  # (B, H, Q, K)
     weights = masked_softmax(scores, mask)
-    return F.dropout(weights, dropout) @ value, weights
+    return drop(weights, dropout) @ value, weights
 
 
 def attention_einsum(
@@ -63,7 +64,7 @@ def attention_einsum(
     _check_heads(query, key, value)
     scores = torch.einsum("bhqe,bhke->bhqk", query, key) / math.sqrt(query.size(-1))
     weights = masked_softmax(scores, mask)
-    return torch.einsum("bhqk,bhke->bhqe", F.dropout(weights, dropout), value), weights
+    return torch.einsum("bhqk,bhke->bhqe", drop(weights, dropout), value), weights
 
 
 def attention_fused(
@@ -76,10 +77,14 @@ def attention_fused(
 ) -> tuple[Float[Tensor, "batch heads query d_value"], None]:
     """The same context from PyTorch's fused kernel, which never stores the weights: returns None
     in their place.
+
+    On a CPU that kernel knows no dropout; there the two products do it, and no slower.
     """
     _check_heads(query, key, value)
     if mask is not None:
         check_mask(mask, (*query.shape[:3], key.size(2)))
+    if dropout and query.device.type == "cpu":
+        return attention_matmul(query, key, value, mask, dropout=dropout)[0], None
     context = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout)
     return context, None
 

@@ -31,6 +31,8 @@ class AttentionCache:
 
     def extend(self, keys: HeadTensor, values: HeadTensor) -> tuple[Tensor, Tensor]:
         """Add the keys and values of new positions; return those of all positions."""
+        # Heads come as views, which each product would have to copy: copy them once.
+        keys, values = keys.contiguous(), values.contiguous()
         if self.keys is not None and self.values is not None:
             keys = torch.cat((self.keys, keys), dim=2)
             values = torch.cat((self.values, values), dim=2)
@@ -77,7 +79,15 @@ class KeyValueCache:
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Keep these batch rows, in this order: drops finished sentences, follows a beam."""
+        self.reorder(rows)
+        for layer in self.cross_attention:
+            layer.select(rows)
+
+    def reorder(self, rows: Int[Tensor, " rows"]) -> None:
+        """``select`` where each row takes the place of a row with the same source, as beams of one
+        sentence do: what belongs to the memory, the larger part, need not move.
+        """
         if self.target is not None:
             self.target = self.target[rows]
-        for layer in (*self.self_attention, *self.cross_attention):
+        for layer in self.self_attention:
             layer.select(rows)

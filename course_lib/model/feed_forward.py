@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_lib.model.config import Activation, Norm, require_choice
+from course_lib.model.dropout import Dropout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
@@ -48,7 +49,7 @@ class FeedForward(nn.Module):
         self.expand = nn.Linear(d_model, d_ff, bias=bias)
         self.contract = nn.Linear(d_ff, d_model, bias=bias)
         self.activation = ACTIVATIONS[activation]
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "batch length d"]) -> Float[Tensor, "batch length d"]:
         """(B, S, D) to (B, S, D); no position sees another."""
@@ -76,7 +77,7 @@ class AddNorm(nn.Module):
         require_choice("norm", norm, Norm)
         self.is_pre = norm == "pre"
         self.norm = nn.LayerNorm(d_model, eps=eps, elementwise_affine=affine)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, x: Float[Tensor, "batch length d"], sublayer: Callable[[Tensor], Tensor]

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_lib.model.config import Layout, require_choice
+from course_lib.model.dropout import Dropout
 
 
 def sinusoidal_positions(
@@ -104,7 +105,7 @@ class PositionalEncoding(nn.Module):
         else:
             table = sinusoidal_positions(max_len, d_model, layout=layout)
             self.register_buffer("table", table, persistent=False)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self,

@@ -122,6 +122,20 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch target vocab"]:
         """Target tokens (B, T) and memory to logits (B, T, V) for the token after each.
 
+        Arguments and errors are those of ``hidden``.
+        """
+        return self.output(self.hidden(target, memory, source, cache=cache))
+
+    def hidden(
+        self,
+        target: Int[Tensor, "batch target"],
+        memory: Float[Tensor, "batch source d"],
+        source: Int[Tensor, "batch source"],
+        *,
+        cache: KeyValueCache | None = None,
+    ) -> Float[Tensor, "batch target d"]:
+        """Target tokens (B, T) and memory to what the output layer reads, (B, T, D).
+
         Args:
             target: begins with the begin-of-sentence token; with a cache, only the new tokens.
             memory: from ``encode(source)``.
@@ -146,8 +160,7 @@ class Transformer(nn.Module):
         target_mask = decoder_mask(prefix, self.config.pad_id)[:, :, -new:]
         memory_mask = padding_mask(source, self.config.pad_id)
         x = self.target_embedding(target, prefix)
-        x = self.decoder(x, memory, target_mask, memory_mask, cache=cache)
-        return self.output(x)
+        return self.decoder(x, memory, target_mask, memory_mask, cache=cache)
 
     def forward(
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]

@@ -19,10 +19,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from course_lib.data import Vocabulary
+from course_lib.data import Subwords, Tokenizer, Vocabulary
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, TransformerConfig
+from course_lib.training.faults import commit
 
 PRETRAINED = Path(__file__).parent.parent / "assets" / "small.safetensors"
 
@@ -45,8 +46,10 @@ def save_checkpoint(
     """
     description = {
         "config": asdict(translator.model.config),
-        "source_words": translator.source_vocabulary.words,
-        "target_words": translator.target_vocabulary.words,
+        "source": _describe(translator.source_vocabulary),
+        "target": None  # None: the same as the source's
+        if translator.target_vocabulary is translator.source_vocabulary
+        else _describe(translator.target_vocabulary),
         "info": info or {},
     }
     tensors = {
@@ -72,7 +75,10 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".saving-") as folder:
             draft = Path(folder) / path.name
+            draft.touch()
+            mode = draft.stat().st_mode  # as the umask wants it: safetensors would let nobody read
             write(draft)
+            draft.chmod(mode)
             os.replace(draft, path)
     except (OSError, SafetensorError) as error:
         raise CourseError(
@@ -95,7 +101,8 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         with safe_open(path, framework="pt") as file:
             description = json.loads((file.metadata() or {})["course"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        model = Transformer(TransformerConfig(**description["config"]))
+        with torch.random.fork_rng(devices=[]):  # its first weights are nobody's chance
+            model = Transformer(TransformerConfig(**description["config"]))
         weights = {
             name.removeprefix("model."): value
             for name, value in tensors.items()
@@ -106,11 +113,10 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
                 parameter.copy_(weights.pop(name))
         if weights:
             raise KeyError(f"{next(iter(weights))} has no place in the model")
-        translator = Translator(
-            model,
-            Vocabulary(description["source_words"]),
-            Vocabulary(description["target_words"]),
-        )
+        source = _tokenizer(description["source"])
+        target = _tokenizer(description["target"]) if description["target"] else source
+        translator = Translator(model, source, target)
+        commit(description["info"].get("recipe", {}).get("faults", ()), model, trained=True)
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise CourseError(
             f"expected a whole checkpoint of the course at {path}, got a file that cannot be read "
@@ -123,6 +129,18 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
     }
     model.eval()
     return translator, description["info"], extra
+
+
+def _describe(tokenizer: Tokenizer) -> dict[str, Any]:
+    if isinstance(tokenizer, Subwords):
+        return {"subwords": tokenizer.to_json()}
+    return {"words": tokenizer.words}
+
+
+def _tokenizer(description: dict[str, Any]) -> Tokenizer:
+    if "subwords" in description:
+        return Subwords.from_json(description["subwords"])
+    return Vocabulary(description["words"])
 
 
 def load_translator(path: Path | str | None = None) -> Translator:

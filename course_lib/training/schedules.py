@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable
 
-Schedule = Callable[[int], float]
+# The rate at a step, of a run that is expected to have so many in total.
+Schedule = Callable[[int, int], float]
 
 
 def _check(step: int, warmup: int) -> None:
@@ -35,3 +36,19 @@ def warmup_cosine_lr(step: int, *, peak: float, warmup: int, total: int) -> floa
         return peak * step / warmup
     progress = min(1.0, (step - warmup) / max(1, total - warmup))
     return peak * (1 + math.cos(math.pi * progress)) / 2
+
+
+def one_cycle_lr(step: int, *, peak: float, total: int, rise: float = 0.25) -> float:
+    """Half a cosine up from ``peak`` / 25 during the share ``rise`` of the run, then one down to
+    almost zero, ``peak`` / 250,000 (Smith and Topin 2017; the defaults of fastai, 2019).
+
+    Raises:
+        ValueError: step is below 1.
+    """
+    _check(step, 1)
+    progress = min(1.0, step / max(1, total))
+    if progress < rise:
+        start, share = peak / 25, progress / rise
+    else:
+        start, share = peak / 250_000, (1 - progress) / (1 - rise)
+    return start + (peak - start) * (1 - math.cos(math.pi * share)) / 2

@@ -1,7 +1,8 @@
-"""What a recipe works on: its corpus as ids, its vocabularies, a fresh model."""
+"""The data of a recipe: sentence pairs, and the tokenizers that number them."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,33 +15,37 @@ from course_lib.data import (
     UNK,
     Corpus,
     EncodedPair,
-    SentencePair,
+    Pair,
+    Tokenizer,
     Vocabulary,
     load_corpus,
+    train_bpe,
 )
 from course_lib.decoding import Translator
 from course_lib.model import Transformer, preset
 from course_lib.training.recipes import Recipe
 
+VOCABULARY_PAIRS = 200_000  # pairs from which a tokenizer is made
+
 
 @dataclass(frozen=True)
 class Task:
-    """The training and validation pairs of a recipe, and the vocabularies that number them."""
+    """The training and validation pairs of a recipe, and the tokenizers that number them."""
 
     corpus: Corpus
-    train: list[SentencePair]
-    valid: list[SentencePair]
-    source_vocabulary: Vocabulary
-    target_vocabulary: Vocabulary
+    train: Sequence[Pair]
+    valid: Sequence[Pair]
+    source_vocabulary: Tokenizer
+    target_vocabulary: Tokenizer
 
-    def encode(self, pairs: Sequence[SentencePair]) -> list[EncodedPair]:
+    def encode(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
         """Pairs as ids, the target between ``<sos>`` and ``<eos>``."""
+        sources = _encode(self.source_vocabulary, pairs, "source")
+        targets = _encode(self.target_vocabulary, pairs, "target")
+        sos, eos = (self.target_vocabulary.ids[token] for token in (SOS, EOS))
         return [
-            EncodedPair(
-                self.source_vocabulary.encode(pair.source),
-                self.target_vocabulary.encode((SOS, *pair.target, EOS)),
-            )
-            for pair in pairs
+            EncodedPair(source, [sos, *target, eos])
+            for source, target in zip(sources, targets, strict=True)
         ]
 
     def new_translator(self, recipe: Recipe, *, seed: int) -> Translator:
@@ -56,24 +61,50 @@ class Task:
         return Translator(Transformer(config), self.source_vocabulary, self.target_vocabulary)
 
 
-def load_task(recipe: Recipe) -> Task:
-    """Load the recipe's corpus and number its words.
+def _encode(tokenizer: Tokenizer, pairs: Sequence[Pair], side: str) -> list[list[int]]:
+    if isinstance(tokenizer, Vocabulary):  # a corpus may come in words: no need to join them first
+        return [tokenizer.encode(getattr(pair, side)) for pair in pairs]
+    return tokenizer.encode_texts([getattr(pair, f"{side}_text") for pair in pairs])
+
+
+def load_task(recipe: Recipe, corpus: Corpus | None = None) -> Task:
+    """Load the recipe's corpus (or take another) and make its tokenizers.
 
     Raises:
-        CourseError: there is no such corpus.
+        CourseError: there is no such corpus, or it is not where it should be.
     """
-    corpus = load_corpus(recipe.corpus)
+    corpus = corpus or load_corpus(recipe.corpus)
     train = corpus.pairs("train", recipe.train_size)
     has_valid = recipe.valid_size and "valid" in corpus.splits
-    unknown = (UNK,) if recipe.unknown_word else ()
+    source, target = _tokenizers(recipe, train)
     return Task(
         corpus=corpus,
         train=train,
         valid=corpus.pairs("valid", recipe.valid_size) if has_valid else [],
-        source_vocabulary=Vocabulary.from_sentences(
-            (pair.source for pair in train), specials=(PAD, *unknown)
-        ),
-        target_vocabulary=Vocabulary.from_sentences(
-            (pair.target for pair in train), specials=(PAD, SOS, EOS, *unknown)
-        ),
+        source_vocabulary=source,
+        target_vocabulary=target,
+    )
+
+
+def _tokenizers(recipe: Recipe, train: Sequence[Pair]) -> tuple[Tokenizer, Tokenizer]:
+    """One for each side, or one for both, made from the training pairs."""
+    if len(train) > VOCABULARY_PAIRS:
+        some = random.Random(0).sample(range(len(train)), VOCABULARY_PAIRS)
+        train = [train[i] for i in sorted(some)]
+    if recipe.tokens == "bpe":
+        sources = [pair.source_text for pair in train]
+        targets = [pair.target_text for pair in train]
+        if recipe.joint:
+            both = train_bpe([*sources, *targets], recipe.vocab_size)
+            return both, both
+        return train_bpe(sources, recipe.vocab_size), train_bpe(targets, recipe.vocab_size)
+    unknown = (UNK,) if recipe.unknown_word else ()
+    specials = (PAD, SOS, EOS, *unknown)
+    if recipe.joint:
+        sides = (side for pair in train for side in (pair.source, pair.target))
+        both_words = Vocabulary.from_sentences(sides, specials=specials)
+        return both_words, both_words
+    return (
+        Vocabulary.from_sentences((pair.source for pair in train), specials=(PAD, *unknown)),
+        Vocabulary.from_sentences((pair.target for pair in train), specials=specials),
     )

@@ -25,3 +25,11 @@ def test_a_corpus_or_split_that_does_not_exist_is_named():
         load_corpus("two_sentences").pairs("test", 1)
     with pytest.raises(CourseError, match="size must be a positive number of pairs, got 0"):
         load_corpus("two_sentences").pairs("train", 0)
+    with pytest.raises(CourseError, match="multi30k, wmt14_de_en, ted_.* or hub:OWNER/NAME"):
+        load_corpus("Multi30k")
+
+
+def test_a_grammar_has_no_end_but_two_sentences_have():
+    with pytest.raises(CourseError, match="grammar_de_en has no end: say how many pairs of valid"):
+        load_corpus("grammar_de_en").pairs("valid")
+    assert len(load_corpus("two_sentences").pairs("train")) == 2

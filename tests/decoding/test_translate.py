@@ -2,13 +2,13 @@ import pytest
 import torch
 
 from course_lib.data import EOS, PAD, SOS, UNK, Vocabulary
-from course_lib.decoding import Translation, Translator
+from course_lib.decoding import Decoding, Translation, Translator, greedy_decode
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
 
 
-def make_translator(*, unknown=True, max_len=20):
-    torch.manual_seed(0)
+def make_translator(*, unknown=True, max_len=20, seed=0):
+    torch.manual_seed(seed)
     specials = (UNK,) if unknown else ()
     source = Vocabulary.from_sentences(
         ["der hund die katze schläft .".split()], specials=(PAD, *specials)
@@ -23,12 +23,144 @@ def make_translator(*, unknown=True, max_len=20):
         n_heads=2,
         max_len=max_len,
     )
-    return Translator(Transformer(config).eval(), source, target)
+    return Translator(talkative(Transformer(config)), source, target)
+
+
+def talkative(model):
+    """Untrained, but sure of something and in no hurry to end."""
+    with torch.no_grad():
+        model.output.weight.mul_(3)
+        model.output.bias[2] -= 1.0
+    return model.eval()
 
 
 def test_capitals_and_spacing_do_not_change_a_translation():
     translator = make_translator()
     assert translator.translate("Der Hund schläft.") == translator.translate("der hund schläft .")
+
+
+METHODS = [
+    Decoding(),
+    Decoding("beam", width=3),
+    Decoding("sample", seed=1, top_k=7),
+]
+TEXTS = ["der hund schläft .", "katze", "die katze schläft", "katze", "hund " * 9]
+
+
+@pytest.mark.parametrize("decoding", METHODS, ids=lambda d: d.method)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_translation_does_not_depend_on_the_sentences_beside_it(decoding, seed):
+    translator = make_translator(seed=seed)
+    alone = [translator.translate(text, decoding) for text in TEXTS]
+    together = translator.translate_texts(TEXTS, decoding=decoding)
+    in_pairs = translator.translate_texts(TEXTS, decoding=decoding, batch_size=2)
+    for a, b, c in zip(alone, together, in_pairs, strict=True):
+        assert a.target == b.target == c.target
+        assert a.finished == b.finished == c.finished
+        assert a.log_prob == b.log_prob or a.log_prob == pytest.approx(b.log_prob, abs=1e-4)
+    assert len({len(t.target) for t in together}) > 1
+
+
+def test_texts_are_translated_like_their_words():
+    translator = make_translator()
+    words = [translator.source_vocabulary.split(text) for text in TEXTS]
+    assert translator.translate_texts(TEXTS) == translator.translate_all(words)
+
+
+def test_greedy_is_the_default_and_what_greedy_decode_says():
+    translator = make_translator()
+    ids = greedy_decode(translator.model, torch.tensor([[2, 3]]), 1, 2, 14)[0]
+    words = translator.source_vocabulary.decode([2, 3])
+    translation = translator.translate_all([words])[0]
+    assert translation.target == translator.target_vocabulary.decode(ids.tolist())
+    assert translation.log_prob is None
+
+
+def test_a_beam_of_one_translates_greedily_and_a_wider_one_no_worse():
+    for seed in range(5):
+        translator = make_translator(seed=seed)
+        for greedy, one, four in zip(
+            *(
+                translator.translate_texts(TEXTS, decoding=decoding)
+                for decoding in (
+                    Decoding(),
+                    Decoding("beam", width=1, length_penalty=0.0),
+                    Decoding("beam", width=4, length_penalty=0.0),
+                )
+            ),
+            strict=True,
+        ):
+            assert one.target == greedy.target
+            assert one.log_prob <= four.log_prob + 1e-5
+
+
+def test_samples_follow_their_seed():
+    translator = make_translator()
+    said = {
+        seed: [
+            str(t)
+            for t in translator.translate_texts(TEXTS, decoding=Decoding("sample", seed=seed))
+        ]
+        for seed in (0, 1)
+    }
+    assert said[0] != said[1]
+    assert said[0][1] == said[0][3]  # the same text, so the same draws
+    cold = Decoding("sample", temperature=1e-9, seed=1)
+    assert translator.translate_texts(TEXTS, decoding=cold) == translator.translate_texts(TEXTS)
+
+
+def test_n_best_are_different_translations_the_likelier_first():
+    translator = make_translator()
+    best = translator.n_best("der hund schläft .", Decoding("beam", width=5, length_penalty=0.0), 3)
+    assert [t.log_prob for t in best] == sorted((t.log_prob for t in best), reverse=True)
+    assert len({tuple(t.target) for t in best}) == 3
+    assert best[0] == translator.translate(
+        "der hund schläft .", Decoding("beam", width=5, length_penalty=0.0)
+    )
+    assert len(translator.n_best("der hund")) == 4
+
+
+@pytest.mark.parametrize(
+    ("decoding", "n", "got"),
+    [
+        (Decoding(), 4, r"width=4\), got Decoding\(method=\'greedy\'"),
+        (Decoding("beam", width=3), 4, r"width=4\), got .*width=3"),
+        (Decoding("beam", width=3), 0, r"width=1\), got .*width=3"),
+    ],
+)
+def test_more_translations_than_the_beam_is_wide_are_refused(decoding, n, got):
+    with pytest.raises(CourseError, match=f"the {n} best .* a beam of at least that width.*{got}"):
+        make_translator().n_best("der hund", decoding, n)
+
+
+class Letters(Vocabulary):
+    """A tokenizer of another kind: its tokens are letters, capitals matter, spaces are tokens."""
+
+    def split(self, text):
+        return list(text)
+
+    def join(self, tokens):
+        return "".join(tokens)
+
+
+def test_any_tokenizer_can_stand_on_either_side():
+    letters = Letters([PAD, SOS, EOS, UNK, *"abcABC ."])
+    config = preset(
+        "small", source_vocab=12, target_vocab=12, d_model=16, d_ff=32, n_heads=2, max_len=20
+    )
+    torch.manual_seed(1)
+    translator = Translator(talkative(Transformer(config)), letters, letters)
+    translation = translator.translate("Ab c?")
+    assert translation.source == ["A", "b", " ", "c", "?"]
+    assert translation.unknown == ("?",)
+    assert len(translation.target) > 1
+    assert str(translation) == translation.text == "".join(translation.target)
+    translation, record = translator.attend("Ab c")
+    assert record.cross.shape[-2:] == (len(translation.target) + 1, 4)
+
+
+def test_a_translation_made_of_words_alone_is_written_as_words():
+    assert str(Translation(["hund", "."], ["the", "dog", "."])) == "the dog."
 
 
 def test_translations_come_back_in_the_order_of_the_sentences():
@@ -74,7 +206,7 @@ def test_a_translation_that_was_cut_off_is_not_called_finished():
     assert not translator.translate("der hund").finished
     with torch.no_grad():
         translator.model.output.bias[translator.target_vocabulary.ids[EOS]] = 1e9
-    assert translator.translate("der hund") == Translation(["der", "hund"], [], True, ())
+    assert translator.translate("der hund") == Translation(["der", "hund"], [], True, (), "")
 
 
 def test_attention_is_recorded_for_each_word_read_and_said():

@@ -103,6 +103,26 @@ def test_selecting_from_a_fresh_cache_is_harmless():
     assert cache.append(torch.tensor([[1], [2]])).tolist() == [[1], [2]]
 
 
+def test_reordering_beams_of_one_sentence_is_selecting_without_moving_the_memory(
+    make_model, make_batch
+):
+    config = preset("small")
+    model, caches, logits = make_model(config), [], []
+    source, target = make_batch(config, [4, 6], [5, 5])
+    sentences, rows = torch.tensor([0, 0, 1, 1]), torch.tensor([1, 0, 2, 2])
+    source, target = source[sentences], target[[0, 1, 1, 0]]
+    memory = model.encode(source)
+    for move in (KeyValueCache.select, KeyValueCache.reorder):
+        caches.append(KeyValueCache(config.n_layers))
+        model.decode(target[:, :4], memory, source, cache=caches[-1])
+        before = caches[-1].cross_attention[0].read()[0]
+        move(caches[-1], rows)
+        logits.append(model.decode(target[rows, 4:], memory, source, cache=caches[-1]))
+    assert caches[1].cross_attention[0].read()[0] is before
+    torch.testing.assert_close(*logits)
+    torch.testing.assert_close(logits[0], model(source, target[rows])[:, 4:], atol=1e-5, rtol=1e-5)
+
+
 def test_rows_of_another_batch_are_refused(make_model, make_batch):
     config = preset("small")
     model, cache = make_model(config), KeyValueCache(config.n_layers)

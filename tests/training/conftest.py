@@ -1,7 +1,10 @@
+import signal
+from dataclasses import replace
+
 import pytest
 
-from course_lib.data import Corpus, SentencePair
-from course_lib.training import Recipe
+from course_lib.data import CORPORA, Corpus, SentencePair
+from course_lib.training import RECIPES, Recipe
 
 
 def _toy_pair(i: int, n_words: int = 6) -> SentencePair:
@@ -19,25 +22,49 @@ TOY = Corpus(
         _toy_pair(5 * i + ("train", "valid", "test").index(split)) for i in range(size)
     ],
 )
+TOY_RECIPE = Recipe(
+    name="toy",
+    summary="for tests",
+    corpus="toy",
+    preset="small",
+    model={"d_model": 16, "d_ff": 32, "n_heads": 2, "residual_dropout": 0.1},
+    train_size=120,
+    batch_tokens=64,
+    schedule="cosine",
+    lr=5e-3,
+    warmup=5,
+    clip=1.0,
+    epochs=2,
+    valid_size=20,
+)
+
+
+@pytest.fixture(autouse=True)
+def keyboard_interrupts():
+    """Ctrl-C works as in a terminal, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
 def toy(monkeypatch):
     """A recipe that trains in a second."""
     monkeypatch.setenv("COURSE_QUIET", "1")
-    monkeypatch.setitem(__import__("course_lib.data.corpora").data.corpora.CORPORA, "toy", TOY)
-    return Recipe(
-        name="toy",
-        summary="for tests",
-        corpus="toy",
-        preset="small",
-        model={"d_model": 16, "d_ff": 32, "n_heads": 2, "residual_dropout": 0.1},
-        train_size=120,
-        batch_tokens=64,
-        schedule="cosine",
-        lr=5e-3,
-        warmup=5,
-        clip=1.0,
-        epochs=2,
-        valid_size=20,
-    )
+    monkeypatch.setitem(CORPORA, "toy", TOY)
+    return TOY_RECIPE
+
+
+@pytest.fixture
+def still(toy):
+    """The toy without dropout, so that nothing depends on chance after the first weights."""
+    return replace(toy, name="still", model={**toy.model, "residual_dropout": 0.0})
+
+
+@pytest.fixture
+def at_home(toy, still, tmp_path, monkeypatch):
+    """An empty working folder, and the toys among the recipes."""
+    for recipe in (toy, still):
+        monkeypatch.setitem(RECIPES, recipe.name, recipe)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

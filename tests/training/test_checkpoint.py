@@ -1,13 +1,22 @@
 import os
 import shutil
 import stat
+from dataclasses import replace
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
 from course_lib.errors import CourseError
-from course_lib.training import load_task, load_translator, read_checkpoint, save_checkpoint
+from course_lib.training import (
+    load_task,
+    load_translator,
+    loop,
+    read_checkpoint,
+    save_checkpoint,
+    train,
+)
+from tests.training.test_loop import interrupt_at
 
 
 @pytest.fixture
@@ -29,8 +38,6 @@ def test_a_checkpoint_gives_back_weights_words_and_information(translator, tmp_p
 
 @pytest.mark.parametrize("tying", ["output", "none"])
 def test_a_tied_table_is_stored_once_and_tied_again(toy, tying, tmp_path):
-    from dataclasses import replace
-
     recipe = replace(toy, model={**toy.model, "tying": tying})
     saved = load_task(recipe).new_translator(recipe, seed=0)
     save_checkpoint(tmp_path / "m.safetensors", saved)
@@ -114,3 +121,56 @@ def test_a_read_only_folder_cannot_be_written(translator, tmp_path):
     finally:
         tmp_path.chmod(stat.S_IRWXU)
         shutil.rmtree(tmp_path)
+
+
+def test_a_torn_disk_in_the_middle_of_training_leaves_the_last_good_checkpoint(
+    toy, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
+    original, saves = save_file, []
+
+    def full_after_five(tensors, path, metadata):
+        saves.append(path.name)
+        if len(saves) > 5:
+            path.write_bytes(b"half")
+            raise OSError(28, "No space left on device")
+        original(tensors, path, metadata=metadata)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("course_lib.training.checkpoint.save_file", full_after_five)
+        with pytest.raises(CourseError, match="could not write .*No space left.*is untouched"):
+            train(toy, folder=tmp_path)
+    _, info, _ = read_checkpoint(tmp_path / "last.safetensors")
+    assert info["step"] == 4  # after the one before the first step
+    assert train(toy, folder=tmp_path, resume=True).losses == train(toy).losses
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX has a umask")
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_checkpoint_may_be_read_by_whom_the_umask_lets(translator, tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        save_checkpoint(tmp_path / "m.safetensors", translator)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "m.safetensors").stat().st_mode) == mode
+
+
+def test_reading_a_checkpoint_draws_no_random_number(translator, tmp_path):
+    save_checkpoint(tmp_path / "m.safetensors", translator)
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    read_checkpoint(tmp_path / "m.safetensors")
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("changes", [{"optimizer": "sgd"}, {"optimizer": "adam"}])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_every_optimiser_goes_on_from_its_checkpoint(toy, tmp_path, monkeypatch, changes, momentum):
+    recipe = replace(toy, **changes, momentum=momentum)
+    whole = train(recipe)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 5)
+        train(recipe, folder=tmp_path)
+    assert train(recipe, folder=tmp_path, resume=True).losses == whole.losses

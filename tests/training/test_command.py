@@ -1,23 +1,23 @@
 """`course train` and `course translate`, called as a person would."""
 
+import gzip
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 import torch
 
 from course_lib.cli import main
-from course_lib.training import RECIPES, load_translator, save_checkpoint
-from course_lib.training import loop as training_loop
+from course_lib.training import (
+    AS_PUBLISHED,
+    RECIPES,
+    load_translator,
+    read_checkpoint,
+    save_checkpoint,
+)
+from course_lib.training import trainer as training_trainer
 from tests.training.test_loop import interrupt_at
-
-
-@pytest.fixture
-def at_home(toy, tmp_path, monkeypatch):
-    """An empty working folder, and the toy among the recipes."""
-    monkeypatch.setitem(RECIPES, "toy", toy)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home, capsys):
@@ -76,10 +76,10 @@ def test_a_stopped_run_is_never_overwritten_but_a_finished_one_may_be(at_home, c
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["train", "tiny"], "recipe must be one of naive_mt, small"),
+        (["train", "tiny"], "recipe must be one of naive_mt, fastai_qa"),
         (["train", "toy", "--corpus", "wmt"], "corpus must be one of two_sentences"),
         (["train", "toy", "--epochs", "0"], "epochs must be at least 1, got 0"),
-        (["train", "toy", "--max-steps", "0"], "max_steps must be at least 1, got 0"),
+        (["train", "toy", "--max-steps", "0"], "max_steps must be positive, got 0"),
         (["train", "toy", "--device", "abacus"], "expected a device that PyTorch can use here"),
         (["train", "toy", "--resume"], "expected a checkpoint at runs"),
         (["train", "toy", "--out", "file/run"], "could not write"),
@@ -127,5 +127,106 @@ def test_a_second_ctrl_c_ends_the_command_with_130(at_home, monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(training_loop, "train_step", impatient_step)
+    monkeypatch.setattr(training_trainer, "train_step", impatient_step)
     assert main(["train", "toy"]) == 130
+
+
+@pytest.fixture
+def own_files(at_home):
+    """Files of one's own: 30 pairs, plain, gzipped and as a table, and 4 that are held out."""
+    sides = {"train": range(30), "valid": range(30, 34)}
+    for split, numbers in sides.items():
+        letters = ["abcdef"[i % 6] + " " + "ghijk"[i // 6 % 5] + " z" * (i // 30) for i in numbers]
+        for name, text in (("de", letters), ("en", [line.upper() for line in letters])):
+            content = "".join(f"{line}\n" for line in text).encode()
+            (at_home / f"{split}.{name}").write_bytes(content)
+            (at_home / f"{split}.{name}.gz").write_bytes(gzip.compress(content))
+        rows = "".join(f"{line}\t{line.upper()}\n" for line in letters)
+        (at_home / f"{split}.tsv").write_text(rows)
+    return at_home
+
+
+@pytest.mark.parametrize(
+    "kind", [["{}.de", "{}.en"], ["{}.de.gz", "{}.en.gz"], ["{}.tsv"], ["{}.de", "{}.en.gz"]]
+)
+def test_own_files_are_trained_on_in_every_form(own_files, capsys, kind):
+    arguments = [
+        *("--train", *(name.format("train") for name in kind)),
+        *("--valid", *(name.format("valid") for name in kind)),
+    ]
+    assert main(["train", "toy", *arguments, "--out", "run", "--max-steps", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "toy: 30 sentence pairs of train (" in out
+    assert "valid loss" in out and "unseen, wrong source" in out
+    _, info, _ = read_checkpoint(own_files / "run" / "best.safetensors")
+    assert info["recipe"]["corpus"] == "train"
+    assert main(["translate", "--run", "run", "a g"]) == 0
+
+
+def test_pairs_that_were_left_out_are_counted(own_files, toy, monkeypatch, capsys):
+    (own_files / "train.tsv").write_text("a\tA\nb\t\n" + "c\tC\n" * 5 + "d " * 240 + "\tD\n")
+    small = ["--max-steps", "1", "--out", "run"]
+    short = replace(toy, model={**toy.model, "max_len": 200})
+    monkeypatch.setitem(RECIPES, "toy", short)
+    assert main(["train", "toy", "--train", "train.tsv", *small]) == 0
+    out = capsys.readouterr().out
+    assert "kept 7 of 8 pairs" in out
+    assert "1 pair of more than 200 tokens is left out" in out
+
+
+def test_limit_takes_the_first_pairs(own_files, capsys):
+    files = ["--train", "train.de", "train.en"]
+    assert main(["train", "toy", *files, "--limit", "25", "--max-steps", "1"]) == 0
+    assert "toy: 25 sentence pairs of train" in capsys.readouterr().out
+    assert main(["train", "toy", "--limit", "7", "--max-steps", "1", "--out", "b"]) == 0
+    assert "toy: 7 sentence pairs of toy" in capsys.readouterr().out
+
+
+def test_minutes_and_variants_reach_the_run(at_home, monkeypatch, capsys):
+    monkeypatch.setitem(AS_PUBLISHED, "toy", {"faults": ("scores_by_width",)})
+    assert main(["train", "toy", "--minutes", "0.01", "--variant", "as_published"]) == 0
+    folder = at_home / "runs" / "toy-as_published-seed0"
+    _, info, _ = read_checkpoint(folder / "last.safetensors")
+    assert info["minutes"] == 0.01 and info["total_steps"] is None and info["seconds"] >= 0.6
+    assert info["recipe"]["faults"] == ["scores_by_width"]
+    assert "Trained " in capsys.readouterr().out
+
+
+def test_another_corpus_may_be_named(at_home, capsys):
+    assert main(["train", "small", "--corpus", "toy", "--limit", "5", "--max-steps", "1"]) == 0
+    assert "small: 5 sentence pairs of toy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--valid", "valid.de", "valid.en"], "but --train was not given: add --train"),
+        (["--train", "train.de"], "expected two line-aligned files or one .tsv or .jsonl"),
+        (["--train", "none.de", "none.en"], "none.de"),
+        (["--train", "train.de", "valid.en"], "got 30 and 4"),
+        (["--limit", "0"], "train_size must be at least 1, got 0"),
+        (["--minutes", "0"], "minutes must be positive, got 0"),
+        (["--variant", "as_published"], "have a variant as_published, got 'toy'"),
+        (["--precision", "fp8"], "precision must be auto, fp32 or bf16, got 'fp8'"),
+    ],
+)
+def test_what_train_cannot_do_is_said_in_one_line(own_files, capsys, arguments, message):
+    assert main(["train", "toy", *arguments]) == 1
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == 1 and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--epochs", "1", "--max-steps", "2"],
+        ["--max-steps", "2", "--minutes", "1"],
+        ["--corpus", "toy", "--train", "x.tsv"],
+        ["--variant", "broken"],
+    ],
+)
+def test_options_that_exclude_each_other_end_with_2(at_home, capsys, arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "toy", *arguments])
+    assert stop.value.code == 2
+    assert "usage: course train" in capsys.readouterr().err

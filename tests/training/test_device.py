@@ -10,7 +10,7 @@ from course_lib.training.device import (
     computes_bf16,
     mixed_precision,
 )
-from course_lib.training.loop import make_optimizer
+from course_lib.training.step import make_optimizer
 
 
 def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):
@@ -67,6 +67,7 @@ def test_a_step_in_bf16_is_a_rounded_step_in_fp32():
     for precision in ("fp32", "bf16"):
         translator = task.new_translator(recipe, seed=0)
         optimizer = make_optimizer(recipe, translator.model)
+        optimizer.param_groups[0]["lr"] = recipe.lr
         batch = collate(task.encode(task.train), pad_id=0)
         losses[precision] = [
             train_step(translator.model, batch, optimizer, 0, precision=precision) for _ in range(3)

@@ -1,8 +1,17 @@
 import pytest
+import torch
 
 from course_lib.data import SentencePair
 from course_lib.decoding import Translation
-from course_lib.training import evaluate, load_task, teacher_forced, train, wrong_source_scores
+from course_lib.training import (
+    evaluate,
+    evaluation,
+    head_alignment_errors,
+    load_task,
+    teacher_forced,
+    train,
+    wrong_source_scores,
+)
 
 
 @pytest.fixture
@@ -12,7 +21,7 @@ def parrot(toy, monkeypatch):
     monkeypatch.setattr(
         translator,
         "translate_all",
-        lambda sentences: [Translation(s, s) for s in map(list, sentences)],
+        lambda sentences, decoding: [Translation(s, s) for s in map(list, sentences)],
     )
     return translator
 
@@ -38,3 +47,40 @@ def test_teacher_forced_numbers_do_not_depend_on_the_batches(toy):
     small = teacher_forced(translator, encoded, max_tokens=8)
     assert small == pytest.approx(teacher_forced(translator, encoded), abs=1e-4)
     assert 0 < small[1] <= 1
+
+
+def test_a_head_that_reads_the_right_word_has_no_alignment_error_and_one_that_does_not_has_only(
+    toy, monkeypatch
+):
+    translator = load_task(toy).new_translator(toy, seed=0)  # two layers of two heads
+    pair = SentencePair(("a", "b", "c"), ("C", "B", "A"), frozenset({(2, 0), (1, 1), (0, 2)}))
+    right = torch.eye(3).flip(0)
+    wrong = right.roll(1, dims=1)
+    half = torch.stack((right[0], right[1], wrong[2]))
+    unseen_end = torch.tensor([[1.0, 0.0, 0.0]])  # the step that says <eos> is linked to nothing
+    layers = [
+        torch.stack([torch.cat((head, unseen_end)) for head in heads])
+        for heads in ((right, wrong), (half, right))
+    ]
+    monkeypatch.setattr(evaluation, "_cross_weights", lambda translator, pair: layers)
+    errors = head_alignment_errors(translator, [pair, pair])
+    assert torch.allclose(errors, torch.tensor([[0.0, 1.0], [1 / 3, 0.0]]))
+
+
+def test_alignment_reads_the_step_that_says_each_target_word(toy):
+    translator = load_task(toy).new_translator(toy, seed=0)
+    pair = SentencePair(("a", "b", "c"), ("C", "B"), frozenset({(2, 0)}))
+    weights = evaluation._cross_weights(translator, pair)
+    assert [tuple(w.shape) for w in weights] == [(2, 3, 3)] * 2  # heads, steps (with <eos>), source
+    assert torch.allclose(weights[0].sum(dim=-1), torch.ones(2, 3))
+    errors = head_alignment_errors(translator, [pair])
+    assert set(errors.flatten().tolist()) <= {0.0, 1.0}  # one link is right or wrong
+
+
+def test_of_a_source_that_is_too_long_the_beginning_is_translated(toy):
+    translator = load_task(toy).new_translator(toy, seed=0)
+    longest = translator.model.config.max_len
+    [long, short] = evaluation.translate_sources(
+        translator, pairs(("a " * (longest + 7), "A"), ("a " * longest, "A"))
+    )
+    assert str(long) == str(short)

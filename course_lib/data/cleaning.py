@@ -1,0 +1,98 @@
+"""Leave out the pairs that would harm training, and say how many and why."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from course_lib.data.files import LazySequence
+from course_lib.data.pairs import TextPair
+
+
+@dataclass
+class CleaningReport:
+    """How many pairs there were, and the index of each that was left out, by reason."""
+
+    total: int
+    removed: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> int:
+        """Number of pairs that are left."""
+        return self.total - sum(map(len, self.removed.values()))
+
+    def __str__(self) -> str:
+        reasons = (
+            f"{len(indices):,} {reason} (first: line {indices[0] + 1:,})"
+            for reason, indices in self.removed.items()
+        )
+        kept = f"kept {self.kept:,} of {self.total:,} pairs"
+        return f"{kept}: {', '.join(reasons)}" if self.removed else kept
+
+
+def source_keys(pairs: Iterable[TextPair]) -> frozenset[str]:
+    """The sources of a split, in a form in which equal sentences are equal."""
+    return frozenset(_key(source) for source, _ in pairs)
+
+
+def _key(text: str) -> str:
+    return unicodedata.normalize("NFC", text.strip())
+
+
+def clean(
+    pairs: Sequence[TextPair],
+    *,
+    held_out: Mapping[str, Collection[str]] | None = None,
+    max_words: int | None = None,
+    max_characters: int | None = None,
+) -> tuple[Sequence[TextPair], CleaningReport]:
+    """The pairs without those that have an empty side, a side too long, or a held-out source.
+
+    A source that also stands in a held-out split is removed whatever its translation: a model that
+    has seen the sentence has seen the test. No text is copied, only indices.
+
+    Args:
+        pairs: in the order of their files, so that the report can name lines.
+        held_out: ``source_keys`` of the splits that these pairs must not meet, by name.
+        max_words: of a side, as white space separates them.
+        max_characters: of a side, for languages without white space.
+    """
+    report = CleaningReport(len(pairs))
+    for i, (source, target) in enumerate(pairs):
+        reason = _empty(source, target)
+        reason = reason or _too_long(source, target, max_words, max_characters)
+        reason = reason or _seen(source, held_out or {})
+        if reason:
+            report.removed.setdefault(reason, []).append(i)
+    if not report.removed:
+        return pairs, report
+    keep = np.ones(len(pairs), dtype=bool)
+    for indices in report.removed.values():
+        keep[indices] = False
+    return LazySequence(pairs.__getitem__, np.flatnonzero(keep)), report
+
+
+def _empty(source: str, target: str) -> str | None:
+    return None if source.strip() and target.strip() else "with an empty side"
+
+
+def _too_long(
+    source: str, target: str, max_words: int | None, max_characters: int | None
+) -> str | None:
+    longest = max(len(source), len(target))
+    if max_characters is not None and longest > max_characters:
+        return f"with more than {max_characters:,} characters on a side"
+    # n words have at least 2n - 1 characters, so most lines need not be split to be counted.
+    if max_words is not None and longest > 2 * max_words:
+        words = max(len(source.split()), len(target.split()))
+        if words > max_words:
+            return f"with more than {max_words:,} words on a side"
+    return None
+
+
+def _seen(source: str, held_out: Mapping[str, Collection[str]]) -> str | None:
+    key = _key(source)
+    return next((f"also in {split}" for split, keys in held_out.items() if key in keys), None)

@@ -1,0 +1,100 @@
+"""Several processes, on one machine or on many, that train one model together.
+
+Started by ``torchrun``, each process (a *rank*) takes its share of the rows of every batch; their
+gradients are averaged after the backward pass, so that all keep the same weights. A batch is the
+recipe's batch however many share it: two processes take the same steps as one.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from datetime import timedelta
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+from course_lib.data import Batch
+
+PATIENCE = timedelta(minutes=10)  # with a process that does not answer
+
+
+def world_size() -> int:
+    """How many processes train together; 1 if this one is alone."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def rank() -> int:
+    """Which of them this one is. The first, 0, prints and writes."""
+    return dist.get_rank() if world_size() > 1 else 0
+
+
+@contextmanager
+def process_group(device: str) -> Iterator[str]:
+    """Join the processes that ``torchrun`` started, if it did; gives the device of this one.
+
+    What the others would print is what the first one prints, so they keep silent.
+    """
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world == 1:
+        yield device
+        return
+    if device.startswith("cuda"):
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=PATIENCE)
+    try:
+        with nullcontext() if rank() == 0 else redirect_stdout(io.StringIO()):
+            yield device
+    finally:
+        dist.destroy_process_group()
+
+
+def add_over_ranks(value: Tensor) -> Tensor:
+    """The sum of the processes' values, on each of them."""
+    if world_size() > 1:
+        value = value.clone()
+        dist.all_reduce(value)
+    return value
+
+
+def agree(seconds: float, stop: bool) -> tuple[float, bool]:
+    """The latest clock of all processes, and whether any of them wants to stop."""
+    if world_size() == 1:
+        return seconds, stop
+    both = torch.tensor([seconds, float(stop)], dtype=torch.float64, device=_exchange_device())
+    dist.all_reduce(both, op=dist.ReduceOp.MAX)
+    return float(both[0]), bool(both[1])
+
+
+def from_first_rank(value: Any) -> Any:
+    """What the first process has, on all of them."""
+    if world_size() == 1:
+        return value
+    box = [value]
+    dist.broadcast_object_list(box, device=_exchange_device())
+    return box[0]
+
+
+def _exchange_device() -> torch.device:
+    """Where tensors must lie to be exchanged: nccl knows only GPUs."""
+    return torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")
+
+
+def share_of(batch: Batch, pad_id: int) -> Batch:
+    """This process's rows of the batch: every so many-th one.
+
+    A process left without a row computes one that has nothing to say: all must take part in the
+    exchange of gradients.
+    """
+    if world_size() == 1:
+        return batch
+    rows = slice(rank(), None, world_size())
+    source, target = batch.source[rows], batch.target[rows]
+    if len(source) == 0:
+        source, target = batch.source[:1], torch.full_like(batch.target[:1], pad_id)
+    return Batch(source, target)

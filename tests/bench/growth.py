@@ -1,0 +1,83 @@
+"""How cost grows: step time with tokens, the loss's memory with the vocabulary."""
+
+import multiprocessing
+import sys
+
+import torch
+from torch.nn import functional as F
+
+from course_lib.training import label_smoothed_loss
+from course_lib.training.fast_loss import projected_loss
+from tests.bench.page import store
+from tests.bench.peers import PAD, D, ours_fast
+from tests.bench.rounds import spread, table, take_rounds
+from tests.bench.sentences import even_batches, sentence_pairs
+from tests.bench.training import turn
+
+TOKENS = (512, 1024, 2048, 4096, 8192)
+VOCABULARIES = (2_000, 8_000, 32_000)
+
+
+def peak() -> float:
+    """The largest memory this process has had, in MB."""
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def loss_memory(blocked: bool, vocab: int, tokens: int) -> float:
+    """MB that a loss and its gradients need beyond the weights and the weights' gradient."""
+    torch.manual_seed(0)
+    weight = torch.randn(vocab, D).requires_grad_()
+    bias = torch.zeros(vocab, requires_grad=True)
+    hidden = torch.randn(1, tokens, D, requires_grad=True)
+    labels = torch.randint(1, vocab, (1, tokens))
+
+    def run(n: int) -> None:
+        x, y = hidden[:, :n], labels[:, :n]
+        if blocked:
+            loss = projected_loss(x, weight, bias, y, PAD, 0.1)
+        else:
+            loss = label_smoothed_loss(F.linear(x, weight, bias), y, PAD, 0.1)
+        loss.backward()
+
+    run(1)  # loads kernels, and leaves the gradients in place
+    before = peak()
+    run(tokens)
+    return peak() - before
+
+
+def in_new_process(blocked: bool, vocab: int, tokens: int) -> float:
+    """``loss_memory`` where nobody has used memory before."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(loss_memory, (blocked, vocab, tokens))
+
+
+def measure_growth(minutes: float) -> str:
+    """Time by turns, memory once; store both tables."""
+    torch.manual_seed(0)
+    pairs, step = sentence_pairs(8192), ours_fast()
+    turns = {
+        f"{tokens:,}": turn(step, even_batches(pairs, tokens), steps=8192 // tokens)
+        for tokens in TOKENS
+    }
+    seconds = take_rounds(turns, minutes=minutes, name="growth")
+    times = [[cells, spread([1e6 * s for s in numbers], 1)] for cells, numbers in seconds.items()]
+    memory = [
+        [f"{vocab:,}", f"{tokens:,}"]
+        + [f"{in_new_process(blocked, vocab, tokens):,.0f}" for blocked in (False, True)]
+        for tokens in (1024, 4096)
+        for vocab in VOCABULARIES
+    ]
+    text = "\n\n".join(
+        (
+            "A fast step in bf16: microseconds for each real token, by the size of the batch.",
+            table(["cells of a batch", "µs/token"], times),
+            "Memory of output layer, loss and their gradients in fp32, beyond the weights and "
+            "their gradient, in MB: with all logits, and in blocks of 256 rows.",
+            table(["vocabulary", "tokens", "all logits", "blocks"], memory),
+        )
+    )
+    store("Growth", text, rounds=len(seconds["2,048"]))
+    return text

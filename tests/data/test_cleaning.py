@@ -1,0 +1,68 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.data import TextPair, clean
+from course_lib.data.cleaning import source_keys
+
+
+def text_pairs(*sources, target="x"):
+    return [TextPair(source, target) for source in sources]
+
+
+def test_clean_pairs_are_left_alone():
+    pairs = text_pairs("a", "b")
+    kept, report = clean(pairs, held_out={"valid": {"c"}}, max_words=5, max_characters=10)
+    assert kept is pairs
+    assert str(report) == "kept 2 of 2 pairs"
+
+
+def test_the_report_counts_every_reason_and_names_its_first_line():
+    pairs = [*text_pairs("a", "b b b", ""), TextPair("c", "\u00a0\t"), *text_pairs("d", "e", "d")]
+    kept, report = clean(pairs, held_out={"valid": {"d"}, "test": {"a"}}, max_words=2)
+    assert list(kept) == text_pairs("e")
+    assert (report.total, report.kept) == (7, 1)
+    assert str(report) == (
+        "kept 1 of 7 pairs: 1 also in test (first: line 1), 1 with more than 2 words on a side "
+        "(first: line 2), 2 with an empty side (first: line 3), 2 also in valid (first: line 5)"
+    )
+
+
+def test_large_counts_are_readable():
+    _, report = clean(text_pairs(*[""] * 1234))
+    assert str(report).startswith("kept 0 of 1,234 pairs: 1,234 with an empty side")
+
+
+def test_pairs_that_are_kept_stay_in_order_and_can_be_sliced():
+    kept, _ = clean(text_pairs(*"a b  c  d e".split(" ")))
+    assert [pair.source_text for pair in kept] == list("abcde")
+    assert (kept[-1].source_text, [pair.source_text for pair in kept[1:3]]) == ("e", ["b", "c"])
+
+
+def test_a_held_out_source_is_found_whatever_its_translation_spacing_and_composition():
+    keys = source_keys([TextPair("  Amanha\u0303 ", "tomorrow")])
+    kept, report = clean(
+        text_pairs("Amanh\u00e3", "amanh\u00e3", target="another"), held_out={"valid": keys}
+    )
+    assert [pair.source_text for pair in kept] == ["amanh\u00e3"]
+    assert str(report).endswith("1 also in valid (first: line 1)")
+
+
+def test_a_held_out_target_alone_is_no_reason():
+    keys = source_keys([TextPair("Danke.", "Thanks.")])
+    assert len(clean([TextPair("Vielen Dank.", "Thanks.")], held_out={"test": keys})[0]) == 1
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_either_side_can_be_too_long(side):
+    long, short = "我" * 11, "I"
+    pair = TextPair(long, short) if side == "source" else TextPair(short, long)
+    kept, report = clean([pair, TextPair(long[1:], long[1:])], max_characters=10)
+    assert len(kept) == 1
+    assert "1 with more than 10 characters on a side (first: line 1)" in str(report)
+
+
+@given(st.lists(st.sampled_from([" ", "a", "bc", "\u3000", "\n"])).map("".join), st.integers(0, 5))
+def test_words_are_counted_as_white_space_separates_them(text, limit):
+    kept, _ = clean([TextPair("x" + text, "x" + text)], max_words=limit)
+    assert len(kept) == (len(("x" + text).split()) <= limit)

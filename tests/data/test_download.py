@@ -1,0 +1,121 @@
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from course_lib.data import cache_folder, download
+from course_lib.errors import CourseError
+
+CONTENT = bytes(range(256)) * 2000  # half a million bytes, several blocks
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def fetch(server, tmp_path, monkeypatch):
+    """Download /file from the server to a folder that is not there yet."""
+    monkeypatch.setattr(download, "PAUSE", 0)
+    monkeypatch.setenv("COURSE_QUIET", "1")
+    server.files["/file"] = CONTENT
+
+    def fetch(addresses=(f"{server.address}/file",), sha256=SHA256):
+        return download.download(addresses, tmp_path / "new" / "file", sha256=sha256)
+
+    return fetch
+
+
+def test_a_file_is_fetched_once(server, fetch):
+    path = fetch()
+    assert path.read_bytes() == CONTENT
+    assert fetch() == path
+    assert len(server.asked) == 1
+    assert [file.name for file in path.parent.iterdir()] == ["file"]
+
+
+def test_a_file_that_is_there_is_never_fetched(server, fetch, tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "file").write_bytes(b"my own")
+    assert fetch().read_bytes() == b"my own"
+    assert not server.asked
+
+
+def test_progress_is_shown(fetch, monkeypatch, capsys):
+    monkeypatch.delenv("COURSE_QUIET")
+    fetch()
+    assert "100%" in capsys.readouterr().err
+
+
+def test_a_download_goes_on_where_it_broke_off(server, fetch):
+    server.breaks = [100_000, 200_000]
+    assert fetch().read_bytes() == CONTENT
+    assert server.asked == ["bytes=0-", "bytes=100000-", "bytes=300000-"]
+
+
+def test_the_next_call_goes_on_where_the_last_broke_off(server, fetch, tmp_path):
+    server.breaks = [1000] * download.ATTEMPTS
+    message = r"file is missing and could not be fetched .*broke off 5 times: 5,000 of 512,000 "
+    with pytest.raises(CourseError, match=message + r"bytes came\): check the network"):
+        fetch()
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["file.part"]
+    assert fetch().read_bytes() == CONTENT
+    assert server.asked[-1] == "bytes=5000-"
+
+
+def test_a_server_that_ignores_ranges_begins_anew(server, fetch):
+    server.resumes = False
+    server.breaks = [100_000]
+    assert fetch().read_bytes() == CONTENT
+    server.breaks = [1000] * download.ATTEMPTS
+
+
+def test_a_server_that_ignores_ranges_and_always_breaks_off_is_an_error(server, fetch):
+    server.resumes = False
+    server.breaks = [1000] * download.ATTEMPTS
+    with pytest.raises(CourseError, match="1,000 of 512,000 bytes came, and the server cannot res"):
+        fetch()
+
+
+def test_a_server_that_does_not_say_the_length_is_believed(server, fetch):
+    server.announces = False
+    assert fetch().read_bytes() == CONTENT
+
+
+def test_a_part_that_is_longer_than_the_file_is_thrown_away(server, fetch, tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "file.part").write_bytes(CONTENT + b"!")
+    assert fetch().read_bytes() == CONTENT
+    assert server.asked == ["bytes=512001-", "bytes=0-"]
+
+
+def test_a_file_with_another_checksum_is_thrown_away(server, fetch, tmp_path):
+    server.files["/file"] = b"<html>moved</html>"
+    with pytest.raises(CourseError, match=r"expected sha256 [0-9a-f]{12}…, got [0-9a-f]{12}…"):
+        fetch()
+    assert not list((tmp_path / "new").iterdir())
+    assert fetch(sha256=None).read_bytes() == b"<html>moved</html>"
+
+
+def test_the_second_address_helps_where_the_first_fails(server, fetch):
+    server.files["/page"] = b"<html>for sale</html>"
+    addresses = [f"{server.address}/{name}" for name in ("none", "page", "file")]
+    assert fetch(addresses).read_bytes() == CONTENT
+
+
+def test_without_any_address_that_works_the_error_names_place_and_reasons(server, fetch, tmp_path):
+    dead = f"{server.address}/none"
+    unreachable = "http://127.0.0.1:9/file"
+    with pytest.raises(CourseError) as error:
+        fetch([dead, unreachable])
+    message = str(error.value)
+    assert message.startswith(f"{tmp_path / 'new' / 'file'} is missing and could not be fetched")
+    assert f"{dead} (HTTP Error 404" in message and f"or {unreachable} (<urlopen" in message
+    assert message.endswith("put it there as file")
+
+
+def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("COURSE_CACHE", "~/mine")
+    assert cache_folder() == Path.home() / "mine"
+    monkeypatch.delenv("COURSE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "transformer-course"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path.home() / ".cache" / "transformer-course"

@@ -1,0 +1,189 @@
+"""What ``course plot`` reads, and what it makes of it."""
+
+import json
+import os
+import webbrowser
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course_lib import cli, lab
+from course_lib.errors import CourseError
+from course_lib.training import make_optimizer, train
+from course_lib.training.history import rates_of, read_histories, read_history
+
+
+@pytest.fixture
+def folder(toy, tmp_path):
+    """A run of three steps, validated after the second and the third."""
+    train(replace(toy, valid_every=2), folder=tmp_path / "run", max_steps=3)
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def without_checkpoint(folder):
+    (folder / "last.safetensors").unlink()
+    return folder
+
+
+def test_a_history_is_what_the_run_was(toy, tmp_path):
+    run = train(toy, folder=tmp_path / "mine", max_steps=4)
+    history = read_history(tmp_path / "mine")
+    assert history.name == "mine"
+    assert history.losses == run.losses
+    assert history.epochs == run.epochs
+    assert len(history.minutes) == 4
+    assert history.minutes[-1] == pytest.approx(run.seconds / 60)
+    assert history.minutes == sorted(history.minutes)
+    assert history.summary.startswith("recipe toy on toy, seed 0: 4 of 4 steps in 0.")
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "inverse_sqrt", "one_cycle", "constant"])
+def test_the_rates_are_those_that_the_optimiser_had(toy, tmp_path, schedule):
+    rates = []
+
+    def spy(recipe, model):
+        optimizer = make_optimizer(recipe, model)
+        optimizer.register_step_pre_hook(
+            lambda optimizer, *_: rates.append(optimizer.param_groups[0]["lr"])
+        )
+        return optimizer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("course_lib.training.trainer.make_optimizer", spy)
+        train(replace(toy, schedule=schedule), folder=tmp_path, max_steps=8)
+    assert read_history(tmp_path).rates == pytest.approx(rates)
+
+
+def test_where_time_was_given_the_rates_follow_the_pace(toy):
+    given_steps = {"recipe": asdict(toy), "d_model": 16, "total_steps": 100, "minutes": None}
+    given_time = given_steps | {"total_steps": None, "minutes": 1.0}
+    even = np.linspace(0.6, 60, 100)  # 100 steps in a minute
+    by_time = list(rates_of(given_time, even))
+    assert by_time[1:] == pytest.approx(list(rates_of(given_steps, even))[1:])
+    slow = list(rates_of(given_time, 2 * even))
+    assert slow[40] < by_time[40]
+
+
+def test_a_run_of_some_minutes_says_of_how_many(toy, tmp_path):
+    train(toy, folder=tmp_path, minutes=0.01)
+    history = read_history(tmp_path)
+    assert len(history.rates) == len(history.losses)
+    assert " of 0.01 min" in history.summary
+
+
+def test_a_run_under_way_is_seen_as_it_was_saved(toy, tmp_path, monkeypatch):
+    monkeypatch.setattr("course_lib.training.loop.SAVE_EVERY", 0.0)
+    seen = []
+
+    def look(run):
+        if run.step > 1:
+            seen.append(read_history(tmp_path))
+
+    train(toy, folder=tmp_path, max_steps=3, on_step=look)
+    assert [len(history.losses) for history in seen] == [1, 2]
+    assert [history.epochs for history in seen] == [[], []]
+    assert "1 of 3 steps" in seen[0].summary
+
+
+def test_a_run_that_stopped_early_says_so(toy, tmp_path):
+    recipe = replace(toy, lr=1e-9, valid_every=1, patience=1)
+    run = train(recipe, folder=tmp_path, max_steps=50)
+    assert run.stopped_early
+    assert read_history(tmp_path).summary.endswith("min, stopped early")
+
+
+def test_without_the_checkpoint_the_validations_are_left(without_checkpoint):
+    history = read_history(without_checkpoint)
+    assert (history.losses, history.rates) == ([], [])
+    assert [row["step"] for row in history.epochs] == [2, 3]
+    assert len(history.minutes) == 3
+    assert "3 of 3 steps" in history.summary
+
+
+def test_runs_are_called_like_their_folders_and_by_their_paths_where_these_agree(folder, tmp_path):
+    other = tmp_path / "other" / "run"
+    other.parent.mkdir()
+    os.symlink(folder, tmp_path / "link")
+    read = read_histories([folder, tmp_path / "link", folder])
+    assert [history.name for history in read] == ["run"]
+    other.mkdir()
+    (other / "last.safetensors").write_bytes((folder / "last.safetensors").read_bytes())
+    assert [h.name for h in read_histories([folder, other])] == [str(folder), str(other)]
+
+
+@pytest.mark.parametrize(
+    ("place", "found"), [("nowhere", "nothing"), ("file", "a file"), (".", "another folder")]
+)
+def test_what_is_no_run_is_named(tmp_path, place, found):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CourseError, match=f"expected the folder of a run at .* found {found}:"):
+        read_history(tmp_path / place)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x08\0\0\0\0\0\0\0{}      ", b"half a checkpoint"])
+def test_a_broken_checkpoint_is_named(folder, content):
+    (folder / "last.safetensors").write_bytes(content)
+    with pytest.raises(CourseError, match="last.safetensors as a run writes it, got a file that"):
+        read_history(folder)
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "run.json"])
+def test_a_broken_file_of_numbers_is_named(without_checkpoint, name):
+    path = without_checkpoint / name
+    path.write_text(path.read_text("utf-8")[:-5], "utf-8")
+    with pytest.raises(CourseError, match=f"{name} as a run writes it, got a file that cannot be"):
+        read_history(without_checkpoint)
+
+
+def test_numbers_that_are_not_there_are_named(without_checkpoint):
+    (without_checkpoint / "history.jsonl").write_text(json.dumps({"step": 3}))
+    with pytest.raises(CourseError, match="numbers of a run in .*KeyError: 'seconds'"):
+        read_history(without_checkpoint)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_run_without_a_step_says_when_to_try_again(toy, tmp_path, kept):
+    with pytest.raises(ZeroDivisionError):
+        train(toy, folder=tmp_path, on_step=lambda run: 1 / 0)  # saved at the start only
+    if not kept:
+        (tmp_path / "last.safetensors").unlink()
+    with pytest.raises(CourseError, match="has saved no step yet: it saves about once a minute"):
+        read_history(tmp_path)
+
+
+def test_plot_draws_into_the_folder_of_the_run(folder, capsys):
+    assert cli.main(["plot", str(folder)]) == 0
+    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "curves.html").read_text("utf-8").startswith("<!doctype html>")
+    said = capsys.readouterr().out
+    assert "run: recipe toy on toy, seed 0: 3 of 3 steps" in said
+    assert str(folder / "curves.html") in said
+
+
+def test_plot_compares_runs_here_or_where_it_is_told(folder, toy, tmp_path, monkeypatch):
+    train(toy, folder=tmp_path / "second", max_steps=2)
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["plot", "run", "second"]) == 0
+    assert "2 training runs compared" in Path("curves.html").read_text("utf-8")
+    assert not (folder / "curves.html").exists()
+    assert cli.main(["plot", "run", "second", "--out", "new/folder"]) == 0
+    assert Path("new/folder/curves.png").exists()
+
+
+@pytest.mark.parametrize("browser", [True, False])
+def test_plot_opens_the_page_where_there_is_a_browser(folder, monkeypatch, capsys, browser):
+    opened = []
+    monkeypatch.setattr(lab, "has_browser", lambda: browser)
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    status = cli.main(["plot", str(folder), "--open"])
+    assert status == (0 if browser else 1)
+    assert opened == ([(folder / "curves.html").resolve().as_uri()] if browser else [])
+    assert ("there is no browser here" in capsys.readouterr().err) != browser
+
+
+def test_plot_says_what_is_wrong_in_one_line(tmp_path, capsys):
+    assert cli.main(["plot", str(tmp_path / "nowhere")]) == 1
+    assert capsys.readouterr().err.startswith("course plot: expected the folder of a run at ")

@@ -1,0 +1,54 @@
+"""The `course` command as a process of its own, with the toys among its recipes.
+
+It saves after every step. SIGNAL="NAME TARGET RANK STEP" makes the process of that rank send a
+signal to itself or to its parent in the middle of that step. Each process leaves its id in a file.
+"""
+
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from course_lib.cli import main
+from course_lib.data import CORPORA
+from course_lib.training import RECIPES, loop, trainer
+from tests.training.conftest import TOY, TOY_RECIPE
+
+
+def set_up() -> None:
+    """Register the toys, save often, and arm the signal."""
+    sys.modules["torch.utils.tensorboard"] = None  # takes a second to load
+    os.environ["COURSE_QUIET"] = "1"
+    CORPORA["toy"] = TOY
+    RECIPES["toy"] = TOY_RECIPE
+    model = {**TOY_RECIPE.model, "residual_dropout": 0.0}
+    RECIPES["still"] = replace(TOY_RECIPE, name="still", model=model)
+    loop.SAVE_EVERY = 0.0
+    name, target, rank, step = os.environ.get("SIGNAL", "SIGKILL self -1 -1").split()
+    if rank == os.environ.get("RANK", "0"):
+        original, calls = trainer.train_step, []
+
+        def interrupted_step(*args, **kwargs):
+            calls.append(1)
+            if len(calls) == int(step):
+                pid = os.getpid() if target == "self" else os.getppid()
+                os.kill(pid, signal.Signals[name])
+            return original(*args, **kwargs)
+
+        trainer.train_step = interrupted_step
+
+
+def run(folder: str, *arguments: str) -> None:
+    """The command within a folder."""
+    os.chdir(folder)
+    set_up()
+    sys.exit(main(arguments))
+
+
+if __name__ == "__main__":
+    Path(f"pid-{os.environ.get('RANK', '0')}").write_text(str(os.getpid()))
+    set_up()
+    sys.exit(main())
