@@ -291,6 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return VERBS[options.verb].run(options)
     except KeyboardInterrupt:
+        print(f"\ncourse {options.verb}: stopped by Ctrl-C", file=sys.stderr)
         return 130  # what a shell expects of a program that was interrupted
     except Exception as error:
         if options.debug:

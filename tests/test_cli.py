@@ -85,9 +85,10 @@ def test_debug_shows_the_traceback(monkeypatch, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_an_interrupted_verb_returns_130(monkeypatch):
+def test_an_interrupted_verb_says_so_and_returns_130(monkeypatch, capsys):
     monkeypatch.setitem(cli.VERBS, "lab", fail(KeyboardInterrupt()))
     assert cli.main(["lab"]) == 130
+    assert capsys.readouterr().err == "\ncourse lab: stopped by Ctrl-C\n"
 
 
 def test_the_module_is_the_command_and_help_loads_no_torch():

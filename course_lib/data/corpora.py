@@ -54,19 +54,29 @@ CORPORA: dict[str, Corpus] = {
 }
 
 
+HUB = "hub:OWNER/NAME[:CONFIG[:SOURCE-TARGET]]"
+
+
 def load_corpus(name: str) -> Corpus:
-    """The corpus called ``name``: built in, published, or ``hub:OWNER/NAME[:CONFIG]``.
+    """The corpus called ``name``: built in, published, or of the hub, as ``HUB`` says.
+
+    ``hub:Helsinki-NLP/opus_books:en-fr`` translates from English, as its configuration is called;
+    ``hub:Helsinki-NLP/opus_books:en-fr:fr-en`` from French.
 
     Raises:
         CourseError: there is none of that name, or it could not be fetched.
     """
     if name.startswith("hub:"):
-        return hub_corpus(*name.removeprefix("hub:").split(":", maxsplit=1))
+        return _hub(*name.removeprefix("hub:").split(":", maxsplit=2))
     if name in PUBLIC:
         return PUBLIC[name]()
     if name not in CORPORA:
         raise CourseError(
-            f"corpus must be one of {', '.join([*CORPORA, *PUBLIC])} or hub:OWNER/NAME[:CONFIG], "
-            f"got {name!r}"
+            f"corpus must be one of {', '.join([*CORPORA, *PUBLIC])} or {HUB}, got {name!r}"
         )
     return CORPORA[name]
+
+
+def _hub(dataset: str, config: str = "", direction: str = "") -> Corpus:
+    source, _, target = direction.partition("-")
+    return hub_corpus(dataset, config or None, languages=(source, target) if direction else None)

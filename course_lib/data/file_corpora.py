@@ -98,12 +98,13 @@ def file_corpus(
     return text_corpus(
         name or _paths(train)[0].name.split(".")[0],
         found or ("source", "target"),
-        splits={split: _first(pairs) for split, pairs in opened.items()},
+        splits={split: first_of(pairs) for split, pairs in opened.items()},
         tell=tell,
     )
 
 
-def _first(pairs: Sequence[TextPair]) -> Callable[[int | None], Sequence[TextPair]]:
+def first_of(pairs: Sequence[TextPair]) -> Callable[[int | None], Sequence[TextPair]]:
+    """A split for ``text_corpus``: the first so many of the pairs, or all."""
     return lambda size: pairs[:size]
 
 

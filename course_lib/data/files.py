@@ -67,7 +67,8 @@ class TextFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.data = _read(path)
-        if self.data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        marked = self.data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        if marked or b"\0" in self.data[:1000]:  # no text has one, but half of UTF-16 may be that
             raise self.fault(0, _expected_utf8("UTF-16"))
         self.starts, self.ends = _line_spans(self.data)
 

@@ -38,7 +38,7 @@ def hub_corpus(
 
     Raises:
         CourseError: the library ``datasets`` is missing, or the dataset is not to be had, or has
-            other columns.
+            other columns or languages.
     """
     local = cache_folder() / "hub" / dataset
     with _explained(dataset, config, local):
@@ -48,7 +48,7 @@ def hub_corpus(
         load = partial(datasets.load_dataset, where, config)
         names = datasets.get_dataset_split_names(where, config)
         row = next(iter(load(split=names[0], streaming=True)))
-    source, target = languages or _languages(dataset, config, row)
+    source, target = _languages(dataset, config, row, languages)
 
     def pairs(split: str, size: int | None) -> Sequence[TextPair]:
         with _explained(dataset, config, local):
@@ -68,14 +68,21 @@ def hub_corpus(
     )
 
 
-def _languages(dataset: str, config: str | None, row: dict[str, Any]) -> tuple[str, str]:
+def _languages(
+    dataset: str, config: str | None, row: dict[str, Any], asked: tuple[str, str] | None
+) -> tuple[str, str]:
     texts = row.get("translation")
     if not isinstance(texts, dict) or len(texts) != 2:
         raise CourseError(
             f"expected a column translation with two languages in {dataset}, got the columns "
             f"{', '.join(row)}: is it a corpus of translations?"
         )
-    said = (config or "").split("-")[-2:]
+    if asked and not set(asked) <= set(texts):
+        raise CourseError(
+            f"expected {' and '.join(asked)} in {dataset}, got {' and '.join(texts)}: "
+            "the direction is written as SOURCE-TARGET"
+        )
+    said = asked or (config or "").split("-")[-2:]
     source, target = said if set(said) == set(texts) else texts
     return source, target
 

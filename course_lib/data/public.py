@@ -13,6 +13,7 @@ from course_lib.data.corpus import Corpus
 from course_lib.data.download import cache_folder, download
 from course_lib.data.file_corpora import file_corpus
 from course_lib.data.hub import hub_corpus
+from course_lib.data.questions import questions_corpus
 from course_lib.errors import CourseError
 
 TED_ARCHIVE = "qi18naacl-dataset.tar.gz"
@@ -122,6 +123,7 @@ def _sides(folder: Path, stem: str) -> list[Path]:
 
 PUBLIC: dict[str, Callable[[], Corpus]] = {
     "multi30k": multi30k_corpus,
+    "questions_fr_en": questions_corpus,
     "wmt14_de_en": partial(hub_corpus, "wmt/wmt14", "de-en", name="wmt14_de_en"),
     **{f"ted_{pair[0]}_{pair[1]}": partial(ted_corpus, *pair) for pair in TED_PAIRS},
 }

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -72,14 +73,18 @@ def write_atomically(path: Path, text: str) -> None:
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".saving-") as folder:
-            draft = Path(folder) / path.name
+        if path.exists() and not path.is_file():
+            write(path)  # a pipe or a device, such as /dev/null, must stay what it is
+            return
+        place = Path(os.path.realpath(path))  # a link goes on pointing to the file
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".saving-") as folder:
+            draft = Path(folder) / place.name
             draft.touch()
             mode = draft.stat().st_mode  # as the umask wants it: safetensors would let nobody read
             write(draft)
             draft.chmod(mode)
-            os.replace(draft, path)
+            os.replace(draft, place)
     except (OSError, SafetensorError) as error:
         raise CourseError(
             f"could not write {path} ({error}): is the folder read-only or the disk full? "
@@ -93,14 +98,8 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
     Raises:
         CourseError: there is no such file, or it is not a whole checkpoint of the course.
     """
-    if not path.is_file():
-        raise CourseError(
-            f"expected a checkpoint at {path}, found nothing: train one first, or check the path"
-        )
-    try:
-        with safe_open(path, framework="pt") as file:
-            description = json.loads((file.metadata() or {})["course"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    with _opened(path) as (description, file):
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         with torch.random.fork_rng(devices=[]):  # its first weights are nobody's chance
             model = Transformer(TransformerConfig(**description["config"]))
         weights = {
@@ -117,11 +116,6 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         target = _tokenizer(description["target"]) if description["target"] else source
         translator = Translator(model, source, target)
         commit(description["info"].get("recipe", {}).get("faults", ()), model, trained=True)
-    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise CourseError(
-            f"expected a whole checkpoint of the course at {path}, got a file that cannot be read "
-            f"({error}): was it cut off while being written or copied?"
-        ) from error
     extra = {
         name.removeprefix("extra."): value
         for name, value in tensors.items()
@@ -129,6 +123,29 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
     }
     model.eval()
     return translator, description["info"], extra
+
+
+def read_info(path: Path) -> dict[str, Any]:
+    """The ``info`` of a checkpoint alone; errors as ``read_checkpoint``."""
+    with _opened(path) as (description, _):
+        return description["info"]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
+    """The checkpoint's description and its open file; what fails inside is the file's fault."""
+    if not path.is_file():
+        raise CourseError(
+            f"expected a checkpoint at {path}, found nothing: train one first, or check the path"
+        )
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield json.loads((file.metadata() or {})["course"]), file
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
+        raise CourseError(
+            f"expected a whole checkpoint of the course at {path}, got a file that cannot be read "
+            f"({error}): was it cut off while being written or copied?"
+        ) from error
 
 
 def _describe(tokenizer: Tokenizer) -> dict[str, Any]:

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from course_lib.errors import CourseError
-from course_lib.training.checkpoint import read_checkpoint
+from course_lib.training.checkpoint import read_info
 from course_lib.training.distributed import rank
+
+_WAY_OUT = "Delete it to begin anew, or choose another folder with --out"
 
 
 @contextmanager
@@ -20,8 +22,8 @@ def claimed(folder: Path, *, resume: bool) -> Iterator[None]:
     Of several processes that train together, the first one does so.
 
     Raises:
-        CourseError: the folder cannot be made, another process trains there, or it holds a run that
-            was stopped, and ``resume`` was not asked for.
+        CourseError: the folder cannot be made, another process trains there, it holds a run that
+            was stopped, and ``resume`` was not asked for, or a damaged one.
     """
     if rank() > 0:
         yield
@@ -65,10 +67,18 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _check(folder: Path, *, resume: bool) -> None:
     last = folder / "last.safetensors"
-    if resume or not last.exists():
-        return
-    _, info, _ = read_checkpoint(last)
-    if not info["finished"]:
+    if not last.exists():
+        return  # if there should be one, who wants to read it will say so
+    try:
+        info = read_info(last)
+    except CourseError as error:
+        raise CourseError(f"{error} {_WAY_OUT}") from error
+    if "finished" not in info:
+        raise CourseError(
+            f"expected in {last} all that a run needs to go on, got a checkpoint that can only "
+            f"translate: was best.safetensors copied there? {_WAY_OUT}"
+        )
+    if not resume and not info["finished"]:
         of = "" if info["total_steps"] is None else f" of {info['total_steps']:,}"
         raise CourseError(
             f"{folder} holds a run that was stopped at step {info['step']}{of}: go on with "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -57,12 +58,12 @@ def train(
         on_step: called with the run after each step.
 
     Raises:
-        CourseError: the folder cannot be written, there is nothing to resume, or the loss is not
-            finite.
+        CourseError: a number makes no sense, the folder cannot be written, there is nothing to
+            resume, or the loss is not finite.
     """
     for name, value in (("max_steps", max_steps), ("minutes", minutes)):
-        if value is not None and value <= 0:
-            raise CourseError(f"{name} must be positive, got {value}")
+        if value is not None and not 0 < value < math.inf:  # put this way, it also refuses NaN
+            raise CourseError(f"{name} must be positive and finite, got {value}")
     task = task or load_task(recipe)
     trainer = Trainer(
         recipe,

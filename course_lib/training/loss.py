@@ -50,5 +50,5 @@ def source_blind_floor(targets: Sequence[Sequence[str]]) -> float:
     sentences = [(*target, None) for target in targets]
     beginnings = Counter(s[:i] for s in sentences for i in range(len(s)))
     continued = Counter(s[: i + 1] for s in sentences for i in range(len(s)))
-    nats = -sum(n * math.log(n / beginnings[words[:-1]]) for words, n in continued.items())
+    nats = sum(n * math.log(beginnings[words[:-1]] / n) for words, n in continued.items())
     return nats / sum(map(len, sentences))

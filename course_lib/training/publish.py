@@ -7,12 +7,14 @@ they can do.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
 import torch
 
 from course_lib.data import load_corpus
+from course_lib.errors import CourseError
 from course_lib.model import count_parameters
 from course_lib.training.checkpoint import (
     PRETRAINED,
@@ -36,7 +38,7 @@ German to English, for the sentences of the course's own grammar (`grammar_de_en
 | and then | `python -m course_lib.training.publish runs/small` |
 | model | preset `{preset}`: {parameters:,} parameters, stored as 16-bit floating-point numbers |
 | data | {train_size:,} pairs of `{corpus}`, drawn by `course_lib/data/grammar` |
-| training | {steps:,} steps, {epochs} epochs, batches of {batch_tokens:,} tokens |
+| training | {steps:,} steps, {epochs} epochs, batches of {batch_tokens:,} tokens, in {precision} |
 | words | {source_words:,} German, {target_words:,} English, specials included |
 | licence | MIT, as the course |
 
@@ -81,6 +83,7 @@ def publish(run: Path, place: Path = PRETRAINED) -> str:
         train_size=recipe["train_size"],
         corpus=recipe["corpus"],
         steps=info["total_steps"],
+        precision=info["precision"],
         epochs=recipe["epochs"],
         batch_tokens=recipe["batch_tokens"],
         source_words=len(translator.source_vocabulary),
@@ -93,5 +96,21 @@ def publish(run: Path, place: Path = PRETRAINED) -> str:
     return card
 
 
+def main(arguments: list[str] | None = None) -> int:
+    """The command of this module."""
+    parser = argparse.ArgumentParser(
+        prog="python -m course_lib.training.publish",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", type=Path, help="the folder of a finished run")
+    try:
+        print(publish(parser.parse_args(arguments).run))
+    except CourseError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    print(publish(Path(sys.argv[1])))
+    sys.exit(main())

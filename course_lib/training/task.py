@@ -22,6 +22,7 @@ from course_lib.data import (
     train_bpe,
 )
 from course_lib.decoding import Translator
+from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
 from course_lib.training.recipes import Recipe
 
@@ -49,7 +50,13 @@ class Task:
         ]
 
     def new_translator(self, recipe: Recipe, *, seed: int) -> Translator:
-        """An untrained model for this task; the seed decides its weights, on every device alike."""
+        """An untrained model for this task; the seed decides its weights, on every device alike.
+
+        Raises:
+            CourseError: the seed is negative or too large.
+        """
+        if not 0 <= seed < 2**63:
+            raise CourseError(f"seed must be a whole number from 0 to 2^63 - 1, got {seed}")
         torch.manual_seed(seed)
         config = preset(
             recipe.preset,

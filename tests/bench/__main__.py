@@ -1,6 +1,6 @@
 """Measure how fast the course's library is, beside others, on this machine.
 
-    python -m tests.bench                        # everything, about 12 minutes
+    python -m tests.bench                        # everything, about 20 minutes
     python -m tests.bench train --minutes 3      # one section
 
 Each section replaces its chapter of docs/benchmarks.md. Leave the machine alone meanwhile; if you
@@ -18,6 +18,7 @@ from tests.bench.attention import measure_attention
 from tests.bench.decoding import measure_decoding
 from tests.bench.growth import measure_growth
 from tests.bench.page import machine
+from tests.bench.runs import measure_processes, measure_two_sentences
 from tests.bench.training import measure_limit, measure_training
 
 SECTIONS: dict[str, Callable[[float], str]] = {
@@ -26,6 +27,8 @@ SECTIONS: dict[str, Callable[[float], str]] = {
     "attention": measure_attention,
     "decode": measure_decoding,
     "growth": measure_growth,
+    "sentences": measure_two_sentences,
+    "processes": measure_processes,
 }
 
 

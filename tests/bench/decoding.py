@@ -1,4 +1,4 @@
-"""Sentences a second in greedy translation."""
+"""Sentences a second in translation."""
 
 from collections.abc import Callable
 from itertools import cycle
@@ -7,14 +7,15 @@ import torch
 from torch import Tensor
 
 from course_lib.data import pad_sequences
-from course_lib.decoding import evaluating, greedy_decode
+from course_lib.decoding import beam_search, evaluating, greedy_decode
 from course_lib.model import KeyValueCache, Transformer
 from tests.bench.page import store
-from tests.bench.peers import EOS, PAD, SOS, bf16, our_config
+from tests.bench.peers import EOS, PAD, SOS, VOCAB, bf16, our_config
 from tests.bench.rounds import ratios, spread, table, take_rounds
 from tests.bench.sentences import sentence_pairs
 
 LONGEST = 60
+WIDTH = 4  # of the beams
 
 
 class Ending(Transformer):
@@ -45,6 +46,27 @@ def cached(model: Transformer, source: Tensor) -> Tensor:
     return greedy_decode(model, source, SOS, EOS, LONGEST)
 
 
+def beam_by_prefix(model: Transformer, source: Tensor) -> Tensor:
+    """The whole decoder again for each token of one sentence's beams; the best one's tokens."""
+    said = source.new_full((1, 1), SOS)  # (W, 1 + T)
+    log_prob = torch.zeros(1)
+    with evaluating(model):
+        memory = model.encode(source)
+        while said.size(1) <= LONGEST and not (said[:, -1] == EOS).all():
+            beams = len(said)
+            logits = model.decode(said, memory.expand(beams, -1, -1), source.expand(beams, -1))
+            total = logits[:, -1].float().log_softmax(-1) + log_prob[:, None]  # (W, V)
+            log_prob, best = total.flatten().topk(WIDTH)
+            said = torch.cat((said[best // VOCAB], (best % VOCAB)[:, None]), dim=1)
+    return said[:1, 1:]
+
+
+def cached_beam(model: Transformer, source: Tensor) -> Tensor:
+    """The library's way."""
+    found = beam_search(model, source, SOS, EOS, LONGEST, width=WIDTH)
+    return pad_sequences([best.tokens for (best,) in found], PAD)
+
+
 def batches(sources: list[list[int]], size: int) -> list[Tensor]:
     """Sentences of like lengths together, as the translator does."""
     ordered = sorted(sources, key=len)
@@ -52,7 +74,7 @@ def batches(sources: list[list[int]], size: int) -> list[Tensor]:
 
 
 def measure_decoding(minutes: float) -> str:
-    """Translate by turns; store the table."""
+    """Translate by turns, greedily and with a beam; store both tables."""
     torch.manual_seed(0)
     model = Ending(our_config()).eval()
     sources = [pair.source for pair in sentence_pairs(512, seed=1)]
@@ -72,30 +94,57 @@ def measure_decoding(minutes: float) -> str:
 
         return take
 
-    one_by_one = "whole model for each token, one sentence"
-    together = "whole model for each token, 64 sentences"
-    names = {
-        one_by_one: turn(whole_model_each_token, 1, half=False, share=64),
-        together: turn(whole_model_each_token, 64, half=False, share=4),
+    greedy = {
+        "whole model for each token, one sentence": turn(
+            whole_model_each_token, 1, half=False, share=64
+        ),
+        "whole model for each token, 64 sentences": turn(
+            whole_model_each_token, 64, half=False, share=4
+        ),
         "cache, one sentence": turn(cached, 1, half=False, share=32),
         "cache, 64 sentences": turn(cached, 64, half=False, share=2),
         "cache, 128 sentences, bf16": turn(cached, 128, half=True, share=1),
     }
-    seconds = take_rounds(names, minutes=minutes, name="decode")
+    beam = {
+        "whole decoder for each token, one sentence": turn(beam_by_prefix, 1, half=False, share=64),
+        "cache, 64 sentences": turn(cached_beam, 64, half=False, share=4),
+        "cache, 128 sentences, bf16": turn(cached_beam, 128, half=True, share=2),
+    }
+    model_is = (
+        "3 + 3 layers, d_model 256, vocabulary 8,000, untrained; each translation is made to end "
+        "when it is as long as its source."
+    )
+    return "\n\n".join(
+        (
+            _measure(
+                "Greedy decoding",
+                f"{model_is} Targets: 24 × in fp32 and 45 × in bf16 against the first line, 6 × "
+                "against the second.",
+                greedy,
+                minutes * 0.6,
+            ),
+            _measure(
+                "Beam search",
+                f"Width {WIDTH}, {model_is} Targets against the first line: 5 × in fp32, 11 × in "
+                "bf16.",
+                beam,
+                minutes * 0.4,
+            ),
+        )
+    )
+
+
+def _measure(title: str, text: str, turns: dict[str, Callable[[], float]], minutes: float) -> str:
+    """A table of sentences/s, and of how many times the first lines' speed that is."""
+    seconds = take_rounds(turns, minutes=minutes, name=title)
+    slow = list(seconds)[: 2 if len(seconds) > 3 else 1]
     rows = [
-        [
-            who,
-            spread([1 / s for s in numbers], 1),
-            spread(ratios(seconds, one_by_one, who), 1),
-            spread(ratios(seconds, together, who), 1),
-        ]
+        [who, spread([1 / s for s in numbers], 1)]
+        + [spread(ratios(seconds, line, who), 1) for line in slow]
         for who, numbers in seconds.items()
     ]
-    text = (
-        "Greedy, 3 + 3 layers, d_model 256, vocabulary 8,000, untrained; each translation is made "
-        "to end when it is as long as its source. Targets: 24 × in fp32 and 45 × in bf16 against "
-        "the first line, 6 × against the second.\n\n"
-        + table(["", "sentences/s", "× one sentence", "× 64 sentences"], rows)
+    text += "\n\n" + table(
+        ["", "sentences/s", *(f"× {line.rpartition(', ')[2]}" for line in slow)], rows
     )
-    store("Greedy decoding", text, rounds=len(seconds[one_by_one]))
+    store(title, text, rounds=len(seconds[slow[0]]))
     return text

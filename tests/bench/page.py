@@ -38,6 +38,6 @@ def store(title: str, text: str, *, rounds: int, page: Path = PAGE) -> None:
     timed = "processor time" if rounds_of.clock is time.process_time else "time by the clock"
     foot = f"Measured on {date.today()}, {rounds} rounds, {timed}: {machine()}."
     by_title = {chapter.splitlines()[0]: chapter for chapter in chapters}
-    by_title[f"## {title}"] = f"## {title}\n\n{text}\n\n{foot}\n\n"
+    by_title[f"## {title}"] = f"## {title}\n\n{text}\n\n{foot}"
     page.parent.mkdir(exist_ok=True)
-    page.write_text(TOP + "\n" + "".join(by_title.values()).rstrip() + "\n", "utf-8")
+    page.write_text("\n\n".join(map(str.strip, (TOP, *by_title.values()))) + "\n", "utf-8")

@@ -7,8 +7,15 @@ import pytest
 import torch
 
 from tests.bench import __main__ as command
-from tests.bench import page, peers, rounds
-from tests.bench.decoding import Ending, cached, whole_model_each_token
+from tests.bench import page, peers, rounds, runs
+from tests.bench.decoding import (
+    Ending,
+    beam_by_prefix,
+    cached,
+    cached_beam,
+    whole_model_each_token,
+)
+from tests.bench.growth import in_new_process
 from tests.bench.rounds import LEAST_ROUNDS, ratios, spread, table, take_rounds
 from tests.bench.sentences import even_batches, random_batches, real_tokens, sentence_pairs
 from tests.bench.training import trainers, useful_operations
@@ -83,6 +90,28 @@ def test_an_untrained_translator_ends_where_it_is_told_in_both_ways():
     assert torch.equal(said[0], again[0]) and torch.equal(said[1, :2], again[1, :2])
 
 
+def test_both_beams_find_the_same_sentence():
+    torch.manual_seed(0)
+    model = Ending(peers.our_config()).eval()
+    source = torch.tensor([[5, 6, 7, 8, 9]])
+    assert torch.equal(beam_by_prefix(model, source), cached_beam(model, source))
+
+
+def test_the_small_preset_learns_two_sentences():
+    assert runs.steps_to_learn(runs.small_recipe()) < 60
+
+
+def test_one_process_and_two_are_measured_alike():
+    for processes in (1, 2):
+        assert runs.tokens_per_second(processes) > 0
+
+
+def test_the_loss_in_blocks_needs_less_memory_whatever_this_process_has_had():
+    held = torch.ones(2**28)  # 1 GB, which a child must not be charged with
+    plain, blocks = (in_new_process(blocked, 16_000, 2048) for blocked in (False, True))
+    assert 1.5 * blocks < plain and held.sum() > 0
+
+
 def test_everyone_takes_as_many_turns_and_the_first_is_not_counted():
     turns = []
     seconds = take_rounds({"a": lambda: turns.append("a") or 2.0, "b": lambda: 1.0}, minutes=0)
@@ -104,6 +133,7 @@ def test_a_chapter_replaces_itself_and_leaves_the_others(tmp_path):
     assert re.findall("^## .*", content, flags=re.M) == ["## One", "## Two"]
     assert "third" in content and "second" in content and "first" not in content
     assert content.count("# Benchmarks") == 1
+    assert content.count("\n\n## ") == 2  # a heading needs an empty line before it
 
 
 def test_the_machine_is_described_without_its_name():

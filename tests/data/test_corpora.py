@@ -25,7 +25,9 @@ def test_a_corpus_or_split_that_does_not_exist_is_named():
         load_corpus("two_sentences").pairs("test", 1)
     with pytest.raises(CourseError, match="size must be a positive number of pairs, got 0"):
         load_corpus("two_sentences").pairs("train", 0)
-    with pytest.raises(CourseError, match="multi30k, wmt14_de_en, ted_.* or hub:OWNER/NAME"):
+    with pytest.raises(
+        CourseError, match="multi30k, questions_fr_en, wmt14_de_en, ted_.* or hub:OWNER/NAME"
+    ):
         load_corpus("Multi30k")
 
 

@@ -55,7 +55,7 @@ def test_line_ends_and_byte_order_marks_belong_to_no_line(write, name, content, 
     assert list(read_lines(write(name, content))) == lines
 
 
-LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))
+LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"))
 
 
 @given(
@@ -116,6 +116,9 @@ def test_utf_16_is_named_before_its_newlines_are_counted(write, encoding):
         path.write_bytes("eins\nzwei\n".encode(encoding))
     with pytest.raises(CourseError, match=r"line 1: expected UTF-8.*probably UTF-16"):
         read_lines(path)
+    unmarked = write("b.de", "eins\nzwei\n".encode("utf-16-be"))
+    with pytest.raises(CourseError, match=r"line 1: expected UTF-8.*probably UTF-16"):
+        read_lines(unmarked)
 
 
 def test_a_file_that_is_no_gz_or_only_a_part_of_one_is_named(write):

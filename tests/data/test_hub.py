@@ -99,6 +99,24 @@ def test_the_direction_can_be_chosen(put):
     assert corpus.source_language == "English"
 
 
+def test_the_direction_can_be_named_where_the_configuration_has_the_other(put):
+    splits = {"de-en/train": rows(("Hund", "dog")), "de-en/validation": rows(("Haus", "house"))}
+    put("me/books", readme=CONFIGS, **splits)
+    assert list(load_corpus("hub:me/books:de-en").pairs("train", 1)) == [("Hund", "dog")]
+    corpus = load_corpus("hub:me/books:de-en:en-de")
+    assert list(corpus.pairs("train", 1)) == [("dog", "Hund")]
+    assert (corpus.source_language, corpus.target_language) == ("English", "German")
+    put("me/plain", train=rows(("Hund", "dog")))
+    assert load_corpus("hub:me/plain::en-de").source_language == "English"
+
+
+@pytest.mark.parametrize(("asked", "said"), [("de-fr", "de and fr"), ("en", "en and ")])
+def test_a_direction_that_the_dataset_does_not_have_is_named(put, asked, said):
+    put("me/tiny", train=rows(("Hund", "dog")))
+    with pytest.raises(CourseError, match=f"expected {said} in me/tiny, got de and en: .*SOURCE-"):
+        load_corpus(f"hub:me/tiny::{asked}")
+
+
 @pytest.mark.parametrize(
     "row", [{"text": "a", "label": 1}, {"translation": "a"}, {"translation": {"de": "a"}}]
 )
@@ -125,10 +143,10 @@ def test_an_unknown_configuration_is_named(put):
 
 
 def test_a_row_that_breaks_later_is_an_error_too(put):
-    put("me/tiny", train=rows(("a", "b")))
-    corpus = hub_corpus("me/tiny", languages=("de", "fr"))
-    with pytest.raises(CourseError, match="me/tiny could not be had .*KeyError: 'fr'"):
-        corpus.pairs("train", 1)
+    put("me/tiny", train=[*rows(("a", "b")), {"translation": None}])
+    corpus = hub_corpus("me/tiny")
+    with pytest.raises(CourseError, match="me/tiny could not be had .*TypeError: "):
+        corpus.pairs("train", 2)
 
 
 def test_without_the_library_the_error_says_how_to_get_it(cache, monkeypatch):

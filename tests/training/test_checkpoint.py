@@ -2,6 +2,7 @@ import os
 import shutil
 import stat
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from safetensors.torch import save_file
 
 from course_lib.errors import CourseError
 from course_lib.training import (
+    checkpoint,
     load_task,
     load_translator,
     loop,
@@ -154,6 +156,25 @@ def test_a_checkpoint_may_be_read_by_whom_the_umask_lets(translator, tmp_path, u
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "m.safetensors").stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other pipes and links")
+def test_what_is_no_file_is_written_to_and_a_link_stays_a_link(tmp_path):
+    checkpoint.write_atomically(Path(os.devnull), "text")
+    assert Path(os.devnull).is_char_device()
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "file")
+    for text in ("first", "second"):
+        checkpoint.write_atomically(tmp_path / "link", text)
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "far" / "file").read_text() == text
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    checkpoint.write_atomically(tmp_path / "pipe", "text")
+    assert os.read(reader, 9) == b"text"
+    os.close(reader)
+    with pytest.raises(CourseError, match="could not write .*far .*directory"):
+        checkpoint.write_atomically(tmp_path / "far", "text")
 
 
 def test_reading_a_checkpoint_draws_no_random_number(translator, tmp_path):

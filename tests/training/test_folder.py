@@ -1,3 +1,4 @@
+import re
 import sys
 from types import SimpleNamespace
 
@@ -6,6 +7,7 @@ import pytest
 from course_lib.cli import main
 from course_lib.errors import CourseError
 from course_lib.training import folder as training_folder
+from course_lib.training.checkpoint import PRETRAINED
 from course_lib.training.folder import claimed
 from tests.training.test_loop import interrupt_at
 
@@ -28,6 +30,24 @@ def test_a_stopped_run_of_minutes_is_told_without_a_number_of_steps(at_home, cap
     assert "Stopped after step 2; nothing is lost" in capsys.readouterr().out
     assert main(["train", "toy", "--minutes", "1"]) == 1
     assert "was stopped at step 2: go on with --resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_a_damaged_or_foreign_run_is_neither_continued_nor_overwritten(at_home, capsys, resume):
+    assert main(["train", "toy", "--out", "run", "--max-steps", "2"]) == 0
+    last, best = (at_home / "run" / f"{name}.safetensors" for name in ("last", "best"))
+    whole = last.read_bytes()
+    for content, message in (
+        (whole[: len(whole) // 2], "whole checkpoint .*: was it cut off .*copied[?] Delete it to"),
+        (best.read_bytes(), "got a checkpoint that can only translate: was best.* Delete it to"),
+        (PRETRAINED.read_bytes(), "that can only translate: .* another folder with --out"),
+    ):
+        last.write_bytes(content)
+        capsys.readouterr()
+        assert main(["train", "toy", "--out", "run", "--max-steps", "2", *resume]) == 1
+        error = capsys.readouterr().err
+        assert re.search(message, error) and error.count("\n") == 1
+        assert last.read_bytes() == content
 
 
 def test_half_a_file_of_a_killed_run_is_cleared_away(tmp_path):

@@ -33,3 +33,8 @@ def test_the_published_translator_is_half_as_large_and_says_the_same(toy, tmp_pa
 def test_only_a_run_can_be_published(tmp_path):
     with pytest.raises(CourseError, match="expected a checkpoint at"):
         publish(tmp_path / "nowhere", tmp_path / "x.safetensors")
+
+
+def test_the_command_says_in_a_line_what_is_wrong(tmp_path, capsys):
+    assert publishing.main([str(tmp_path)]) == 1
+    assert capsys.readouterr().err.startswith("expected a checkpoint at")

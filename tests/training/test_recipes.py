@@ -24,7 +24,11 @@ from tests.training.conftest import TOY
 def test_every_recipe_is_found_and_its_corpus_exists(name):
     recipe = load_recipe(name)
     assert recipe.name == name
-    assert recipe.corpus.startswith("hub:") or recipe.corpus in {*CORPORA, *PUBLIC}
+    assert recipe.corpus in {*CORPORA, *PUBLIC}
+
+
+def test_fastai_qa_translates_french_questions_as_it_was_published():
+    assert load_recipe("fastai_qa").corpus == "questions_fr_en"
 
 
 @pytest.mark.parametrize("variant", ["fixed", "as_published"])

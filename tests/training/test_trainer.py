@@ -70,7 +70,7 @@ def test_a_run_of_minutes_is_resumed_with_the_time_that_is_left(
 
 
 def test_minutes_must_be_positive(toy):
-    with pytest.raises(CourseError, match="minutes must be positive, got -1"):
+    with pytest.raises(CourseError, match="minutes must be positive and finite, got -1"):
         train(toy, minutes=-1)
 
 

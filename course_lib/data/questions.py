@@ -1,0 +1,114 @@
+"""French and English questions: what fast.ai's lesson on translation (2019) took from the web."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tarfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from course_lib.data.corpus import Corpus, text_corpus
+from course_lib.data.download import cache_folder, download
+from course_lib.data.file_corpora import first_of
+from course_lib.data.pairs import TextPair
+from course_lib.errors import CourseError
+
+ARCHIVE, TABLE = "giga-fren.tgz", "questions_easy.csv"
+ADDRESS = f"https://s3.amazonaws.com/fast-ai-nlp/{ARCHIVE}"
+SIDES = "giga-fren.release2.fixed"  # .en and .fr: 22.5 million lines (Callison-Burch 2009)
+# What is taken of a line, if it begins so: a sentence that asks, in English with What, Who, Why …
+QUESTIONS = {"en": re.compile(r"Wh[^?.!]+\?"), "fr": re.compile(r"[^?.!]+\?")}
+MAX_WORDS = 30  # longer questions are not trained on, there as here
+HELD_OUT = 20  # one pair in so many is for validation, and another for the test
+
+
+def questions_corpus() -> Corpus:
+    """The questions, French to English: about 52,000 pairs.
+
+    Taken from ``questions_easy.csv`` in ``cache_folder()/giga-fren``, with the columns ``fr`` and
+    ``en`` as that lesson writes it; where it is missing, it is made from ``giga-fren.tgz`` there,
+    and where that is missing too, the archive is fetched (2.4 GB).
+
+    Raises:
+        CourseError: neither is there or to be had, or the one that is there is damaged.
+    """
+    table = cache_folder() / "giga-fren" / TABLE
+    if not table.exists():
+        _write_table(table, _questions(download([ADDRESS], table.with_name(ARCHIVE))))
+    pairs = _read_table(table)
+    splits = {
+        "train": [pair for i, pair in enumerate(pairs) if i % HELD_OUT > 1],
+        "valid": pairs[::HELD_OUT],
+        "test": pairs[1::HELD_OUT],
+    }
+    return text_corpus(
+        "questions_fr_en",
+        ("fr", "en"),
+        splits={name: first_of(some) for name, some in splits.items()},
+        max_words=MAX_WORDS,
+    )
+
+
+def _questions(archive: Path) -> list[TextPair]:
+    """The pairs of lines that begin with a question on both sides, without what comes after it.
+
+    The archive is read where it is: unpacked, it would take 6 GB.
+    """
+    found: dict[str, dict[int, str]] = {}
+    lines: dict[str, int] = {}
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                stem, _, side = PurePosixPath(member.name).name.rpartition(".")
+                file = tar.extractfile(member) if stem == SIDES and side in QUESTIONS else None
+                if file is None:
+                    continue
+                found[side], lines[side] = {}, 0
+                for line in io.TextIOWrapper(file, encoding="utf-8", newline="\n"):
+                    if question := QUESTIONS[side].match(line):
+                        found[side][lines[side]] = question.group()
+                    lines[side] += 1
+    except (tarfile.TarError, EOFError, zlib.error, OSError, UnicodeDecodeError) as error:
+        raise CourseError(
+            f"expected the archive of {ADDRESS} at {archive}, got something else or a part of it "
+            f"({error}): delete it and fetch it again"
+        ) from None
+    if set(lines) != set(QUESTIONS) or lines["en"] != lines["fr"]:
+        got = " and ".join(f"{n:,} lines of {SIDES}.{side}" for side, n in lines.items())
+        raise CourseError(
+            f"expected as many lines of {SIDES}.en as of {SIDES}.fr in {archive}, got "
+            f"{got or 'neither'}: is it another archive?"
+        )
+    both = sorted(found["en"].keys() & found["fr"].keys())
+    return [TextPair(found["fr"][i], found["en"][i]) for i in both]
+
+
+def _write_table(table: Path, pairs: Sequence[TextPair]) -> None:
+    part = table.with_name(table.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("fr", "en"), *pairs])
+        part.replace(table)
+    except OSError as error:
+        raise CourseError(
+            f"could not write {table} ({error}): is the folder read-only or the disk full?"
+        ) from None
+
+
+def _read_table(table: Path) -> list[TextPair]:
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            columns = rows.fieldnames or []
+            if not {"fr", "en"} <= set(columns):
+                got = ", ".join(columns) or "an empty file"
+                raise CourseError(f"expected the columns fr and en in {table}, got {got}")
+            return [TextPair(row["fr"] or "", row["en"] or "") for row in rows]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CourseError(
+            f"expected a UTF-8 table with the columns fr and en at {table}, which cannot be read "
+            f"({error}): delete it, and it is made again from {ARCHIVE}"
+        ) from None
