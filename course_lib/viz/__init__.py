@@ -1,38 +1,99 @@
 """Pictures of tensors and tokens: plots, and widgets that stay a picture without a kernel."""
 
+from course_lib.viz.alignment import alignment_error, plot_alignment, strongest_links
+from course_lib.viz.batches import padding_share, plot_padding
 from course_lib.viz.curves import (
     plot_bars,
     plot_curves,
     plot_entropy_by_d_head,
     plot_loss,
 )
+from course_lib.viz.depth import (
+    gradient_norms,
+    plot_gradient_norms,
+    plot_residual_norms,
+    residual_norms,
+)
 from course_lib.viz.display import show_figure
+from course_lib.viz.figures import plot_attention_lines
 from course_lib.viz.heatmaps import plot_attention, plot_heads, plot_heatmap
+from course_lib.viz.lesson_widgets import (
+    attention_steps_widget,
+    batch_widget,
+    beam_widget,
+    block_widget,
+    config_widget,
+    depth_widget,
+    einsum_widget,
+    embedding_widget,
+    live_training_widget,
+    mask_widget,
+    positions_widget,
+    schedule_widget,
+)
 from course_lib.viz.live import LiveCurves, live_curves
 from course_lib.viz.page import runs_page
+from course_lib.viz.quiz import Quiz, ShapeQuestion, predict_shape, quiz
 from course_lib.viz.reading import describe_attention, entropy, top_keys
 from course_lib.viz.runs import plot_runs
+from course_lib.viz.schedules import plot_schedules
+from course_lib.viz.shift import plot_teacher_forcing
+from course_lib.viz.sizes import parameter_parts, plot_treemap
 from course_lib.viz.style import new_axes
+from course_lib.viz.sums import plot_sum
 from course_lib.viz.widgets import Explorer, attention_widget, explore
+from course_lib.viz.words import describe
 
 __all__ = [
     "Explorer",
     "LiveCurves",
+    "Quiz",
+    "ShapeQuestion",
+    "alignment_error",
+    "attention_steps_widget",
     "attention_widget",
+    "batch_widget",
+    "beam_widget",
+    "block_widget",
+    "config_widget",
+    "depth_widget",
+    "describe",
     "describe_attention",
+    "einsum_widget",
+    "embedding_widget",
     "entropy",
     "explore",
+    "gradient_norms",
     "live_curves",
+    "live_training_widget",
+    "mask_widget",
     "new_axes",
+    "padding_share",
+    "parameter_parts",
+    "plot_alignment",
     "plot_attention",
+    "plot_attention_lines",
     "plot_bars",
     "plot_curves",
     "plot_entropy_by_d_head",
+    "plot_gradient_norms",
     "plot_heads",
     "plot_heatmap",
     "plot_loss",
+    "plot_padding",
+    "plot_residual_norms",
     "plot_runs",
+    "plot_schedules",
+    "plot_sum",
+    "plot_teacher_forcing",
+    "plot_treemap",
+    "positions_widget",
+    "predict_shape",
+    "quiz",
+    "residual_norms",
     "runs_page",
+    "schedule_widget",
     "show_figure",
+    "strongest_links",
     "top_keys",
 ]

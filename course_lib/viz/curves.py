@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.typing import ColorType
 from torch import Tensor
 
-from course_lib.viz.heatmaps import as_array
+from course_lib.viz.reading import as_array
 from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, new_axes, styled
+from course_lib.viz.words import from_to, sentence, tell
 
 Numbers = Tensor | np.ndarray | Sequence[float]
 
@@ -60,7 +62,8 @@ def plot_curves(
     ax.grid(visible=True)
     if len(curves) > 1:
         _legend_beside(ax)
-    return ax
+    told = {name: from_to(as_array(numbers)) for name, numbers in curves.items()}
+    return tell(ax, sentence(title, f"{y_label} over {x_label}", told))
 
 
 @styled
@@ -119,7 +122,12 @@ def plot_loss(
         ax.axhline(floor, color=REFERENCE, linestyle=":", label=f"{floor_label} ({floor:.4g})")
     if len(ax.get_legend_handles_labels()[1]) > 1:
         _legend_beside(ax)
-    return ax
+    told = {"ours": from_to(ours)}
+    if published is not None:
+        told["published"] = from_to(theirs)
+    if floor is not None:
+        told[floor_label] = f"at {floor:.4g}"
+    return tell(ax, sentence(title, f"loss in nats per token over {x_label}", told))
 
 
 @styled
@@ -198,10 +206,11 @@ def plot_bars(
         ax.set_xlim(limits[0], limits[1] + 0.08 * (limits[1] - limits[0]))
     ax.grid(visible=True, axis="x")
     ax.tick_params(axis="y", length=0)
-    return ax
+    told = {name: f"{length:.{decimals}f}" for name, length in bars.items()}
+    return tell(ax, sentence(title, f"{value} by {group}", told))
 
 
-def line_look(index: int, total: int) -> tuple[str | tuple[float, ...], str]:
+def line_look(index: int, total: int) -> tuple[ColorType, str]:
     """Colour and dashes of one line: lines differ in both, so that neither is needed alone.
 
     Up to eight lines are kinds of things; more are steps along something, and get a gradient.

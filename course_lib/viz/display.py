@@ -13,6 +13,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.viz.style import figure_of, styled
+from course_lib.viz.words import describe
+
+VISIBLE = 48  # of 255: a colour that is farther off would be another one
 
 
 @styled
@@ -26,6 +29,12 @@ def to_png(picture: Axes | Figure) -> bytes:
     pixels = np.asarray(canvas.buffer_rgba())[..., :3]
     buffer = BytesIO()
     few = Image.fromarray(pixels).quantize(256, dither=Image.Dither.NONE)
+    if np.abs(np.asarray(few.convert("RGB")).astype(int) - pixels).max() > VISIBLE:
+        # Many half-transparent lines: the cut through the commonest colours loses the rare pure
+        # ones, a legend's say, so they are covered instead.
+        few = Image.fromarray(pixels).quantize(
+            256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
     few.save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
@@ -49,16 +58,19 @@ def bundle(png: bytes, alt: str) -> tuple[dict[str, str], dict[str, dict[str, st
     return data, {"image/png": {"alt": alt}}
 
 
-def show_figure(picture: Axes | Figure, alt: str) -> None:
+def show_figure(picture: Axes | Figure, alt: str | None = None) -> None:
     """Show a picture in the notebook, once, with its alt text; outside a notebook, print the text.
 
     Args:
         picture: what a plotting function returned.
-        alt: one or two sentences that say what is seen, with one number from it.
+        alt: one or two sentences that say what is seen, with one number from it; by default what
+            the plotting function itself says (`describe`).
 
     Raises:
-        ValueError: the alt text is empty.
+        ValueError: the alt text is empty, or left out for a picture without words.
     """
+    if alt is None:
+        alt = describe(figure_of(picture))  # the whole figure is shown, not these axes alone
     data, metadata = bundle(to_png(picture), alt)
     # Figures made with pyplot would be shown again when the cell ends.
     pyplot.close(figure_of(picture))

@@ -7,10 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from numpy.typing import ArrayLike
 from torch import Tensor
 
+from course_lib.viz.reading import as_array as as_array  # for those who draw matrices, too
+from course_lib.viz.reading import describe_attention, entropy
 from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, styled
+from course_lib.viz.words import from_to, sentence, tell
 
 QUERY_AXIS = "query (reads)"
 KEY_AXIS = "key (is read)"
@@ -79,7 +81,11 @@ def plot_heatmap(
         _write_numbers(ax, image, shown)
     meaning = f"{value}\n(hatched: masked)" if np.ma.is_masked(shown) else value
     ax.figure.colorbar(image, ax=ax, label=meaning, shrink=0.9, aspect=24, pad=0.02)
-    return ax
+    sizes = f"{len(matrix)} by {matrix.shape[1]} cells"
+    seen = shown.compressed()
+    ends = np.array([seen.min(), seen.max()]) if seen.size else seen
+    told = {value: from_to(ends)}
+    return tell(ax, sentence(title, f"Heatmap of {sizes}, {rows} by {columns}", told))
 
 
 @styled
@@ -111,7 +117,7 @@ def plot_attention(
     """
     matrix = as_matrix(weights)
     check_orientation(matrix, len(query_tokens), len(key_tokens))
-    return plot_heatmap(
+    ax = plot_heatmap(
         matrix,
         rows=QUERY_AXIS,
         columns=KEY_AXIS,
@@ -123,6 +129,7 @@ def plot_attention(
         limits=limits,
         ax=ax,
     )
+    return tell(ax, describe_attention(matrix, query_tokens, key_tokens))
 
 
 @styled
@@ -177,15 +184,8 @@ def plot_heads(
     figure.supylabel(QUERY_AXIS, fontsize=11)
     meaning = "weight" if mask is None else "weight (hatched: masked)"
     figure.colorbar(image, ax=grid, label=meaning, aspect=30, pad=0.02)
-    return figure
-
-
-def as_array(values: Tensor | ArrayLike) -> np.ndarray:
-    """Numbers to draw, from any device and precision, with or without a gradient."""
-    if isinstance(values, Tensor):
-        values = values.detach().cpu()
-        return (values.float() if values.is_floating_point() else values).numpy()
-    return np.asarray(values)
+    told = {f"head {i}": f"{entropy(matrix).mean():.2f}" for i, matrix in enumerate(heads)}
+    return tell(figure, sentence(title, "Mean entropy in nats", told))
 
 
 def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:

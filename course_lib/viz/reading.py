@@ -1,11 +1,18 @@
-"""Attention weights in words: what a picture's alt text and a widget's caption say."""
+"""Tensors as numbers to draw, and attention weights in words: what alt texts and captions say."""
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from torch import Tensor
 
-from course_lib.viz.heatmaps import as_array
+
+def as_array(values: Tensor | ArrayLike) -> np.ndarray:
+    """Numbers to draw, from any device and precision, with or without a gradient."""
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        return (values.float() if values.is_floating_point() else values).numpy()
+    return np.asarray(values)
 
 
 def entropy(weights: Tensor | np.ndarray) -> np.ndarray:

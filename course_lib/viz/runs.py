@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from course_lib.viz.style import DASHES, LINES, REFERENCE, styled
+from course_lib.viz.words import from_to, sentence, tell
 
 LONGEST = 60  # letters of a run's name that are shown
 
@@ -167,7 +168,14 @@ def plot_runs(histories: Sequence[History], *, total: int | None = None, dpi: in
     one = f"{for_people(histories[0].name)}\n{for_people(histories[0].summary, 200)}"
     title = f"{len(histories)} training runs compared" if many else one.strip()
     figure.suptitle(title.replace("$", r"\$"), x=0.01, ha="left", fontsize=12)
-    return figure
+    told = {
+        f"{for_people(histories[curve.run].name)}, {curve.panel} ({curve.kind})": from_to(
+            curve.values
+        )
+        for curve in curves
+        if curve.kind != "each step"
+    }
+    return tell(figure, sentence(title, "Curves over steps", told))
 
 
 def _new_axes(keys: set[str], dpi: int) -> tuple[Figure, dict[str, Axes]]:

@@ -11,6 +11,7 @@ from nbclient import NotebookClient
 from PIL import Image
 
 from course_lib.viz.display import bundle, show_figure, to_png
+from course_lib.viz.figures import plot_attention_lines
 from course_lib.viz.heatmaps import plot_heatmap
 from course_lib.viz.style import new_axes
 
@@ -90,3 +91,13 @@ def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
     assert outputs[2][0].metadata["image/png"]["alt"] == "Depth 2."
     assert base64.b64decode(outputs[0][0].data["image/png"]) == to_png(new_axes())
     assert "application/vnd.jupyter.widget-view+json" in outputs[2][0].data
+
+
+def test_the_rare_colours_of_a_picture_of_many_shades_stay_themselves():
+    lines = torch.randn(8, 30, 30, generator=torch.Generator().manual_seed(0))
+    words = [f"word {i}" for i in range(30)]
+    figure = plot_attention_lines((3 * lines).softmax(-1), words, words, queries=[5]).figure
+    png = pixels(to_png(figure)).astype(int)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    assert np.abs(png - np.asarray(canvas.buffer_rgba())[..., :3]).max() < 48

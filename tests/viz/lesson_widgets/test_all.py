@@ -1,0 +1,98 @@
+"""What holds for every widget of a lesson: it moves, it speaks, it can be stored."""
+
+import math
+
+import pytest
+import torch
+from ipywidgets import DOMWidget
+
+from course_lib import viz
+from course_lib.data.batching import bucket
+from course_lib.training.schedules import inverse_sqrt_lr, warmup_cosine_lr
+from course_lib.viz.beam import Branch
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+WORDS = "the dog barks .".split()
+
+
+def steps(_):
+    vectors = torch.randn(3, 4, 8, generator=torch.Generator().manual_seed(0))
+    return viz.attention_steps_widget(*vectors, WORDS)
+
+
+def search(sentence, width, length_penalty):
+    first = [Branch(("i",), 0.6), Branch(("me",), 0.4, "kept" if width > 1 else "dropped")]
+    best = ("i", "<eos>") if length_penalty < 1 else ("i", "am", "<eos>")
+    more = [Branch(best[:n], 0.5, "ended" if n == len(best) else "kept") for n in (2, len(best))]
+    return first[:width] + more[-(len(best) - 1) :], best
+
+
+def train(lr, momentum, seed):
+    return [math.exp(-lr * step / (1 - momentum)) + seed for step in range(50)], "i want a beer"
+
+
+# name → how it is made, and moves each of which must show
+WIDGETS = {
+    "positions": (lambda _: viz.positions_widget(), {"d_model": 8, "length": 128, "base": 100.0}),
+    "embedding": (
+        lambda model: viz.embedding_widget(model.source_embedding, {"der": 5, "Hund": 9}),
+        {"token": "Hund", "position": 20, "times_root_d": False},
+    ),
+    "depth": (lambda _: viz.depth_widget(), {"depth": 8, "norm": "pre"}),
+    "steps": (steps, {"query": 2, "steps": 2}),
+    "einsum": (lambda _: viz.einsum_widget(), {"subscripts": "ij,jk->ik"}),
+    "masks": (
+        lambda _: viz.mask_widget(),
+        {"pad_side": "left", "padding": False, "causal": False, "sentences": "we like tea / yes"},
+    ),
+    "blocks": (
+        lambda model: viz.block_widget(model, torch.tensor([[4, 5]]), torch.tensor([[1, 6]])),
+        {"self_attention": False, "norms": False, "layer": 1, "residuals": False},
+    ),
+    "config": (
+        lambda _: viz.config_widget(),
+        {"d_model": 1024, "d_ff": 512, "n_layers": 12, "vocabulary": 5_000, "tying": "none"},
+    ),
+    "batches": (lambda _: viz.batch_widget([3, 9, 4, 8, 5, 7] * 4, bucket), {"max_tokens": 40}),
+    "live training": (
+        lambda _: viz.live_training_widget(train, floor=0.1155),
+        {"lr": 0.1, "momentum": 0.5, "seed": 3},
+    ),
+    "schedules": (
+        lambda _: viz.schedule_widget({"paper": inverse_sqrt_lr, "cosine": warmup_cosine_lr}),
+        {"warmup": 1000, "d_model": 64, "total": 50_000},
+    ),
+    "beams": (
+        lambda _: viz.beam_widget(search, ["Mir ist kalt."]),
+        {"width": 1, "length_penalty": 1.5},
+    ),
+}
+
+
+@pytest.fixture(params=WIDGETS, scope="module")
+def made(request, model):
+    make, moves = WIDGETS[request.param]
+    return make(model), moves
+
+
+def test_every_move_is_seen_and_said(made):
+    shown, moves = made
+    for name, value in moves.items():
+        picture, words = shown.image.value, shown.alt
+        shown.controls[name].value = value
+        assert (shown.image.value != picture, shown.alt != words) == (True, True), name
+        assert 'role="status"' in shown.words.value
+
+
+def test_the_stored_form_is_a_picture_with_words_and_a_number(made):
+    data, metadata = made[0]._repr_mimebundle_(include=None, exclude=None)
+    assert set(data) == {VIEW, "image/png", "text/plain"}
+    assert data["text/plain"] == metadata["image/png"]["alt"]
+    assert any(character.isdigit() for character in data["text/plain"])
+    assert len(made[0].image.value) < 60_000
+
+
+def test_every_control_says_its_name(made):
+    for control in made[0].controls.values():
+        assert isinstance(control, DOMWidget)
+        assert control.description and control.style.description_width == "initial"

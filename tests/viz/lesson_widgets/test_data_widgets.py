@@ -1,0 +1,199 @@
+"""The widgets that are handed a function or a table: what they check, and what they show."""
+
+import math
+
+import pytest
+import torch
+
+import course_lib.model as course
+from course_lib.data.batching import bucket
+from course_lib.errors import CourseError
+from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
+from course_lib.viz.beam import Branch
+from course_lib.viz.lesson_widgets.batches import batch_widget, in_order
+from course_lib.viz.lesson_widgets.beams import beam_widget
+from course_lib.viz.lesson_widgets.config import config_widget, work_per_token
+from course_lib.viz.lesson_widgets.depth import stack_gradients
+from course_lib.viz.lesson_widgets.embedding import embedding_widget
+from course_lib.viz.lesson_widgets.live_training import live_training_widget
+from course_lib.viz.lesson_widgets.positions import positions_widget
+from course_lib.viz.lesson_widgets.schedules import schedule_widget
+from course_lib.viz.lesson_widgets.steps import attention_steps_widget
+
+LENGTHS = [3, 20, 4, 18, 5, 19, 6, 17]
+
+
+def test_slow_bases_move_fewer_columns():
+    shown = positions_widget()
+    shown.controls["base"].value = 1.0
+    assert shown.alt.startswith("64 of 64 columns move over 64 places")
+
+
+def test_the_embedding_is_scaled_or_not(model):
+    shown = embedding_widget(model.source_embedding, {"der": 5, "Hund": 9})
+    norm = model.source_embedding.tokens.weight[5].norm().item()
+    assert f"{norm * math.sqrt(32):.1f} long, the position's 4.0" in shown.alt
+    shown.controls["times_root_d"].value = False
+    assert f"{norm:.1f} long, the position's 4.0" in shown.alt
+
+
+@pytest.mark.parametrize("tokens", [{}, {"a": -1}, {"a": 0, "b": 1000}])
+def test_tokens_that_the_embedding_does_not_have_are_refused(model, tokens):
+    with pytest.raises(CourseError, match="at least one word to an id from 0 to 999, got"):
+        embedding_widget(model.source_embedding, tokens)
+
+
+def test_only_a_residual_keeps_the_gradient_through_depth():
+    assert 0 < stack_gradients(48, residual=False, norm="none")[0] < 1e-20
+    assert stack_gradients(48, residual=False, norm="pre")[0] < 0.2
+    for norm in ("none", "post", "pre"):
+        assert 0.3 < stack_gradients(48, residual=True, norm=norm)[0] < 10
+
+
+def test_the_gradient_widget_leaves_the_random_numbers_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    stack_gradients.cache_clear()
+    stack_gradients(3, residual=True, norm="post")
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_each_step_of_attention_is_the_one_of_the_library():
+    query, key, value = torch.randn(3, 1, 1, 4, 8, generator=torch.Generator().manual_seed(0))
+    mask = course.causal_mask(4)
+    shown = attention_steps_widget(query, key, value, list("abcd"), mask)
+    context, weights = course.attention_matmul(query, key, value, mask)
+    for row in range(4):
+        figure, words = shown.draw(query=row, steps=4)
+        bars = [[bar.get_width() for bar in ax.containers[0]] for ax in figure.axes]
+        assert torch.allclose(torch.tensor(bars[2]), weights[0, 0, row].double(), atol=1e-6)
+        assert torch.allclose(torch.tensor(bars[3]), context[0, 0, row].double(), atol=1e-6)
+        masked = [text for text in figure.axes[2].texts if text.get_text() == "masked"]
+        assert len(masked) == 3 - row
+        assert words.startswith(f"Step 4 of 4: {'abcd'[row]!r} reads most")
+
+
+def test_later_steps_are_not_seen_and_not_said():
+    vectors = torch.randn(3, 4, 8)
+    figure, words = attention_steps_widget(*vectors, list("abcd"), start=1).draw(steps=1)
+    assert [ax.get_visible() for ax in figure.axes] == [True, False, False, False]
+    assert "'b' matches most" in words and "context" not in words
+
+
+def test_attention_steps_refuse_what_does_not_fit():
+    vectors = torch.randn(3, 4, 8)
+    with pytest.raises(CourseError, match="do the tokens belong to these vectors"):
+        attention_steps_widget(*vectors, list("abc"))
+    with pytest.raises(CourseError, match="pick one sentence and one head first"):
+        attention_steps_widget(*torch.randn(3, 2, 4, 8), list("abcd"))
+    with pytest.raises(TypeError, match="must be boolean"):
+        attention_steps_widget(*vectors, list("abcd"), torch.ones(4, 4))
+
+
+def test_the_paper_s_base_model_is_counted():
+    assert config_widget().alt.startswith("63,119,496 parameters, of which 40% feed-forward.")
+
+
+def test_work_is_two_operations_for_each_number_in_a_matrix():
+    config = course.preset("small", attention_bias=False, feed_forward_bias=False)
+    model = course.Transformer(config)
+    stacks = [*model.encoder.parameters(), *model.decoder.parameters(), model.output.weight]
+    assert work_per_token(config) == 2 * sum(p.numel() for p in stacks if p.ndim == 2)
+
+
+def test_neighbours_share_a_batch_as_long_as_the_cells_suffice():
+    batches = in_order(LENGTHS, 40)
+    assert [i for batch in batches for i in batch] == list(range(8))
+    assert batches == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert all(len(b) * max(LENGTHS[i] for i in b) <= 40 for b in batches)
+    assert in_order([50], 40) == [[0]]
+
+
+def test_bucketing_saves_pads_and_the_words_say_how_many():
+    shown = batch_widget(LENGTHS, bucket)
+    shown.controls["max_tokens"].value = 80
+    assert "With at most 80 cells a batch, 2 batches hold 41.0% pads" in shown.alt
+
+
+@pytest.mark.parametrize("lengths", [[], [3, 0], [4] * 201])
+def test_lengths_that_cannot_be_drawn_are_refused(lengths):
+    with pytest.raises(CourseError, match="positive lengths of 1 to 200 sentences, got"):
+        batch_widget(lengths, bucket)
+
+
+def test_batches_that_lose_a_sentence_are_refused():
+    with pytest.raises(CourseError, match="each of the 8 sentences once, got 7 indices"):
+        batch_widget(LENGTHS, lambda lengths, max_tokens: [list(range(7))])
+
+
+def test_a_training_that_blows_up_is_drawn_up_to_there():
+    shown = live_training_widget(lambda lr, momentum, seed: ([2.0, 9.0, math.nan], "x"), floor=1.0)
+    assert shown.alt == (
+        "lr 0.03, momentum 0.9, seed 0: after 2 steps the loss is 9, above the floor of 1 "
+        "and blew up at step 3. The model says: x"
+    )
+
+
+def test_what_a_model_says_is_no_markup():
+    shown = live_training_widget(lambda lr, momentum, seed: ([1.0], "<sos> <b>"))
+    assert "The model says: &lt;sos&gt; &lt;b&gt;" in shown.words.value
+
+
+def test_a_training_without_a_loss_is_refused():
+    with pytest.raises(CourseError, match="gave no loss that is a number"):
+        live_training_widget(lambda lr, momentum, seed: ([], ""))
+
+
+def test_training_waits_until_a_slider_is_let_go():
+    shown = live_training_widget(lambda lr, momentum, seed: ([1.0], "x"))
+    assert not any(control.continuous_update for control in shown.controls.values())
+
+
+def test_each_schedule_is_given_what_it_needs():
+    shown = schedule_widget(
+        {
+            "paper": inverse_sqrt_lr,
+            "cosine": warmup_cosine_lr,
+            "cycle": one_cycle_lr,
+            "constant": lambda step: 1e-3,
+        }
+    )
+    lines = {line.get_label(): line.get_data() for line in shown.draw()[0].lines}
+    for name, rate in {
+        "paper": lambda s: inverse_sqrt_lr(s, 512, 4000),
+        "cosine": lambda s: warmup_cosine_lr(
+            s, peak=(512 * 4000) ** -0.5, warmup=4000, total=20000
+        ),
+        "cycle": lambda s: one_cycle_lr(s, peak=(512 * 4000) ** -0.5, total=20000),
+        "constant": lambda s: 1e-3,
+    }.items():
+        steps, rates = lines[name]
+        assert [rate(int(s)) for s in steps] == pytest.approx(list(rates))
+
+
+def test_log_axes_end_where_something_is_seen():
+    ax, _ = schedule_widget({"cosine": warmup_cosine_lr}).draw(log_axes=True)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert ax.get_ylim()[0] == pytest.approx((512 * 4000) ** -0.5 / 1e4)
+
+
+def test_schedules_that_need_something_else_are_refused():
+    with pytest.raises(CourseError, match="'mine' may need d_model, .* but needs 'factor': give"):
+        schedule_widget({"mine": lambda step, factor: factor})
+    with pytest.raises(CourseError, match="at least one schedule, got none"):
+        schedule_widget({})
+
+
+def test_the_best_branch_is_named_without_its_end():
+    tree = [Branch(("cold",), 0.5), Branch(("cold", "<eos>"), 0.25, "ended")]
+    shown = beam_widget(lambda *_: (tree, ["cold", "<eos>"]), ["Kalt."])
+    assert shown.alt == (
+        "2 beginnings were looked at, 1 of them ended. The best is 'cold', with probability 0.25."
+    )
+    assert shown.draw("Kalt.")[0].get_title("left").startswith("Kalt. → cold\nwidth 3")
+
+
+def test_a_beam_needs_a_sentence():
+    with pytest.raises(CourseError, match="at least one sentence"):
+        beam_widget(lambda *_: ([], []), [])

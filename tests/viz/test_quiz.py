@@ -1,0 +1,156 @@
+import pytest
+import torch
+
+from course_lib.errors import CourseError
+from course_lib.viz.quiz import parse_shape, predict_shape, quiz
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+CHOICES = ["the rows", "the columns, `dim=-2`", "neither <b>"]
+
+
+def question(answer="b", **more):
+    return quiz("What sums to `one`?", CHOICES, answer, "Softmax ran over $dim=-2$.", **more)
+
+
+def shape_question():
+    return predict_shape("What comes out?", (2, 8, 5), "A row for each query.", code="q @ k.mT")
+
+
+def test_the_right_button_says_that_it_is_right_and_why():
+    asked = question()
+    asked.buttons[1].click()
+    assert asked.said == "✓ b) is right. Softmax ran over $dim=-2$."
+    assert 'role="status"' in asked.verdict.value
+    assert [button.button_style for button in asked.buttons] == ["", "success", ""]
+
+
+def test_a_wrong_button_does_not_give_the_answer_away():
+    asked = question()
+    asked.buttons[0].click()
+    assert asked.said == "✗ a) is not right. Think again."
+    asked.buttons[2].click()
+    assert asked.said.startswith("✗ c)")
+    assert [button.button_style for button in asked.buttons] == ["", "", "warning"]
+
+
+def test_the_answer_can_be_asked_for():
+    asked = question()
+    asked.reveal.click()
+    assert asked.said == "b) the columns, `dim=-2`. Softmax ran over $dim=-2$."
+
+
+def test_a_stored_quiz_is_the_question_with_its_answer_folded():
+    data, _ = question()._repr_mimebundle_(include=None, exclude=None)
+    assert set(data) == {VIEW, "text/html", "text/plain"}
+    shown, folded = data["text/html"].split("<details>")
+    assert "Softmax" not in shown and "<code>dim=-2</code>" in shown
+    assert folded.startswith("<summary>Answer</summary>") and "b) the columns" in folded
+    assert data["text/plain"] == (
+        "What sums to `one`?\n  a) the rows\n  b) the columns, `dim=-2`\n  c) neither <b>"
+    )
+
+
+def test_what_an_author_writes_is_text_not_markup():
+    data, _ = question(code="if a < b: pass")._repr_mimebundle_()
+    assert "neither &lt;b&gt;" in data["text/html"]
+    assert "<pre><code>if a &lt; b: pass</code></pre>" in data["text/html"]
+
+
+def test_each_button_tells_a_screen_reader_its_whole_answer():
+    assert [button.tooltip for button in question().buttons] == CHOICES
+    assert [button.description for button in question().buttons] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("answer", ["b", 1, CHOICES[1]])
+def test_the_answer_is_a_letter_an_index_or_its_words(answer):
+    assert question(answer).right == 1
+
+
+@pytest.mark.parametrize("answer", ["d", 3, -1, "both", ""])
+def test_an_answer_that_is_no_choice_is_refused(answer):
+    with pytest.raises(CourseError, match="a letter from a to c, an index from 0 to 2 or one of"):
+        question(answer)
+
+
+@pytest.mark.parametrize("choices", [["one"], ["same", "same"], list("abcdefghi")])
+def test_a_quiz_without_a_choice_is_refused(choices):
+    with pytest.raises(CourseError, match="2 to 8 different choices, got"):
+        quiz("Which?", choices, "a", "Because.")
+
+
+@pytest.mark.parametrize(("asked", "why", "missing"), [(" ", "w", "question"), ("q", "", "why")])
+def test_a_missing_text_is_refused(asked, why, missing):
+    with pytest.raises(CourseError, match=f"{missing} must be a sentence or two"):
+        quiz(asked, ["a", "b"], "a", why)
+    with pytest.raises(CourseError, match=f"{missing} must be a sentence or two"):
+        predict_shape(asked, (1,), why)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(2, 8, 5)", "2,8,5", "[2, 8, 5]", "2×8×5", "2 x 8 x 5", "torch.Size([2, 8, 5])", "2 8 5 "],
+)
+def test_a_shape_may_be_written_in_many_ways(text):
+    asked = shape_question()
+    asked.typed.value = text
+    assert asked.said == "✓ (2, 8, 5) is right. A row for each query."
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("(2, 5)", "you gave 2 axes, it has 3 axes"),
+        ("7", "(7,) is not right: you gave 1 axis, it has 3 axes"),
+        ("(2, 5, 8)", "these are the sizes, in another order"),
+        ("(2, 8, 6)", "look again at axis 2, counted from 0"),
+        ("(1, 7, 6)", "look again at axes 0, 1 and 2, counted from 0"),
+        ("()", "() is not right: you gave 0 axes, it has 3 axes"),
+    ],
+)
+def test_a_wrong_shape_is_told_what_to_look_at(text, fault):
+    asked = shape_question()
+    asked.typed.value = text
+    assert asked.said.startswith("✗") and fault in asked.said
+    assert "2, 8, 5" not in asked.said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B, T",
+        "__import__('os')",
+        "2**3**99",
+        "-1, 2",
+        "1.5",
+        "<img src=x onerror=alert(1)>",
+        "９９a",
+    ],
+)
+def test_what_is_no_shape_is_neither_run_nor_shown_as_markup(text):
+    asked = shape_question()
+    asked.typed.value = text
+    assert "a shape is whole numbers with commas between them" in asked.said
+    assert "<img" not in asked.verdict.value
+
+
+def test_an_emptied_box_is_no_shape():
+    with pytest.raises(CourseError, match="such as \\(2, 3\\), got ''"):
+        parse_shape("")
+
+
+def test_a_shape_without_axes_can_be_asked_for():
+    asked = predict_shape("The loss?", torch.tensor(1.0).shape, "A mean is one number.")
+    asked.typed.value = "()"
+    assert asked.said.startswith("✓ () is right")
+
+
+def test_a_stored_shape_question_folds_its_answer():
+    data, _ = shape_question()._repr_mimebundle_()
+    assert data["text/plain"] == "What comes out?\nq @ k.mT"
+    assert "<details><summary>Answer</summary><p>(2, 8, 5). A row" in data["text/html"]
+
+
+@pytest.mark.parametrize("shape", [(2, -1), ("B", 2), (1.0, 2)])
+def test_a_shape_of_other_things_than_sizes_is_refused(shape, own_messages):
+    with pytest.raises(CourseError, match=r"whole numbers, got .*: pass x\.shape"):
+        predict_shape("What?", shape, "Because.")
