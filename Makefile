@@ -35,7 +35,7 @@ test: env
 	@$(call step,Types: mypy follows every annotation,$(BIN)/mypy)
 	@$(call step,Floors: no room imports from a floor above it,$(BIN)/lint-imports)
 	@$(call step,Tests: they pass and reach 95 % of course_lib,OMP_NUM_THREADS=1 $(BIN)/python -m \
-		pytest -n auto --cov --cov-report=term-missing:skip-covered)
+		pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered)
 	@$(call step,Lessons: every notebook runs and gives what it stores,$(BIN)/python -m pytest \
 		-p tests.notebooks.nbval_plugin --nbval notebooks --nbval-cell-timeout=600)
 	@printf '\nEverything holds.\n'

@@ -26,7 +26,7 @@ def projected_loss(
     pad_id: int,
     smoothing: float,
     *,
-    rows: int = 512,
+    rows: int = 256,
 ) -> Float[Tensor, ""]:
     """``label_smoothed_loss(F.linear(hidden, weight, bias), labels, pad_id, smoothing)``, faster.
 

@@ -15,6 +15,7 @@ from course_lib.viz.depth import (
     residual_norms,
 )
 from course_lib.viz.display import show_figure
+from course_lib.viz.explorer import AttentionExplorer, explore_attention
 from course_lib.viz.figures import plot_attention_lines
 from course_lib.viz.heatmaps import plot_attention, plot_heads, plot_heatmap
 from course_lib.viz.lesson_widgets import (
@@ -45,6 +46,7 @@ from course_lib.viz.widgets import Explorer, attention_widget, explore
 from course_lib.viz.words import describe
 
 __all__ = [
+    "AttentionExplorer",
     "Explorer",
     "LiveCurves",
     "Quiz",
@@ -63,6 +65,7 @@ __all__ = [
     "embedding_widget",
     "entropy",
     "explore",
+    "explore_attention",
     "gradient_norms",
     "live_curves",
     "live_training_widget",

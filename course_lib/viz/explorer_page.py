@@ -1,0 +1,99 @@
+"""The attention explorer as HTML that needs no kernel, no network and no second file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ASSETS = Path(__file__).parent.parent / "assets" / "explorer"
+# Each part uses what the parts before it define; joined they are one ES module.
+PARTS = (
+    "data colour reading layout heatmap lines heads save controls panel scene keys explorer".split()
+)
+
+# A notebook may show one output twice, and may run the script before the picture is in the page:
+# every picture that is not yet an explorer becomes one, looked for during two seconds. What is
+# packed is unpacked by the browser, and a browser that cannot leaves the picture as it is.
+STARTER = """
+(() => {
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const start = async (el) => {
+    if (!self.DecompressionStream) return;
+    const stream = new Blob([bytes(el.querySelector("[data-code]").dataset.code)]).stream();
+    const code = await new Response(stream.pipeThrough(new DecompressionStream("deflate"))).json();
+    const url = URL.createObjectURL(new Blob([code.module], {type: "text/javascript"}));
+    const {mount} = await import(url);
+    URL.revokeObjectURL(url);
+    await mount(el, {...code, data: bytes(el.querySelector("[data-packed]").dataset.packed)});
+  };
+  const look = (times) => {
+    for (const el of document.querySelectorAll("[data-attention=ID]:not([data-found])")) {
+      el.dataset.found = "";
+      start(el).catch((error) => console.error("The attention explorer did not start:", error));
+    }
+    if (times) setTimeout(look, 50, times - 1);
+  };
+  look(40);
+})();
+"""
+
+
+@cache
+def module() -> str:
+    """The whole script: one ES module without dependencies."""
+    return _shorten("\n".join((ASSETS / f"{part}.js").read_text("utf-8") for part in PARTS))
+
+
+@cache
+def stylesheet() -> str:
+    """Its looks."""
+    return _shorten((ASSETS / "explorer.css").read_text("utf-8"))
+
+
+def _shorten(text: str) -> str:
+    """Without indents and lines of comment: a notebook stores the script once an explorer."""
+    return re.sub(r"^(?:\s+|//.*\n)+", "", text, flags=re.MULTILINE)
+
+
+def fragment(packed: bytes, state: Mapping[str, Any], *, png: bytes, alt: str) -> str:
+    """A picture that becomes the explorer where scripts run.
+
+    Args:
+        packed: what `pack` returned.
+        state: what is shown first.
+        png: what is shown where no script runs.
+        alt: the same in words.
+    """
+    code = {"module": module(), "style": stylesheet(), "state": dict(state)}
+    deflated = zlib.compress(json.dumps(code, sort_keys=True).encode("utf-8"), 9)
+    code_text, data_text = (base64.b64encode(part).decode("ascii") for part in (deflated, packed))
+    name = "a" + hashlib.sha256((code_text + data_text).encode("ascii")).hexdigest()[:12]
+    image = base64.b64encode(png).decode("ascii")
+    return (
+        f'<div data-attention="{name}">'
+        f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{image}">'
+        f'<span hidden data-code="{code_text}"></span>'
+        f'<span hidden data-packed="{data_text}"></span></div>'
+        f"<script>{STARTER.replace('ID', name)}</script>"
+    )
+
+
+def page(content: str, *, title: str) -> str:
+    """A file of its own around a fragment."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f'<link rel="icon" href="data:,"><title>{html.escape(title)}</title>\n'
+        "<style>body { margin: 16px; } main { max-width: 1100px; margin: 0 auto; }\n"
+        "img { max-width: 100%; }</style></head>\n"
+        f"<body><main>{content}</main></body></html>\n"
+    )

@@ -1,0 +1,143 @@
+"""A headless Chromium for the tests that need one.
+
+Without it they are skipped on a learner's machine, which says so, and fail where CI is set.
+Screenshots of every page that a test opened are left in pytest's own folder, or in the folder that
+COURSE_SCREENSHOTS names.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.browser.lab import start_lab, wait_until_open
+
+AXE = "4.11.2"
+ARGUMENTS = """--no-sandbox --disable-gpu --disable-quic --no-first-run
+    --disable-background-networking --disable-component-update --disable-sync""".split()
+# What Lab and nbconvert log without a network, or when a kernel is stopped: no fault of ours.
+HARMLESS = ("Failed to load resource", "net::ERR", "require is not", "debugger state")
+PATIENCE = 240_000  # milliseconds: what is slow is not wrong
+
+
+def pytest_collection_modifyitems(items):
+    """All in one process: one browser and one Lab are enough for a small machine."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+def missing(reason):
+    """Skip, or fail where nothing may be missing."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason}; in CI the browser tests may not be skipped")
+    pytest.skip(reason)
+
+
+def find_chromium():
+    """A browser of the Chromium family, or None."""
+    names = (os.environ.get("COURSE_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+    return next((found for name in names if name and (found := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        missing("the browser tests need the package playwright: pip install -e '.[dev]'")
+    path = find_chromium()
+    with sync_playwright() as driver:
+        # Without one of its own, a system may still have Chrome where Playwright looks for it.
+        chosen = {"executable_path": path} if path else {"channel": "chrome"}
+        try:
+            running = driver.chromium.launch(args=ARGUMENTS, timeout=PATIENCE, **chosen)
+        except Error as error:
+            missing(f"the browser tests need Chromium or Chrome, found none that starts: {error}")
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(browser, request, tmp_path):
+    """Open an address without a network; afterwards: a screenshot, and no error was logged."""
+    pages, faults = [], []
+
+    def open_(address, *, width=1000, dark=False, network=False, wait="load"):
+        page = browser.new_page(
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if dark else "light",
+            accept_downloads=True,
+        )
+        page.set_default_timeout(PATIENCE)
+        if not network:
+            page.context.set_offline(True)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
+        pages.append(page)
+        page.goto(str(address), wait_until=wait)
+        return page
+
+    yield open_
+    folder = Path(os.environ.get("COURSE_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, page in enumerate(pages):
+        name = re.sub(r"\W+", "-", request.node.name).strip("-")
+        page.screenshot(path=folder / f"{name}-{number}.png")
+        page.context.close()
+    assert not [fault for fault in faults if not any(noise in fault for noise in HARMLESS)]
+
+
+@pytest.fixture
+def open_explorer(open_page, tmp_path):
+    """Save an explorer as a page, open it, and wait until it is drawn."""
+
+    def open_(explorer, **options):
+        path = tmp_path / f"explorer{len(list(tmp_path.glob('*.html')))}.html"
+        explorer.save_html(path)
+        page = open_page(path.as_uri(), **options)
+        page.wait_for_selector(".ae[data-state]", state="attached")
+        return page
+
+    return open_
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """The text of axe-core, installed with npm into a cache, once."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "transformer-course" / f"axe-core-{AXE}"
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.is_file():
+        npm = shutil.which("npm")
+        if npm is None:
+            missing("the test of accessibility needs npm, which fetches axe-core, and found none")
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [npm, "install", "--no-save", "--ignore-scripts", "--prefix", str(folder)]
+        done = subprocess.run([*command, f"axe-core@{AXE}"], capture_output=True, text=True)
+        if not script.is_file():
+            missing(f"npm could not fetch axe-core: {done.stderr.strip()[-300:]}")
+    return script.read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    """A running JupyterLab with a folder for notebooks."""
+    with start_lab(tmp_path_factory.mktemp("lab")) as running:
+        yield running
+
+
+@pytest.fixture
+def open_lab(lab, open_page):
+    """Open a notebook in JupyterLab; afterwards its kernel is stopped."""
+
+    def open_(name, *, kernel=False):
+        page = open_page(lab.address(name), network=True, width=1300)
+        wait_until_open(page, kernel=kernel)
+        return page
+
+    yield open_
+    lab.end_sessions()

@@ -1,0 +1,385 @@
+import base64
+import json
+import math
+import re
+import struct
+import sys
+import types
+import zlib
+from io import BytesIO
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from course_lib.errors import CourseError
+from course_lib.training import alignment_error_rate
+from course_lib.viz.display import to_png
+from course_lib.viz.explorer import PALETTES, START, STEPS, VIEWS, WIDGET_VIEW, explore_attention
+from course_lib.viz.explorer_data import attention_data, pack, word_numbers
+from course_lib.viz.explorer_page import ASSETS, PARTS, module, page, stylesheet
+from course_lib.viz.explorer_picture import MEAN, draw
+
+QUERIES = ["the", "dog"]
+KEYS = ["der", "Hund", "."]
+
+
+def one_cell():
+    """Two layers of two heads that read ".", but for one: there "dog" reads "Hund"."""
+    weights = torch.zeros(2, 2, 2, 3)
+    weights[..., 2] = 1
+    weights[1, 0, 1] = torch.tensor([0.0, 1.0, 0.0])
+    return weights
+
+
+def explorer(**given):
+    return explore_attention(one_cell(), QUERIES, KEYS, **given)
+
+
+def random_attention(layers=2, heads=3, queries=5, keys=5, mask=None, seed=0):
+    """Scores and the weights that they lead to with d_head = 16."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = 4 * torch.randn(layers, heads, queries, keys, generator=generator)
+    scaled = scores / 4
+    if mask is not None:
+        scaled = scaled.masked_fill(~mask, -torch.inf)
+    return scores, scaled.softmax(-1).nan_to_num(0)
+
+
+def unpack(packed):
+    """What the script does, in Python."""
+    raw = zlib.decompress(packed)
+    (length,) = struct.unpack("<I", raw[:4])
+    header = json.loads(raw[4 : 4 + length])
+    count = math.prod(header["shape"])
+    arrays = []
+    for start in range(4 + length, len(raw), 2 * count):
+        high, low = np.frombuffer(raw, np.uint8, 2 * count, start).reshape(2, count).astype(int)
+        arrays.append((high * 256 + low).reshape(header["shape"]) / 65535)
+    return header, arrays
+
+
+def test_packing_keeps_every_weight_to_half_a_step():
+    _, weights = random_attention()
+    header, [kept] = unpack(pack(attention_data(weights, list("abcde"))))
+    assert header["shape"] == [2, 3, 5, 5]
+    assert header["kind"] == "self"
+    assert np.abs(kept - weights.numpy()).max() <= 0.5 / 65535 + 1e-7
+
+
+def test_packing_keeps_scores_tokens_mask_and_gold():
+    mask = torch.ones(1, 1, 5, 5, dtype=torch.bool).tril()
+    scores, weights = random_attention(mask=mask)
+    tokens = ["▁ab", "c", "<eos>", "<pad>", "<pad>"]
+    data = attention_data(
+        weights, tokens, kind="causal", scores=scores, d_head=16, gold={(0, 1)}, mask=mask
+    )
+    header, [_, kept] = unpack(pack(data))
+    back = header["low"] + kept * (header["high"] - header["low"])
+    assert np.abs(back - scores.numpy()).max() < (header["high"] - header["low"]) / 65535
+    assert header["queries"] == header["keys"] == tokens
+    assert header["keyWords"] == [0, 0, 1, 2, 3]
+    assert header["hidden"] == "0111100111000110000100000"
+    assert header["gold"] == [[0, 1]]
+    assert header["dHead"] == 16
+
+
+def test_one_lit_cell_is_named_in_row_and_column():
+    weights = one_cell()
+    weights[1, 0, 0] = torch.tensor([0.4, 0.3, 0.3])
+    shown = explore_attention(weights, QUERIES, KEYS)
+    assert "largest weight is 1.00: 'the' reads '.'" in repr(shown)
+    assert "largest weight is 1.00: 'dog' reads 'Hund'" in repr(shown.select(layer=1, head=0))
+
+
+def test_one_lit_cell_is_dark_in_its_row_and_column_of_the_picture():
+    weights = torch.full((3, 3), 0.001)
+    weights[:, 0] = 0.998
+    weights[1] = torch.tensor([0.001, 0.001, 0.998])
+    shown = explore_attention(weights, ["a", "b", "c"], ["x", "y", "z"])
+    ax = draw(shown.data, shown.state)
+    picture = np.asarray(Image.open(BytesIO(to_png(ax))).convert("L"), dtype=float)
+
+    def brightness(query, key):
+        x, y = ax.transData.transform((key - 0.3, query - 0.3)).round().astype(int)
+        return picture[len(picture) - y, x]
+
+    lit = {(q, k) for q in range(3) for k in range(3) if brightness(q, k) < 60}
+    assert lit == {(0, 0), (1, 2), (2, 0)}
+
+
+def test_the_picture_rings_gold_links_and_shows_the_chosen_head():
+    plain = explorer().to_png()
+    assert explorer(gold=[(1, 1)]).to_png() != plain
+    assert explorer().select(layer=1).to_png() != plain
+    ringed = draw(explorer(gold=[(2, 0)]).data, START)
+    assert ringed.collections[0].get_offsets().tolist() == [[2, 0]]  # x is the key, y the query
+
+
+def test_the_picture_is_small_and_of_few_colours():
+    image = Image.open(BytesIO(explorer().to_png()))
+    assert image.mode == "P"
+    assert len(image.getcolors()) <= 64
+
+
+def test_the_mean_of_heads_is_their_mean():
+    weights = one_cell()
+    weights[0, 1] = torch.tensor([1.0, 0.0, 0.0])
+    shown = explore_attention(weights, QUERIES, KEYS).select(head=MEAN)
+    assert "mean of heads" in repr(shown)
+    assert "largest weight is 0.50: 'the' reads 'der'" in repr(shown)
+
+
+def test_the_words_give_the_entropy_of_every_head():
+    even = torch.full((1, 2, 2, 3), 1 / 3)
+    even[0, 1] = torch.eye(3)[:2]
+    text = repr(explore_attention(even, QUERIES, KEYS))
+    assert "layer 0: 1.10 0.00" in text
+    assert "at most 1.10" in text
+
+
+def test_the_words_say_how_many_cells_are_masked():
+    mask = torch.tensor([[True, True, False]])
+    weights = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]])
+    text = repr(explore_attention(weights, QUERIES, KEYS, mask=mask))
+    assert "2 of 6 cells are masked" in text
+
+
+def test_alignment_errors_are_those_of_training():
+    _, weights = random_attention(queries=6, keys=8)
+    gold = [(2, 0), (3, 1), (4, 1), (7, 5)]
+    data = attention_data(weights, list("abcdef"), list("stuvwxyz"), gold=gold)
+    for layer in range(2):
+        for head in range(3):
+            links = {(int(weights[layer, head, q].argmax()), q) for q in (0, 1, 5)}
+            expected = alignment_error_rate(links, gold)
+            assert data.alignment_errors[layer, head] == pytest.approx(expected)
+
+
+def test_the_words_name_the_head_that_is_closest_to_gold():
+    text = repr(explorer(gold=[(1, 1)]))
+    assert "layer 1, head 0, alignment error rate 0.00" in text
+    assert np.isnan(attention_data(one_cell(), QUERIES, KEYS).alignment_errors).all()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "numbers"),
+    [
+        ("▁ein ▁Don au ▁. <eos>", [0, 1, 1, 2, 3]),
+        ("<sos> Ġein Don Ġau", [0, 1, 1, 2]),
+        ("<sos> Don au", [0, 1, 2]),
+        ("un ##want ##ed [SEP] x", [0, 0, 0, 1, 2]),
+        ("un@@ want@@ ed x", [0, 0, 0, 1]),
+        ("<sos> der Hund", [0, 1, 2]),
+        ("▁a b <eos> c", [0, 0, 1, 2]),
+    ],
+)
+def test_pieces_are_joined_to_words(tokens, numbers):
+    assert word_numbers(tokens.split()) == numbers
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2, 3), (2, 2, 3), (2, 3)])
+def test_missing_axes_are_one_layer_and_one_head(shape):
+    weights = torch.zeros(shape)
+    weights[..., 0] = 1
+    assert attention_data(weights, QUERIES, KEYS).weights.shape[-2:] == (2, 3)
+    assert attention_data(weights, QUERIES, KEYS).weights.ndim == 4
+
+
+def test_a_batch_left_in_front_is_refused():
+    with pytest.raises(CourseError, match=r"got \(1, 2, 2, 2, 3\): is a batch dimension left"):
+        explore_attention(one_cell()[None], QUERIES, KEYS)
+
+
+def test_attention_that_lies_on_its_side_is_refused():
+    with pytest.raises(ValueError, match=r"got \(3, 2\): are they transposed"):
+        explore_attention(one_cell().transpose(-2, -1), QUERIES, KEYS)
+    turned = torch.tensor([[0.9, 0.3], [0.1, 0.7]])
+    with pytest.raises(ValueError, match="each column does: are they transposed"):
+        explore_attention(turned, QUERIES)
+
+
+def test_no_tokens_are_refused():
+    with pytest.raises(CourseError, match="at least one token on both sides, got 0 queries"):
+        explore_attention(torch.zeros(1, 0, 3), [], KEYS)
+
+
+def test_scores_in_the_place_of_weights_are_refused():
+    with pytest.raises(CourseError, match="between 0 and 1, got numbers from -1 to 2: are these"):
+        explore_attention(torch.tensor([[2.0, -1.0], [0.0, 1.0]]), QUERIES)
+    with pytest.raises(CourseError, match="between 0 and 1, got numbers from nan"):
+        explore_attention(torch.full((2, 2), torch.nan), QUERIES)
+
+
+def test_an_unknown_kind_is_refused(own_messages):
+    with pytest.raises(CourseError, match="one of self, causal, cross, got 'both'"):
+        explorer(kind="both")
+
+
+def test_self_attention_between_sides_of_different_length_is_refused():
+    with pytest.raises(CourseError, match="2 queries and 3 keys: is it kind='cross'"):
+        explorer(kind="self")
+
+
+def test_a_causal_head_that_reads_the_future_is_refused():
+    weights = torch.tensor([[0.75, 0.25], [0.5, 0.5]])
+    with pytest.raises(CourseError, match="'the' reads 'dog' with 0.2500"):
+        explore_attention(weights, QUERIES, kind="causal")
+
+
+def test_weight_where_the_mask_hides_is_refused():
+    mask = torch.tensor([True, True, False])
+    with pytest.raises(CourseError, match="'the' reads '.' with 1.0000: does the mask say True"):
+        explorer(mask=mask)
+
+
+def test_a_mask_of_numbers_or_of_another_shape_is_refused():
+    with pytest.raises(TypeError, match="True = may attend, got float32"):
+        explorer(mask=torch.ones(2, 3))
+    with pytest.raises(ValueError, match="does it still hold a whole batch"):
+        explorer(mask=torch.ones(4, 1, 2, 3, dtype=torch.bool))
+
+
+def test_scores_of_another_shape_are_refused():
+    with pytest.raises(CourseError, match=r"the attention, \(2, 2, 2, 3\), got \(2, 3\)"):
+        explorer(scores=torch.zeros(2, 3), d_head=4)
+
+
+def test_scores_without_d_head_are_refused():
+    scores, weights = random_attention()
+    with pytest.raises(CourseError, match="scores need d_head"):
+        explore_attention(weights, list("abcde"), scores=scores)
+
+
+def test_scores_that_were_masked_or_scaled_already_are_refused():
+    scores, weights = random_attention()
+    given = {"attention": weights, "query_tokens": list("abcde"), "d_head": 16}
+    with pytest.raises(CourseError, match="must be finite"):
+        explore_attention(**given, scores=scores.masked_fill(scores > 1, -torch.inf))
+    with pytest.raises(CourseError, match=r"softmax\(scores / √16\).* were the scores scaled"):
+        explore_attention(**given, scores=scores / 4)
+
+
+def test_gold_links_turned_around_or_shifted_are_refused():
+    with pytest.raises(
+        CourseError, match=r"3 keys and 2 queries, got \(0, 2\): are the two turned"
+    ):
+        explorer(gold=[(0, 2)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"layer": 2}, r"layer must be one of \[0, 1\], got 2"),
+        ({"head": -2}, r"head must be one of \[-1, 0, 1\], got -2"),
+        ({"view": "cube"}, "view must be one of .*'grid'.*, got 'cube'"),
+        ({"step": "scores"}, r"step must be one of \['weights'\], got 'scores'"),
+        ({"query": 9}, r"query must be one of \[None, 0, 1\], got 9"),
+        ({"colour": 1}, "select knows layer, head, .*, got 'colour': is it misspelt"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(changes, message):
+    with pytest.raises(CourseError, match=message):
+        explorer().select(**changes)
+
+
+def test_a_long_list_of_choices_is_named_by_its_ends():
+    with pytest.raises(CourseError, match="layer must be one of 0 to 6, got 7"):
+        explore_attention(torch.eye(2).repeat(7, 1, 1, 1), QUERIES).select(layer=7)
+
+
+def test_what_is_chosen_is_the_state():
+    shown = explorer().select(layer=1, view="lines", query=1)
+    assert shown.state == START | {"layer": 1, "view": "lines", "query": 1}
+    shown.state["layer"] = 0
+    assert shown.state["layer"] == 1
+
+
+def test_the_live_widget_and_python_share_the_state():
+    shown = explorer().select(layer=1)
+    assert shown.widget.state["layer"] == 1
+    shown.widget.state = shown.widget.state | {"head": 1, "view": "grid"}  # as the browser does
+    assert shown.state["head"] == 1
+    shown.select(query=0)
+    assert shown.widget.state["query"] == 0
+    assert shown.widget.state["view"] == "grid"
+    assert shown.widget.data == pack(shown.data)
+
+
+def test_an_output_holds_widget_markup_picture_and_words():
+    shown = explorer()
+    data, metadata = shown._repr_mimebundle_(include=None, exclude=None)
+    assert set(data) == {WIDGET_VIEW, "text/html", "image/png", "text/plain"}
+    assert data[WIDGET_VIEW]["model_id"] == shown.widget.model_id
+    assert data["text/plain"] == repr(shown)
+    assert metadata["image/png"]["alt"] == repr(shown)
+    assert base64.b64decode(data["image/png"]) == shown.to_png()
+
+
+def test_colab_gets_markup_and_no_widget(monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
+    shown = explorer()
+    data, _ = shown._repr_mimebundle_()
+    assert set(data) == {"text/html", "image/png", "text/plain"}
+    assert shown._widget is None
+
+
+def test_the_same_explorer_gives_the_same_markup():
+    assert explorer().to_html() == explorer().to_html()
+    assert explorer().to_html() != explorer().select(layer=1).to_html()
+
+
+def test_the_markup_begins_with_a_picture_that_has_words():
+    markup = explorer(title='a <b> & "c"').to_html()
+    alt = re.match(r'<div data-attention="a\w+"><img alt="([^"]*)" src="data:image/png', markup)[1]
+    assert alt.startswith("a &lt;b&gt; &amp; &quot;c&quot;, layer 0, head 0. Heatmap of 2 queries")
+
+
+def test_the_markup_holds_script_data_and_state():
+    markup = explorer().select(head=1).to_html()
+    code = json.loads(zlib.decompress(base64.b64decode(re.search(r'data-code="(.*?)"', markup)[1])))
+    assert code["state"]["head"] == 1
+    assert code["module"] == module()
+    packed = base64.b64decode(re.search(r'data-packed="(.*?)"', markup)[1])
+    assert packed == pack(explorer().data)
+
+
+def test_the_script_asks_for_nothing_from_anywhere():
+    text = module() + stylesheet()
+    assert not re.search(r"https?://|@import|url\(|fetch\(|innerHTML|XMLHttp", text)
+    assert not re.search(r"^import ", module(), re.M)
+    assert "</script" not in module().replace("</script>", "", 2)  # those of a saved page
+
+
+def test_script_and_python_know_the_same_choices():
+    script = module()
+    for names, constant in [(STEPS, "STEPS = "), (VIEWS, "VIEWS = "), (PALETTES, "PALETTES = ")]:
+        declared = script.split(constant, 1)[1].split(";", 1)[0]
+        assert re.findall(r'"(\w+)"|^(\w+):|[{,] (\w+):', declared, re.M)
+        assert all(name in declared for name in names)
+
+
+def test_every_part_of_the_script_is_in_the_module_and_short_enough_to_read():
+    assert sorted(f"{part}.js" for part in PARTS) == sorted(f.name for f in ASSETS.glob("*.js"))
+    assert all(len(f.read_text("utf-8").splitlines()) <= 400 for f in ASSETS.glob("*.js"))
+
+
+def test_a_stored_explorer_of_48_heads_and_20_tokens_stays_below_100_kb():
+    _, weights = random_attention(6, 8, 20, 20)
+    data, metadata = explore_attention(
+        weights, [f"token{i}" for i in range(20)]
+    )._repr_mimebundle_()
+    data.pop(WIDGET_VIEW)
+    assert len(json.dumps([data, metadata])) < 100_000
+
+
+def test_it_is_saved_as_page_and_picture(tmp_path):
+    shown = explorer(title="<Heads>")
+    shown.save_html(tmp_path / "page.html")
+    shown.save_png(tmp_path / "picture.png")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert text == page(shown.to_html(), title="<Heads>")
+    assert "<title>&lt;Heads&gt;</title>" in text
+    assert shown.to_html() in text
+    assert (tmp_path / "picture.png").read_bytes() == shown.to_png()
