@@ -15,11 +15,11 @@ import numpy as np
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.viz.heatmaps import as_array, check_orientation, visible
-from course_lib.viz.reading import entropy
+from course_lib.viz.alignment import Link, alignment_error
+from course_lib.viz.heatmaps import check_orientation, visible
+from course_lib.viz.reading import as_array, entropy
 
 Kind = Literal["self", "causal", "cross"]
-Link = tuple[int, int]
 
 STEPS = 65535  # a number is stored as one of so many steps between two ends: two bytes each
 SLACK = 1e-5  # how far rounding may carry a weight beyond 0, 1, or the mask
@@ -55,8 +55,10 @@ class AttentionData:
     def alignment_errors(self) -> np.ndarray:
         """How far each head is from the gold alignment, (layers, heads); NaN without one."""
         n_layers, n_heads = self.weights.shape[:2]
+        if not self.gold:
+            return np.full((n_layers, n_heads), math.nan)
         heads = self.weights.reshape(-1, *self.weights.shape[2:])
-        return np.array([_alignment_error(w, self.gold) for w in heads]).reshape(n_layers, n_heads)
+        return np.array([alignment_error(w, self.gold) for w in heads]).reshape(n_layers, n_heads)
 
 
 def attention_data(
@@ -226,13 +228,3 @@ def _check_gold(gold: Collection[Link], queries: Sequence[str], keys: Sequence[s
                 f"{len(queries)} queries, got {(key, query)}: are the two turned around, or was "
                 "<sos> counted?"
             )
-
-
-def _alignment_error(weights: np.ndarray, gold: Collection[Link]) -> float:
-    """Each query that has a right key is linked to the key it reads most; see
-    ``alignment_error_rate`` in ``training``.
-    """
-    if not gold:
-        return math.nan
-    links = {(int(weights[query].argmax()), query) for query in {query for _, query in gold}}
-    return 1 - 2 * len(links & set(gold)) / (len(links) + len(gold))

@@ -12,7 +12,8 @@ from matplotlib.lines import Line2D
 from torch import Tensor
 
 from course_lib.viz.curves import line_look
-from course_lib.viz.heatmaps import KEY_AXIS, QUERY_AXIS, as_array, check_orientation
+from course_lib.viz.heatmaps import KEY_AXIS, QUERY_AXIS, check_orientation
+from course_lib.viz.reading import as_array
 from course_lib.viz.style import new_axes, styled
 from course_lib.viz.words import tell
 

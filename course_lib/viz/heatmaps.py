@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
 
-from course_lib.viz.reading import as_array as as_array  # for those who draw matrices, too
-from course_lib.viz.reading import describe_attention, entropy
+from course_lib.viz.reading import as_array, describe_attention, entropy
 from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, styled
 from course_lib.viz.words import from_to, sentence, tell
 

@@ -18,8 +18,8 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from course_lib.viz.display import bundle, to_png
-from course_lib.viz.heatmaps import as_array, check_orientation, plot_attention
-from course_lib.viz.reading import describe_attention, entropy, top_keys
+from course_lib.viz.heatmaps import check_orientation, plot_attention
+from course_lib.viz.reading import as_array, describe_attention, entropy, top_keys
 from course_lib.viz.style import LINES
 
 Picture = tuple[Axes | Figure, str]
