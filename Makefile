@@ -2,7 +2,7 @@
 # Written for any POSIX make shell and for make 3.81, which is what macOS has.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab test notebooks bench
+.PHONY: help env lab test notebooks exercises bench
 SHELL := /bin/sh
 
 BIN := .venv/bin
@@ -22,6 +22,7 @@ help:
 	@echo 'make test       check everything: format, lint, types, floors, tests, lessons'
 	@echo 'make env        build .venv with everything the course needs'
 	@echo 'make notebooks  run the lessons and store them with their outputs'
+	@echo 'make exercises  make exercises/ from solutions/, and store both with their outputs'
 	@echo 'make bench      measure speed, peers side by side, and write docs/benchmarks.md'
 
 env: $(STAMP)
@@ -37,11 +38,14 @@ test: env
 	@$(call step,Tests: they pass and reach 95 % of course_lib,OMP_NUM_THREADS=1 $(BIN)/python -m \
 		pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered)
 	@$(call step,Lessons: every notebook runs and gives what it stores,$(BIN)/python -m pytest \
-		-p tests.notebooks.nbval_plugin --nbval notebooks --nbval-cell-timeout=600)
+		-p tests.notebooks.nbval_plugin --nbval notebooks solutions exercises --nbval-cell-timeout=600)
 	@printf '\nEverything holds.\n'
 
 notebooks: env
 	@$(BIN)/python -m tests.notebooks.build
+
+exercises: env
+	@$(BIN)/python -m tests.notebooks.exercises
 
 bench: env
 	@$(BIN)/python -m tests.bench
@@ -59,5 +63,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Building .venv with $$("$(PYTHON)" --version); this takes a few minutes, once."
 	@"$(PYTHON)" -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e '.[lab,hub,tensorboard,dev]'
+		-c constraints.txt -e '.[lab,hub,tensorboard,grading,dev]'
 	@touch $(STAMP)

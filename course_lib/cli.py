@@ -186,6 +186,18 @@ def run_translate(options: Namespace) -> int:
     return 0
 
 
+def add_progress_arguments(parser: ArgumentParser) -> None:
+    """There is nothing to choose."""
+
+
+def run_progress(options: Namespace) -> int:
+    """Print which exercises are done and which comes next."""
+    from course_lib.checks import Progress
+
+    print(Progress())
+    return 0
+
+
 def add_plot_arguments(parser: ArgumentParser) -> None:
     """Which runs, and where to put their curves."""
     parser.add_argument(
@@ -252,6 +264,12 @@ VERBS = {
         example="course plot runs/small-seed0 runs/small-seed1 --out curves --open",
         add_arguments=add_plot_arguments,
         run=run_plot,
+    ),
+    "progress": Verb(
+        help="say which exercises are done and which comes next",
+        example="course progress",
+        add_arguments=add_progress_arguments,
+        run=run_progress,
     ),
     "lab": Verb(
         help="open the lessons in JupyterLab",

@@ -24,6 +24,7 @@ from tests.notebooks.normal_form import (
     WIDGET_VIEW,
     NotebookError,
     normal_form,
+    place_of,
     read,
     repository,
     to_bytes,
@@ -51,7 +52,7 @@ def build(path: Path) -> bool:
     notebook = execute(read(path), path)
     if faults := [fault for cell in notebook.cells for fault in cell_faults(cell)]:
         raise NotebookError(f"{path}, " + f"\n{path}, ".join(faults))
-    content = to_bytes(normal_form(notebook, name=path.name, home=repository()))
+    content = to_bytes(normal_form(notebook, place=place_of(path), home=repository()))
     if content == path.read_bytes():
         return False
     beside = path.with_name(f".{path.name}.new")
@@ -100,8 +101,9 @@ def cell_faults(cell: NotebookNode) -> list[str]:
     for output in outputs:
         if output.output_type == "stream" and output.name == "stderr":
             faults.append(f"writes to stderr: {output.text.strip()}")
-        if WIDGET_VIEW in output.get("data", {}) and "image/png" not in output.data:
-            faults.append("shows a widget without a picture for readers who have no kernel")
+        data = output.get("data", {})
+        if WIDGET_VIEW in data and not {"image/png", "text/html"} & data.keys():
+            faults.append("shows a widget without a picture or a page for readers without a kernel")
     raises = any(output.output_type == "error" for output in outputs)
     if "raises-exception" in cell.metadata.get("tags", []) and not raises:
         faults.append("is tagged raises-exception but raises nothing")
@@ -115,7 +117,7 @@ def check(path: Path) -> None:
         NotebookError: the two differ; the first difference is named.
     """
     notebook = read(path)
-    wanted = normal_form(notebook, name=path.name, home=repository())
+    wanted = normal_form(notebook, place=place_of(path), home=repository())
     if to_bytes(wanted) == path.read_bytes():
         return
     differ = (new.id for old, new in zip(notebook.cells, wanted.cells, strict=True) if old != new)

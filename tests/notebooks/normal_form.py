@@ -63,8 +63,14 @@ def repository() -> str:
     return str(project["urls"]["Repository"]).rstrip("/")
 
 
-def colab_link(name: str, *, home: str) -> str:
-    """The address at which Colab opens the lesson `name` of the GitHub repository `home`.
+def place_of(path: Path) -> str:
+    """Where in the repository a notebook lies; one that lies elsewhere is taken for a lesson."""
+    whole = path.resolve()
+    return whole.relative_to(ROOT).as_posix() if ROOT in whole.parents else f"notebooks/{path.name}"
+
+
+def colab_link(place: str, *, home: str) -> str:
+    """The address at which Colab opens the notebook at `place` in the GitHub repository `home`.
 
     Raises:
         NotebookError: `home` is not on GitHub, the only place Colab opens links from.
@@ -75,11 +81,11 @@ def colab_link(name: str, *, home: str) -> str:
             f"expected [project.urls] Repository to begin with {host}, found {home!r}; "
             "Colab's badge opens notebooks from GitHub only"
         )
-    place = f"{home.removeprefix(host)}/blob/main/notebooks/{name}"
-    return f"https://colab.research.google.com/github/{place}"
+    whole = f"{home.removeprefix(host)}/blob/main/{place}"
+    return f"https://colab.research.google.com/github/{whole}"
 
 
-def normal_form(notebook: NotebookNode, *, name: str, home: str) -> NotebookNode:
+def normal_form(notebook: NotebookNode, *, place: str, home: str) -> NotebookNode:
     """A copy of `notebook` without traces of the machine that ran it.
 
     Code cells are numbered 1…n as in one run from the top, widget state and views are gone, each
@@ -92,7 +98,7 @@ def normal_form(notebook: NotebookNode, *, name: str, home: str) -> NotebookNode
     for index, cell in enumerate(notebook.cells):
         cell.metadata = _cell_metadata(cell.metadata)
         if index == 0:
-            cell.source = COLAB_LINK.sub(lambda _: colab_link(name, home=home), cell.source)
+            cell.source = COLAB_LINK.sub(lambda _: colab_link(place, home=home), cell.source)
         if cell.cell_type == "code":
             count += 1
             cell.source = INSTALL_SOURCE.sub(lambda _: f"git+{home}", cell.source)
@@ -111,6 +117,7 @@ def _cell_metadata(metadata: NotebookNode) -> NotebookNode:
     kept: dict[str, Any] = {"tags": list(metadata["tags"])} if metadata.get("tags") else {}
     if metadata.get("jupyter", {}).get("source_hidden"):
         kept["jupyter"] = {"source_hidden": True}
+    kept |= {key: metadata[key] for key in ("deletable", "editable", "nbgrader") if key in metadata}
     return NotebookNode(kept)
 
 

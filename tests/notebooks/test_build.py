@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks import build
-from tests.notebooks.normal_form import read, to_bytes
-from tests.notebooks.samples import code, notebook, stream
+from tests.notebooks.normal_form import WIDGET_VIEW, read, to_bytes
+from tests.notebooks.samples import bundle, code, notebook, stream
 
 DISPLAY_WIDGET = """
 from IPython.display import display
@@ -83,9 +83,15 @@ def test_whatever_no_lesson_may_show_stops_the_build(
     assert build.main([str(path)]) == 1
     errors = capsys.readouterr().err
     assert "cell 'warns' writes to stderr" in errors and "mind the gap" in errors
-    assert "cell 'widget' shows a widget without a picture" in errors
+    assert "cell 'widget' shows a widget without a picture or a page" in errors
     assert "cell 'tame' is tagged raises-exception but raises nothing" in errors
     assert path.read_bytes() == before
+
+
+def test_a_widget_may_be_stored_as_a_page() -> None:
+    quiz = bundle(plain="Which axis?", html="<p>Which axis?</p>")
+    quiz.data[WIDGET_VIEW] = {"model_id": "1f"}
+    assert build.cell_faults(code("check-1", "quiz(…)", [quiz])) == []
 
 
 def test_a_cell_that_never_ends_is_named(

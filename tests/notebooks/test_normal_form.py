@@ -20,20 +20,20 @@ HOME = "https://github.com/someone/course"
 
 
 def normal(*cells: object) -> nbformat.NotebookNode:
-    return normal_form(notebook(*cells), name="03_heads.ipynb", home=HOME)
+    return normal_form(notebook(*cells), place="notebooks/03_heads.ipynb", home=HOME)
 
 
 def test_the_normal_form_of_a_normal_form_is_itself() -> None:
     result = code("a", "1", [nbformat.v4.new_output("execute_result", data={"text/plain": "1"})])
     once = normal(result, code("b", "print(1)", [stream("1"), stream("\n")], tags=["keep"]))
-    twice = normal_form(once, name="03_heads.ipynb", home=HOME)
+    twice = normal_form(once, place="notebooks/03_heads.ipynb", home=HOME)
     assert to_bytes(twice) == to_bytes(once)
 
 
 def test_the_notebook_that_is_given_stays_as_it_was() -> None:
     given = notebook(code("a", "print(1)", [stream("1"), stream("2")]))
     before = to_bytes(given)
-    normal_form(given, name="a.ipynb", home=HOME)
+    normal_form(given, place="notebooks/a.ipynb", home=HOME)
     assert to_bytes(given) == before
 
 
@@ -58,7 +58,7 @@ def test_metadata_keeps_tags_and_hidden_sources_only() -> None:
     cell = code("a", "1", tags=["t"], jupyter=hidden, execution={"started": "now"}, trusted=True)
     given = notebook(cell)
     given.metadata["widgets"] = {"state": {}}
-    stored = normal_form(given, name="a.ipynb", home=HOME)
+    stored = normal_form(given, place="notebooks/a.ipynb", home=HOME)
     assert stored.metadata == METADATA
     assert stored.cells[1].metadata == {"tags": ["t"], "jupyter": {"source_hidden": True}}
 
@@ -96,19 +96,21 @@ def test_badge_and_install_line_lead_to_the_repository() -> None:
     badge = "[![Open in Colab](badge.svg)](https://colab.research.google.com/github/old/x.ipynb) ↗"
     given = notebook(code("set-up", '%pip install -q "course @ git+https://example.org/old"'))
     given.cells[0] = markdown("title", badge)
-    stored = normal_form(given, name="03_heads.ipynb", home=HOME)
-    assert colab_link("03_heads.ipynb", home=HOME) in stored.cells[0].source
+    stored = normal_form(given, place="notebooks/03_heads.ipynb", home=HOME)
+    assert colab_link("notebooks/03_heads.ipynb", home=HOME) in stored.cells[0].source
     assert stored.cells[0].source.endswith("/notebooks/03_heads.ipynb) ↗")
     assert stored.cells[1].source == f'%pip install -q "course @ git+{HOME}"'
 
 
 def test_a_repository_that_colab_cannot_open_is_refused() -> None:
     with pytest.raises(NotebookError, match=r"expected .* to begin with https://github\.com/"):
-        colab_link("a.ipynb", home="https://example.org/course")
+        colab_link("notebooks/a.ipynb", home="https://example.org/course")
 
 
 def test_the_repository_of_this_project_can_be_opened_by_colab() -> None:
-    assert colab_link("a.ipynb", home=repository()).endswith("/blob/main/notebooks/a.ipynb")
+    assert colab_link("notebooks/a.ipynb", home=repository()).endswith(
+        "/blob/main/notebooks/a.ipynb"
+    )
 
 
 @pytest.mark.parametrize(

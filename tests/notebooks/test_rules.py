@@ -4,7 +4,7 @@ import nbformat
 import pytest
 
 from tests.notebooks import rules
-from tests.notebooks.normal_form import ROOT, normal_form, repository, to_bytes
+from tests.notebooks.normal_form import ROOT, normal_form, place_of, repository, to_bytes
 from tests.notebooks.samples import bundle, code, markdown, notebook, stream
 
 ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
@@ -79,7 +79,7 @@ def test_a_lesson_with_every_permitted_thing_passes_every_rule(tmp_path: Path) -
         code("q1-picture", "show_figure(output)", [stream("entropy 0.12\n"), picture]),
     )
     path = tmp_path / "lesson.ipynb"
-    stored = normal_form(lesson, name=path.name, home=repository())
+    stored = normal_form(lesson, place=place_of(path), home=repository())
     path.write_bytes(to_bytes(stored))
     assert [fault for rule in rules.RULES for fault in rule(path, stored)] == []
 

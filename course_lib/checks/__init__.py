@@ -1,0 +1,70 @@
+"""Exercises that diagnose: `check("06.padding_mask", padding_mask)` says what fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from course_lib.checks.compare import short
+from course_lib.checks.diagnose import SEED, diagnose
+from course_lib.checks.item import Item
+from course_lib.checks.progress import Progress, note_passed
+from course_lib.checks.report import Report
+from course_lib.checks.table import TABLE, TOPICS
+from course_lib.errors import CourseError
+
+__all__ = ["TABLE", "Progress", "check", "load_item", "load_items"]
+
+
+def load_items(lesson: str) -> dict[str, Item]:
+    """The checked items of a lesson, "06", by id.
+
+    Raises:
+        CourseError: there is no such lesson.
+    """
+    if lesson not in TOPICS:
+        raise CourseError(f"lesson must be one of {', '.join(TOPICS)}, got {lesson!r}")
+    room = import_module(f"course_lib.checks.{TOPICS[lesson]}")
+    return {item.id: item for item in vars(room).values() if isinstance(item, Item)}
+
+
+def load_item(item_id: str) -> Item:
+    """The item of that id, "06.padding_mask".
+
+    Raises:
+        CourseError: there is none, or it is one that a person marks.
+    """
+    entry = TABLE.get(item_id)
+    if entry is None:
+        lesson = str(item_id).split(".")[0]
+        known = ", ".join(i for i in TABLE if i.startswith(lesson)) or ", ".join(TOPICS)
+        raise CourseError(f"item must be one of {known}, got {item_id!r}: is it misspelt?")
+    if entry.kind == "written":
+        raise CourseError(f"expected an item that is checked, got {item_id!r}: a person marks it")
+    return load_items(item_id.split(".")[0])[item_id]
+
+
+def check(
+    item_id: str, subject: Any, line: Callable[[], int] | None = None, *, seed: int = SEED
+) -> Report:
+    """Try a learner's code on an item's probes, and say what was found.
+
+    Args:
+        item_id: lesson and name, "06.padding_mask".
+        subject: their function or class.
+        line: of a spot-the-bug item, their function that returns the number of the wrong line.
+        seed: of the numbers that it is tried on.
+
+    Raises:
+        CourseError: there is no such item, or the subject is no function or class.
+    """
+    if not callable(subject):
+        raise CourseError(
+            f"subject must be a function or a class, got {short(subject)}: hand it over without "
+            f'calling it, as in check("{item_id}", {item_id.split(".")[-1]})'
+        )
+    report = Report(diagnose(load_item(item_id), subject, line, seed=seed))
+    if report.passed:
+        note_passed(item_id)
+    return report

@@ -1,0 +1,184 @@
+"""One use of a learner's code, as data, and what came of it.
+
+A learner's code may fail in any way. Whatever it does, asking it returns an `Answer`: plain data
+that can be compared, shown or sent elsewhere.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import linecache
+import signal
+import sysconfig
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as tree
+
+SECONDS = 10.0  # for one call; the course's own take milliseconds
+Use = Callable[..., Any]  # use(subject, *args, **kwargs): how an item's subject is called
+_NOT_THE_LEARNERS = tuple(
+    str(Path(path).resolve())
+    for path in (
+        Path(__file__).parents[1],
+        sysconfig.get_path("stdlib"),
+        sysconfig.get_path("purelib"),
+        sysconfig.get_path("platlib"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the learner's code is given.
+
+    Attributes:
+        args, kwargs: handed to the item's ``use`` as copies.
+        about: what is special about them, in a few words.
+        gradients: also ask how a fixed sum of the outputs changes with each input.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    about: str = ""
+    gradients: bool = False
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception of the learner's: its type, its message, the line of theirs that led to it."""
+
+    kind: str
+    message: str
+    line: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a call: a value or a failure, and whether inputs were edited in place."""
+
+    value: Any = None
+    failure: Failure | None = None
+    changed_inputs: bool = False
+
+
+class TookTooLong(BaseException):
+    """Not an Exception, so that a learner's `except Exception` does not swallow it."""
+
+
+def call_plainly(subject: Any, *args: Any, **kwargs: Any) -> Any:
+    """The usual ``use``: call it."""
+    return subject(*args, **kwargs)
+
+
+def ask(
+    subject: Any, call: Call, use: Use = call_plainly, *, seconds: float | None = None
+) -> Answer:
+    """Give the learner's code one call, and see.
+
+    Args:
+        subject: their function, class or value.
+        call: what it is given.
+        use: how it is called.
+        seconds: after which it is stopped, by default ``SECONDS``; only in a program's main thread
+            and where the system has alarms (elsewhere the learner interrupts the kernel).
+    """
+    args, kwargs = copy.deepcopy((call.args, dict(call.kwargs)))
+    inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
+    before = [x.clone() for x in inputs]
+    try:
+        with _untouched_world(), _alarm(SECONDS if seconds is None else seconds):
+            torch.manual_seed(0)  # so that dropout falls the same for everyone
+            if call.gradients:
+                value = _with_gradients(use, subject, args, kwargs, inputs)
+            else:
+                value = use(subject, *args, **kwargs)
+    except KeyboardInterrupt as error:
+        return Answer(failure=Failure("Interrupted", "you stopped it", _learners_line(error)))
+    except BaseException as error:  # whatever it may be: it is the learner's
+        return Answer(failure=Failure(type(error).__name__, str(error), _learners_line(error)))
+    changed = any(
+        x.shape != old.shape or not torch.equal(x.nan_to_num(), old.nan_to_num())
+        for x, old in zip(inputs, before, strict=True)
+    )
+    return Answer(_detached(value), changed_inputs=changed)
+
+
+def _with_gradients(
+    use: Use, subject: Any, args: Any, kwargs: Any, inputs: list[Tensor]
+) -> dict[str, Any]:
+    """The value, and the gradient of Σ cos(i) · outputᵢ with respect to each real input."""
+    real = [x.requires_grad_() for x in inputs if x.is_floating_point()]
+    # The leaf itself may be edited in place only by mistake; a view of it fails less obscurely.
+    value = use(subject, *args, **kwargs)
+    outputs = [x for x in tree.tree_leaves(value) if isinstance(x, Tensor) and x.requires_grad]
+    total = sum(
+        (torch.cos(torch.arange(x.numel(), dtype=x.dtype)) * x.flatten()).sum() for x in outputs
+    )
+    gradients: tuple[Tensor | None, ...] = (None,) * len(real)
+    if isinstance(total, Tensor):
+        gradients = torch.autograd.grad(total, real, allow_unused=True)
+    return {"value": value, "gradients": list(gradients)}
+
+
+def _detached(value: Any) -> Any:
+    return tree.tree_map(lambda x: x.detach().clone() if isinstance(x, Tensor) else x, value)
+
+
+@contextmanager
+def _untouched_world() -> Iterator[None]:
+    """Nothing that the learner's code sets, prints or warns of is left behind."""
+    dtype, learning = torch.get_default_dtype(), torch.is_grad_enabled()
+    try:
+        with (
+            torch.random.fork_rng(devices=[]),
+            torch.enable_grad(),
+            redirect_stdout(io.StringIO()),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(learning)
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise ``TookTooLong`` in the code within, once the time is up."""
+    can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if not can:
+        yield
+        return
+
+    def ring(signum: int, frame: FrameType | None) -> None:
+        raise TookTooLong(f"still running after {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _learners_line(error: BaseException) -> str:
+    """Where in the learner's own code it happened, as "line 3: return x @ y"; "" if nowhere."""
+    if isinstance(error, SyntaxError) and error.text:
+        return f"line {error.lineno}: {error.text.strip()}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not str(Path(frame.filename).resolve()).startswith(_NOT_THE_LEARNERS):
+            line = frame.line or linecache.getline(frame.filename, frame.lineno or 0)
+            return f"line {frame.lineno}: {line.strip()}"
+    return ""

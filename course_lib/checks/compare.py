@@ -1,0 +1,154 @@
+"""Where two answers first differ, said so that a learner can go on from there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from course_lib.checks.call import Answer
+
+Kind = Literal["failure", "changed input", "type", "shape", "dtype", "nan", "value"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference: of which kind, where, what was expected and what came.
+
+    ``expected_shape`` and ``got_shape`` are given when it is the shapes that differ.
+    """
+
+    kind: Kind
+    expected: str
+    got: str
+    where: str = ""
+    expected_shape: tuple[int, ...] | None = None
+    got_shape: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}expected {self.expected}, got {self.got}"
+
+
+def first_difference(
+    expected: Any, got: Any, *, tolerance: float = 1e-5, where: str = ""
+) -> Difference | None:
+    """Compare plain data: tensors, numbers, strings, None, and tuples, lists and dicts of them.
+
+    A list will do for a tuple and a tensor of one number for a number. Real numbers may differ by
+    ``tolerance``, absolute or relative, whichever is larger.
+    """
+    if isinstance(expected, Tensor):
+        return _tensors(expected, got, tolerance, where)
+    if isinstance(expected, Mapping):
+        return _mappings(expected, got, tolerance, where)
+    if isinstance(expected, Sequence) and not isinstance(expected, str):
+        return _sequences(expected, got, tolerance, where)
+    if isinstance(expected, (int, float)) and not isinstance(expected, bool):
+        return _numbers(expected, got, tolerance, where)
+    if isinstance(got, Tensor) and got.numel() == 1:
+        got = got.item()
+    if type(expected) is not type(got):
+        return Difference("type", _described(expected), _described(got), where)
+    return None if expected == got else Difference("value", repr(expected), short(got), where)
+
+
+def answers_differ(expected: Answer, got: Answer, *, tolerance: float = 1e-5) -> Difference | None:
+    """As ``first_difference``, for whole answers: failures and edited inputs count, too."""
+    if got.failure or expected.failure:
+        if expected.failure and got.failure:
+            a, b = expected.failure, got.failure
+            same = (a.kind, a.message) == (b.kind, b.message)
+            return None if same else Difference("failure", a.kind, f"{b.kind}: {b.message}")
+        if got.failure:
+            return Difference("failure", "a value", f"{got.failure.kind}: {got.failure.message}")
+        assert expected.failure
+        return Difference("failure", f"{expected.failure.kind}", "no error")
+    if got.changed_inputs != expected.changed_inputs:
+        return Difference("changed input", "inputs left as they were", "an input edited in place")
+    return first_difference(expected.value, got.value, tolerance=tolerance)
+
+
+def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Difference | None:
+    if not isinstance(got, Tensor):
+        return Difference("type", _described(expected), _described(got), where)
+    if expected.shape != got.shape:
+        shapes = tuple(expected.shape), tuple(got.shape)
+        return Difference("shape", f"shape {shapes[0]}", f"shape {shapes[1]}", where, *shapes)
+    if expected.dtype != got.dtype:
+        return Difference("dtype", str(expected.dtype), str(got.dtype), where)
+    want, have = expected.cpu(), got.cpu()
+    if not expected.is_floating_point():
+        wrong = want != have
+    else:
+        wrong = ~torch.isclose(have, want, rtol=tolerance, atol=tolerance, equal_nan=True)
+    if not wrong.any():
+        return None
+    place = tuple(wrong.nonzero()[0].tolist())
+    have_one, want_one = have[place].item(), want[place].item()
+    unreal = isinstance(have_one, float) and math.isnan(have_one)
+    element = f"element [{', '.join(map(str, place))}]" if place else "the number"
+    where = f"{where}, {element}" if where else element
+    return Difference("nan" if unreal else "value", _number(want_one), _number(have_one), where)
+
+
+def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
+    if not isinstance(got, Mapping) or list(expected) != list(got):
+        return Difference("type", _described(expected), _described(got), where)
+    for key, value in expected.items():
+        inner = f"{where}, {key}" if where else str(key)
+        if found := first_difference(value, got[key], tolerance=tolerance, where=inner):
+            return found
+    return None
+
+
+def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
+    if not isinstance(got, Sequence) or isinstance(got, str):
+        return Difference("type", _described(expected), _described(got), where)
+    if len(expected) != len(got):
+        return Difference("shape", f"{len(expected)} entries", f"{len(got)}: {short(got)}", where)
+    for i, (a, b) in enumerate(zip(expected, got, strict=True)):
+        inner = f"{where}[{i}]" if where else f"entry {i}"
+        if found := first_difference(a, b, tolerance=tolerance, where=inner):
+            return found
+    return None
+
+
+def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Difference | None:
+    if isinstance(got, Tensor) and got.numel() == 1:
+        got = got.item()
+    if isinstance(got, bool) or not isinstance(got, (int, float)):
+        return Difference("type", "a number", _described(got), where)
+    if math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance):
+        return None
+    kind: Kind = "nan" if isinstance(got, float) and math.isnan(got) else "value"
+    return Difference(kind, _number(expected), _number(got), where)
+
+
+def _number(x: Any) -> str:
+    return f"{x:.4g}" if isinstance(x, float) else str(x)
+
+
+def _described(x: Any) -> str:
+    if x is None:
+        return "None"
+    if isinstance(x, Tensor):
+        return f"a tensor of shape {tuple(x.shape)}"
+    if isinstance(x, Mapping):
+        return f"a dict with {', '.join(map(str, x))}"
+    if isinstance(x, (tuple, list)):
+        return f"a {type(x).__name__} of {len(x)}"
+    return f"a value of type {type(x).__name__}"
+
+
+def short(x: Any, *, most: int = 60) -> str:
+    """A value's repr, cut where it gets long."""
+    try:
+        text = repr(x)
+    except Exception as error:  # a learner's own __repr__
+        text = f"<repr failed: {type(error).__name__}>"
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,143 @@
+"""From a learner's code to what can be said of it: what fails, and what was misunderstood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from course_lib.checks.call import Answer, Call, Use, ask
+from course_lib.checks.compare import Difference, answers_differ
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Item, Mistake, Probe
+
+Status = Literal["passed", "not yet", "not started"]
+SEED = 2017  # of the numbers that a learner's code is tried on; marks are given on others
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A probe, its calls, and what came of them."""
+
+    probe: Probe
+    calls: Sequence[Call]
+    expected: Sequence[Answer]
+    answers: Sequence[Answer]
+    difference: Difference | None
+
+    @property
+    def first_wrong(self) -> Call:
+        """The call that shows the difference."""
+        for call, a, b in zip(self.calls, self.expected, self.answers, strict=True):
+            if answers_differ(a, b):
+                return call
+        return self.calls[0]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is known of a learner's answer to an item."""
+
+    item: Item
+    status: Status
+    trials: Sequence[Trial]
+    mistake: Mistake | None = None
+    line: Answer | None = None  # of a bug: which line the learner names
+
+    @property
+    def line_found(self) -> bool:
+        """Whether the wrong line of a bug is named; there is none to be named elsewhere."""
+        if self.item.bug is None:
+            return True
+        return self.line is not None and self.line.value == self.item.bug.line
+
+    @property
+    def failed(self) -> list[Trial]:
+        """The trials that did not pass."""
+        return [trial for trial in self.trials if trial.difference]
+
+
+def try_probe(probe: Probe, item: Item, subject: Any, draw_seed: int) -> Trial:
+    """Put a probe's questions to the reference and to the subject, and compare."""
+    calls = probe.calls(Draw(draw_seed))
+    expected = answer_all(item.reference, calls, item.use)
+    answers = answer_all(subject, calls, item.use)
+    return Trial(probe, calls, expected, answers, _judged(probe, item, calls, expected, answers))
+
+
+def answer_all(subject: Any, calls: Sequence[Call], use: Use) -> list[Answer]:
+    """One answer for each call; after one that had to be stopped, the others are not tried."""
+    answers: list[Answer] = []
+    for call in calls:
+        stopped = answers and answers[-1].failure and answers[-1].failure.kind in STOPPED
+        answers.append(answers[-1] if stopped else ask(subject, call, use))
+    return answers
+
+
+STOPPED = ("TookTooLong", "Interrupted")
+
+
+def _judged(
+    probe: Probe,
+    item: Item,
+    calls: Sequence[Call],
+    expected: Sequence[Answer],
+    answers: Sequence[Answer],
+) -> Difference | None:
+    judge = probe.judge
+    if judge is not None and not any(answer.failure for answer in answers):
+        return judge(calls, expected, answers)
+    for a, b in zip(expected, answers, strict=True):
+        if difference := answers_differ(a, b, tolerance=item.tolerance):
+            return difference
+    return None
+
+
+def diagnose(
+    item: Item, subject: Any, line: Callable[[], int] | None = None, *, seed: int = SEED
+) -> Diagnosis:
+    """Try all probes; if one fails, find the mistake whose answers are the learner's.
+
+    Args:
+        item: what was asked for.
+        subject: the learner's function or class.
+        line: of a spot-the-bug item, the learner's function that returns the wrong line's number.
+        seed: of the probes' numbers.
+    """
+    named_line = ask(line, Call(())) if item.bug else None
+    trials: list[Trial] = []
+    for i, probe in enumerate(item.probes):
+        trials.append(try_probe(probe, item, subject, seed + i))
+        failures = [answer.failure.kind for answer in trials[-1].answers if answer.failure]
+        if i == 0 and failures and set(failures) == {"NotImplementedError"}:
+            return Diagnosis(item, "not started", trials)
+        if set(failures) & set(STOPPED):
+            return Diagnosis(item, "not yet", trials, line=named_line)
+    mistake = _named(item, trials) if any(trial.difference for trial in trials) else None
+    diagnosis = Diagnosis(item, "passed", trials, mistake, named_line)
+    if diagnosis.failed or not diagnosis.line_found:
+        return replace(diagnosis, status="not yet")
+    return diagnosis
+
+
+def _named(item: Item, trials: Sequence[Trial]) -> Mistake | None:
+    """The first mistake that gives the learner's answers to every question, right ones included."""
+    return next((m for m in item.mistakes if _explains(m, item, trials)), None)
+
+
+def _explains(mistake: Mistake, item: Item, trials: Sequence[Trial]) -> bool:
+    for trial in trials:
+        theirs = answer_all(mistake.subject, trial.calls, item.use)
+        if trial.probe.judge is None:
+            differ = (
+                answers_differ(a, b, tolerance=item.tolerance)
+                for a, b in zip(theirs, trial.answers, strict=True)
+            )
+            if any(differ):
+                return False
+        else:  # random answers are not equal even when they are wrong in one way
+            verdict = _judged(trial.probe, item, trial.calls, trial.expected, theirs)
+            kinds = [d and (d.kind, d.where) for d in (verdict, trial.difference)]
+            if kinds[0] != kinds[1]:
+                return False
+    return True

@@ -1,0 +1,112 @@
+"""What a learner has passed, in a local file that nothing else depends on."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from course_lib.checks.table import TABLE, TOPICS, Entry
+from course_lib.errors import CourseError
+from course_lib.training.checkpoint import write_atomically
+
+
+def progress_file() -> Path:
+    """``$COURSE_PROGRESS``, or ``transformer-course/progress.json`` among the user's data."""
+    if path := os.environ.get("COURSE_PROGRESS"):
+        return Path(path).expanduser()
+    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
+    return data / "transformer-course" / "progress.json"
+
+
+def load_passed() -> set[str]:
+    """The ids of all items passed so far; nothing, if the file is missing or spoilt."""
+    try:
+        ids = json.loads(progress_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return set()
+    return {i for i in ids if isinstance(i, str) and i in TABLE} if isinstance(ids, list) else set()
+
+
+def note_passed(item_id: str) -> None:
+    """Remember that an item was passed; a folder that cannot be written is no reason to stop."""
+    passed = load_passed()
+    if item_id in passed:
+        return
+    # The check itself went well: that must be said even if it cannot be remembered.
+    with suppress(CourseError):
+        write_atomically(progress_file(), json.dumps(sorted(passed | {item_id}), indent=1) + "\n")
+
+
+class Progress:
+    """How far a learner is: a line a lesson, and what comes next.
+
+    In a live notebook it shows what the file says at that moment, with a button to look again. What
+    a stored notebook keeps is the same for everyone: nothing done yet.
+    """
+
+    def __init__(self, passed: Collection[str] | None = None) -> None:
+        self.passed = load_passed() if passed is None else set(passed)
+
+    def rows(self) -> Iterator[tuple[str, list[Entry]]]:
+        """Each lesson, "06 masks", with its checked items."""
+        for number, topic in TOPICS.items():
+            entries = [e for e in TABLE.values() if e.id.startswith(number)]
+            yield f"{number} {topic.replace('_', ' ')}", [e for e in entries if e.kind != "written"]
+
+    @property
+    def next(self) -> str:
+        """The first item that is not done."""
+        for _, entries in self.rows():
+            for entry in entries:
+                if entry.id not in self.passed:
+                    return f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes)"
+        return "All checked items are done."
+
+    def __str__(self) -> str:
+        lines = []
+        for name, entries in self.rows():
+            bar = "".join("■" if e.id in self.passed else "□" for e in entries)
+            lines.append(f"{name:22} {bar:9} {self._points(entries)}")
+        return "\n".join([*lines, "", self.next])
+
+    def to_html(self) -> str:
+        """The same as a table, with a bar a lesson."""
+        rows = []
+        for name, entries in self.rows():
+            done = sum(e.id in self.passed for e in entries)
+            title = "; ".join(
+                f"{'done' if e.id in self.passed else 'to do'}: {e.title}" for e in entries
+            )
+            bar = f'<progress value="{done}" max="{max(1, len(entries))}"></progress>'
+            rows.append(
+                f'<tr title="{html.escape(title)}"><th scope="row" style="text-align:left">{name}'
+                f"</th><td>{bar}</td><td>{done} of {len(entries)} items</td>"
+                f"<td>{self._points(entries)}</td></tr>"
+            )
+        return f"<table>{''.join(rows)}</table><p>{html.escape(self.next)}</p>"
+
+    def _points(self, entries: list[Entry]) -> str:
+        done = sum(e.points for e in entries if e.id in self.passed)
+        return f"{done} of {sum(e.points for e in entries)} points"
+
+    def __repr__(self) -> str:
+        items = sum(len(entries) for _, entries in self.rows())
+        return f"Progress over {items} checked items in {len(TOPICS)} lessons"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        import ipywidgets as widgets
+
+        page = widgets.HTML(self.to_html())
+        again = widgets.Button(description="Look again")
+        again.on_click(lambda _: page.set_trait("value", Progress().to_html()))
+        box = widgets.VBox([page, again])
+        view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
+        return {
+            "application/vnd.jupyter.widget-view+json": view,
+            "text/html": Progress(()).to_html(),
+            "text/plain": repr(self),
+        }

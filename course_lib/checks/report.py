@@ -1,0 +1,157 @@
+"""What a learner is told, as text for a terminal and as HTML for a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+
+from course_lib.checks.call import Failure
+from course_lib.checks.compare import Difference
+from course_lib.checks.diagnose import STOPPED, Diagnosis, Trial
+from course_lib.checks.table import TABLE
+
+LINE_HINT = "Say for each line what it should do, and run it on a tiny example."
+_SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
+
+
+class Report:
+    """The feedback on one item. ``passed`` says whether all probes hold; ``points`` what it earns.
+
+    ``misconception`` is the name of the mistake that was recognised, or None.
+    """
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self.diagnosis = diagnosis
+        self.entry = TABLE[diagnosis.item.id]
+        self.passed = diagnosis.status == "passed"
+        self.points = self.entry.points if self.passed else 0
+        self.misconception = diagnosis.mistake and diagnosis.mistake.name
+
+    @property
+    def headline(self) -> str:
+        """One line: the item and how it stands."""
+        status, tried = self.diagnosis.status, len(self.diagnosis.trials)
+        line = f"{_SIGNS[status]} {self.entry.id} · {self.entry.title}: {status}"
+        if status == "not started":
+            return f"{line}. Replace `raise NotImplementedError` by your code, then check again."
+        held = tried - len(self.diagnosis.failed)
+        worth = f" · {self.points} of {self.entry.points} points"
+        return f"{line} · {held} of {len(self.diagnosis.item.probes)} probes hold{worth}"
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """What happened and what to do, as (label, sentence)."""
+        if self.diagnosis.status != "not yet":
+            return
+        if not self.diagnosis.line_found:
+            yield "The wrong line", "It is another one, or not named yet. " + LINE_HINT
+        if not self.diagnosis.failed:
+            return
+        trial = self.diagnosis.failed[0]
+        mistake = self.diagnosis.mistake
+        if mistake:
+            yield "What I see", mistake.symptom
+            yield "Why it matters", mistake.why
+            yield "Where to look", mistake.hint
+            return
+        failure = next((answer.failure for answer in trial.answers if answer.failure), None)
+        if failure:
+            yield from _of_failure(failure)
+        elif trial.difference:
+            yield from _of_difference(trial.difference)
+        if trial.first_wrong.about:
+            yield "When", f"{trial.first_wrong.about}."
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        if self.diagnosis.status != "not started":
+            for trial in self.diagnosis.trials:
+                lines.append(f"    {'✗' if trial.difference else '✓'} {trial.probe.claim}")
+                if trial.difference and not self.misconception:
+                    lines.append(f"        {trial.difference}")
+        lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        e = html.escape
+        parts = [f"<p><strong>{e(self.headline)}</strong></p>"]
+        if self.diagnosis.status != "not started":
+            rows = "".join(
+                f"<li>{'✗' if trial.difference else '✓'} {e(trial.probe.claim)}"
+                f"{self._shown(trial)}</li>"
+                for trial in self.diagnosis.trials
+            )
+            parts.append(f'<ul style="list-style:none;padding-left:1em">{rows}</ul>')
+        parts += [
+            f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
+        ]
+        if self.diagnosis.status == "not yet":
+            parts.append(folded_hints(self.diagnosis.item.hints))
+        colour = {"passed": "#1b9e77", "not yet": "#d95f02", "not started": "#7570b3"}
+        return (
+            f'<div role="status" style="border-left:4px solid {colour[self.diagnosis.status]};'
+            f'padding-left:.8em">{"".join(parts)}</div>'
+        )
+
+    def _shown(self, trial: Trial) -> str:
+        """The first difference of a probe, with the shapes drawn where they differ."""
+        difference = trial.difference
+        if difference is None or self.misconception:
+            return ""
+        text = f"<br><code>{html.escape(str(difference))}</code>"
+        if difference.expected_shape is None or difference.got_shape is None:
+            return text
+        drawn = (
+            f"<tr><td>{label}</td>{_boxes(shape)}</tr>"
+            for label, shape in (
+                ("expected", difference.expected_shape),
+                ("got", difference.got_shape),
+            )
+        )
+        return f"{text}<table>{''.join(drawn)}</table>"
+
+
+def _boxes(shape: tuple[int, ...]) -> str:
+    cell = '<td style="border:1px solid currentColor;padding:.2em .8em;text-align:center">'
+    return "".join(f"{cell}{size}</td>" for size in shape) or f"{cell}a single number</td>"
+
+
+def _of_failure(failure: Failure) -> Iterator[tuple[str, str]]:
+    where = f" Your {failure.line}" if failure.line else ""
+    if failure.kind in STOPPED:
+        yield "What I see", f"Your code was stopped: {failure.message}.{where}"
+        yield "Where to look", "Does every loop of yours come to its end?"
+    elif failure.kind == "NotImplementedError":
+        yield "What I see", f"A part is not written yet.{where}"
+    elif failure.kind == "WrongParameters":
+        yield "What I see", f"{failure.message}."
+    else:
+        yield "What I see", f"Your code raised {failure.kind}: {failure.message}.{where}"
+
+
+def _of_difference(difference: Difference) -> Iterator[tuple[str, str]]:
+    got_none = difference.kind == "type" and difference.got == "None"
+    sentence = {
+        "type": "Your code gave back None. Is a `return` missing?"
+        if got_none
+        else f"Another kind of value was expected: {difference}.",
+        "shape": f"The shape is another: {difference}.",
+        "dtype": f"The numbers are of another type: {difference}.",
+        "nan": f"There is a NaN, not a number: {difference}.",
+        "changed input": "Your code edits what it was given. Work on a copy: who called may still "
+        "need it.",
+        "failure": f"An error was due: {difference}.",
+        "value": f"Here the numbers part first: {difference}.",
+    }[difference.kind]
+    yield "What I see", sentence
+
+
+def folded_hints(hints: tuple[str, str, str]) -> str:
+    """Three steps, each inside the one before, so that no one sees more than they ask for."""
+    names = ("A nudge", "An approach", "Almost the code")
+    folded = ""
+    for name, text in reversed(list(zip(names, hints, strict=True))):
+        body = html.escape(text).replace("\n", "<br>")
+        folded = f"<details><summary>{name}</summary><p>{body}</p>{folded}</details>"
+    return folded

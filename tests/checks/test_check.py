@@ -1,0 +1,184 @@
+"""What a learner sees of it: `check`, its report, and the progress that it notes."""
+
+import json
+
+import pytest
+import torch
+
+from course_lib import cli
+from course_lib.checks import TABLE, Progress, check, load_item, load_items
+from course_lib.checks.progress import load_passed, note_passed, progress_file
+from course_lib.errors import CourseError
+
+
+@pytest.fixture(autouse=True)
+def progress(tmp_path, monkeypatch):
+    path = tmp_path / "deep" / "progress.json"
+    monkeypatch.setenv("COURSE_PROGRESS", str(path))
+    return path
+
+
+def right(tokens, pad_id):
+    return (tokens != pad_id)[:, None, None, :]
+
+
+def turned_round(tokens, pad_id):
+    return (tokens == pad_id)[:, None, None, :]
+
+
+def no_shape(tokens, pad_id):
+    return tokens == pad_id
+
+
+def nothing(tokens, pad_id):
+    right(tokens, pad_id)
+
+
+def edits(tokens, pad_id):
+    tokens[:] = 5
+    return right(tokens, pad_id)
+
+
+def half_written(tokens, pad_id):
+    if pad_id == 3:
+        raise NotImplementedError
+    return right(tokens, pad_id)
+
+
+def crosses(tokens, pad_id):
+    return tokens @ "text"
+
+
+def test_a_right_answer_passes_earns_its_points_and_is_remembered():
+    report = check("06.padding_mask", right)
+    assert report.passed and report.points == TABLE["06.padding_mask"].points
+    assert "passed · 4 of 4 probes" in str(report)
+    assert load_passed() == {"06.padding_mask"}
+
+
+def test_a_misconception_is_named_in_words_not_by_numbers():
+    report = check("06.padding_mask", turned_round)
+    assert not report.passed and report.points == 0
+    assert report.misconception == "polarity_turned_round"
+    assert "True at the pads" in str(report) and "expected" not in str(report)
+    assert load_passed() == set()
+
+
+@pytest.mark.parametrize(
+    "subject, words",
+    [
+        (no_shape, "The shape is another: expected shape (3, 1, 1, 5), got shape (3, 5)."),
+        (nothing, "gave back None. Is a `return` missing?"),
+        (edits, "Your code edits what it was given."),
+        (crosses, "Your code raised TypeError"),
+        (half_written, "A part is not written yet."),
+        (lambda tokens, pad_id: right(tokens, pad_id).long() * 2, "another type"),
+    ],
+)
+def test_what_is_wrong_in_no_listed_way_is_described(subject, words):
+    report = check("06.padding_mask", subject)
+    assert report.misconception is None
+    assert words in str(report)
+
+
+def test_a_failure_is_told_with_the_learners_line():
+    assert 'return tokens @ "text"' in str(check("06.padding_mask", crosses))
+
+
+def test_the_page_draws_shapes_folds_hints_and_escapes_what_a_learner_wrote():
+    page = check("06.padding_mask", no_shape)._repr_html_()
+    assert "<table>" in page and page.count("<details>") == 3
+
+    def hostile(tokens, pad_id):
+        raise ValueError("<script>alert(1)</script>")
+
+    page = check("06.padding_mask", hostile)._repr_html_()
+    assert "<script>" not in page and "&lt;script&gt;" in page
+
+
+def test_the_page_of_a_passed_item_has_no_hints():
+    assert "<details>" not in check("06.padding_mask", right)._repr_html_()
+
+
+def test_not_started_is_a_state_of_its_own():
+    def untouched(tokens, pad_id):
+        raise NotImplementedError
+
+    report = check("06.padding_mask", untouched)
+    assert str(report).startswith("○ 06.padding_mask") and "not started" in str(report)
+
+
+def test_a_bug_needs_both_its_line_and_its_mend():
+    item = load_item("06.bug")
+    assert check("06.bug", item.reference, lambda: item.bug.line).passed
+    only_mended = check("06.bug", item.reference, lambda: 1)
+    assert not only_mended.passed and "The wrong line" in str(only_mended)
+    assert not check("06.bug", item.mistakes[0].subject, lambda: item.bug.line).passed
+
+
+@pytest.mark.parametrize(
+    "item, words",
+    [
+        ("06.padding", "item must be one of 06.padding_mask, .*, got '06.padding'"),
+        ("padding", "item must be one of 01"),
+        ("06.why_not_rows", "a person marks it"),
+    ],
+)
+def test_an_item_that_is_not_there_is_refused_with_those_that_are(item, words):
+    with pytest.raises(CourseError, match=words):
+        check(item, right)
+
+
+def test_a_value_in_place_of_a_function_is_refused_with_how_to_hand_it_over():
+    with pytest.raises(CourseError, match="without calling it, as in check.*padding_mask"):
+        check("06.padding_mask", right(torch.ones(1, 2), 0))
+
+
+def test_a_lesson_that_is_not_there_is_refused():
+    with pytest.raises(CourseError, match="lesson must be one of 01.*got '99'"):
+        load_items("99")
+
+
+def test_numbers_of_another_seed_are_other_numbers():
+    item = load_item("06.masked_softmax")
+    from course_lib.checks.diagnose import diagnose
+
+    one, other = (diagnose(item, item.reference, seed=seed) for seed in (1, 2))
+    assert not torch.equal(one.trials[0].calls[0].args[0], other.trials[0].calls[0].args[0])
+
+
+def test_progress_counts_and_says_what_is_next(capsys):
+    note_passed("06.padding_mask")
+    note_passed("06.padding_mask")
+    assert cli.main(["progress"]) == 0
+    shown = capsys.readouterr().out
+    assert "■" in shown and "Next: " in shown
+    assert "2 of " in shown
+    everything = Progress(TABLE)
+    assert everything.next == "All checked items are done."
+
+
+@pytest.mark.parametrize("content", ["", "{", "3", '["no such item", 3]'])
+def test_a_spoilt_progress_file_counts_as_nothing_done(progress, content):
+    progress.parent.mkdir()
+    progress.write_text(content)
+    assert load_passed() == set()
+
+
+def test_progress_that_cannot_be_written_spoils_no_check(monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", "/proc/nowhere/progress.json")
+    assert check("06.padding_mask", right).passed
+
+
+def test_the_progress_file_lies_among_the_users_data(monkeypatch, tmp_path):
+    monkeypatch.delenv("COURSE_PROGRESS")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert progress_file() == tmp_path / "transformer-course" / "progress.json"
+
+
+def test_what_a_notebook_stores_of_progress_is_the_same_for_everyone(progress):
+    before = Progress()._repr_mimebundle_()
+    note_passed("06.padding_mask")
+    after = Progress()._repr_mimebundle_()
+    assert before["text/html"] == after["text/html"] and before["text/plain"] == after["text/plain"]
+    assert "2 of" in Progress().to_html() and json.loads(progress.read_text())

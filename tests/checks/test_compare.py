@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+import torch
+
+from course_lib.checks.call import Answer, Failure
+from course_lib.checks.compare import answers_differ, first_difference, short
+
+X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize(
+    "expected, got",
+    [
+        (X, X + 1e-7),
+        (X.bool(), X.bool()),
+        ((X, None), [X, None]),
+        ({"a": 1}, {"a": 1}),
+        (2, torch.tensor(2)),
+        (0.5, torch.tensor([0.5])),
+        ("text", "text"),
+        (True, torch.tensor(True)),
+        (torch.tensor(float("nan")), torch.tensor(float("nan"))),
+    ],
+)
+def test_what_says_the_same_does_not_differ(expected, got):
+    assert first_difference(expected, got) is None
+
+
+@pytest.mark.parametrize(
+    "expected, got, kind, words",
+    [
+        (X, None, "type", "expected a tensor of shape (2, 2), got None"),
+        (X, np.ones((2, 2)), "type", "got a value of type ndarray"),
+        (X, X[0], "shape", "expected shape (2, 2), got shape (2,)"),
+        (X, X.double(), "dtype", "expected torch.float32, got torch.float64"),
+        (X, X + torch.tensor([[0, 0], [1, 0]]), "value", "element [1, 0]: expected 3, got 4"),
+        (X, X / torch.tensor([[1, 0], [1, 1]]) * 0, "value", "element [0, 0]: expected 1, got 0"),
+        (torch.tensor(1.0), torch.tensor(float("nan")), "nan", "the number: expected 1, got nan"),
+        (torch.tensor([1, 2]), torch.tensor([1, 3]), "value", "element [1]: expected 2, got 3"),
+        ((1, 2), (1, 3), "value", "entry 1: expected 2, got 3"),
+        ((1, 2), (1,), "shape", "expected 2 entries, got 1: (1,)"),
+        ((1, 2), 1, "type", "expected a tuple of 2, got a value of type int"),
+        ({"a": X}, {"a": X + 1}, "value", "a, element [0, 0]: expected 1, got 2"),
+        ({"a": 1}, {"b": 1}, "type", "expected a dict with a, got a dict with b"),
+        (1, True, "type", "expected a number, got a value of type bool"),
+        (1.0, float("nan"), "nan", "expected 1, got nan"),
+        (1.0, 1.1, "value", "expected 1, got 1.1"),
+        ("a", "b", "value", "expected 'a', got 'b'"),
+        (None, 1, "type", "expected None, got a value of type int"),
+    ],
+)
+def test_the_first_difference_is_named(expected, got, kind, words):
+    difference = first_difference(expected, got)
+    assert difference.kind == kind and words in str(difference)
+
+
+def test_shapes_that_differ_are_kept_for_drawing():
+    difference = first_difference(X, X[None])
+    assert (difference.expected_shape, difference.got_shape) == ((2, 2), (1, 2, 2))
+
+
+@pytest.mark.parametrize(
+    "expected, got, words",
+    [
+        (Answer(1), Answer(failure=Failure("TypeError", "no")), "a value, got TypeError: no"),
+        (Answer(failure=Failure("ValueError", "a")), Answer(1), "ValueError, got no error"),
+        (
+            Answer(failure=Failure("ValueError", "a")),
+            Answer(failure=Failure("ValueError", "b")),
+            "ValueError, got ValueError: b",
+        ),
+        (Answer(1), Answer(1, changed_inputs=True), "got an input edited in place"),
+    ],
+)
+def test_failures_and_edited_inputs_are_differences(expected, got, words):
+    assert words in str(answers_differ(expected, got))
+    assert answers_differ(got, got) is None
+
+
+class Nameless:
+    def __repr__(self):
+        raise RuntimeError
+
+
+def test_a_long_or_broken_repr_does_not_spoil_the_message():
+    assert short("x" * 200).endswith("…") and len(short("x" * 200)) == 60
+    assert "RuntimeError" in short(Nameless())

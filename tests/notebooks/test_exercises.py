@@ -1,0 +1,81 @@
+"""Exercises are their solutions without the answers, and nothing else."""
+
+import re
+
+import pytest
+
+from course_lib.checks import TABLE
+from course_lib.checks.table import TOPICS
+from tests.notebooks.exercises import EXERCISES, ROLES, SOLUTIONS, is_fresh, item_of, main, role_of
+from tests.notebooks.normal_form import read
+from tests.notebooks.rules import RULES, set_up
+
+PAIRS = [(path, EXERCISES / path.relative_to(SOLUTIONS)) for path in SOLUTIONS.glob("*/*.ipynb")]
+BOTH = [path for pair in sorted(PAIRS) for path in pair]
+each_pair = pytest.mark.parametrize("pair", sorted(PAIRS), ids=lambda pair: pair[0].stem)
+each_notebook = pytest.mark.parametrize("path", BOTH, ids=lambda p: f"{p.parts[-3]}-{p.stem}")
+
+
+@each_pair
+def test_the_exercise_is_what_its_solution_makes(pair):
+    assert is_fresh(pair[0]), "run `make exercises`"
+
+
+def test_every_exercise_has_a_solution_and_its_place():
+    assert set(EXERCISES.glob("*/*.ipynb")) == {exercise for _, exercise in PAIRS}
+    for solution, _ in PAIRS:
+        number, _, topic = solution.parent.name.partition("_")
+        assert TOPICS[number] == topic == solution.stem
+
+
+@each_notebook
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_notebook_keeps_the_rules_of_lessons(path, rule):
+    assert rule(path, read(path)) == []
+
+
+@each_notebook
+def test_the_set_up_cell_is_that_of_all_lessons(path):
+    lesson = next(SOLUTIONS.parent.glob("notebooks/00*.ipynb"))
+    assert set_up(read(path)) == set_up(read(lesson))
+
+
+@each_pair
+def test_no_answer_or_rubric_is_left_in_the_exercise(pair):
+    solution, exercise = map(read, pair)
+    text = "\n".join(cell.source for cell in exercise.cells if not cell.id.endswith("-code"))
+    assert "SOLUTION" not in text and "Rubric" not in text
+    for cell in solution.cells:
+        for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", cell.source, re.S):
+            for line in filter(None, (line.strip() for line in region.splitlines())):
+                assert len(line) < 25 or line not in text
+
+
+@each_pair
+def test_an_untouched_exercise_is_not_started_and_its_solution_passes(pair):
+    for notebook, word in zip(map(read, pair), ("passed", "not started"), strict=True):
+        for cell in notebook.cells:
+            if cell.cell_type == "code" and role_of(cell) == "check":
+                assert word in cell.outputs[0]["data"]["text/plain"].splitlines()[0]
+
+
+@each_pair
+def test_cells_carry_the_points_of_the_table_and_the_roles_of_nbgrader(pair):
+    for notebook in map(read, pair):
+        graded = {}
+        for cell in notebook.cells:
+            about = cell.metadata["nbgrader"]
+            assert about["grade_id"] == cell.id
+            assert ROLES[role_of(cell)].items() <= about.items()
+            if about["grade"]:
+                graded[item_of(cell)] = about["points"]
+        lesson = pair[0].parent.name[:2]
+        assert graded == {e.id: e.points for e in TABLE.values() if e.id.startswith(lesson)}
+
+
+def test_check_says_what_is_stale(capsys, tmp_path, monkeypatch):
+    from tests.notebooks import exercises
+
+    monkeypatch.setattr(exercises, "EXERCISES", tmp_path)
+    assert main(["--check", sorted(PAIRS)[0][0].parent.name]) == 1
+    assert "STALE, run make exercises" in capsys.readouterr().out
