@@ -37,8 +37,8 @@ test: env
 	@$(call step,Floors: no room imports from a floor above it,$(BIN)/lint-imports)
 	@$(call step,Tests: they pass and reach 95 % of course_lib,OMP_NUM_THREADS=1 $(BIN)/python -m \
 		pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered)
-	@$(call step,Lessons: every notebook runs and gives what it stores,$(BIN)/python -m pytest \
-		-p tests.notebooks.nbval_plugin --nbval notebooks solutions exercises --nbval-cell-timeout=600)
+	@$(call step,Lessons: every notebook runs and gives what it stores,OMP_NUM_THREADS=1 $(BIN)/python -m \
+		pytest -n auto --dist loadfile -p tests.notebooks.nbval_plugin --nbval notebooks solutions exercises --nbval-cell-timeout=600)
 	@printf '\nEverything holds.\n'
 
 notebooks: env

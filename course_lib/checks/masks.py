@@ -449,9 +449,11 @@ def _cross_attention_weights(query: Tensor, key: Tensor, source: Tensor, pad_id:
     return masks.masked_softmax(scores, masks.padding_mask(source, pad_id))
 
 
-def _cross(draw: Draw, target: int, source: int) -> Call:
+def _cross(draw: Draw, target: int, source: int, pad_id: int = 0) -> Call:
     query, key = draw.normal(2, 3, target, 4), draw.normal(2, 3, source, 4)
-    return Call((query, key, draw.tokens(2, source), 0), about=f"{target} queries, {source} keys")
+    tokens = draw.tokens(2, source, pad_id=pad_id)
+    about = f"{target} queries, {source} keys, pad_id {pad_id}"
+    return Call((query, key, tokens, pad_id), about=about)
 
 
 bug = Item(
@@ -461,6 +463,7 @@ bug = Item(
     probes=[
         Probe("source and target of unlike lengths", lambda draw: [_cross(draw, 3, 5)]),
         Probe("source and target of one length", lambda draw: [_cross(draw, 4, 4)]),
+        Probe("any pad_id", lambda draw: [_cross(draw, 2, 6, pad_id=7)]),
     ],
     hints=(
         "Say for each line which shape comes out of it.",

@@ -15,7 +15,13 @@ from course_lib.model.attention import (
 )
 from course_lib.model.blocks import DecoderBlock, EncoderBlock
 from course_lib.model.cache import AttentionCache, KeyValueCache
-from course_lib.model.config import PRESETS, TransformerConfig, count_parameters, preset
+from course_lib.model.config import (
+    PRESETS,
+    TransformerConfig,
+    count_parameters,
+    parameter_parts,
+    preset,
+)
 from course_lib.model.dropout import Dropout
 from course_lib.model.embedding import TransformerEmbedding, embedding_std
 from course_lib.model.feed_forward import AddNorm, FeedForward, layer_norm
@@ -64,6 +70,7 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "padding_mask",
+    "parameter_parts",
     "preset",
     "record_attention",
     "shift_matrix",

@@ -129,20 +129,40 @@ def _require_positive_int(name: str, value: object) -> None:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}")
 
 
-def count_parameters(config: TransformerConfig) -> int:
-    """The number of parameters of ``Transformer(config)``, by formula, without building it."""
+def parameter_parts(config: TransformerConfig) -> dict[str, dict[str, int]]:
+    """The parameters of ``Transformer(config)`` by kind and part, by formula, without building it.
+
+    A table that is shared (``tying``) is counted once, among the embeddings.
+
+    Returns:
+        Kind → part → number; what has no parameters is left out.
+    """
     c = config
-    d, inner = c.d_model, c.n_heads * c.head_width
-    attention = 4 * d * inner + c.attention_bias * (3 * inner + d)
-    feed_forward = 2 * d * c.d_ff + c.feed_forward_bias * (c.d_ff + d)
+    d, inner, n = c.d_model, c.n_heads * c.head_width, c.n_layers
+    attention = n * (4 * d * inner + c.attention_bias * (3 * inner + d))
+    feed_forward = n * (2 * d * c.d_ff + c.feed_forward_bias * (c.d_ff + d))
     norm = 2 * d * c.norm_affine
-    encoder = c.n_layers * (attention + feed_forward + 2 * norm) + c.final_norm * norm
-    decoder = c.n_layers * (2 * attention + feed_forward + 3 * norm) + c.final_norm * norm
-    target_tables = {"none": 2, "output": 1, "all": 1}[c.tying]
-    source_tables = 0 if c.tying == "all" else 1
-    tokens = (source_tables * c.source_vocab + target_tables * c.target_vocab) * d
-    positions = 2 * c.max_len * d * (c.positions == "learned")
-    return encoder + decoder + tokens + positions + c.output_bias * c.target_vocab
+    last = norm * c.final_norm
+    source, target = c.source_vocab * d, c.target_vocab * d
+    shared = {"none": "", "output": "target words = output", "all": "all words = output"}[c.tying]
+    parts = {
+        "embedding": {
+            "source words": 0 if c.tying == "all" else source,
+            shared or "target words": target,
+            "positions": 2 * c.max_len * d * (c.positions == "learned"),
+        },
+        "attention": {"encoder self": attention, "decoder self": attention, "cross": attention},
+        "feed-forward": {"encoder": feed_forward, "decoder": feed_forward},
+        "norm": {"encoder": 2 * n * norm + last, "decoder": 3 * n * norm + last},
+        "output": {"logits": target * (not shared) + c.output_bias * c.target_vocab},
+    }
+    some = {kind: {p: size for p, size in sizes.items() if size} for kind, sizes in parts.items()}
+    return {kind: sizes for kind, sizes in some.items() if sizes}
+
+
+def count_parameters(config: TransformerConfig) -> int:
+    """The number of parameters of ``Transformer(config)``, the sum of its ``parameter_parts``."""
+    return sum(sum(sizes.values()) for sizes in parameter_parts(config).values())
 
 
 def preset(name: str, **changes: Any) -> TransformerConfig:

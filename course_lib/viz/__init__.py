@@ -2,6 +2,7 @@
 
 from course_lib.viz.alignment import alignment_error, plot_alignment, strongest_links
 from course_lib.viz.batches import padding_share, plot_padding
+from course_lib.viz.beam import Branch, plot_beam
 from course_lib.viz.curves import (
     plot_bars,
     plot_curves,
@@ -39,21 +40,21 @@ from course_lib.viz.reading import describe_attention, entropy, top_keys
 from course_lib.viz.runs import plot_runs
 from course_lib.viz.schedules import plot_schedules
 from course_lib.viz.shift import plot_teacher_forcing
-from course_lib.viz.sizes import parameter_parts, plot_treemap
+from course_lib.viz.sizes import plot_treemap
 from course_lib.viz.style import new_axes
 from course_lib.viz.sums import plot_sum
-from course_lib.viz.widgets import Explorer, attention_widget, explore
+from course_lib.viz.widgets import Explorer, explore
 from course_lib.viz.words import describe
 
 __all__ = [
     "AttentionExplorer",
+    "Branch",
     "Explorer",
     "LiveCurves",
     "Quiz",
     "ShapeQuestion",
     "alignment_error",
     "attention_steps_widget",
-    "attention_widget",
     "batch_widget",
     "beam_widget",
     "block_widget",
@@ -72,11 +73,11 @@ __all__ = [
     "mask_widget",
     "new_axes",
     "padding_share",
-    "parameter_parts",
     "plot_alignment",
     "plot_attention",
     "plot_attention_lines",
     "plot_bars",
+    "plot_beam",
     "plot_curves",
     "plot_entropy_by_d_head",
     "plot_gradient_norms",

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from course_lib.viz.style import LINES, REFERENCE, figure_of, new_axes, styled
+from course_lib.viz.words import number, sentence, tell
 
 Fate = Literal["kept", "ended", "dropped"]
 Words = tuple[str, ...]
@@ -85,7 +86,20 @@ def plot_beam(
     ax.set_xticks(range(depth + 1))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    return ax
+    return tell(ax, _in_words(tree, title, tuple(best)))
+
+
+def _in_words(tree: Mapping[Words, Branch], title: str, best: Words) -> str:
+    """Where its paths end, but for those that were left behind."""
+    grown = {words[:-1] for words in tree}
+    ranked = sorted(tree.values(), key=lambda branch: -branch.probability)
+    ends = [b for b in ranked if b.words not in grown and b.fate != "dropped"] or ranked
+    told = {
+        f"{' '.join(b.words)!r}": f"{b.fate} with {number(b.probability)}"
+        + (", the best" if b.words == best else "")
+        for b in ends
+    }
+    return sentence(title, f"A tree of {len(tree)} beginnings, likeliest first", told)
 
 
 def _check(branches: Sequence[Branch], tree: Mapping[Words, Branch], best: Words) -> None:

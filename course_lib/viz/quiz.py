@@ -96,8 +96,10 @@ class Quiz(Question):
             self._say(f"{letter}) is not right. Think again.", sign=WRONG)
 
     def _choices(self) -> str:
-        items = "".join(f"<li>{markup(choice)}</li>" for choice in self.choices)
-        return f'<ol type="a">{items}</ol>'
+        # The letters are text, since pages have their own ideas of how lists are counted.
+        lettered = zip(ascii_lowercase, self.choices, strict=False)
+        items = "".join(f"<li>{letter}) {markup(choice)}</li>" for letter, choice in lettered)
+        return f'<ul style="list-style: none; padding-left: 1em">{items}</ul>'
 
     def __repr__(self) -> str:
         lettered = zip(ascii_lowercase, self.choices, strict=False)

@@ -1,4 +1,4 @@
-"""Where the parameters of a Transformer sit: as numbers, and as areas."""
+"""Where the parameters of a Transformer sit, as areas."""
 
 from __future__ import annotations
 
@@ -9,49 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch, Rectangle
 
-from course_lib.model import TransformerConfig
 from course_lib.viz.style import LINES, figure_of, new_axes, styled
 from course_lib.viz.words import sentence, tell
 
 Box = tuple[float, float, float, float]  # left, bottom, width, height
 CHARACTER, TEXT_HEIGHT = 0.085, 0.6  # inches that a letter and three lines need
 WIDTH, HEIGHT = 7.6, 3.9  # of the map, in inches
-
-
-def parameter_parts(config: TransformerConfig) -> dict[str, dict[str, int]]:
-    """The parameters of ``Transformer(config)`` by kind and part, by formula, without building it.
-
-    A table that is shared (``tying``) is counted once, among the embeddings. All numbers together
-    are ``count_parameters(config)``.
-
-    Returns:
-        Kind → part → number; what has no parameters is left out.
-    """
-    c = config
-    d, inner, n = c.d_model, c.n_heads * c.head_width, c.n_layers
-    attention = n * (4 * d * inner + c.attention_bias * (3 * inner + d))
-    feed_forward = n * (2 * d * c.d_ff + c.feed_forward_bias * (c.d_ff + d))
-    norm, last = 2 * d * c.norm_affine, 2 * d * c.norm_affine * c.final_norm
-    source, target = c.source_vocab * d, c.target_vocab * d
-    parts = {
-        "embedding": {
-            "source words": 0 if c.tying == "all" else source,
-            {"none": "target words", "output": "target words = output"}.get(
-                c.tying, "all words = output"
-            ): target,
-            "positions": 2 * c.max_len * d * (c.positions == "learned"),
-        },
-        "attention": {
-            "encoder self": attention,
-            "decoder self": attention,
-            "cross": attention,
-        },
-        "feed-forward": {"encoder": feed_forward, "decoder": feed_forward},
-        "norm": {"encoder": 2 * n * norm + last, "decoder": 3 * n * norm + last},
-        "output": {"logits": target * (c.tying == "none") + c.output_bias * c.target_vocab},
-    }
-    some = {kind: {part: n for part, n in sizes.items() if n} for kind, sizes in parts.items()}
-    return {kind: sizes for kind, sizes in some.items() if sizes}
 
 
 @styled
@@ -64,7 +27,7 @@ def plot_treemap(
     """Areas as large as numbers: a colour for each kind, in it a field for each part.
 
     Args:
-        parts: kind → part → number, as from `parameter_parts`.
+        parts: kind → part → number, as from ``parameter_parts`` of the model.
         title: what is seen; the sum follows it.
         ax: where to draw; by default on a new figure.
 

@@ -6,23 +6,17 @@ the latest position of a slider, so dragging never queues up old pictures.
 
 import html
 import inspect
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ipywidgets as widgets
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from torch import Tensor
 
 from course_lib.viz.display import bundle, to_png
-from course_lib.viz.heatmaps import check_orientation, plot_attention
-from course_lib.viz.reading import as_array, describe_attention, entropy, top_keys
-from course_lib.viz.style import LINES
 
 Picture = tuple[Axes | Figure, str]
+Draw = Callable[..., Picture | Iterator[Picture]]
 ALL = -1  # not None, which a dropdown takes for "nothing chosen"
 NO_START = object()  # a control that nobody told where to start
 
@@ -34,7 +28,7 @@ class Explorer:
     alt text. Made by `explore`. ``controls`` holds the widgets by name, ``image`` the picture.
     """
 
-    def __init__(self, draw: Callable[..., Picture], controls: dict[str, widgets.ValueWidget]):
+    def __init__(self, draw: Draw, controls: dict[str, widgets.ValueWidget]):
         self.draw = draw
         self.controls = controls
         # Shrunk on narrow screens, never stretched on wide ones.
@@ -42,7 +36,8 @@ class Explorer:
         self.image = widgets.Image(format="png", layout=size)
         self.words = widgets.HTML()
         # The first picture is drawn unguarded: a mistake in `draw` belongs to its author.
-        self._show(*self._picture())
+        *_, last = self._pictures()  # nobody sees those before it
+        self._show(*last)
         for control in controls.values():
             control.observe(self._redraw, names="value")
         row = widgets.Layout(flex_flow="row wrap")
@@ -50,18 +45,19 @@ class Explorer:
             [widgets.Box(list(controls.values()), layout=row), self.image, self.words]
         )
 
-    def _picture(self) -> tuple[bytes, str]:
-        picture, alt = self.draw(**{name: c.value for name, c in self.controls.items()})
-        return to_png(picture), alt
+    def _pictures(self) -> Iterator[Picture]:
+        drawn = self.draw(**{name: c.value for name, c in self.controls.items()})
+        yield from [drawn] if isinstance(drawn, tuple) else drawn
 
-    def _show(self, png: bytes, alt: str) -> None:
-        self.image.value, self.alt = png, alt
+    def _show(self, picture: Axes | Figure, alt: str) -> None:
+        self.image.value, self.alt = to_png(picture), alt
         # role=status lets a screen reader say the new words when they change.
         self.words.value = f'<div role="status">{html.escape(alt)}</div>'
 
     def _redraw(self, change: object) -> None:
         try:
-            self._show(*self._picture())
+            for picture, alt in self._pictures():
+                self._show(picture, alt)  # is seen at once: the kernel sends while it works
         except Exception as error:
             reason = html.escape(f"{type(error).__name__}: {error}")
             self.words.value = (
@@ -76,7 +72,7 @@ class Explorer:
         return {"application/vnd.jupyter.widget-view+json": view, **data}, metadata
 
 
-def explore(draw: Callable[..., Picture], **controls: Any) -> Explorer:
+def explore(draw: Draw, **controls: Any) -> Explorer:
     """A picture with controls: ``explore(draw, depth=(1, 48), norm=["pre", "post"])``.
 
     Each control is named after a parameter of ``draw``. What is given decides its kind; sliders
@@ -89,7 +85,8 @@ def explore(draw: Callable[..., Picture], **controls: Any) -> Explorer:
     - an ipywidgets control: itself, with the label that it brings.
 
     Args:
-        draw: called with the controls' values by name; returns the picture and its alt text.
+        draw: called with the controls' values by name; returns the picture and its alt text, or
+            yields several of them, which are shown one after the other as they come.
         controls: what may be changed.
 
     Raises:
@@ -137,64 +134,4 @@ def make_control(name: str, spec: Any, *, start: Any = NO_START) -> widgets.Valu
     raise TypeError(
         f"control {name!r} must be (low, high), (low, high, step), a list, True or False, "
         f"a string or an ipywidgets control, got {spec!r}"
-    )
-
-
-def attention_widget(
-    attention: Tensor | np.ndarray,
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str] | None = None,
-    *,
-    mask: Tensor | np.ndarray | None = None,
-    title: str = "Attention",
-) -> Explorer:
-    """Choose a layer, a head and a query; see where it reads, in colour and in words.
-
-    Layers and heads count from 0, as in ``attention[layer, head]``.
-
-    Args:
-        attention: (layers, heads, query, key) or (heads, query, key).
-        query_tokens: one for each row.
-        key_tokens: one for each column; by default those of the queries (self-attention).
-        mask: True = may attend, as in `plot_attention`.
-        title: stands before layer and head.
-
-    Raises:
-        ValueError: attention with another number of axes, or that does not fit the tokens.
-    """
-    weights = as_array(attention)
-    if weights.ndim not in (3, 4):
-        raise ValueError(
-            "attention must have shape (layers, heads, query, key) or (heads, query, key), "
-            f"got {weights.shape}: is a batch dimension left? pick one sentence"
-        )
-    weights = weights.reshape(-1, *weights.shape[-3:])
-    keys = query_tokens if key_tokens is None else key_tokens
-    for matrix in weights.reshape(-1, *weights.shape[-2:]):
-        check_orientation(matrix, len(query_tokens), len(keys))
-    n_layers, n_heads = weights.shape[:2]
-
-    def draw(layer: int = 0, head: int = 0, query: int = ALL) -> Picture:
-        matrix = weights[layer].mean(axis=0) if head == ALL else weights[layer, head]
-        which = "mean of heads" if head == ALL else f"head {head}"
-        spread = f"entropy {entropy(matrix).mean():.2f} nats (uniform {math.log(len(keys)):.2f})"
-        name = f"{title}, layer {layer}, {which}\n{spread}"
-        ax = plot_attention(matrix, query_tokens, keys, mask=mask, title=name)
-        if query == ALL:
-            return ax, describe_attention(matrix, query_tokens, keys)
-        frame = Rectangle((-0.5, query - 0.5), len(keys), 1, fill=False)
-        frame.set(edgecolor=LINES[3], linewidth=2.5, clip_on=False)
-        ax.add_patch(frame)
-        return (
-            ax,
-            f"{query_tokens[query]!r} reads most: {top_keys(matrix[query], keys)}.",
-        )
-
-    numbered = [(f"{i} {token}", i) for i, token in enumerate(query_tokens)]
-    heads = [("mean of heads", ALL), *((str(i), i) for i in range(n_heads))]
-    return explore(
-        draw,
-        layer=list(range(n_layers)),
-        head=heads,
-        query=[("all queries", ALL), *numbered],
     )

@@ -2,13 +2,17 @@
 
 from tests.browser.lab import run
 
-SOURCE = """import torch
-from course_lib.viz import attention_widget, explore, plot_curves
+SOURCE = """import time
+from course_lib.viz import explore, live_training_widget, plot_curves
 def draw(depth=3, norm="post"):
     ax = plot_curves({norm: [0.0, depth]}, x_label="x", y_label="y", title=norm)
     return ax, f"A line up to {depth} with {norm}-norm."
 explore(draw, depth=(1, 9), norm=["pre", "post"])"""
-ATTENTION = """attention_widget(torch.eye(3).repeat(2, 4, 1, 1), ["a", "b", "c"])"""
+TRAINING = """def train(lr, momentum, seed):
+    for step in range(1, 7):
+        time.sleep(0.5 * (seed > 0))
+        yield [lr] * step, "done" if step == 6 else ""
+live_training_widget(train, steps=6)"""
 
 
 def words(page, number):
@@ -20,7 +24,7 @@ def picture(page, number):
 
 
 def test_sliders_and_dropdowns_redraw_the_picture_and_its_words(lab, open_lab):
-    lab.write("widgets.ipynb", [(SOURCE, []), (ATTENTION, [])])
+    lab.write("widgets.ipynb", [(SOURCE, []), (TRAINING, [])])
     page = open_lab("widgets.ipynb", kernel=True)
     run(page)
     words(page, 1).wait_for()
@@ -32,7 +36,10 @@ def test_sliders_and_dropdowns_redraw_the_picture_and_its_words(lab, open_lab):
     assert picture(page, 0) != before
     page.locator(".jp-OutputArea-output select").first.select_option("pre")
     page.wait_for_selector("text=A line up to 4 with pre-norm.")
-    assert "Heatmap of 3 queries by 3 keys" in words(page, 1).inner_text()
-    page.locator(".jp-OutputArea-output select").last.select_option(index=2)
-    page.wait_for_selector("text='b' reads most: 'b' 1.00")
+    assert "after 6 steps the loss is 0.03. The model says: done" in words(page, 1).inner_text()
+    page.locator(".noUi-handle").last.focus()
+    page.keyboard.press("ArrowRight")
+    for step in (2, 5):  # seen while the kernel still trains
+        page.wait_for_selector(f"text=seed 1: after {step} steps the loss is 0.03.")
+    page.wait_for_selector("text=The model says: done")
     assert page.locator("text=Error displaying widget").count() == 0

@@ -17,6 +17,7 @@ MAX_LINE = 100
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 GENERATED_ID = re.compile(r"(?=.*\d)[0-9a-f]{8}(-[0-9a-f]{4,12})*")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+QUIZ = re.compile(r"^(viz\.)?(quiz|predict_shape)\(", re.MULTILINE)
 HEADING = re.compile(r"^(#{1,6}) ", re.MULTILINE)
 # They write through messages that no stored output can follow, or hide a cell from validation.
 BANNED = re.compile(
@@ -132,6 +133,15 @@ def pictures_have_alt_text(path: Path, notebook: NotebookNode) -> list[str]:
     return faults
 
 
+def quiz_sources_are_hidden(path: Path, notebook: NotebookNode) -> list[str]:
+    """The source of a quiz holds its answer, so it is folded away."""
+    return [
+        f"cell {cell.id!r}: a quiz whose source is not hidden"
+        for cell in _code(notebook)
+        if QUIZ.search(cell.source) and not cell.metadata.get("jupyter", {}).get("source_hidden")
+    ]
+
+
 def no_absolute_paths(path: Path, notebook: NotebookNode) -> list[str]:
     """A path of one machine means nothing on another."""
     faults = []
@@ -159,6 +169,7 @@ RULES: tuple[Rule, ...] = (
     headings_in_order,
     no_stored_trouble,
     pictures_have_alt_text,
+    quiz_sources_are_hidden,
     no_absolute_paths,
 )
 

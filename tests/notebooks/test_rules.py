@@ -36,6 +36,7 @@ OFFENDERS = [
     (rules.no_stored_trouble, notebook(code("a", "1", [stream("!", "stderr")])), "stderr"),
     (rules.no_stored_trouble, notebook(code("a", "1", [ERROR])), "is an error"),
     (rules.pictures_have_alt_text, notebook(code("a", "1", [bundle(png="")])), "alt text is ''"),
+    (rules.quiz_sources_are_hidden, notebook(code("a", "x = 1\nquiz(x)")), "is not hidden"),
     (
         rules.pictures_have_alt_text,
         notebook(code("a", "1", [bundle(png="", plain="<Figure size 640x480 with 1 Axes>")])),

@@ -6,6 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from course_lib.viz.beam import Branch, plot_beam
 from course_lib.viz.display import to_png
 from course_lib.viz.style import new_axes
+from course_lib.viz.words import describe
 
 TREE = [
     Branch(("me",), 0.45),
@@ -103,6 +104,19 @@ def test_no_box_covers_another():
     renderer = FigureCanvasAgg(ax.figure).get_renderer()
     found = [text.get_bbox_patch().get_window_extent(renderer) for text in ax.texts]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(found, 2))
+
+
+def test_the_words_tell_where_the_paths_end():
+    words = "Mir ist kalt. A tree of 6 beginnings, likeliest first: "
+    assert describe(draw(best=("i", "am", "cold"))) == (
+        f"{words}'i am cold' ended with 0.192, the best."
+    )
+    assert describe(draw(TREE[:2])) == (
+        "Mir ist kalt. A tree of 2 beginnings, likeliest first: 'me' kept with 0.45; "
+        "'i' kept with 0.3."
+    )
+    only_dropped = [Branch(("me",), 0.45, "dropped")]
+    assert describe(draw(only_dropped)).endswith("'me' dropped with 0.45.")
 
 
 def test_a_given_axes_is_drawn_on():

@@ -43,7 +43,7 @@ def test_a_stored_quiz_is_the_question_with_its_answer_folded():
     data, _ = question()._repr_mimebundle_(include=None, exclude=None)
     assert set(data) == {VIEW, "text/html", "text/plain"}
     shown, folded = data["text/html"].split("<details>")
-    assert "Softmax" not in shown and "<code>dim=-2</code>" in shown
+    assert "Softmax" not in shown and "<li>b) the columns, <code>dim=-2</code></li>" in shown
     assert folded.startswith("<summary>Answer</summary>") and "b) the columns" in folded
     assert data["text/plain"] == (
         "What sums to `one`?\n  a) the rows\n  b) the columns, `dim=-2`\n  c) neither <b>"

@@ -1,55 +1,14 @@
 import itertools
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from course_lib.model import PRESETS, Transformer, count_parameters, preset
+from course_lib.model import parameter_parts, preset
 from course_lib.viz.display import to_png
-from course_lib.viz.sizes import parameter_parts, plot_treemap, share, squarify
+from course_lib.viz.sizes import plot_treemap, share, squarify
 from course_lib.viz.words import describe
-
-TINY = {"source_vocab": 11, "target_vocab": 11, "d_model": 12, "d_ff": 20, "n_heads": 2}
-CHANGES = [
-    *({"tying": tying} for tying in ("none", "output", "all")),
-    {"norm_affine": False, "final_norm": True},
-    {"attention_bias": False, "feed_forward_bias": False, "output_bias": False},
-    {"positions": "learned", "max_len": 7, "d_head": 5, "final_norm": True},
-]
-
-
-def total(parts):
-    return sum(size for some in parts.values() for size in some.values())
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_parts_of_every_preset_add_up_to_its_parameters(name):
-    assert total(parameter_parts(preset(name))) == count_parameters(preset(name))
-
-
-@pytest.mark.parametrize("changes", CHANGES, ids=str)
-def test_the_kinds_are_those_of_the_built_model(changes):
-    config = replace(preset("small"), **TINY | {"n_layers": 2, "pad_id": 0} | changes)
-    counted = dict.fromkeys(("embedding", "attention", "feed-forward", "norm", "output"), 0)
-    for name, parameter in Transformer(config).named_parameters():
-        kind = next(
-            kind
-            for kind, mark in (
-                ("embedding", "embedding"),
-                ("attention", "attention"),
-                ("feed-forward", "feed_forward"),
-                ("norm", "norm"),
-                ("output", "output"),
-            )
-            if mark in name
-        )
-        counted[kind] += parameter.numel()
-    parts = parameter_parts(config)
-    assert {kind: sum(some.values()) for kind, some in parts.items()} == {
-        kind: count for kind, count in counted.items() if count
-    }
 
 
 def fields(ax):

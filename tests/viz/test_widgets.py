@@ -1,13 +1,10 @@
 import ipywidgets as widgets
 import pytest
-import torch
 
 from course_lib.viz.curves import plot_curves
-from course_lib.viz.widgets import attention_widget, explore, make_control
+from course_lib.viz.widgets import explore, make_control
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-QUERIES = ["the", "dog"]
-KEYS = ["der", "Hund", "."]
 
 
 def draw(depth=3, norm="post"):
@@ -19,13 +16,6 @@ def draw(depth=3, norm="post"):
 
 def explorer():
     return explore(draw, depth=(1, 9), norm=["pre", "post"])
-
-
-def attention():
-    weights = torch.zeros(2, 2, 2, 3)
-    weights[..., 0] = 1
-    weights[1, 0] = torch.tensor([[0.0, 0.0, 1.0], [0.1, 0.7, 0.2]])
-    return weights
 
 
 def test_moving_a_control_changes_the_picture_and_its_words():
@@ -120,57 +110,25 @@ def test_a_control_of_no_known_kind_is_refused(spec):
         make_control("depth", spec)
 
 
-def test_layer_and_head_are_the_ones_that_are_indexed():
-    shown = attention_widget(attention(), QUERIES, KEYS)
-    assert "'the' reads 'der'" in shown.alt
-    shown.controls["layer"].value = 1
-    assert "'the' reads '.'" in shown.alt
-    shown.controls["head"].value = 1
-    assert "'the' reads 'der'" in shown.alt
+def test_pictures_that_are_yielded_are_shown_as_they_come():
+    def draw_all(depth=2):
+        for i in range(1, depth + 1):
+            yield draw(i)
+
+    shown, seen = explore(draw_all, depth=(1, 9)), []
+    assert shown.alt == "A line up to 2 with post-norm."
+    shown.image.observe(lambda change: seen.append(change["new"]), names="value")
+    shown.controls["depth"].value = 4
+    assert len(seen) == 4 and seen[-1] == shown.image.value
+    assert shown.alt == "A line up to 4 with post-norm."
 
 
-def test_the_mean_of_the_heads_is_one_of_the_choices():
-    shown = attention_widget(attention(), QUERIES, KEYS)
-    shown.controls["layer"].value = 1
-    shown.controls["head"].label = "mean of heads"
-    shown.controls["query"].label = "0 the"
-    assert shown.alt == "'the' reads most: 'der' 0.50, '.' 0.50, 'Hund' 0.00."
+def test_of_yielded_pictures_the_last_good_one_stays():
+    def draw_up_to(depth=2):
+        for i in range(7, 8 + depth):
+            yield draw(i)
 
-
-def test_a_chosen_query_says_its_top_three_keys_and_is_framed():
-    shown = attention_widget(attention(), QUERIES, KEYS)
-    shown.controls["layer"].value = 1
-    shown.controls["query"].label = "1 dog"
-    assert shown.alt == "'dog' reads most: 'Hund' 0.70, '.' 0.20, 'der' 0.10."
-    (frame,) = shown.draw(layer=1, head=0, query=1)[0].patches
-    assert (frame.get_y(), frame.get_height(), frame.get_width()) == (0.5, 1, 3)
-
-
-def test_the_title_tells_the_entropy():
-    title = attention_widget(attention(), QUERIES, KEYS, title="Cross").draw()[0].get_title("left")
-    assert title == "Cross, layer 0, head 0\nentropy 0.00 nats (uniform 1.10)"
-
-
-def test_one_layer_and_no_key_tokens_mean_self_attention():
-    weights = torch.eye(2).expand(3, 2, 2)
-    shown = attention_widget(weights, QUERIES)
-    assert list(shown.controls["layer"].options) == [0]
-    assert len(shown.controls["head"].options) == 4
-    shown.controls["query"].label = "1 dog"
-    assert shown.alt == "'dog' reads most: 'dog' 1.00, 'the' 0.00."
-
-
-def test_masked_keys_are_hatched_in_the_widget():
-    mask = torch.tensor([True, True, False])
-    image = attention_widget(attention()[0], QUERIES, KEYS, mask=mask).draw()[0].images[0]
-    assert image.get_array().mask[:, 2].all()
-
-
-def test_attention_with_a_batch_is_refused():
-    with pytest.raises(ValueError, match=r"got \(1, 2, 2, 2, 3\): is a batch dimension left"):
-        attention_widget(attention()[None], QUERIES, KEYS)
-
-
-def test_transposed_attention_is_refused():
-    with pytest.raises(ValueError, match="are they transposed"):
-        attention_widget(attention().mT, QUERIES, KEYS)
+    shown = explore(lambda depth=0: draw_up_to(depth), depth=(0, 5))
+    with pytest.raises(ValueError, match="nine"):
+        shown.controls["depth"].value = 3
+    assert shown.alt == "A line up to 8 with post-norm." and "Not drawn" in shown.words.value

@@ -1,9 +1,8 @@
 """Lesson 08: from the sizes of a Transformer to its parameters, its memory and its work."""
 
-from course_lib.model import TransformerConfig, count_parameters
+from course_lib.model import TransformerConfig, count_parameters, parameter_parts
 from course_lib.model.config import Tying
-from course_lib.viz.sizes import parameter_parts, plot_treemap
-from course_lib.viz.style import new_axes
+from course_lib.viz.sizes import plot_treemap
 from course_lib.viz.widgets import Explorer, Picture, explore
 
 BYTES = 4 * 4  # float32: the weight, its gradient, and the two averages that Adam keeps of it
@@ -51,8 +50,7 @@ def config_widget() -> Explorer:
         parts = parameter_parts(config)
         memory, work = BYTES * count / 1e9, work_per_token(config) / 1e6
         cost = f"{memory:.2f} GB to train, {work:,.0f} million operations for a pair of tokens"
-        # Wide enough for the whole legend.
-        ax = plot_treemap(parts, title=f"{cost}\nParameters", ax=new_axes(width=9.4, height=5.2))
+        ax = plot_treemap(parts, title=f"{cost}\nParameters")
         (kind, largest) = max(
             ((kind, sum(some.values())) for kind, some in parts.items()), key=lambda pair: pair[1]
         )

@@ -28,7 +28,9 @@ def search(sentence, width, length_penalty):
 
 
 def train(lr, momentum, seed):
-    return [math.exp(-lr * step / (1 - momentum)) + seed for step in range(50)], "i want a beer"
+    losses = [math.exp(-lr * step / (1 - momentum)) + seed for step in range(50)]
+    yield losses[:25], ""
+    yield losses, "i want a beer"
 
 
 # name → how it is made, and moves each of which must show
@@ -55,7 +57,7 @@ WIDGETS = {
     ),
     "batches": (lambda _: viz.batch_widget([3, 9, 4, 8, 5, 7] * 4, bucket), {"max_tokens": 40}),
     "live training": (
-        lambda _: viz.live_training_widget(train, floor=0.1155),
+        lambda _: viz.live_training_widget(train, steps=50, floor=0.1155),
         {"lr": 0.1, "momentum": 0.5, "seed": 3},
     ),
     "schedules": (

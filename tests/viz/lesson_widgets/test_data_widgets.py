@@ -127,27 +127,63 @@ def test_batches_that_lose_a_sentence_are_refused():
         batch_widget(LENGTHS, lambda lengths, max_tokens: [list(range(7))])
 
 
+def run_once(losses, says="x"):
+    """A training that yields but once, at its end."""
+    return live_training_widget(lambda lr, momentum, seed: [(losses, says)], steps=3, floor=1.0)
+
+
 def test_a_training_that_blows_up_is_drawn_up_to_there():
-    shown = live_training_widget(lambda lr, momentum, seed: ([2.0, 9.0, math.nan], "x"), floor=1.0)
-    assert shown.alt == (
-        "lr 0.03, momentum 0.9, seed 0: after 2 steps the loss is 9, above the floor of 1 "
+    assert run_once([2.0, 9.0, math.nan]).alt == (
+        "lr 0.03, momentum 0.9, seed 0: after 2 steps the loss is 9.00, above the floor of 1 "
         "and blew up at step 3. The model says: x"
     )
 
 
+def test_the_curve_moves_while_a_model_trains():
+    pictures = []
+
+    def train(lr, momentum, seed):
+        for step in range(1, 4):
+            if pictures:  # what is in the notebook while the training goes on
+                pictures.append((shown.image.value, shown.alt))
+            yield [lr] * step, "done" if step == 3 else ""
+
+    shown = live_training_widget(train, steps=3)
+    pictures.append((shown.image.value, shown.alt))
+    shown.controls["lr"].value = 0.1
+    pictures.append((shown.image.value, shown.alt))
+    _, first, *later = pictures
+    assert first == pictures[0] and len({picture for picture, _ in [first, *later]}) == 4
+    assert [words.split(": ", 1)[1] for _, words in later] == [
+        "after 1 steps the loss is 0.10.",
+        "after 2 steps the loss is 0.10.",
+        "after 3 steps the loss is 0.10. The model says: done",
+    ]
+
+
+def test_how_far_there_is_to_go_is_seen_from_the_start():
+    ax, _ = next(iter(run_once([2.0]).draw(lr=0.1, momentum=0.0, seed=0)))
+    assert ax.get_xlim() == (0, 3)
+
+
 def test_what_a_model_says_is_no_markup():
-    shown = live_training_widget(lambda lr, momentum, seed: ([1.0], "<sos> <b>"))
+    shown = run_once([1.0], "<sos> <b>")
     assert "The model says: &lt;sos&gt; &lt;b&gt;" in shown.words.value
 
 
-def test_a_training_without_a_loss_is_refused():
-    with pytest.raises(CourseError, match="gave no loss that is a number"):
-        live_training_widget(lambda lr, momentum, seed: ([], ""))
+@pytest.mark.parametrize("progress", [[], [([], "")], [([math.nan], "")]])
+def test_a_training_without_a_loss_is_refused(progress):
+    with pytest.raises(CourseError, match="gave no loss that is a number: does train yield"):
+        live_training_widget(lambda lr, momentum, seed: progress, steps=3)
+
+
+def test_a_training_that_returns_once_is_refused():
+    with pytest.raises(CourseError, match="got one tuple: does it return where it should yield"):
+        live_training_widget(lambda lr, momentum, seed: ([1.0], "x"), steps=3)
 
 
 def test_training_waits_until_a_slider_is_let_go():
-    shown = live_training_widget(lambda lr, momentum, seed: ([1.0], "x"))
-    assert not any(control.continuous_update for control in shown.controls.values())
+    assert not any(control.continuous_update for control in run_once([1.0]).controls.values())
 
 
 def test_each_schedule_is_given_what_it_needs():
