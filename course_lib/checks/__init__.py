@@ -26,7 +26,8 @@ def load_items(lesson: str) -> dict[str, Item]:
     if lesson not in TOPICS:
         raise CourseError(f"lesson must be one of {', '.join(TOPICS)}, got {lesson!r}")
     room = import_module(f"course_lib.checks.{TOPICS[lesson]}")
-    return {item.id: item for item in vars(room).values() if isinstance(item, Item)}
+    items = {item.id: item for item in vars(room).values() if isinstance(item, Item)}
+    return {item_id: items[item_id] for item_id in sorted(items, key=list(TABLE).index)}
 
 
 def load_item(item_id: str) -> Item:

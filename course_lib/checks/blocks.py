@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ from course_lib.checks.compare import Difference, first_difference
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
 from course_lib.model import FeedForward, MultiHeadAttention, masks
+
+Mask = Tensor | None
 
 # --- The blocks as the exercise asks for them ----------------------------------------------------
 
@@ -29,7 +32,7 @@ class EncoderBlock(nn.Module):
         self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
         return self.norm_2(x + self.dropout(self.feed_forward(x)))
 
@@ -37,7 +40,7 @@ class EncoderBlock(nn.Module):
 class PreNormEncoderBlock(EncoderBlock):
     """The same parts, each norm before its sublayer."""
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x)
         x = x + self.dropout(self.self_attention(y, y, y, mask))
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
@@ -59,8 +62,8 @@ class DecoderBlock(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        target_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
+        target_mask: Mask = None,
+        memory_mask: Mask = None,
     ) -> Tensor:
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, target_mask)))
         x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
@@ -69,6 +72,7 @@ class DecoderBlock(nn.Module):
 
 # --- What the probes are made of -----------------------------------------------------------------
 
+SUBLAYERS = "self_attention", "cross_attention", "feed_forward"
 ROWS = 4000  # copies of one sentence: enough to see means and spreads under dropout
 
 
@@ -76,56 +80,54 @@ def _init(d_model: int = 8, n_heads: int = 2, d_ff: int = 12, **more: float) -> 
     return {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, **more}
 
 
-def _call(
-    draw: Draw,
-    make: type[nn.Module],
-    inputs: Sequence[Tensor | None],
-    about: str,
-    *,
-    init: Mapping[str, Any] | None = None,
-    gradients: bool = False,
-    **kwargs: Any,
-) -> Call:
-    """A block without dropout, unless ``init`` says otherwise, with weights as the reference's."""
-    init = _init(dropout=0.0) if init is None else init
-    weights = draw.weights(make(**init))
-    if (x := inputs[0]) is not None:
-        weights = {name: weight.to(x.dtype) for name, weight in weights.items()}
-    kwargs |= {"init": init, "weights": weights}
-    return Call(tuple(inputs), kwargs, about=about, gradients=gradients)
+def _call(make: type[nn.Module], draw: Draw, *inputs: Any, about: str, **more: Any) -> Call:
+    """A block with weights as the reference's, and without dropout unless ``init`` asks for it."""
+    init = more.pop("init", None) or _init(dropout=0.0)
+    gradients = more.pop("gradients", False)
+    weights = {name: w.to(inputs[0].dtype) for name, w in draw.weights(make(**init)).items()}
+    return Call(inputs, {"init": init, "weights": weights, **more}, about, gradients)
 
 
 def _padding(draw: Draw, batch: int, length: int, *, left: bool = False) -> Tensor:
     return masks.padding_mask(draw.tokens(batch, length, left=left), 0)
 
 
-def _spread_as_it_must(
+def spread_as_it_must(
     calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
 ) -> Difference | None:
-    """Of many equal sentences under dropout: which share is zero, and each number's mean and spread
+    """Of many equal sentences under dropout: the share of zeros, and each number's mean and spread,
     must be the reference's, as far as chance allows.
     """
-    for right, answer in zip(expected, answers, strict=True):
-        want, have = right.value, answer.value
+    pairs = [(right.value, answer.value) for right, answer in zip(expected, answers, strict=True)]
+    for want, have in pairs:
         if not isinstance(have, Tensor) or (have.shape, have.dtype) != (want.shape, want.dtype):
             return first_difference(want, have)
-        zeros = (have == 0).double().mean() - (want == 0).double().mean()
-        if zeros.abs() > 0.02:
-            share = f"{(have == 0).double().mean():.0%} zeros"
-            return Difference("value", "no zeros", share, where="what comes out")
-        spread = want.std(dim=0)
-        if have.std(dim=0).max() < 1e-3 * spread.max():
-            return Difference("value", "chance", "none", where="equal sentences in training mode")
-        allowed = spread.clamp(min=0.02 * float(spread.max()))
-        for name, a, b, most in (
-            ("mean", want.mean(dim=0), have.mean(dim=0), 0.15),
-            ("spread", spread, have.std(dim=0), 0.2),
-        ):
-            off = (a - b).abs() / allowed
-            if not off.max() < most:
-                place = int(off.nan_to_num(nan=float("inf")).argmax())
-                pair = (f"{float(x.flatten()[place]):.2f}" for x in (a, b))
-                return Difference("value", *pair, where=f"the {name} over many equal sentences")
+        zeros = float((have == 0).double().mean())
+        if abs(zeros - float((want == 0).double().mean())) > 0.02:
+            return Difference("value", "no zeros", f"{zeros:.0%} zeros", "what comes out")
+    still = [
+        call.about
+        for call, (want, have) in zip(calls, pairs, strict=True)
+        if have.std(dim=0).max() < 1e-3 * want.std(dim=0).max()
+    ]
+    if still:
+        return Difference(
+            "value", "chance", "equal answers", f"equal sentences ({'; '.join(still)})"
+        )
+    return next(filter(None, (_moments_differ(*pair) for pair in pairs)), None)
+
+
+def _moments_differ(want: Tensor, have: Tensor) -> Difference | None:
+    spread = want.std(dim=0)
+    allowed = spread.clamp(min=0.02 * float(spread.max()))
+    for name, due, got, most in (
+        ("mean", want.mean(dim=0), have.mean(dim=0), 0.15),
+        ("spread", spread, have.std(dim=0), 0.2),
+    ):
+        off = ((due - got).abs() / allowed).nan_to_num(nan=float("inf"))
+        if off.max() > most:
+            a, b = (f"{float(x.flatten()[off.argmax()]):.2f}" for x in (due, got))
+            return Difference("value", a, b, f"the {name} over many equal sentences")
     return None
 
 
@@ -133,86 +135,87 @@ def _equal_sentences(draw: Draw, *shape: int) -> Tensor:
     return draw.normal(1, *shape).repeat(ROWS, 1, 1)
 
 
+def _weights_of(call: Call) -> dict[str, Tensor]:
+    """The parameters that a call gives to the block."""
+    weights: dict[str, Tensor] = call.kwargs["weights"]
+    return weights
+
+
+def _silence(call: Call, *parts: str) -> Call:
+    """The same call, with sublayers that return zeros: their last matrix is zero."""
+    for name, weight in _weights_of(call).items():
+        if name.startswith(parts) and ("out_proj" in name or "contract" in name):
+            weight.zero_()
+    return call
+
+
+def _dropped(encode_or_decode: Callable[..., Call], *sides: int) -> Callable[[Draw], list[Call]]:
+    """Calls in training mode: each sublayer in turn as the only one that says anything, so that
+    what is dropped of it shows; then all of them under the usual dropout.
+    """
+
+    def calls(draw: Draw) -> list[Call]:
+        words = [_equal_sentences(draw, length, 8) for length in sides]
+        usual = encode_or_decode(draw, *words, about="the usual dropout", train=True, init=_init())
+        parts = [name for name in SUBLAYERS if any(w.startswith(name) for w in _weights_of(usual))]
+        return [*(alone(draw, part) for part in parts), usual]
+
+    def alone(draw: Draw, part: str) -> Call:
+        words = [_equal_sentences(draw, 1, 8) for _ in sides]
+        about = f"dropout 0.4, and only {part} returns more than zeros"
+        init = _init(dropout=0.4)
+        call = encode_or_decode(draw, *words, about=about, train=True, init=init)
+        for name, weight in _weights_of(call).items():
+            if name.startswith("norm"):
+                weight.fill_(float(name.endswith("weight")))
+        return _silence(call, *(other for other in SUBLAYERS if other != part))
+
+    return calls
+
+
 # --- 07.encoder_block ----------------------------------------------------------------------------
 
 
-def _plain(make: type[nn.Module]) -> Callable[[Draw], list[Call]]:
-    return lambda draw: [
-        _call(draw, make, (draw.normal(2, 5, 8, spread=2) + 1,), "no mask"),
-        _call(draw, make, (draw.normal(3, 4, 8),), "training mode, dropout 0", train=True),
+_encode = partial(_call, EncoderBlock)
+
+
+def _plain(draw: Draw) -> list[Call]:
+    return [
+        _encode(draw, draw.normal(2, 5, 8, spread=2) + 1, about="no mask"),
+        _encode(draw, draw.normal(3, 4, 8), about="training mode, dropout 0", train=True),
     ]
 
 
-def _masked(make: type[nn.Module]) -> Callable[[Draw], list[Call]]:
-    return lambda draw: [
-        _call(draw, make, (draw.normal(3, 5, 8), _padding(draw, 3, 5)), "pads on the right"),
-        _call(
-            draw, make, (draw.normal(3, 5, 8), _padding(draw, 3, 5, left=True)), "pads on the left"
-        ),
-        _call(draw, make, (draw.normal(2, 4, 8), draw.mask(2, 1, 4, 4)), "a mask for each row"),
+def _masked(draw: Draw) -> list[Call]:
+    right, left = _padding(draw, 3, 5), _padding(draw, 3, 5, left=True)
+    return [
+        _encode(draw, draw.normal(3, 5, 8), right, about="pads on the right"),
+        _encode(draw, draw.normal(3, 5, 8), mask=left, about="pads on the left"),
+        _encode(draw, draw.normal(2, 4, 8), draw.mask(2, 1, 4, 4), about="a mask for each row"),
     ]
 
 
-def _sizes(make: type[nn.Module]) -> Callable[[Draw], list[Call]]:
-    return lambda draw: [
-        _call(draw, make, (draw.normal(1, 1, 8),), "one sentence of one word"),
-        _call(
-            draw,
-            make,
-            (draw.normal(3, 3, 6), _padding(draw, 3, 3)),
-            "as many heads as words and sentences",
-            init=_init(6, 3, 4, dropout=0.0),
-        ),
-        _call(draw, make, (draw.strided(2, 6, 8),), "x is not contiguous"),
-        _call(draw, make, (draw.normal(2, 3, 8, dtype=torch.float64),), "float64"),
-        _call(draw, make, (draw.normal(2, 3, 8, spread=30),), "large numbers"),
+def _sizes(draw: Draw) -> list[Call]:
+    three, init = (draw.normal(3, 3, 6), _padding(draw, 3, 3)), _init(6, 3, 4, dropout=0.0)
+    return [
+        _encode(draw, draw.normal(1, 1, 8), about="one sentence of one word"),
+        _encode(draw, *three, about="as many heads as words and sentences", init=init),
+        _encode(draw, draw.strided(2, 6, 8), about="x is not contiguous"),
+        _encode(draw, draw.normal(2, 3, 8, dtype=torch.float64), about="float64"),
+        _encode(draw, draw.normal(2, 3, 8, spread=30), about="large numbers"),
     ]
 
 
-def _learning(make: type[nn.Module]) -> Callable[[Draw], list[Call]]:
-    return lambda draw: [
-        _call(
-            draw,
-            make,
-            (draw.normal(2, 4, 8), _padding(draw, 2, 4)),
-            "the gradient of the input",
-            gradients=True,
-        ),
-        _call(
-            draw,
-            make,
-            (draw.normal(2, 4, 8), _padding(draw, 2, 4)),
-            "the gradients of the parameters",
-            learns=True,
-        ),
+def _learning(draw: Draw) -> list[Call]:
+    inputs = draw.normal(2, 4, 8), _padding(draw, 2, 4)
+    return [
+        _encode(draw, *inputs, about="the gradient of the input", gradients=True),
+        _encode(draw, *inputs, about="the gradients of the parameters", learns=True),
     ]
 
 
-def _dropped(make: type[nn.Module]) -> Callable[[Draw], list[Call]]:
-    return lambda draw: [
-        _call(
-            draw,
-            make,
-            (_equal_sentences(draw, 3, 8),),
-            "dropout 0.4 in training mode",
-            init=_init(dropout=0.4),
-            train=True,
-        ),
-        _call(
-            draw,
-            make,
-            (_equal_sentences(draw, 2, 8),),
-            "the default dropout in training mode",
-            init=_init(),
-            train=True,
-        ),
-    ]
-
-
-def _evaluated(make: type[nn.Module]) -> Callable[[Draw], list[Call]]:
-    return lambda draw: [
-        _call(draw, make, (draw.normal(2, 4, 8),), "dropout 0.9", init=_init(dropout=0.9))
-    ]
+def _evaluated(draw: Draw) -> list[Call]:
+    return [_encode(draw, draw.normal(2, 4, 8), about="dropout 0.9", init=_init(dropout=0.9))]
 
 
 encoder_block = Item(
@@ -221,14 +224,16 @@ encoder_block = Item(
     use=use_module,
     tolerance=1e-4,
     probes=[
-        Probe("attention, then feed-forward: each is added, and the sum normed",
-              _plain(EncoderBlock)),
-        Probe("what the mask hides is not read", _masked(EncoderBlock)),
-        Probe("it holds for any sizes and any numbers", _sizes(EncoderBlock)),
-        Probe("the input and all parameters get their gradients", _learning(EncoderBlock)),
-        Probe("in evaluation mode nothing is dropped", _evaluated(EncoderBlock)),
-        Probe("dropout falls on what a sublayer returns, and on nothing else",
-              _dropped(EncoderBlock), judge=_spread_as_it_must),
+        Probe("attention, then feed-forward: each is added, and the sum normed", _plain),
+        Probe("what the mask hides is not read", _masked),
+        Probe("it holds for any sizes and any numbers", _sizes),
+        Probe("the input and all parameters get their gradients", _learning),
+        Probe("in evaluation mode nothing is dropped", _evaluated),
+        Probe(
+            "dropout falls on what a sublayer returns, and on nothing else",
+            _dropped(_encode, 2),
+            judge=spread_as_it_must,
+        ),
     ],
     hints=(
         "Two sublayers, one frame around each: LayerNorm(x + Sublayer(x)).",
@@ -237,7 +242,7 @@ encoder_block = Item(
         "x = self.norm_1(x + self.dropout(self.self_attention(..., mask))), and then the same "
         "frame with the other sublayer and the other norm.",
     ),
-)  # fmt: skip
+)
 
 
 @encoder_block.mistake(
@@ -247,7 +252,7 @@ encoder_block = Item(
     hint="What is added to what, inside the first norm?",
 )
 class NoResidualAroundAttention(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = self.norm_1(self.dropout(self.self_attention(x, x, x, mask)))
         return self.norm_2(x + self.dropout(self.feed_forward(x)))
 
@@ -259,7 +264,7 @@ class NoResidualAroundAttention(EncoderBlock):
     hint="Compare the insides of your two norms.",
 )
 class NoResidualAroundFeedForward(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
         return self.norm_2(self.dropout(self.feed_forward(x)))
 
@@ -271,7 +276,7 @@ class NoResidualAroundFeedForward(EncoderBlock):
     hint="After the first frame, which x does the second one begin with?",
 )
 class ResidualFromTheStart(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
         return self.norm_2(x + self.dropout(self.feed_forward(y)))
 
@@ -292,7 +297,7 @@ class PreNormInstead(PreNormEncoderBlock):
     hint="Is the residual inside or outside the norm's brackets?",
 )
 class NormsTheSublayerOnly(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = x + self.norm_1(self.dropout(self.self_attention(x, x, x, mask)))
         return x + self.norm_2(self.dropout(self.feed_forward(x)))
 
@@ -304,7 +309,7 @@ class NormsTheSublayerOnly(EncoderBlock):
     hint="Which parameters does your forward name, and how often?",
 )
 class OneNormTwice(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
         return self.norm_1(x + self.dropout(self.feed_forward(x)))
 
@@ -316,7 +321,7 @@ class OneNormTwice(EncoderBlock):
     hint="The constructor has made two norms for you.",
 )
 class NormsMadeAnew(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         width = x.shape[-1:]
         x = F.layer_norm(x + self.dropout(self.self_attention(x, x, x, mask)), width)
         return F.layer_norm(x + self.dropout(self.feed_forward(x)), width)
@@ -329,7 +334,7 @@ class NormsMadeAnew(EncoderBlock):
     hint="In which order does the task name the two sublayers?",
 )
 class FeedForwardFirst(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = self.norm_1(x + self.dropout(self.feed_forward(x)))
         return self.norm_2(x + self.dropout(self.self_attention(x, x, x, mask)))
 
@@ -340,7 +345,7 @@ class FeedForwardFirst(EncoderBlock):
     hint="Follow the mask from the brackets of forward to the one place that needs it.",
 )
 class MaskForgotten(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         return super().forward(x)
 
 
@@ -351,7 +356,7 @@ class MaskForgotten(EncoderBlock):
     hint="Look at how you pass the mask to attention.",
 )
 class MaskTurnedRound(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         return super().forward(x, None if mask is None else ~mask)
 
 
@@ -362,7 +367,7 @@ class MaskTurnedRound(EncoderBlock):
     hint="Dropout comes before the sum. What stands inside its brackets?",
 )
 class DropoutAfterTheNorm(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = self.dropout(self.norm_1(x + self.self_attention(x, x, x, mask)))
         return self.dropout(self.norm_2(x + self.feed_forward(x)))
 
@@ -374,7 +379,7 @@ class DropoutAfterTheNorm(EncoderBlock):
     hint="One part that the constructor has made does not occur in your forward.",
 )
 class NoDropout(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = self.norm_1(x + self.self_attention(x, x, x, mask))
         return self.norm_2(x + self.feed_forward(x))
 
@@ -382,99 +387,59 @@ class NoDropout(EncoderBlock):
 # --- 07.decoder_block ----------------------------------------------------------------------------
 
 
-def _two_masks(draw: Draw, batch: int, target: int, source: int, *, left: bool = False) -> Any:
-    tokens = draw.tokens(batch, target, left=left)
-    return masks.decoder_mask(tokens, 0), _padding(draw, batch, source, left=left)
+_decode = partial(_call, DecoderBlock)
 
 
 def _two_sides(draw: Draw, batch: int, target: int, source: int, *, left: bool = False) -> Any:
     """Inputs of a decoder block: target, memory and their masks."""
-    sides = draw.normal(batch, target, 8), draw.normal(batch, source, 8)
-    return (*sides, *_two_masks(draw, batch, target, source, left=left))
+    tokens = draw.tokens(batch, target, left=left)
+    two_masks = masks.decoder_mask(tokens, 0), _padding(draw, batch, source, left=left)
+    return draw.normal(batch, target, 8), draw.normal(batch, source, 8), *two_masks
 
 
 def _decode_plainly(draw: Draw) -> list[Call]:
     sides = draw.normal(2, 4, 8, spread=2) + 1, draw.normal(2, 6, 8)
     train = draw.normal(2, 5, 8), draw.normal(2, 3, 8)
     return [
-        _call(draw, DecoderBlock, sides, "4 target words, 6 source words, no masks"),
-        _call(draw, DecoderBlock, train, "training mode, dropout 0", train=True),
+        _decode(draw, *sides, about="4 target words, 6 source words, no masks"),
+        _decode(draw, *train, about="training mode, dropout 0", train=True),
     ]
 
 
 def _decode_masked(draw: Draw) -> list[Call]:
-    one_only = draw.normal(2, 4, 8), draw.normal(2, 5, 8), None, _padding(draw, 2, 5)
+    sides, mask = (draw.normal(2, 4, 8), draw.normal(2, 5, 8)), _padding(draw, 2, 5)
     return [
-        _call(draw, DecoderBlock, _two_sides(draw, 3, 5, 5), "both sides of one length"),
-        _call(draw, DecoderBlock, _two_sides(draw, 3, 4, 6), "the source is longer"),
-        _call(draw, DecoderBlock, _two_sides(draw, 3, 6, 4, left=True), "pads on the left"),
-        _call(draw, DecoderBlock, one_only, "a mask for the memory alone"),
-    ]
-
-
-def _decode_learning(draw: Draw) -> list[Call]:
-    return [
-        _call(
-            draw,
-            DecoderBlock,
-            _two_sides(draw, 2, 4, 3),
-            "the gradients of target and memory",
-            gradients=True,
-        ),
-        _call(
-            draw,
-            DecoderBlock,
-            _two_sides(draw, 2, 3, 4),
-            "the gradients of the parameters",
-            learns=True,
-        ),
+        _decode(draw, *_two_sides(draw, 3, 5, 5), about="both sides of one length"),
+        _decode(draw, *_two_sides(draw, 3, 4, 6), about="the source is longer"),
+        _decode(draw, *_two_sides(draw, 3, 6, 4, left=True), about="pads on the left"),
+        _decode(draw, *sides, memory_mask=mask, about="a mask for the memory alone"),
     ]
 
 
 def _decode_sizes(draw: Draw) -> list[Call]:
-    wide = {"dtype": torch.float64}
-    small = (
-        draw.normal(3, 3, 6),
-        draw.normal(3, 3, 6),
-        masks.causal_mask(3),
-        _padding(draw, 3, 3),
-    )
+    three = draw.normal(3, 3, 6), draw.normal(3, 3, 6), masks.causal_mask(3), _padding(draw, 3, 3)
+    strided = draw.strided(2, 4, 8), draw.strided(2, 5, 8)
+    wide = (draw.normal(2, length, 8, dtype=torch.float64) for length in (3, 4))
     return [
-        _call(draw, DecoderBlock, _two_sides(draw, 1, 1, 4), "the first word of a translation"),
-        _call(draw, DecoderBlock, _two_sides(draw, 2, 4, 1), "a source of one word"),
-        _call(draw, DecoderBlock, small, "three of everything", init=_init(6, 3, 4, dropout=0.0)),
-        _call(
-            draw, DecoderBlock, (draw.strided(2, 4, 8), draw.strided(2, 5, 8)), "not contiguous"
-        ),
-        _call(
-            draw, DecoderBlock, (draw.normal(2, 3, 8, **wide), draw.normal(2, 4, 8, **wide)),
-            "float64",
-        ),
-    ]  # fmt: skip
+        _decode(draw, *_two_sides(draw, 1, 1, 4), about="the first word of a translation"),
+        _decode(draw, *_two_sides(draw, 2, 4, 1), about="a source of one word"),
+        _decode(draw, *three, about="three of everything", init=_init(6, 3, 4, dropout=0.0)),
+        _decode(draw, *strided, about="not contiguous"),
+        _decode(draw, *wide, about="float64"),
+    ]
 
 
-def _decode_dropped(draw: Draw) -> list[Call]:
-    def sides(target: int, source: int) -> tuple[Tensor, Tensor]:
-        return _equal_sentences(draw, target, 8), _equal_sentences(draw, source, 8)
-
-    kinds = ((0.4, "dropout 0.4 in training mode"), (None, "the default dropout in training mode"))
+def _decode_learning(draw: Draw) -> list[Call]:
+    one, other = _two_sides(draw, 2, 4, 3), _two_sides(draw, 2, 3, 4)
     return [
-        _call(
-            draw,
-            DecoderBlock,
-            sides(2, 3),
-            about,
-            init=_init() if rate is None else _init(dropout=rate),
-            train=True,
-        )
-        for rate, about in kinds
+        _decode(draw, *one, about="the gradients of target and memory", gradients=True),
+        _decode(draw, *other, about="the gradients of the parameters", learns=True),
     ]
 
 
 def _decode_evaluated(draw: Draw) -> list[Call]:
-    return [
-        _call(draw, DecoderBlock, _two_sides(draw, 2, 4, 3), "dropout 0.9", init=_init(dropout=0.9))
-    ]
+    inputs = _two_sides(draw, 2, 4, 3)
+    return [_decode(draw, *inputs, about="dropout 0.9", init=_init(dropout=0.9))]
 
 
 decoder_block = Item(
@@ -488,8 +453,11 @@ decoder_block = Item(
         Probe("it holds for any sizes and any numbers", _decode_sizes),
         Probe("target, memory and all parameters get their gradients", _decode_learning),
         Probe("in evaluation mode nothing is dropped", _decode_evaluated),
-        Probe("dropout falls on what a sublayer returns, and on nothing else",
-              _decode_dropped, judge=_spread_as_it_must),
+        Probe(
+            "dropout falls on what a sublayer returns, and on nothing else",
+            _dropped(_decode, 2, 3),
+            judge=spread_as_it_must,
+        ),
     ],
     hints=(
         "Three sublayers, three frames LayerNorm(x + Sublayer(x)). In which of them does the "
@@ -500,30 +468,29 @@ decoder_block = Item(
         "middle line is x = self.norm_2(x + self.dropout(self.cross_attention(...))) with three "
         "inputs and one mask.",
     ),
-)  # fmt: skip
+)
 
 
 class _Variant(DecoderBlock):
-    """A decoder block that goes wrong in one of its three steps."""
+    """A decoder block in steps, so that a mistake can change one. own, its: the two masks."""
 
-    def read_target(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_1(x + self.dropout(self.self_attention(x, x, x, own)))
 
-    def read_memory(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, its)))
 
     def think(self, x: Tensor) -> Any:
         return self.norm_3(x + self.dropout(self.feed_forward(x)))
 
+    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        x = self.read_target(x, memory, own, its)
+        return self.think(self.read_memory(x, memory, own, its))
+
     def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        target_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-    ) -> Tensor:
-        x = self.read_target(x, memory, target_mask, memory_mask)
-        return self.think(self.read_memory(x, memory, target_mask, memory_mask))
+        self, x: Tensor, memory: Tensor, target_mask: Mask = None, memory_mask: Mask = None
+    ) -> Any:
+        return self.steps(x, memory, target_mask, memory_mask)
 
 
 @decoder_block.mistake(
@@ -533,7 +500,7 @@ class _Variant(DecoderBlock):
     hint="Which of the two masks was made from the tokens that cross-attention reads?",
 )
 class TargetMaskInCrossAttention(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return super().read_memory(x, memory, own, own)
 
 
@@ -544,14 +511,8 @@ class TargetMaskInCrossAttention(_Variant):
     hint="For each attention, say whose words its keys are.",
 )
 class MasksExchanged(_Variant):
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        target_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-    ) -> Tensor:
-        return super().forward(x, memory, memory_mask, target_mask)
+    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        return super().steps(x, memory, its, own)
 
 
 @decoder_block.mistake(
@@ -561,7 +522,7 @@ class MasksExchanged(_Variant):
     hint="One of forward's four arguments is not used where it should be.",
 )
 class FutureIsRead(_Variant):
-    def read_target(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return super().read_target(x, memory, None, its)
 
 
@@ -571,7 +532,7 @@ class FutureIsRead(_Variant):
     hint="One of forward's four arguments is not used where it should be.",
 )
 class SourcePadsAreRead(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return super().read_memory(x, memory, own, None)
 
 
@@ -582,7 +543,7 @@ class SourcePadsAreRead(_Variant):
     hint="Who reads? Who is read? What is read has a key and a value.",
 )
 class MemoryAsks(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.cross_attention(memory, memory, x, its)))
 
 
@@ -593,7 +554,7 @@ class MemoryAsks(_Variant):
     hint="How many rows must the result have? The query decides it.",
 )
 class TargetIsRead(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.cross_attention(memory, x, x, its)))
 
 
@@ -604,7 +565,7 @@ class TargetIsRead(_Variant):
     hint="Does a change of the memory change your output?",
 )
 class MemoryIsNeverRead(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.cross_attention(x, x, x, own)))
 
 
@@ -615,7 +576,7 @@ class MemoryIsNeverRead(_Variant):
     hint="Three frames, and each of them adds.",
 )
 class NoResidualAroundCrossAttention(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(self.dropout(self.cross_attention(x, memory, memory, its)))
 
 
@@ -627,15 +588,9 @@ class NoResidualAroundCrossAttention(_Variant):
     hint="Which x do you hand to cross-attention?",
 )
 class AsksTooEarly(_Variant):
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        target_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-    ) -> Tensor:
-        y = self.norm_1(x + self.dropout(self.self_attention(x, x, x, target_mask)))
-        y = self.norm_2(y + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
+    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        y = self.norm_1(x + self.dropout(self.self_attention(x, x, x, own)))
+        y = self.norm_2(y + self.dropout(self.cross_attention(x, memory, memory, its)))
         return self.think(y)
 
 
@@ -646,15 +601,9 @@ class AsksTooEarly(_Variant):
     hint="In which order does the task name the three sublayers?",
 )
 class MemoryFirst(_Variant):
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        target_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-    ) -> Tensor:
-        x = self.norm_1(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
-        x = self.norm_2(x + self.dropout(self.self_attention(x, x, x, target_mask)))
+    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        x = self.norm_1(x + self.dropout(self.cross_attention(x, memory, memory, its)))
+        x = self.norm_2(x + self.dropout(self.self_attention(x, x, x, own)))
         return self.think(x)
 
 
@@ -665,7 +614,7 @@ class MemoryFirst(_Variant):
     hint="Which of your parts get no gradient?",
 )
 class OneAttentionForBoth(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Tensor | None, its: Tensor | None) -> Any:
+    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.self_attention(x, memory, memory, its)))
 
 
@@ -685,19 +634,13 @@ class DropoutInsideFeedForward(DecoderBlock):
 @decoder_block.mistake(
     "In training mode some numbers of your block's output are zero: dropout falls on the stream.",
     why="What dropout takes from a sublayer's result is still there in x. What it takes from the "
-    "normed sum is lost, three times in each block.",
+    "normed sum is lost.",
     hint="Dropout comes before the sum. What stands inside its brackets?",
 )
-class DropoutOnTheStream(DecoderBlock):
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        target_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-    ) -> Tensor:
-        x = self.dropout(self.norm_1(x + self.self_attention(x, x, x, target_mask)))
-        x = self.dropout(self.norm_2(x + self.cross_attention(x, memory, memory, memory_mask)))
+class DropoutOnTheStream(_Variant):
+    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        x = self.dropout(self.norm_1(x + self.self_attention(x, x, x, own)))
+        x = self.dropout(self.norm_2(x + self.cross_attention(x, memory, memory, its)))
         return self.dropout(self.norm_3(x + self.feed_forward(x)))
 
 
@@ -715,13 +658,8 @@ class NothingDropped(DecoderBlock):
 
 
 def _silenced(draw: Draw) -> list[Call]:
-    """Sublayers whose last matrix is zero return zeros."""
-    call = _call(draw, EncoderBlock, (draw.normal(2, 4, 8, spread=3) + 1,), "silent sublayers")
-    weights = {
-        name: torch.zeros_like(weight) if "out_proj" in name or "contract" in name else weight
-        for name, weight in call.kwargs["weights"].items()
-    }
-    return [Call(call.args, {**call.kwargs, "weights": weights}, about=call.about)]
+    call = _encode(draw, draw.normal(2, 4, 8, spread=3) + 1, about="both sublayers return zeros")
+    return [_silence(call, *SUBLAYERS)]
 
 
 pre_norm_encoder_block = Item(
@@ -730,14 +668,17 @@ pre_norm_encoder_block = Item(
     use=use_module,
     tolerance=1e-4,
     probes=[
-        Probe("each sublayer reads a normed copy and adds to the stream", _plain(EncoderBlock)),
+        Probe("each sublayer reads a normed copy and adds to the stream", _plain),
         Probe("sublayers that return zeros leave the stream as it was", _silenced),
-        Probe("what the mask hides is not read", _masked(EncoderBlock)),
-        Probe("it holds for any sizes and any numbers", _sizes(EncoderBlock)),
-        Probe("the input and all parameters get their gradients", _learning(EncoderBlock)),
-        Probe("in evaluation mode nothing is dropped", _evaluated(EncoderBlock)),
-        Probe("dropout falls on what a sublayer returns, and on nothing else",
-              _dropped(EncoderBlock), judge=_spread_as_it_must),
+        Probe("what the mask hides is not read", _masked),
+        Probe("it holds for any sizes and any numbers", _sizes),
+        Probe("the input and all parameters get their gradients", _learning),
+        Probe("in evaluation mode nothing is dropped", _evaluated),
+        Probe(
+            "dropout falls on what a sublayer returns, and on nothing else",
+            _dropped(_encode, 2),
+            judge=spread_as_it_must,
+        ),
     ],
     hints=(
         "The frame is x + Sublayer(LayerNorm(x)). What is never normed?",
@@ -746,7 +687,7 @@ pre_norm_encoder_block = Item(
         "y = self.norm_1(x), then x = x + self.dropout(self.self_attention(...)), and the same "
         "once more for the other sublayer. No norm at the end: that one belongs to the stack.",
     ),
-)  # fmt: skip
+)
 
 
 @pre_norm_encoder_block.mistake(
@@ -766,7 +707,7 @@ class PostNormInstead(EncoderBlock):
     hint="Your code has an x and its normed copy. Which of them is on the left of the plus?",
 )
 class AddsToTheCopy(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = self.norm_1(x)
         x = x + self.dropout(self.self_attention(x, x, x, mask))
         x = self.norm_2(x)
@@ -780,7 +721,7 @@ class AddsToTheCopy(EncoderBlock):
     hint="How often does the copy occur between the brackets of attention?",
 )
 class OnlyTheQueryIsNormed(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = x + self.dropout(self.self_attention(self.norm_1(x), x, x, mask))
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
@@ -792,7 +733,7 @@ class OnlyTheQueryIsNormed(EncoderBlock):
     hint="Both sublayers read a normed copy.",
 )
 class SecondNormMissing(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x)
         x = x + self.dropout(self.self_attention(y, y, y, mask))
         return x + self.dropout(self.feed_forward(x))
@@ -800,11 +741,11 @@ class SecondNormMissing(EncoderBlock):
 
 @pre_norm_encoder_block.mistake(
     "Your block uses its first norm twice and its second never.",
-    why="Each norm has a scale and a shift of its own to learn. The forgotten ones get no gradient.",
+    why="Each norm has a scale and a shift of its own to learn. The others get no gradient.",
     hint="Which parameters does your forward name, and how often?",
 )
 class FirstNormTwice(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x)
         x = x + self.dropout(self.self_attention(y, y, y, mask))
         return x + self.dropout(self.feed_forward(self.norm_1(x)))
@@ -817,7 +758,7 @@ class FirstNormTwice(EncoderBlock):
     hint="The norm stands inside the brackets of the sublayer.",
 )
 class NormsWhatIsReturned(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         x = x + self.norm_1(self.dropout(self.self_attention(x, x, x, mask)))
         return x + self.norm_2(self.dropout(self.feed_forward(x)))
 
@@ -825,12 +766,12 @@ class NormsWhatIsReturned(EncoderBlock):
 @pre_norm_encoder_block.mistake(
     "Your feed-forward reads the stream as it was before attention: both sublayers start from the "
     "same x.",
-    why="Then it cannot think about what attention has gathered. (Some later models do this on "
-    "purpose, to save time. It is not this block.)",
+    why="Then it cannot think about what attention has gathered. Some later models do this on "
+    "purpose, to save time. Here it is another function.",
     hint="Which x does the second norm get?",
 )
 class SideBySide(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x)
         found = self.dropout(self.self_attention(y, y, y, mask))
         return x + found + self.dropout(self.feed_forward(self.norm_2(x)))
@@ -843,7 +784,7 @@ class SideBySide(EncoderBlock):
     hint="Each sublayer adds to x.",
 )
 class StreamReplaced(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x)
         x = self.dropout(self.self_attention(y, y, y, mask))
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
@@ -855,7 +796,7 @@ class StreamReplaced(EncoderBlock):
     hint="Follow the mask from the brackets of forward to the one place that needs it.",
 )
 class MaskUnused(PreNormEncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         return super().forward(x)
 
 
@@ -865,7 +806,7 @@ class MaskUnused(PreNormEncoderBlock):
     hint="One part that the constructor has made does not occur in your forward.",
 )
 class DropoutUnused(PreNormEncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x)
         x = x + self.self_attention(y, y, y, mask)
         return x + self.feed_forward(self.norm_2(x))
@@ -878,7 +819,7 @@ class DropoutUnused(PreNormEncoderBlock):
     hint="What stands inside the brackets of dropout: the sum, or what is to be added?",
 )
 class StreamDropped(EncoderBlock):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x)
         x = self.dropout(x + self.self_attention(y, y, y, mask))
         return self.dropout(x + self.feed_forward(self.norm_2(x)))
@@ -895,7 +836,6 @@ def pre_norm_decoder_block(block, x, memory, target_mask, memory_mask):
     y = block.norm_3(x)
     return x + block.feed_forward(y)
 """
-Mask = Tensor | None
 
 
 def _pre_norm_decoder_block(
@@ -915,7 +855,7 @@ def _think(block: Any, x: Tensor) -> Tensor:
 
 def _use_parts(
     subject: Callable[..., Any],
-    *inputs: Tensor,
+    *inputs: Any,
     init: Mapping[str, Any],
     weights: Mapping[str, Tensor],
 ) -> Any:
@@ -927,7 +867,19 @@ def _use_parts(
 
 def _unmasked(draw: Draw) -> list[Call]:
     sides = draw.normal(2, 4, 8, spread=3) + 1, draw.normal(2, 6, 8), None, None
-    return [_call(draw, DecoderBlock, sides, "a stream with a mean and a length of its own")]
+    return [_decode(draw, *sides, about="a stream with a mean and a length of its own")]
+
+
+def _both_masked(draw: Draw) -> list[Call]:
+    return [
+        _decode(draw, *_two_sides(draw, 3, 4, 6), about="the source is longer"),
+        _decode(draw, *_two_sides(draw, 2, 5, 5), about="both of one length"),
+    ]
+
+
+def _straight_way(draw: Draw) -> list[Call]:
+    inputs = _two_sides(draw, 2, 4, 3)
+    return [_decode(draw, *inputs, about="the gradients of target and memory", gradients=True)]
 
 
 bug = Item(
@@ -938,25 +890,8 @@ bug = Item(
     bug=Bug(BUG, line=5),
     probes=[
         Probe("each sublayer reads a normed copy and adds to the stream", _unmasked),
-        Probe(
-            "both masks are still at work",
-            lambda draw: [
-                _call(draw, DecoderBlock, _two_sides(draw, 3, 4, 6), "the source is longer"),
-                _call(draw, DecoderBlock, _two_sides(draw, 2, 5, 5), "both of one length"),
-            ],
-        ),
-        Probe(
-            "the gradient has a straight way back to x",
-            lambda draw: [
-                _call(
-                    draw,
-                    DecoderBlock,
-                    _two_sides(draw, 2, 4, 3),
-                    "the gradients of target and memory",
-                    gradients=True,
-                )
-            ],
-        ),
+        Probe("both masks are still at work", _both_masked),
+        Probe("the gradient has a straight way back to x", _straight_way),
     ],
     hints=(
         "y is always a normed copy, x is the stream. Say for each line what it does to the stream.",

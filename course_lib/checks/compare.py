@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import torch
@@ -121,9 +122,12 @@ def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Differe
 def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Difference | None:
     if isinstance(got, Tensor) and got.numel() == 1:
         got = got.item()
-    if isinstance(got, bool) or not isinstance(got, (int, float)):
+    if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers are real, too
         return Difference("type", "a number", _described(got), where)
+    got = int(got) if isinstance(got, Integral) else float(got)
     if math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance):
+        return None
+    if math.isnan(expected) and math.isnan(got):  # as in tensors: two mistakes may be one
         return None
     kind: Kind = "nan" if isinstance(got, float) and math.isnan(got) else "value"
     return Difference(kind, _number(expected), _number(got), where)

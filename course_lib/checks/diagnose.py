@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import torch
+
 from course_lib.checks.call import Answer, Call, Use, ask
 from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
@@ -59,7 +61,8 @@ class Diagnosis:
 
 def try_probe(probe: Probe, item: Item, subject: Any, draw_seed: int) -> Trial:
     """Put a probe's questions to the reference and to the subject, and compare."""
-    calls = probe.calls(Draw(draw_seed))
+    with torch.random.fork_rng(devices=[]):  # making a module draws numbers of its own
+        calls = probe.calls(Draw(draw_seed))
     expected = answer_all(item.reference, calls, item.use)
     answers = answer_all(subject, calls, item.use)
     return Trial(probe, calls, expected, answers, _judged(probe, item, calls, expected, answers))

@@ -125,7 +125,7 @@ def _of_failure(failure: Failure) -> Iterator[tuple[str, str]]:
     elif failure.kind == "NotImplementedError":
         yield "What I see", f"A part is not written yet.{where}"
     elif failure.kind == "WrongParameters":
-        yield "What I see", f"{failure.message}."
+        yield "What I see", failure.message
     else:
         yield "What I see", f"Your code raised {failure.kind}: {failure.message}.{where}"
 

@@ -13,6 +13,8 @@ import ipywidgets as widgets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from course_lib.viz.controls import Picture as PictureWidget
+from course_lib.viz.controls import Slider
 from course_lib.viz.display import bundle, to_png
 
 Picture = tuple[Axes | Figure, str]
@@ -28,12 +30,10 @@ class Explorer:
     alt text. Made by `explore`. ``controls`` holds the widgets by name, ``image`` the picture.
     """
 
-    def __init__(self, draw: Draw, controls: dict[str, widgets.ValueWidget]):
+    def __init__(self, draw: Draw, controls: dict[str, widgets.DOMWidget]):
         self.draw = draw
         self.controls = controls
-        # Shrunk on narrow screens, never stretched on wide ones.
-        size = widgets.Layout(max_width="100%", align_self="flex-start")
-        self.image = widgets.Image(format="png", layout=size)
+        self.image = PictureWidget()
         self.words = widgets.HTML()
         # The first picture is drawn unguarded: a mistake in `draw` belongs to its author.
         *_, last = self._pictures()  # nobody sees those before it
@@ -50,7 +50,8 @@ class Explorer:
         yield from [drawn] if isinstance(drawn, tuple) else drawn
 
     def _show(self, picture: Axes | Figure, alt: str) -> None:
-        self.image.value, self.alt = to_png(picture), alt
+        self.alt = self.image.alt = alt
+        self.image.value = to_png(picture)
         # role=status lets a screen reader say the new words when they change.
         self.words.value = f'<div role="status">{html.escape(alt)}</div>'
 
@@ -101,7 +102,7 @@ def explore(draw: Draw, **controls: Any) -> Explorer:
     return Explorer(draw, made)
 
 
-def make_control(name: str, spec: Any, *, start: Any = NO_START) -> widgets.ValueWidget:
+def make_control(name: str, spec: Any, *, start: Any = NO_START) -> widgets.DOMWidget:
     """One control that works by keyboard and says its name; see `explore` for the kinds.
 
     Args:
@@ -117,7 +118,7 @@ def make_control(name: str, spec: Any, *, start: Any = NO_START) -> widgets.Valu
     common = {"description": label, "style": {"description_width": "initial"}}
     chosen = {} if start is NO_START else {"value": start}
     match spec:
-        case widgets.ValueWidget():
+        case widgets.ValueWidget() | Slider():
             return spec
         case bool():
             width = widgets.Layout(width="auto")
@@ -128,9 +129,8 @@ def make_control(name: str, spec: Any, *, start: Any = NO_START) -> widgets.Valu
             return widgets.Dropdown(**common, options=spec, **chosen)
         case (int() | float() as low, int() | float() as high, *rest) if len(rest) <= 1:
             whole = all(isinstance(end, int) for end in spec)
-            slider = widgets.IntSlider if whole else widgets.FloatSlider
             step = rest[0] if rest else (1 if whole else (high - low) / 100)
-            return slider(**common, min=low, max=high, step=step, **{"value": low} | chosen)
+            return Slider(label, low, high, step, **chosen)
     raise TypeError(
         f"control {name!r} must be (low, high), (low, high, step), a list, True or False, "
         f"a string or an ipywidgets control, got {spec!r}"

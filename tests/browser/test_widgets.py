@@ -30,14 +30,14 @@ def test_sliders_and_dropdowns_redraw_the_picture_and_its_words(lab, open_lab):
     words(page, 1).wait_for()
     assert words(page, 0).inner_text() == "A line up to 3 with post-norm."
     before = picture(page, 0)
-    page.locator(".noUi-handle").first.focus()
+    page.locator("input[type=range]").first.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("text=A line up to 4 with post-norm.")
     assert picture(page, 0) != before
     page.locator(".jp-OutputArea-output select").first.select_option("pre")
     page.wait_for_selector("text=A line up to 4 with pre-norm.")
     assert "after 6 steps the loss is 0.03. The model says: done" in words(page, 1).inner_text()
-    page.locator(".noUi-handle").last.focus()
+    page.locator("input[type=range]").last.focus()
     page.keyboard.press("ArrowRight")
     for step in (2, 5):  # seen while the kernel still trains
         page.wait_for_selector(f"text=seed 1: after {step} steps the loss is 0.03.")

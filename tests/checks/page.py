@@ -87,7 +87,7 @@ def draw(matrix: list[Row], path: Path) -> None:
     most = max(len(row.caught) for row in matrix)
     lessons = rooms()
     figure, panels = pyplot.subplots(
-        len(lessons), 1, figsize=(9, 1.15 * len(lessons)), squeeze=False
+        len(lessons), 1, figsize=(9, 1.15 * len(lessons)), squeeze=False, layout="constrained"
     )
     longest = max(sum(row.item.id.startswith(lesson) for row in matrix) for lesson in lessons)
     for lesson, axes in zip(lessons, panels[:, 0], strict=True):
@@ -107,7 +107,6 @@ def draw(matrix: list[Row], path: Path) -> None:
         axes.set_ylabel(lesson, rotation=0, ha="right", va="center")
         axes.spines[:].set_visible(False)
     figure.suptitle("Orange: the probe (row) catches the misconception (column)", fontsize=10)
-    figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
 

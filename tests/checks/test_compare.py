@@ -20,6 +20,7 @@ X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         ("text", "text"),
         (True, torch.tensor(True)),
         (torch.tensor(float("nan")), torch.tensor(float("nan"))),
+        (float("nan"), torch.tensor(float("nan"))),
     ],
 )
 def test_what_says_the_same_does_not_differ(expected, got):

@@ -50,6 +50,8 @@ def test_the_reference_passes_on_any_numbers(item, seed):
     diagnosis = diagnose(item, item.reference, line_of(item), seed=seed)
     assert [str(trial.difference) for trial in diagnosis.failed] == []
     assert diagnosis.status == "passed"
+    answers = [answer for trial in diagnosis.trials for answer in trial.expected]
+    assert [answer.failure for answer in answers if answer.failure] == []
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.id)

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 
-from ipywidgets import IntSlider, SelectionSlider
-
 from course_lib.errors import CourseError
+from course_lib.viz.controls import Slider
 from course_lib.viz.curves import plot_loss
 from course_lib.viz.widgets import Explorer, Picture, explore
 
@@ -74,15 +73,11 @@ def live_training_widget(
         words = f"{title}: after {ends} steps the loss is {kept[-1]:.2f}{line}{blew}."
         return ax, f"{words} The model says: {says}" if says else words
 
-    def choose(name: str, options: Sequence[float], start: float) -> SelectionSlider:
-        # Read when it is let go: each value in between would be a training.
-        return SelectionSlider(options=options, value=start, description=name, **AT_END)
-
-    return explore(
+    return explore(  # read when they are let go: each value in between would be a training
         draw,
-        lr=choose("lr", rates, lr),
-        momentum=choose("momentum", momenta, momentum),
-        seed=IntSlider(min=0, max=20, description="run again (seed)", **AT_END),
+        lr=Slider("lr", value=lr, options=rates, at_end=True),
+        momentum=Slider("momentum", value=momentum, options=momenta, at_end=True),
+        seed=Slider("run again (seed)", 0, 20, at_end=True),
     )
 
 
@@ -91,6 +86,3 @@ def _no_loss(lr: float, momentum: float) -> CourseError:
         f"training with lr {lr} and momentum {momentum} gave no loss that is a number: does train "
         "yield the losses, first to last?"
     )
-
-
-AT_END = {"style": {"description_width": "initial"}, "continuous_update": False}

@@ -1,9 +1,9 @@
 """Lesson 01: what width, length and base do to the positional encoding."""
 
-from ipywidgets import FloatLogSlider
 from matplotlib.figure import Figure
 
 from course_lib.model import sinusoidal_positions
+from course_lib.viz.controls import Slider
 from course_lib.viz.curves import plot_curves
 from course_lib.viz.heatmaps import plot_heatmap
 from course_lib.viz.style import styled
@@ -41,13 +41,5 @@ def positions_widget() -> Explorer:
             f"is {likeness[1]:.2f}, that of the first and the last place {likeness[-1]:.2f}."
         )
 
-    base = FloatLogSlider(
-        10_000.0,
-        min=0,
-        max=6,
-        step=0.5,
-        description="base",
-        readout_format=",.0f",
-        style={"description_width": "initial"},
-    )
+    base = Slider("base", value=10_000.0, options=[10 ** (n / 2) for n in range(13)])
     return explore(draw, d_model=(8, 256, 8), length=(8, 256, 8), base=base)

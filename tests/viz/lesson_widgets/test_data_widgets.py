@@ -183,7 +183,7 @@ def test_a_training_that_returns_once_is_refused():
 
 
 def test_training_waits_until_a_slider_is_let_go():
-    assert not any(control.continuous_update for control in run_once([1.0]).controls.values())
+    assert all(control.at_end for control in run_once([1.0]).controls.values())
 
 
 def test_each_schedule_is_given_what_it_needs():

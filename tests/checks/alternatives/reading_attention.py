@@ -1,0 +1,128 @@
+"""Right answers to the items of lesson 13, written otherwise: none may raise an alarm."""
+
+import numpy as np
+import torch
+
+
+def rate_by_loops(predicted, sure, possible):
+    if len(predicted) + len(sure) == 0:
+        raise ValueError("no links")
+    above = 0
+    for link in predicted:
+        above += (link in sure) + (link in possible)
+    return 1.0 - above / (len(predicted) + len(sure))
+
+
+def rate_by_what_is_wrong(predicted, sure, possible):
+    """Each sure link that is missed costs one, each found one that is not possible costs one, …"""
+    links = len(predicted) + len(sure)
+    if not links:
+        raise ValueError
+    missed, impossible, unsure = sure - predicted, predicted - possible, predicted - sure
+    # |A| + |S| − |A∩S| − |A∩P| = |S \ A| + |A \ P|
+    assert len(unsure) >= len(impossible)
+    return torch.tensor((len(missed) + len(impossible)) / links, dtype=torch.float64)
+
+
+def rate_by_two_shares(predicted, sure, possible):
+    """The mean of precision and recall, weighted by the sizes of the sets."""
+    sizes = np.array([len(predicted), len(sure)])
+    if sizes.sum() == 0:
+        raise ValueError("nothing to measure")
+    hits = np.array([len(predicted.intersection(possible)), len(sure.intersection(predicted))])
+    return float(np.average(1 - hits / np.maximum(sizes, 1), weights=sizes))
+
+
+def align_by_loops(weights):
+    links = set()
+    for t in range(weights.shape[0] - 1):
+        best = 0
+        for s in range(weights.shape[1]):
+            if weights[t, s] > weights[t, best]:
+                best = s
+        links.add((best, t))
+    return links
+
+
+def align_by_zip(weights):
+    strongest = torch.max(weights, dim=1).indices.tolist()
+    return set(zip(strongest[:-1], range(len(strongest)), strict=False))
+
+
+def align_by_sorting(weights):
+    order = torch.argsort(weights, dim=-1, descending=True).numpy()
+    return frozenset((order[t, 0], t) for t in range(len(order) - 1))
+
+
+def figure_by_slices(attention, figure, *, layer, heads=(), query=0, sentence=0, length=None):
+    size = attention.size(-1) if length is None else length
+    if figure == "3":
+        return attention[layer, sentence, :, query, :size]
+    if figure == "4 above":
+        return attention[layer, sentence, heads[0], :size, :size]
+    if figure == "4 below":
+        return torch.stack([attention[layer, sentence, head, query, :size] for head in heads])
+    if figure == "5":
+        return torch.stack([attention[layer, sentence, head, :size, :size] for head in heads])
+    raise ValueError(figure)
+
+
+def figure_by_index_select(attention, figure, layer, heads=(), query=0, sentence=0, length=None):
+    if figure not in {"3", "4 above", "4 below", "5"}:
+        raise ValueError("no such figure")
+    maps = attention.select(0, layer).select(0, sentence)
+    if length is not None:
+        maps = maps.narrow(1, 0, length).narrow(2, 0, length)
+    if figure != "3":
+        chosen = heads[:1] if figure == "4 above" else heads
+        maps = maps.index_select(0, torch.tensor(chosen))
+    if figure in {"3", "4 below"}:
+        maps = maps.select(1, query)
+    return maps.squeeze(0) if figure == "4 above" else maps
+
+
+def figure_by_einsum(attention, figure, *, layer, heads=None, query=0, sentence=0, length=None):
+    n, b, h, size, _ = attention.shape
+    at_layer = torch.eye(n)[layer]
+    at_sentence = torch.eye(b)[sentence]
+    maps = torch.einsum("nbhqk,n,b->hqk", attention, at_layer, at_sentence)
+    maps = maps[:, : length or size, : length or size]
+    pick = {
+        "3": lambda: maps[:, query, :],
+        "4 above": lambda: maps[heads[0]],
+        "4 below": lambda: torch.einsum("hqk,xh->xqk", maps, torch.eye(h)[heads])[:, query],
+        "5": lambda: torch.einsum("hqk,xh->xqk", maps, torch.eye(h)[heads]),
+    }
+    if figure not in pick:
+        raise ValueError(f"unknown figure {figure}")
+    return pick[figure]()
+
+
+def entropy_by_loops(weights, lengths):
+    total = torch.zeros(weights.size(1))
+    for b, length in enumerate(lengths.tolist()):
+        for q in range(length):
+            row = weights[b, :, q, :length]
+            total += -(row * row.clamp(min=1e-38).log()).sum(dim=-1)
+    return total / sum(lengths.tolist())
+
+
+def entropy_of_what_is_real(weights, lengths):
+    real = torch.arange(weights.size(2))[None] < lengths[:, None]
+    rows = weights.transpose(1, 2)[real]  # (words, H, S)
+    return -torch.xlogy(rows, rows).sum(dim=-1).mean(dim=0)
+
+
+def entropy_by_nanmean(weights, lengths):
+    spread = torch.special.entr(weights).sum(dim=-1)
+    pads = torch.arange(weights.size(2)) >= lengths.unsqueeze(1)
+    spread = spread.masked_fill(pads.unsqueeze(1), torch.nan)
+    return spread.transpose(0, 1).flatten(1).nanmean(dim=1)
+
+
+ALTERNATIVES = {
+    "13.alignment_error_rate": (rate_by_loops, rate_by_what_is_wrong, rate_by_two_shares),
+    "13.align": (align_by_loops, align_by_zip, align_by_sorting),
+    "13.heads_for_figure": (figure_by_slices, figure_by_index_select, figure_by_einsum),
+    "13.bug": (entropy_by_loops, entropy_of_what_is_real, entropy_by_nanmean),
+}

@@ -1,0 +1,152 @@
+"""Right answers to the items of lesson 11, written otherwise: none may raise an alarm."""
+
+import math
+from collections import Counter, defaultdict
+
+import sacrebleu
+import torch
+from torch.nn import functional as F
+
+
+def rate_by_cases(step, d_model, warmup):
+    if step < warmup:
+        return step / (warmup * math.sqrt(d_model * warmup))
+    return 1 / math.sqrt(d_model * step)
+
+
+def rate_from_the_peak(step, d_model, warmup):
+    peak = 1 / math.sqrt(d_model * warmup)
+    return peak * min(step / warmup, math.sqrt(warmup / step))
+
+
+def rate_with_tensors(step, d_model, warmup):
+    step = torch.tensor(float(step))
+    return torch.minimum(step.rsqrt(), step * warmup**-1.5) / math.sqrt(d_model)
+
+
+def loss_of_soft_labels(logits, labels, pad_id, smoothing):
+    vocab = logits.shape[-1]
+    soft = (1 - smoothing) * F.one_hot(labels, vocab).to(logits.dtype) + smoothing / vocab
+    cross = -torch.einsum("btv,btv->bt", soft, torch.log_softmax(logits, 2))
+    real = (labels != pad_id).to(logits.dtype)
+    return (cross * real).sum() / real.sum().clamp(min=1)
+
+
+def loss_by_pytorch(logits, labels, pad_id, smoothing):
+    if (labels == pad_id).all():
+        return 0.0 * logits.sum()
+    return F.cross_entropy(
+        logits.transpose(1, 2), labels, ignore_index=pad_id, label_smoothing=smoothing
+    )
+
+
+def loss_place_by_place(logits, labels, pad_id, smoothing):
+    losses = [logits.sum() * 0.0]
+    for b in range(labels.size(0)):
+        for t in range(labels.size(1)):
+            if labels[b, t] != pad_id:
+                log_p = logits[b, t] - logits[b, t].logsumexp(0)
+                losses.append(
+                    -(1 - smoothing) * log_p[labels[b, t]] - smoothing * log_p.sum() / len(log_p)
+                )
+    return torch.stack(losses).sum() / max(1, len(losses) - 1)
+
+
+def accuracy_by_loops(logits, labels, pad_id):
+    right = count = 0
+    for row, wanted in zip(logits, labels.tolist(), strict=True):
+        for scores, token in zip(row, wanted, strict=True):
+            if token != pad_id:
+                count += 1
+                right += int(scores.argmax()) == token
+    return right / count if count else 0.0
+
+
+def accuracy_by_selection(logits, labels, pad_id):
+    real = labels.ne(pad_id)
+    if not real.any():
+        return 0.0
+    return torch.eq(logits[real].max(-1).indices, labels[real]).double().mean().item()
+
+
+def accuracy_as_a_tensor(logits, labels, pad_id):
+    weights = (labels != pad_id).float()
+    right = (logits.softmax(-1).topk(1).indices[..., 0] == labels).float()
+    return (right * weights).sum() / torch.clamp(weights.sum(), min=1.0)
+
+
+def pieces(words, n):
+    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def bleu_with_counters(hypotheses, references, max_n=4):
+    logs = []
+    for n in range(1, max_n + 1):
+        matches = total = 0
+        for said, wanted in zip(hypotheses, references, strict=True):
+            a, b = Counter(pieces(said, n)), Counter(pieces(wanted, n))
+            matches += (a & b).total()
+            total += a.total()
+        if matches == 0:
+            return 0.0
+        logs.append(math.log(matches / total))
+    c, r = sum(map(len, hypotheses)), sum(map(len, references))
+    return 100 * math.exp(sum(logs) / max_n + min(0, 1 - r / c))
+
+
+def bleu_crossing_out(hypotheses, references, max_n=4):
+    matches, total = defaultdict(int), defaultdict(int)
+    for said, wanted in zip(hypotheses, references, strict=True):
+        for n in range(1, max_n + 1):
+            left = pieces(wanted, n)
+            for piece in pieces(said, n):
+                total[n] += 1
+                if piece in left:
+                    left.remove(piece)
+                    matches[n] += 1
+    product = math.prod(matches[n] / max(1, total[n]) for n in range(1, max_n + 1))
+    c, r = sum(len(said) for said in hypotheses), sum(len(wanted) for wanted in references)
+    penalty = 1.0 if c >= r else 0.0 if c == 0 else math.e ** (1 - r / c)
+    return 100 * penalty * product ** (1 / max_n)
+
+
+def bleu_from_the_counts_of_sacrebleu(hypotheses, references, max_n=4):
+    judge = sacrebleu.BLEU(tokenize="none", smooth_method="none", max_ngram_order=max_n, force=True)
+    lines, wanted = map(" ".join, hypotheses), map(" ".join, references)
+    found = judge.corpus_score(list(lines), [list(wanted)])
+    if 0 in found.counts:
+        return 0.0
+    logs = torch.tensor(found.counts).double().log() - torch.tensor(found.totals).double().log()
+    return 100 * found.bp * logs.mean().exp().item()
+
+
+def weights_by_masked_select(batches, pad_id):
+    total, tokens = 0.0, 0
+    for logits, labels in batches:
+        weight = labels.masked_select(labels != pad_id).numel()
+        total += weight * float(loss_of_soft_labels(logits, labels, pad_id, 0.0))
+        tokens += weight
+    return total / tokens
+
+
+def all_in_one_sum(batches, pad_id):
+    total = sum(
+        F.cross_entropy(a.flatten(0, 1), b.flatten(), ignore_index=pad_id, reduction="sum")
+        for a, b in batches
+    )
+    return total / sum(int((b != pad_id).sum()) for _, b in batches)
+
+
+def all_tokens_in_a_row(batches, pad_id):
+    logits = torch.cat([a.flatten(0, 1) for a, _ in batches])
+    labels = torch.cat([b.flatten() for _, b in batches])
+    return F.cross_entropy(logits[labels != pad_id], labels[labels != pad_id]).item()
+
+
+ALTERNATIVES = {
+    "11.inverse_sqrt_lr": (rate_by_cases, rate_from_the_peak, rate_with_tensors),
+    "11.label_smoothed_loss": (loss_of_soft_labels, loss_by_pytorch, loss_place_by_place),
+    "11.masked_accuracy": (accuracy_by_loops, accuracy_by_selection, accuracy_as_a_tensor),
+    "11.bleu": (bleu_with_counters, bleu_crossing_out, bleu_from_the_counts_of_sacrebleu),
+    "11.bug": (weights_by_masked_select, all_in_one_sum, all_tokens_in_a_row),
+}
