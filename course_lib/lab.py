@@ -12,8 +12,9 @@ from course_lib.errors import CourseError
 
 LIBRARY = Path(__file__).resolve().parent
 NOTEBOOKS = LIBRARY.parent / "notebooks"
-# Holds the page configuration that switches off JupyterLab's announcements: a lesson asks nothing
-# of the network, and the first thing a learner sees is not a question about news.
+# Holds the page configuration that switches off JupyterLab's announcements (a lesson asks nothing
+# of the network, and the first thing a learner sees is not a question about news) and nbgrader's
+# menus, which are for teachers.
 JUPYTER_CONFIG = LIBRARY / "assets" / "jupyter"
 
 

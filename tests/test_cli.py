@@ -202,9 +202,10 @@ def test_lab_keeps_the_users_jupyter_configuration(lessons, started, monkeypatch
     assert os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep) == [str(lab.JUPYTER_CONFIG), "mine"]
 
 
-def test_jupyterlab_is_configured_without_its_announcements():
+def test_jupyterlab_is_configured_without_its_announcements_and_a_teachers_menus():
     page = json.loads((lab.JUPYTER_CONFIG / "labconfig" / "page_config.json").read_text("utf-8"))
-    assert page == {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+    off = ("@jupyterlab/apputils-extension:announcements", "@jupyter/nbgrader")
+    assert page == {"disabledExtensions": dict.fromkeys(off, True)}
 
 
 def test_a_whole_installation_is_called_whole(monkeypatch, capsys):

@@ -22,6 +22,7 @@ class Trial:
     """A probe, its calls, and what came of them."""
 
     probe: Probe
+    seed: int
     calls: Sequence[Call]
     expected: Sequence[Answer]
     answers: Sequence[Answer]
@@ -61,11 +62,23 @@ class Diagnosis:
 
 def try_probe(probe: Probe, item: Item, subject: Any, draw_seed: int) -> Trial:
     """Put a probe's questions to the reference and to the subject, and compare."""
-    with torch.random.fork_rng(devices=[]):  # making a module draws numbers of its own
-        calls = probe.calls(Draw(draw_seed))
-    expected = answer_all(item.reference, calls, item.use)
+    calls, expected = _expected(probe, item, draw_seed)
     answers = answer_all(subject, calls, item.use)
-    return Trial(probe, calls, expected, answers, _judged(probe, item, calls, expected, answers))
+    difference = _judged(probe, item, calls, expected, answers)
+    return Trial(probe, draw_seed, calls, expected, answers, difference)
+
+
+def _expected(probe: Probe, item: Item, seed: int) -> tuple[list[Call], list[Answer]]:
+    """The calls and the reference's answers, which are the same for each check of the item."""
+    key = (probe, seed)
+    if key not in _asked:
+        with torch.random.fork_rng(devices=[]):  # making a module draws numbers of its own
+            calls = probe.calls(Draw(seed))
+        _asked[key] = calls, answer_all(item.reference, calls, item.use)
+    return _asked[key]
+
+
+_asked: dict[tuple[Probe, int], tuple[list[Call], list[Answer]]] = {}
 
 
 def answer_all(subject: Any, calls: Sequence[Call], use: Use) -> list[Answer]:
@@ -130,7 +143,7 @@ def _named(item: Item, trials: Sequence[Trial]) -> Mistake | None:
 
 def _explains(mistake: Mistake, item: Item, trials: Sequence[Trial]) -> bool:
     for trial in trials:
-        theirs = answer_all(mistake.subject, trial.calls, item.use)
+        theirs = _answers_of(mistake, item, trial)
         if trial.probe.judge is None:
             differ = (
                 answers_differ(a, b, tolerance=item.tolerance)
@@ -144,3 +157,14 @@ def _explains(mistake: Mistake, item: Item, trials: Sequence[Trial]) -> bool:
             if kinds[0] != kinds[1]:
                 return False
     return True
+
+
+def _answers_of(mistake: Mistake, item: Item, trial: Trial) -> list[Answer]:
+    """A mistake's answers, which are the same for each check of the item."""
+    key = (mistake, trial.seed)
+    if key not in _known:
+        _known[key] = answer_all(mistake.subject, trial.calls, item.use)
+    return _known[key]
+
+
+_known: dict[tuple[Mistake, int], list[Answer]] = {}

@@ -8,7 +8,7 @@ from course_lib.checks import TABLE
 from course_lib.checks.table import TOPICS
 from tests.notebooks.exercises import EXERCISES, ROLES, SOLUTIONS, is_fresh, item_of, main, role_of
 from tests.notebooks.normal_form import read
-from tests.notebooks.rules import RULES, set_up
+from tests.notebooks.rules import RULES, set_up, short_cells
 
 PAIRS = [(path, EXERCISES / path.relative_to(SOLUTIONS)) for path in SOLUTIONS.glob("*/*.ipynb")]
 BOTH = [path for pair in sorted(PAIRS) for path in pair]
@@ -29,7 +29,9 @@ def test_every_exercise_has_a_solution_and_its_place():
 
 
 @each_notebook
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize(
+    "rule", [r for r in RULES if r is not short_cells], ids=lambda rule: rule.__name__
+)
 def test_the_notebook_keeps_the_rules_of_lessons(path, rule):
     assert rule(path, read(path)) == []
 
@@ -40,15 +42,20 @@ def test_the_set_up_cell_is_that_of_all_lessons(path):
     assert set_up(read(path)) == set_up(read(lesson))
 
 
+REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+
+
+def lines_of(texts):
+    return {line.strip() for text in texts for line in text.splitlines() if len(line.strip()) > 24}
+
+
 @each_pair
 def test_no_answer_or_rubric_is_left_in_the_exercise(pair):
-    solution, exercise = map(read, pair)
-    text = "\n".join(cell.source for cell in exercise.cells if not cell.id.endswith("-code"))
-    assert "SOLUTION" not in text and "Rubric" not in text
-    for cell in solution.cells:
-        for region in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", cell.source, re.S):
-            for line in filter(None, (line.strip() for line in region.splitlines())):
-                assert len(line) < 25 or line not in text
+    solution, exercise = ([cell.source for cell in read(path).cells] for path in pair)
+    assert not any("SOLUTION" in text or "Rubric" in text for text in exercise)
+    answers = lines_of(region for text in solution for region in REGION.findall(text))
+    given = lines_of(REGION.sub("", text) for text in solution)
+    assert answers and not (answers - given) & lines_of(exercise)
 
 
 @each_pair

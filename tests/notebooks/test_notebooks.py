@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks.normal_form import ROOT, read
+from tests.notebooks.prose_numbers import prose_numbers_have_a_source
 from tests.notebooks.rules import RULES, Rule, set_up
 
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -14,6 +15,11 @@ LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_stored_lesson_keeps_the_rule(path: Path, rule: Rule) -> None:
     assert rule(path, read(path)) == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_every_number_in_the_prose_has_a_source(path: Path) -> None:
+    assert prose_numbers_have_a_source(path, read(path)) == []
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
