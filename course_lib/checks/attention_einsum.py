@@ -312,7 +312,7 @@ def scale_forgotten(
     "Your softmax runs over the readers: columns of the weights sum to one, and rows do not.",
     why="Each reader has a total of one to give. In self-attention both axes have one size, so no "
     "shape tells you.",
-    hint="Which place has k behind your arrow?",
+    hint="In which place does k stand behind your arrow?",
 )
 def shared_out_by_the_keys(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None

@@ -171,7 +171,7 @@ def scaled_by_the_values(query: Tensor, key: Tensor, value: Tensor, mask: Mask =
     "You scale after softmax: the rows of your weights do not sum to one.",
     why="The scale is there to keep softmax soft, so it has to come before it. Afterwards it only "
     "shrinks the context.",
-    hint="In which order stand softmax and the root in the paper's formula?",
+    hint="In which order do softmax and the root stand in the paper's formula?",
 )
 def scaled_after_softmax(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
     weights = masked_softmax(query @ key.transpose(-2, -1), mask) / math.sqrt(query.size(-1))
@@ -258,7 +258,7 @@ def hidden_scores_are_zero(query: Tensor, key: Tensor, value: Tensor, mask: Mask
     "Large scores give NaN: your softmax takes powers of the scores as they are.",
     why="In float32, e to the 89 is infinite and e to the -104 is 0. One divides infinity by "
     "infinity then, or 0 by 0.",
-    hint="PyTorch's softmax is safe. By hand: subtract the largest score of each row first.",
+    hint="Softmax stays the same if one number is taken from a whole row. Which one would help?",
 )
 def softmax_overflows(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
     scores = _scores(query, key)
@@ -271,7 +271,7 @@ def softmax_overflows(query: Tensor, key: Tensor, value: Tensor, mask: Mask = No
 
 @scaled_dot_product_attention.mistake(
     "Your two results stand in the other order: weights first.",
-    why="Who calls it unpacks context, weights. Where their shapes agree, nobody would notice.",
+    why="Whoever calls it unpacks context, weights. Where their shapes agree, nobody would notice.",
     hint="Look at the arrow of the signature.",
 )
 def weights_first(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
@@ -349,8 +349,8 @@ def heads_not_moved(x: Tensor, n_heads: int) -> Tensor:
 
 @split_heads.mistake(
     "Each of your heads takes every H-th number of a word, not E numbers in a row.",
-    why="The columns of the big matrix belong to head 0, then to head 1, and so on. A checkpoint "
-    "of anybody else would be read wrongly.",
+    why="The columns of the big matrix belong to head 0, then to head 1, and so on. Weights "
+    "that somebody else has trained would be read wrongly.",
     hint="In which order do you name the two new axes: heads and numbers, or numbers and heads?",
 )
 def every_other_column(x: Tensor, n_heads: int) -> Tensor:

@@ -142,7 +142,7 @@ def always_zero(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
 @collate.mistake(
     "Your ids are right, but they are floats.",
     why="An id is a row number, and there is no row 5.0: nn.Embedding refuses it.",
-    hint="Which type has torch.zeros, or what you fill, if you do not say it?",
+    hint="Which of your lines makes floats? torch.zeros does, unless it is told a dtype.",
 )
 def floats(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     sources, targets = _sides(pairs)
@@ -152,7 +152,7 @@ def floats(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
 
 @collate.mistake(
     "You pad on the right even when pad_left is True.",
-    why="Who asks for it needs all rows to end in one column, to go on from there.",
+    why="Whoever asks for it needs all rows to end in one column, to go on from there.",
     hint="Does your code use its third argument?",
 )
 def never_left(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
@@ -225,7 +225,7 @@ def pads_the_data(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
 
 @collate.mistake(
     "You sort the pairs by the length of their source, longest first.",
-    why="Who hands over pairs expects row i to be pair i. Old recurrent networks wanted sorted "
+    why="Whoever hands over pairs expects row i to be pair i. Old recurrent networks wanted sorted "
     "rows; attention does not care.",
     hint="In which order do your rows come out?",
 )
@@ -383,8 +383,8 @@ def minus_hundred(target: Tensor, pad_id: int = 0) -> Tensors:
 
 @teacher_forcing.mistake(
     "You write the pads into the target itself.",
-    why="A slice is a view: who writes into the labels writes into the target, and the decoder's "
-    "input is a view of the same memory. Its `<sos>` is gone.",
+    why="A slice is a view: whoever writes into the labels writes into the target, and the "
+    "decoder's input is a view of the same memory. Its `<sos>` is gone.",
     hint="Which of your lines changes a tensor instead of making a new one?",
 )
 def writes_into_the_view(target: Tensor, pad_id: int = 0) -> Tensors:
@@ -483,7 +483,7 @@ def as_they_come(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     "You count the words of a batch, not its cells.",
     why="The tensor is a rectangle, and pads take as much memory and work as words. Yours grows "
     "beyond the budget.",
-    hint="How many cells have rows of 1, 1 and 8 words, once they are padded?",
+    hint="Pad rows of 1, 1 and 8 words to one length. How many cells do they fill?",
 )
 def words_not_cells(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     return _cut(
@@ -566,7 +566,7 @@ def lengths_not_indices(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
 
 @bucket.mistake(
     "Your indices are places in the sorted row.",
-    why="Sorting has given the sentences new places, and who looks up pair 0 finds another one.",
+    why="Sorting has given the sentences new places, and a look-up of pair 0 finds another one.",
     hint="After sorting, do you still know where a sentence came from?",
 )
 def places_in_the_sorted_row(lengths: Sequence[int], max_tokens: int) -> list[Ids]:

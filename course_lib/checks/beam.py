@@ -386,7 +386,7 @@ def plain_length(*arguments: Any) -> Found:
 @beam_search.mistake(
     "Your length leaves out the end token.",
     why="n counts all that was said, the end token included: its probability is in the sum, too.",
-    hint="How many factors has the probability of the sentence?",
+    hint="How many factors does the probability of the sentence have?",
 )
 def end_not_counted(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / _normal(n - 1, alpha))
@@ -395,7 +395,7 @@ def end_not_counted(*arguments: Any) -> Found:
 @beam_search.mistake(
     "Your length counts the begin token.",
     why="bos_id is given, not said. n counts the tokens whose probabilities are in the sum.",
-    hint="How many factors has the probability of the sentence?",
+    hint="How many factors does the probability of the sentence have?",
 )
 def begin_counted(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / _normal(n + 1, alpha))
@@ -527,8 +527,8 @@ bug = Item(
 @bug.mistake(
     "The place in the flattened totals is still divided by the width.",
     why="A row of the totals holds one number for each word of the vocabulary. Divided by the "
-    "width, words and beams get mixed up: an IndexError with luck, and words that nobody said "
-    "without.",
+    "width, words and beams get mixed up: with luck an IndexError, without it words that "
+    "nobody said.",
     hint="The totals are (W, V). How far is it from one row to the next?",
 )
 def still_by_the_width(said: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:

@@ -229,7 +229,7 @@ def mean_of_scores(hypotheses: Sentences, references: Sentences, max_n: int = 4)
 
 @bleu.mistake(
     "Your score has no brevity penalty.",
-    why="Who says only the one word that is sure to be right would have a perfect precision.",
+    why="Whoever says only the one word that is sure to be right would have a perfect precision.",
     hint="What happens to your score when the second half of a translation is left out?",
 )
 def no_brevity_penalty(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
@@ -250,7 +250,7 @@ def long_ones_rewarded(hypotheses: Sentences, references: Sentences, max_n: int 
 
 @bleu.mistake(
     "Your brevity penalty punishes translations that are too long instead of short ones.",
-    why="Who says little has high precisions without merit. That is what it is for.",
+    why="Whoever says little has high precisions without merit. That is what it is for.",
     hint="r is the length of the references, c that of the translations. Which stands above?",
 )
 def long_ones_punished(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:

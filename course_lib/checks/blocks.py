@@ -692,8 +692,8 @@ pre_norm_encoder_block = Item(
 
 @pre_norm_encoder_block.mistake(
     "Your block is post-norm: it norms the sum.",
-    why="Then nothing passes straight through: the stream is normed twice in every block, and so "
-    "is the gradient on its way back.",
+    why="Then nothing passes straight through: the stream is normed twice in every block, and the "
+    "gradient has to go through both norms on its way back.",
     hint="The frame is x + Sublayer(LayerNorm(x)).",
 )
 class PostNormInstead(EncoderBlock):

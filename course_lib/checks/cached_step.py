@@ -188,7 +188,7 @@ def past_never_grows(attention: MultiHeadAttention, x: Tensor, past: Past) -> Re
 @cached_step.mistake(
     "Your new row stands in front of the past, not behind it.",
     why="The output is the same, since attention does not ask for the order of keys. But row t of "
-    "a past belongs to token t: who reorders it or cuts it off takes the wrong row.",
+    "a past belongs to token t: whoever reorders it or cuts it off takes the wrong row.",
     hint="In which order does torch.cat put them?",
 )
 def new_row_first(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:

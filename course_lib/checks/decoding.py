@@ -232,8 +232,8 @@ def always_to_the_cap(
 
 @greedy_decode.mistake(
     "Your loop has no cap: it runs until every row has ended.",
-    why="A model need not ever say the end, least of all an untrained one. Here the positions ran "
-    "out at last; in between you would have waited.",
+    why="A model need never say the end, least of all an untrained one. Here your loop came to a "
+    "stop only because the model had no more positions.",
     hint="Where does max_len stand in your code?",
 )
 def no_cap(model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int) -> Tensor:
@@ -276,8 +276,8 @@ def end_repeated(
 
 @greedy_decode.mistake(
     "Your decoder reads the latest token only, not all that was said.",
-    why="Without a cache the model knows nothing of earlier calls: each word is chosen as if it "
-    "were the second.",
+    why="Without a cache the model knows nothing of earlier calls: each word is chosen as if only "
+    "the one before it had been said.",
     hint="What does decode get at step 3?",
 )
 def reads_the_latest_only(
@@ -316,7 +316,7 @@ def dropout_left_on(
 
 @greedy_decode.mistake(
     "The model is in evaluation mode afterwards, though it came in training mode.",
-    why="Who translates a few sentences between two epochs would train on without dropout.",
+    why="Whoever translates a few sentences between two epochs would train on without dropout.",
     hint="Leave things as you have found them.",
 )
 def mode_not_put_back(
@@ -329,7 +329,7 @@ def mode_not_put_back(
 @greedy_decode.mistake(
     "Your code records gradients that nobody will ask for.",
     why="Every step keeps its numbers for a backward pass: memory grows with each word.",
-    hint="What does `evaluating` switch off beside dropout?",
+    hint="What does `evaluating` switch off besides dropout?",
 )
 def gradients_recorded(
     model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int

@@ -243,7 +243,7 @@ def words_before_heads(query: Tensor, key: Tensor) -> Tensor:
 @puzzle_3.mistake(
     "Your scores are mirrored: rows are keys and columns are queries.",
     why="Softmax along the last axis would share out the weight of each key among the readers.",
-    hint="In which order stand q and k behind your arrow?",
+    hint="In which order do q and k stand behind your arrow?",
 )
 def mirrored(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bhkq", query, key)

@@ -372,9 +372,9 @@ def the_variance(d_model: int) -> float:
 
 
 @embedding_std.mistake(
-    "You lost the one half: your logits have a variance of 0.02, and so the loss starts at 0.01.",
-    why="Random logits cost half of their variance.",
-    hint="Read the formula once more: the loss is ln V + σ² / 2.",
+    "You lost the one half: your logits have a variance of 0.02, so they cost only 0.01 nats.",
+    why="Random logits cost half of their variance, and 0.02 nats above ln V are asked for.",
+    hint="Read the formula once more. What is divided by 2 there?",
 )
 def half_forgotten(d_model: int) -> float:
     return math.sqrt(0.02 / d_model)
@@ -391,8 +391,8 @@ def nats_for_the_spread(d_model: int) -> float:
 
 @embedding_std.mistake(
     "Your spread is 0.02 at every width.",
-    why="Many models start so, and at their own width it fits. But the logits of a wider model "
-    "grow with √D.",
+    why="Many models start so. But the spread of the logits grows with √D: one fixed number costs "
+    "0.02 nats at a single width, less in narrower models and more in wider ones.",
     hint="Does your code use its argument?",
 )
 def one_for_all(d_model: int) -> float:

@@ -473,8 +473,8 @@ def numbers_copied(model: Transformer, tying: str) -> None:
 
 @tie.mistake(
     "Your tables lie in the same memory, but they are still two parameters.",
-    why="The optimiser sees two, keeps two running means and takes two steps in one place. And the "
-    "count does not get smaller.",
+    why="The optimiser sees two, and takes two steps in one place, each with a part of the "
+    "gradient. And the count does not get smaller.",
     hint="Count the parameters before and after. Is the object the same, or only what it holds?",
 )
 def memory_shared(model: Transformer, tying: str) -> None:
@@ -915,7 +915,7 @@ class Twins(_Stack):
 
 @bug.mistake(
     "Your stack has a single layer, whatever n_layers says.",
-    why="Without the repetition the twins are gone, and so are the other layers.",
+    why="No block stands in the list more than once now, but the other layers are gone as well.",
     hint="config.n_layers blocks are asked for.",
 )
 class SingleLayer(_Stack):

@@ -103,9 +103,9 @@ def zero_is_always_the_pad(tokens: Tensor, pad_id: int) -> Tensor:
 
 
 @padding_mask.mistake(
-    "Your mask is right where it is True and False, but it holds numbers, 1 and 0.",
-    why="In this course masks are boolean. A mask of numbers may be added by mistake, or turned "
-    "round by ~, which makes -2 of 1.",
+    "Your mask hides the right places, but it holds floats, 1.0 and 0.0, not True and False.",
+    why="In this course masks are boolean. masked_fill refuses a mask of floats, and so does ~, "
+    "which turns a mask round.",
     hint="What type does a comparison give before you convert it?",
 )
 def numbers_instead_of_booleans(tokens: Tensor, pad_id: int) -> Tensor:
@@ -277,8 +277,9 @@ def either_will_do(tokens: Tensor, pad_id: int) -> Tensor:
 
 
 @decoder_mask.mistake(
-    "Your mask adds the two masks, or multiplies them, and gives numbers.",
-    why="In this course masks are boolean; a 2 or a 1 has no meaning in them.",
+    "Your mask hides the right places, but it holds numbers, 1 and 0: a product of numbers.",
+    why="In this course masks are boolean. ~ turns a boolean mask round, but of the whole numbers "
+    "1 and 0 it makes -2 and -1.",
     hint="There is an operator that says 'and' for booleans.",
 )
 def multiplied(tokens: Tensor, pad_id: int) -> Tensor:
@@ -421,10 +422,10 @@ def over_the_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 @masked_softmax.mistake(
-    "Your code fills hidden scores with a fixed low number that float16 cannot hold, or that real "
-    "scores may go below.",
-    why="Scores of another size or precision are met in every mixed-precision training.",
-    hint="torch.finfo(scores.dtype) knows how low a number of this dtype can go.",
+    "Your code fills hidden scores with a fixed low number, which float16 cannot hold.",
+    why="float16 ends at -65504. Large models are often run in half precision, and there your code "
+    "would stop with an error.",
+    hint="How low can a number of the scores' own dtype go? torch.finfo knows it.",
 )
 def a_fixed_low_number(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:

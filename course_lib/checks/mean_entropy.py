@@ -83,8 +83,8 @@ bug = Item(
 
 @bug.mistake(
     "The mean still runs over pads: their zeros make every head look sharper than it is.",
-    why="A zero adds nothing to a sum, but it counts in a mean. The longer the company, the "
-    "sharper the head.",
+    why="A zero adds nothing to a sum, but it counts in a mean. The longer the other "
+    "sentences of the batch, the sharper a head would seem.",
     hint="By how many rows does your last line divide?",
 )
 def zeros_still_count(weights: Tensor, lengths: Tensor) -> Tensor:

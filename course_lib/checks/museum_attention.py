@@ -262,8 +262,8 @@ def no_root(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
 
 @root_of_the_wrong_width.mistake(
     "Scores are divided by the root of the number of heads.",
-    why="How many heads there are is not how wide they are. The two agree only if d_model is the "
-    "square of it.",
+    why="How many heads there are is not how wide they are. Your line is right only where "
+    "both numbers are the same.",
     hint="Over how many numbers does the sum in line 3 run?",
 )
 def root_of_the_number_of_heads(x: Tensor, *weights_and_heads: Tensor) -> Tensor:

@@ -245,7 +245,7 @@ best_that_goes_on = Item(
 
 
 @best_that_goes_on.mistake(
-    "What you return are always the last weights, however good others were before.",
+    "You always return the last weights, however good others were before.",
     why="If the best and the weights are the same tensors under two names, += edits both, and a "
     "new dictionary around the same tensors does not help. All the care for the best is lost.",
     hint="Print your best after each step. When does it change, and when should it?",

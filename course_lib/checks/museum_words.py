@@ -92,8 +92,8 @@ def one_word_for_all(logits: Tensor, said: Tensor) -> Tensor:
 
 
 @last_of_all_sentences.mistake(
-    "You take as many rows as there are sentences, but from the end: they are the last places of "
-    "the last sentence, and of who stands before it.",
+    "You take the last rows of `places`, as many as there are sentences: all but the last of these "
+    "are the wrong ones.",
     why="After flatten, sentence by sentence, the last places of the sentences are not neighbours.",
     hint="How far apart in `places` are the ends of two sentences?",
 )
@@ -249,7 +249,7 @@ def blanks_stay(source_text: str, target_text: str) -> Pairs:
 @lines_that_slip.mistake(
     "A pair goes only if both its sides are blank.",
     why="Half a pair teaches nothing: a question without an answer, or the other way round.",
-    hint="any or all?",
+    hint="Which sides does a pair need, so that it may stay?",
 )
 def only_if_both_are_blank(source_text: str, target_text: str) -> Pairs:
     return [pair for pair in _stripped(source_text, target_text) if any(pair)]

@@ -406,7 +406,7 @@ def by_the_length(length: int, d_model: int) -> Tensor:
     "You divide the exponent by half of the width: the clocks slow down twice as much as they "
     "should.",
     why="arange goes in steps of two, so the exponents run up to the whole width.",
-    hint="What is the last exponent, as a share of 1?",
+    hint="How large is your last exponent? In the formula none of them reaches 1.",
 )
 def by_half_the_width(length: int, d_model: int) -> Tensor:
     speeds = 1 / 10_000 ** (torch.arange(0.0, d_model, 2) / (d_model // 2))

@@ -195,7 +195,7 @@ class OverridesCall(_Encoding):
 @positional_encoding.mistake(
     "Your dropout falls before token and code are added, and not on their sum.",
     why="The paper drops out the sum (section 5.4). Where one part falls here, the other still "
-    "stands, and no number of the result is zero.",
+    "stands, so hardly any number of the result is zero.",
     hint="Dropout is the last thing that happens.",
 )
 class DropsBeforeTheSum(_Encoding):

@@ -139,7 +139,7 @@ alignment_error_rate = Item(
 
 @alignment_error_rate.mistake(
     "You count how much is right, and not how much is wrong: a perfect head gets 1.",
-    why="It is an error rate: 0 is perfect. Who looks for the lowest would take the worst head.",
+    why="It is an error rate: 0 is perfect. Whoever takes the lowest would take the worst head.",
     hint="What has to be done with a share that is right to make it a share that is wrong?",
 )
 def share_that_is_right(predicted: Links, sure: Links, possible: Links) -> float:
@@ -253,7 +253,7 @@ def nothing_is_perfect(predicted: Links, sure: Links, possible: Links) -> float:
 
 @alignment_error_rate.mistake(
     "Your rate is right, but the set of links found is another afterwards.",
-    why="&= changes the set itself. Whoever called you measures the same head again, and gets 0.",
+    why="&= changes the set itself. Whoever measures the same links once more gets another rate.",
     hint="Which operators make a new set, and which change the one at hand?",
 )
 def eats_its_input(predicted: Links, sure: Links, possible: Links) -> float:
@@ -569,7 +569,7 @@ def heads_as_a_slice(
 
 @heads_for_figure.mistake(
     "Your heads come in the order of their numbers, not in the order asked for.",
-    why="Who asks for heads 5 and 2 labels the first picture with 5.",
+    why="Whoever asks for heads 5 and 2 labels the first picture with 5.",
     hint="Does your code sort, or use a mask, where it should pick?",
 )
 def heads_sorted(

@@ -110,8 +110,8 @@ def never_falls(step: int, d_model: int, warmup: int) -> float:
 
 @inverse_sqrt_lr.mistake(
     "Your rate is one step ahead: you count the steps from 0.",
-    why="The step that you are given counts from 1, as the paper's does. Who counts from 0 adds "
-    "the 1 outside.",
+    why="The step that you are given counts from 1, as the paper's does. Whoever counts from 0 "
+    "adds the 1 outside.",
     hint="What is `step` in the first call of a training?",
 )
 def counts_from_zero(step: int, d_model: int, warmup: int) -> float:
@@ -320,7 +320,7 @@ def no_share_for_the_pad(logits: Tensor, labels: Tensor, pad_id: int, smoothing:
 
 @label_smoothed_loss.mistake(
     "Your share is not divided by V: every word gets all of it.",
-    why="With 30,000 words the doubt would weigh 3,000 times as much as the right word.",
+    why="With 30,000 words and smoothing 0.1, the doubt would weigh 3,000 and the label 0.9.",
     hint="The share is handed out: what does one word of V get?",
 )
 def a_share_for_each(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
@@ -446,8 +446,8 @@ def _right(logits: Tensor, labels: Tensor) -> Tensor:
 
 @masked_accuracy.mistake(
     "Your accuracy counts the pads like words.",
-    why="A pad that says pad counts as right. A model that says nothing but pads would get a "
-    "third of a batch right.",
+    why="A pad that says pad counts as right. Where half of a batch is pads, a model that "
+    "says nothing else would be half right.",
     hint="Which places of the batch are tokens?",
 )
 def counts_pads(logits: Tensor, labels: Tensor, pad_id: int) -> float:

@@ -528,7 +528,7 @@ def learns_in_eval_mode(
     "You follow the sum of the losses, not their mean.",
     why="A batch with more words then makes a larger step, and the learning rate means another "
     "thing each time.",
-    hint="Is what you give back the loss that you went back from?",
+    hint="Is the number that you give back the one that backward() started from?",
 )
 def follows_the_sum(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
@@ -670,8 +670,8 @@ def _mean_surprise(events: Sequence[tuple[Hashable, str]]) -> float:
 
 @source_blind_floor.mistake(
     "Your model knows only the word before, not the whole beginning.",
-    why="A blind model has read its own words so far, all of them. Who knows more can do better: "
-    "your floor is too high.",
+    why="A blind model has read its own words so far, all of them. Whoever knows more can do "
+    "better: your floor is too high.",
     hint="What has the decoder read when it is asked for the fourth word?",
 )
 def only_the_word_before(pairs: Pairs) -> float:
@@ -713,7 +713,7 @@ def reads_the_source(pairs: Pairs) -> float:
     "Your sentences have no end.",
     why="The end is a label like any other, and may be the one in doubt: 'i want' can stop there "
     "or go on.",
-    hint="How many labels has a target of five words?",
+    hint="How many labels does a target of five words have?",
 )
 def no_end(pairs: Pairs) -> float:
     return _mean_surprise([event for event in _events(pairs) if event[1] != END])
@@ -722,7 +722,7 @@ def no_end(pairs: Pairs) -> float:
 @source_blind_floor.mistake(
     "You divide by the number of sentences.",
     why="The loss that it is compared with is a mean over tokens.",
-    hint="How many labels have the two sentences of the lesson?",
+    hint="How many labels do the two sentences of the lesson have?",
 )
 def per_sentence(pairs: Pairs) -> float:
     events = _events(pairs)
@@ -732,7 +732,7 @@ def per_sentence(pairs: Pairs) -> float:
 @source_blind_floor.mistake(
     "You sum the nats and do not divide.",
     why="The loss that it is compared with is a mean over tokens.",
-    hint="How many labels have the two sentences of the lesson?",
+    hint="How many labels do the two sentences of the lesson have?",
 )
 def not_divided(pairs: Pairs) -> float:
     events = _events(pairs)
