@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from course_lib.checks.compare import short
 from course_lib.checks.diagnose import SEED, diagnose
@@ -25,9 +25,8 @@ def load_items(lesson: str) -> dict[str, Item]:
     """
     if lesson not in TOPICS:
         raise CourseError(f"lesson must be one of {', '.join(TOPICS)}, got {lesson!r}")
-    room = import_module(f"course_lib.checks.{TOPICS[lesson]}")
-    items = {item.id: item for item in vars(room).values() if isinstance(item, Item)}
-    return {item_id: items[item_id] for item_id in sorted(items, key=list(TABLE).index)}
+    entries = [entry for entry in TABLE.values() if entry.id.startswith(f"{lesson}.")]
+    return {entry.id: load_item(entry.id) for entry in entries if entry.kind != "written"}
 
 
 def load_item(item_id: str) -> Item:
@@ -43,7 +42,9 @@ def load_item(item_id: str) -> Item:
         raise CourseError(f"item must be one of {known}, got {item_id!r}: is it misspelt?")
     if entry.kind == "written":
         raise CourseError(f"expected an item that is checked, got {item_id!r}: a person marks it")
-    return load_items(item_id.split(".")[0])[item_id]
+    lesson, name = item_id.split(".")
+    module = import_module(f"course_lib.checks.items.{TOPICS[lesson]}.{name}")
+    return cast(Item, module.item)
 
 
 def check(

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.checks.call import Answer, Call
+from course_lib.checks.call import Answer, Call, weighted_sum
 from course_lib.checks.compare import Difference, answers_differ, first_difference
 from course_lib.checks.item import Judge
 
@@ -48,9 +48,8 @@ def use_module(
     if not learns:
         return output
     first = output[0] if isinstance(output, tuple) else output
-    weighting = torch.cos(torch.arange(first.numel(), dtype=first.dtype)).view(first.shape)
     module.zero_grad()
-    (first * weighting).sum().backward()
+    weighted_sum(first).backward()
     named = dict(module.named_parameters())
     return {"output": output, "gradients": {name: named[name].grad for name in weights}}
 

@@ -119,16 +119,18 @@ def _with_gradients(
 ) -> dict[str, Any]:
     """The value, and the gradient of Σ cos(i) · outputᵢ with respect to each real input."""
     real = [x.requires_grad_() for x in inputs if x.is_floating_point()]
-    # The leaf itself may be edited in place only by mistake; a view of it fails less obscurely.
     value = use(subject, *args, **kwargs)
     outputs = [x for x in tree.tree_leaves(value) if isinstance(x, Tensor) and x.requires_grad]
-    total = sum(
-        (torch.cos(torch.arange(x.numel(), dtype=x.dtype)) * x.flatten()).sum() for x in outputs
-    )
+    total = sum(weighted_sum(x) for x in outputs)
     gradients: tuple[Tensor | None, ...] = (None,) * len(real)
     if isinstance(total, Tensor):
         gradients = torch.autograd.grad(total, real, allow_unused=True)
     return {"value": value, "gradients": list(gradients)}
+
+
+def weighted_sum(x: Tensor) -> Tensor:
+    """Σ cos(i) · xᵢ: a number whose gradient tells every element of x from the others."""
+    return (torch.cos(torch.arange(x.numel(), dtype=x.dtype)).view(x.shape) * x).sum()
 
 
 def _detached(value: Any) -> Any:

@@ -16,6 +16,7 @@ import torch
 from tests.bench import rounds
 from tests.bench.attention import measure_attention
 from tests.bench.decoding import measure_decoding
+from tests.bench.explorer import measure_explorer
 from tests.bench.growth import measure_growth
 from tests.bench.page import machine
 from tests.bench.runs import measure_processes, measure_two_sentences
@@ -29,6 +30,7 @@ SECTIONS: dict[str, Callable[[float], str]] = {
     "growth": measure_growth,
     "sentences": measure_two_sentences,
     "processes": measure_processes,
+    "explorer": measure_explorer,
 }
 
 

@@ -69,25 +69,25 @@ def measure_two_sentences(minutes: float) -> str:
     return text
 
 
-def tokens_per_second(processes: int) -> float:
+def tokens_per_second(processes: int, *, steps: int = STEPS, warm_up: int = WARM_UP) -> float:
     """Of a few steps in fp32, each process with one thread."""
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2"] if processes == 2 else []
-    command = [sys.executable, *launcher, "-m", "tests.bench.runs"]
+    command = [sys.executable, *launcher, "-m", "tests.bench.runs", str(steps), str(warm_up)]
     quiet = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=quiet, check=True, capture_output=True, text=True, cwd=ROOT)
     return float(done.stdout)
 
 
-def take_steps() -> None:
+def take_steps(steps: int, warm_up: int) -> None:
     """What each of the processes does; the first one prints the target tokens a second."""
     recipe = replace(on_corpus(load_recipe(SHARED), "grammar_de_en"), train_size=2000)
     with process_group("cpu") as place:
         trainer = Trainer(
-            recipe, load_task(recipe), seed=0, device=place, precision="fp32", max_steps=STEPS
+            recipe, load_task(recipe), seed=0, device=place, precision="fp32", max_steps=steps
         )
         for batch, place_in_data in trainer.remaining_batches():
             trainer.step(batch, place_in_data)
-            if trainer.run.step == WARM_UP:
+            if trainer.run.step == warm_up:
                 start, tokens = time.perf_counter(), trainer.run.tokens
         if rank() == 0:
             print((trainer.run.tokens - tokens) / (time.perf_counter() - start))
@@ -121,4 +121,4 @@ def measure_processes(minutes: float) -> str:
 
 
 if __name__ == "__main__":
-    take_steps()
+    take_steps(*map(int, sys.argv[1:]))

@@ -55,7 +55,7 @@ def test_the_written_out_smoothing_counts_no_pads():
 
 
 def test_every_trainer_takes_its_turn():
-    for take in trainers(256).values():
+    for take in trainers(256, steps=1).values():
         assert take() > 0
 
 
@@ -103,7 +103,7 @@ def test_the_small_preset_learns_two_sentences():
 
 def test_one_process_and_two_are_measured_alike():
     for processes in (1, 2):
-        assert runs.tokens_per_second(processes) > 0
+        assert runs.tokens_per_second(processes, steps=2, warm_up=1) > 0
 
 
 def test_the_loss_in_blocks_needs_less_memory_whatever_this_process_has_had():

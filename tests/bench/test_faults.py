@@ -8,6 +8,8 @@ from course_lib.data import load_corpus
 from course_lib.training.faults import FAULTS
 from tests.bench import faults
 
+KNOWN = faults.Outcome(9.0, 5.0, 5.0, 1.0, 0.0)
+
 
 @pytest.fixture
 def miniature(monkeypatch):
@@ -19,8 +21,9 @@ def miniature(monkeypatch):
     monkeypatch.setattr(faults, "TESTED", 2)
 
 
-def test_every_mistake_gets_two_rows_and_a_line(miniature, monkeypatch, capsys):
+def test_every_mistake_gets_two_rows_and_a_line(monkeypatch, capsys):
     monkeypatch.setattr(faults, "first_loss", lambda *names: 170.0 if names else 9.0)
+    monkeypatch.setattr(faults, "outcome", lambda recipe, **_: KNOWN)
     text = faults.chapter(steps=2)
     listed = faults.faults()
     rows = [line for line in text.splitlines() if line.startswith("| ")]
@@ -33,6 +36,13 @@ def test_every_mistake_gets_two_rows_and_a_line(miniature, monkeypatch, capsys):
     assert "starts at a loss of 9.00 where" in text and "of 170.0 as published" in text
 
 
+@pytest.mark.parametrize("slips", [False, True])
+def test_an_outcome_is_that_of_a_run(miniature, slips):
+    found = faults.outcome(faults.small("naive_mt"), steps=2, slips=slips)
+    assert 0 < found.later != found.first and 0 < found.valid < 20
+    assert 0 <= found.exact <= 1 and 0 <= found.bleu <= 100
+
+
 def test_every_mistake_of_a_recipe_is_measured(miniature):
     made = {name for fault in faults.faults() for name in fault.changes.get("faults", ())}
     assert made == set(FAULTS)
@@ -40,11 +50,10 @@ def test_every_mistake_of_a_recipe_is_measured(miniature):
 
 def test_what_is_mended_is_trained_once_and_differs_only_in_the_mistake(miniature, monkeypatch):
     trained = []
-    known = faults.Outcome(9.0, 5.0, 5.0, 1.0, 0.0)
 
     def note(recipe, *, steps, slips):
         trained.append((recipe, steps, slips))
-        return known
+        return KNOWN
 
     monkeypatch.setattr(faults, "outcome", note)
     listed = faults.faults()

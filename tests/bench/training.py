@@ -29,7 +29,7 @@ TRICKS = "`nn.Transformer`, every trick"
 READABLE, FAST_FP32, FAST = "ours, readable", "ours, fast, fp32", "ours, fast"
 
 
-def turn(step: Step, batches: list[Batch], steps: int = STEPS) -> Callable[[], float]:
+def turn(step: Step, batches: list[Batch], steps: int) -> Callable[[], float]:
     """A function that takes some training steps and returns how many real tokens they read."""
     following = cycle(batches)
 
@@ -44,18 +44,18 @@ def turn(step: Step, batches: list[Batch], steps: int = STEPS) -> Callable[[], f
     return take
 
 
-def trainers(n: int = 8192) -> dict[str, Callable[[], float]]:
+def trainers(n: int = 8192, steps: int = STEPS) -> dict[str, Callable[[], float]]:
     """Everyone who trains, each ready to take a turn."""
     torch.manual_seed(0)
     pairs = sentence_pairs(n)
     rows, even = random_batches(pairs), even_batches(pairs)
     return {
-        TUTORIAL: turn(tutorial(), rows),
-        ANNOTATED: turn(annotated(), rows),
-        TRICKS: turn(tutorial_with_every_trick(), even),
-        READABLE: turn(ours_readable(), rows),
-        FAST_FP32: turn(ours_fast(half=False), even),
-        FAST: turn(ours_fast(), even),
+        TUTORIAL: turn(tutorial(), rows, steps),
+        ANNOTATED: turn(annotated(), rows, steps),
+        TRICKS: turn(tutorial_with_every_trick(), even, steps),
+        READABLE: turn(ours_readable(), rows, steps),
+        FAST_FP32: turn(ours_fast(half=False), even, steps),
+        FAST: turn(ours_fast(), even, steps),
     }
 
 

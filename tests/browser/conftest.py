@@ -13,21 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.chromium import PATIENCE, NoChromium, start_chromium
 from tests.browser.lab import start_lab, wait_until_open
 
 AXE = "4.11.2"
-ARGUMENTS = """--no-sandbox --disable-gpu --disable-quic --no-first-run
-    --disable-background-networking --disable-component-update --disable-sync""".split()
 # What Lab and nbconvert log without a network, or when a kernel is stopped: no fault of ours.
 HARMLESS = ("Failed to load resource", "net::ERR", "require is not", "debugger state")
-PATIENCE = 240_000  # milliseconds: what is slow is not wrong
 
 
-def pytest_collection_modifyitems(items):
+def pytest_itemcollected(item):
     """All in one process: one browser and one Lab are enough for a small machine."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
+    item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 def missing(reason):
@@ -37,32 +33,25 @@ def missing(reason):
     pytest.skip(reason)
 
 
-def find_chromium():
-    """A browser of the Chromium family, or None."""
-    names = (os.environ.get("COURSE_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
-    return next((found for name in names if name and (found := shutil.which(name))), None)
-
-
 @pytest.fixture(scope="session")
 def browser():
     try:
-        from playwright.sync_api import Error, sync_playwright
-    except ImportError:
-        missing("the browser tests need the package playwright: pip install -e '.[dev]'")
-    path = find_chromium()
-    with sync_playwright() as driver:
-        # Without one of its own, a system may still have Chrome where Playwright looks for it.
-        chosen = {"executable_path": path} if path else {"channel": "chrome"}
-        try:
-            running = driver.chromium.launch(args=ARGUMENTS, timeout=PATIENCE, **chosen)
-        except Error as error:
-            missing(f"the browser tests need Chromium or Chrome, found none that starts: {error}")
-        yield running
-        running.close()
+        with start_chromium() as running:
+            yield running
+    except NoChromium as error:
+        missing(f"the browser tests need {error}")
 
 
 @pytest.fixture
-def open_page(browser, request, tmp_path):
+def screenshots(tmp_path):
+    """The folder for screenshots: a test's own, or the one that COURSE_SCREENSHOTS names."""
+    folder = Path(os.environ.get("COURSE_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def open_page(browser, request, screenshots):
     """Open an address without a network; afterwards: a screenshot, and no error was logged."""
     pages, faults = [], []
 
@@ -82,11 +71,9 @@ def open_page(browser, request, tmp_path):
         return page
 
     yield open_
-    folder = Path(os.environ.get("COURSE_SCREENSHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
     for number, page in enumerate(pages):
         name = re.sub(r"\W+", "-", request.node.name).strip("-")
-        page.screenshot(path=folder / f"{name}-{number}.png")
+        page.screenshot(path=screenshots / f"{name}-{number}.png")
         page.context.close()
     assert not [fault for fault in faults if not any(noise in fault for noise in HARMLESS)]
 

@@ -146,9 +146,22 @@ def run(page, cells=None):
 
 
 def output_text(page, cell):
-    """What a cell has printed."""
+    """What a cell has printed or returned, or the message of its error."""
     return page.evaluate(
         """(cell) => window.jupyterapp.shell.currentWidget.content.widgets[cell].model.outputs
-          .toJSON().map((output) => output.text ?? output.evalue ?? "").flat().join("")""",
+          .toJSON().flatMap((output) =>
+            output.text ?? output.data?.["text/plain"] ?? output.evalue ?? ""
+          ).join("")""",
         cell,
     )
+
+
+def serious_faults(page, axe, place="html"):
+    """What axe-core finds serious or critical in a part of the page: rule → the first element."""
+    page.evaluate(axe)
+    found = page.evaluate("async (place) => (await axe.run(place)).violations", place)
+    return {
+        fault["id"]: fault["nodes"][0]["html"][:300]
+        for fault in found
+        if fault["impact"] in ("serious", "critical")
+    }

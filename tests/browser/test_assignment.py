@@ -1,11 +1,10 @@
 """An assignment as a learner does it: typed into JupyterLab, wrong first, then right."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
-from tests.browser.lab import run
+from tests.browser.lab import output_text, run
 
 EXERCISE = Path(__file__).parents[2] / "exercises" / "06_masks" / "masks.ipynb"
 WRONG = "return (tokens == pad_id)[:, None, None, :]"
@@ -34,17 +33,9 @@ def type_into(page, cell, text):
     page.keyboard.type(text)
 
 
-def output(page, cell):
-    return page.evaluate(
-        """(cell) => window.jupyterapp.shell.currentWidget.content.widgets[cell].model.outputs
-          .toJSON().map((output) => output.data?.["text/plain"] ?? output.evalue).join("")""",
-        cell,
-    )
-
-
-def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(lab, open_lab, tmp_path):
-    shots = Path(os.environ.get("COURSE_SCREENSHOTS", tmp_path))
-    shots.mkdir(parents=True, exist_ok=True)
+def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
+    lab, open_lab, screenshots, tmp_path
+):
     shutil.copy(EXERCISE, lab.folder / "masks.ipynb")
     page = open_lab("masks.ipynb", kernel=True)
     set_up, imports = number_of("set-up"), number_of("imports")
@@ -57,22 +48,22 @@ def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(lab, open_lab, 
         kept,
     )
     run(page, [set_up, imports, answer, check])
-    assert "not started" in output(page, check)
-    page.screenshot(path=shots / "assignment-1-not-started.png")
+    assert "not started" in output_text(page, check)
+    page.screenshot(path=screenshots / "assignment-1-not-started.png")
 
     type_into(page, answer, f"{HEAD}\n{WRONG}")
     run(page, [answer, check])
-    assert "Your mask is True at the pads" in output(page, check)
+    assert "Your mask is True at the pads" in output_text(page, check)
     page.locator("text=Your mask is True at the pads").scroll_into_view_if_needed()
-    page.screenshot(path=shots / "assignment-2-diagnosed.png")
+    page.screenshot(path=screenshots / "assignment-2-diagnosed.png")
 
     type_into(page, answer, f"{HEAD}\nwhile True:\npass")
     run(page, [answer])
     run(page, [check])
-    assert "still running after" in output(page, check)
+    assert "still running after" in output_text(page, check)
 
     type_into(page, answer, f"{HEAD}\n{RIGHT}")
     run(page, [answer, check])
-    assert "passed" in output(page, check)
-    page.screenshot(path=shots / "assignment-3-passed.png")
+    assert "passed" in output_text(page, check)
+    page.screenshot(path=screenshots / "assignment-3-passed.png")
     assert json.loads((tmp_path / "progress.json").read_text()) == ["06.padding_mask"]

@@ -11,24 +11,11 @@ from PIL import Image
 
 from course_lib.training import alignment_error_rate
 from course_lib.viz.explorer import explore_attention
+from tests.browser.lab import serious_faults
 
 QUERIES = ["the", "old", "dog", "<eos>"]
 KEYS = ["der", "alte", "Hund", ".", "<pad>"]
 MASK = torch.tensor([True, True, True, True, False])
-
-ROUNDS = 8
-MOVES = """(layers) => {
-  const slider = document.querySelector(".ae-layer"), times = [];
-  const cells = document.querySelector(".ae-cells").getContext("2d");
-  for (let i = 0; i < 24; i++) {
-    slider.value = (i + 1) % layers;
-    const began = performance.now();
-    slider.dispatchEvent(new Event("input"));
-    cells.getImageData(0, 0, 1, 1);
-    times.push(performance.now() - began);
-  }
-  return times.sort((a, b) => a - b)[12];
-}"""
 
 
 def one_cell():
@@ -386,31 +373,4 @@ def test_axe_finds_nothing_serious(open_explorer, axe, view, dark):
     page = open_explorer(shown.select(view=view, query=1), dark=dark)
     page.click("summary")
     page.wait_for_selector(".ae tbody tr")
-    page.evaluate(axe)
-    found = page.evaluate("async () => (await axe.run()).violations")
-    serious = [
-        (fault["id"], fault["impact"], fault["nodes"][0]["html"][:200])
-        for fault in found
-        if fault["impact"] in ("serious", "critical")
-    ]
-    assert not serious
-
-
-@pytest.mark.parametrize(
-    ("size", "limit"), [((6, 8, 40, 40), 16), ((12, 12, 128, 128), 50)], ids=["6x8x40", "12x12x128"]
-)
-@pytest.mark.parametrize("view", ["heatmap", "lines", "heads", "grid"])
-def test_a_move_of_a_slider_is_drawn_in_time(open_explorer, record_property, size, limit, view):
-    """From the event to pixels that can be read, in milliseconds: the median of 24 moves.
-
-    Another program may take the processor away, so there are several rounds to be in time.
-    """
-    _, weights = synthetic(*size)
-    shown = explore_attention(weights, [f"t{i}" for i in range(size[-1])]).select(view=view)
-    page = open_explorer(shown)
-    medians = []
-    while len(medians) < ROUNDS and min(medians, default=limit + 1) > limit:
-        medians.append(page.evaluate(MOVES, size[0]))
-    record_property("milliseconds", medians)
-    print(view, size, medians)
-    assert min(medians) <= limit, medians
+    assert serious_faults(page, axe) == {}

@@ -1,11 +1,8 @@
 """Every widget of a lesson, and quizzes, moved with real keys and clicks in a live JupyterLab."""
 
-import os
-from pathlib import Path
-
 import pytest
 
-from tests.browser.lab import run
+from tests.browser.lab import run, serious_faults
 
 HEAD = """import torch
 from course_lib import viz
@@ -57,10 +54,6 @@ QUIZ = """viz.quiz("Which sums to 1?", ["query", "key <b>", "both"], "b", "Softm
 SHAPE = """viz.predict_shape("What comes out?", (2, 5, 9), "A row a query.", code="q @ k.mT")"""
 
 
-def folder(tmp_path):
-    return Path(os.environ.get("COURSE_SCREENSHOTS", tmp_path))
-
-
 def set_theme(page, theme):
     name = f"JupyterLab {theme.title()}"
     change = "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
@@ -86,7 +79,7 @@ def move(page, output, how):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_widget_answers_and_is_accessible(lab, open_lab, axe, tmp_path, theme):
+def test_every_widget_answers_and_is_accessible(lab, open_lab, axe, screenshots, theme):
     cells = [(HEAD, []), *((call, []) for call, _ in WIDGETS.values())]
     lab.write(f"all-{theme}.ipynb", cells)
     page = open_lab(f"all-{theme}.ipynb", kernel=True)
@@ -94,25 +87,21 @@ def test_every_widget_answers_and_is_accessible(lab, open_lab, axe, tmp_path, th
     page.set_viewport_size({"width": 1300, "height": 9000})
     run(page)
     page.locator(".jp-OutputArea-output img").nth(len(WIDGETS) - 1).wait_for()
-    folder(tmp_path).mkdir(parents=True, exist_ok=True)
     outputs = page.locator(".jp-OutputArea-output:has(img)")
     for number, (name, (_, how)) in enumerate(WIDGETS.items()):
         output = outputs.nth(number)
-        output.screenshot(path=folder(tmp_path) / f"widget-{name}-{theme}-before.png")
+        output.screenshot(path=screenshots / f"widget-{name}-{theme}-before.png")
         before = output.locator("img").get_attribute("src")
         said = output.locator("[role=status]").inner_text()
         move(page, output, how)
         page.wait_for_function(CHANGED, arg=[number, before, said])
-        output.screenshot(path=folder(tmp_path) / f"widget-{name}-{theme}-after.png")
+        output.screenshot(path=screenshots / f"widget-{name}-{theme}-after.png")
     assert page.locator("text=Error displaying widget").count() == 0
-    page.evaluate(axe)
-    found = page.evaluate("axe.run('.jp-OutputArea-output:has(img)')")
-    serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
-    assert {v["id"]: v["nodes"][0]["html"][:300] for v in serious} == {}
+    assert serious_faults(page, axe, ".jp-OutputArea-output:has(img)") == {}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_quiz_is_answered_with_the_keyboard(lab, open_lab, axe, tmp_path, theme):
+def test_a_quiz_is_answered_with_the_keyboard(lab, open_lab, axe, theme):
     lab.write(f"quiz-{theme}.ipynb", [(HEAD, []), (QUIZ, []), (SHAPE, [])])
     page = open_lab(f"quiz-{theme}.ipynb", kernel=True)
     set_theme(page, theme)
@@ -128,7 +117,4 @@ def test_a_quiz_is_answered_with_the_keyboard(lab, open_lab, axe, tmp_path, them
         box.fill(typed)
         box.press("Enter")
         page.wait_for_selector(f"text={verdict}")
-    page.evaluate(axe)
-    found = page.evaluate("axe.run('.jp-OutputArea-output')")
-    serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
-    assert {v["id"]: v["nodes"][0]["html"][:300] for v in serious} == {}
+    assert serious_faults(page, axe, ".jp-OutputArea-output") == {}

@@ -19,7 +19,8 @@ from tqdm import tqdm
 
 from course_lib.checks import load_item
 from course_lib.checks.diagnose import diagnose
-from tests.checks.page import rooms
+from course_lib.checks.table import TOPICS
+from tests.checks.page import line_of
 from tests.notebooks.exercises import SOLUTIONS, item_of, role_of
 from tests.notebooks.normal_form import read
 
@@ -47,13 +48,12 @@ class Mutant:
         except Exception:
             return "failed"
         item = load_item(self.item_id)
-        line = (lambda: item.bug.line) if item.bug else None
-        found = diagnose(item, space[self.called], line)
+        found = diagnose(item, space[self.called], line_of(item))
         if found.status == "passed":
             return "survived"
         if found.mistake is None:
             return "failed"
-        again = diagnose(item, space[self.called], line, seed=OTHER_SEED)
+        again = diagnose(item, space[self.called], line_of(item), seed=OTHER_SEED)
         return "failed" if again.mistake is found.mistake else "misnamed"
 
 
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--survivors", action="store_true", help="show those that pass")
     options = parser.parse_args(arguments)
     total = {"failed": 0, "survived": 0, "misnamed": 0}
-    for lesson in options.lessons or rooms():
+    for lesson in options.lessons or TOPICS:
         count = dict.fromkeys(total, 0)
         for mutant in tqdm(list(mutants_of(lesson)), desc=lesson, leave=False):
             verdict = mutant.verdict()

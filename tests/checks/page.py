@@ -3,10 +3,9 @@
 python -m tests.checks.page
 """
 
-import importlib.util
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,19 +27,18 @@ class Row:
     named: bool
 
 
-def rooms() -> list[str]:
-    """The lessons whose items are written."""
-    return [n for n in TOPICS if importlib.util.find_spec(f"course_lib.checks.{TOPICS[n]}")]
+def line_of(item: Item) -> Callable[[], int] | None:
+    """Where the bug is, as the right answer to an item that asks for its line."""
+    bug = item.bug
+    return (lambda: bug.line) if bug else None
 
 
 def rows() -> Iterator[Row]:
     """Every misconception of every item, tried."""
-    for lesson in rooms():
+    for lesson in TOPICS:
         for item in load_items(lesson).values():
             for mistake in item.mistakes:
-                found = diagnose(
-                    item, mistake.subject, (lambda i=item: i.bug.line) if item.bug else None
-                )
+                found = diagnose(item, mistake.subject, line_of(item))
                 yield Row(item, mistake.name, _caught(found), found.mistake is mistake)
 
 
@@ -86,7 +84,7 @@ def draw(matrix: list[Row], path: Path) -> None:
     from matplotlib.colors import ListedColormap
 
     most = max(len(row.caught) for row in matrix)
-    lessons = rooms()
+    lessons = list(TOPICS)
     figure, panels = pyplot.subplots(
         len(lessons), 1, figsize=(9, 1.15 * len(lessons)), squeeze=False, layout="constrained"
     )

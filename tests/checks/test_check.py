@@ -7,6 +7,7 @@ import torch
 
 from course_lib import cli
 from course_lib.checks import TABLE, Progress, check, load_item, load_items
+from course_lib.checks.diagnose import diagnose
 from course_lib.checks.progress import load_passed, note_passed, progress_file
 from course_lib.errors import CourseError
 
@@ -141,8 +142,6 @@ def test_a_lesson_that_is_not_there_is_refused():
 
 def test_numbers_of_another_seed_are_other_numbers():
     item = load_item("06.masked_softmax")
-    from course_lib.checks.diagnose import diagnose
-
     one, other = (diagnose(item, item.reference, seed=seed) for seed in (1, 2))
     assert not torch.equal(one.trials[0].calls[0].args[0], other.trials[0].calls[0].args[0])
 

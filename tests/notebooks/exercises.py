@@ -11,7 +11,6 @@ second run changes no byte.
 
 import argparse
 import copy
-import json
 import re
 import sys
 import time
@@ -114,10 +113,6 @@ def without_answers(solution: NotebookNode) -> NotebookNode:
     )
     for step in (clear, ClearOutput(), LockCells(), ComputeChecksums(), CheckCellMetadata()):
         exercise, _ = step.preprocess(exercise, {})
-    for cell in exercise.cells:
-        cell.metadata["nbgrader"] = json.loads(
-            json.dumps(cell.metadata["nbgrader"], sort_keys=True)
-        )
     return exercise
 
 

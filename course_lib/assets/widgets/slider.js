@@ -12,23 +12,19 @@ export default {
     label.append(model.get("description"), input, output);
     el.append(label);
 
-    const show = () => {
-      for (const name of ["min", "max", "step"]) input[name] = model.get(name);
-      input.value = model.get("place");
+    const say = () => {
       output.textContent = model.get("text");
       input.setAttribute("aria-valuetext", model.get("text"));
     };
+    const move = () => (input.value = model.get("place"));
     input.addEventListener(model.get("at_end") ? "change" : "input", () => {
       model.set("place", Number(input.value));
       model.save_changes();
     });
-    model.on("change:text", () => {
-      output.textContent = model.get("text");
-      input.setAttribute("aria-valuetext", model.get("text"));
-    });
-    model.on("change:place", () => {
-      if (Number(input.value) !== model.get("place")) input.value = model.get("place");
-    });
-    show();
+    model.on("change:text", say);
+    model.on("change:place", move);
+    for (const name of ["min", "max", "step"]) input[name] = model.get(name);
+    move();
+    say();
   },
 };

@@ -13,6 +13,8 @@ from course_lib.data.grammar.meaning import constructions, uses
 from course_lib.data.pairs import SentencePair
 from course_lib.errors import CourseError
 
+pytestmark = pytest.mark.xdist_group("corpus")  # what it samples is shared
+
 NAME = "grammar_de_en"
 
 

@@ -14,6 +14,8 @@ from course_lib.data.grammar.meaning import Clause, NounPhrase, Place, Sentence,
 from course_lib.data.grammar.words import align, texts
 from course_lib.data.pairs import SentencePair
 
+pytestmark = pytest.mark.xdist_group("portuguese")  # what it samples is shared
+
 NAME = "grammar_pt_en"
 HELD_OUT = LANGUAGES[NAME].held_out
 N = {noun.key: noun for noun in NOUNS}

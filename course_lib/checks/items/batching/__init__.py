@@ -1,0 +1,1 @@
+"""Items of lesson 09: sentences of different lengths, side by side."""

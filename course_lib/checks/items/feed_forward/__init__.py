@@ -1,0 +1,1 @@
+"""Items of lesson 03: the feed-forward network, the residual and the norm."""

@@ -1,0 +1,155 @@
+"""03.bug: The wrong way round a sublayer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.checks.call import Call
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Bug, Item, Probe
+
+BUG = """\
+def encoder_block(x, attention, feed_forward, norm_1, norm_2):
+    read = attention(x)
+    middle = norm_1(x + read)
+    worked = feed_forward(middle)
+    return norm_2(x + worked)
+"""
+
+
+Layer = Callable[[Tensor], Tensor]
+
+
+def _use_block(
+    block: Callable[..., Tensor],
+    x: Tensor,
+    *,
+    mix: Tensor,
+    inner: Tensor,
+    outer: Tensor,
+    norms: Tensor,
+) -> Tensor:
+    """With sublayers and norms made of these numbers; norms is (2, 2, D), weights and biases."""
+    (w1, b1), (w2, b2) = norms
+    return block(
+        x,
+        lambda x: mix @ x,
+        lambda x: (x @ inner).relu() @ outer,
+        lambda x: F.layer_norm(x, x.shape[-1:], w1, b1),
+        lambda x: F.layer_norm(x, x.shape[-1:], w2, b2),
+    )
+
+
+def _encoder_block(
+    x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
+) -> Tensor:
+    middle = norm_1(x + attention(x))
+    return norm_2(middle + feed_forward(middle))
+
+
+def _block(draw: Draw, x: Tensor, about: str, *, gradients: bool = False) -> Call:
+    length, d_model = x.shape[-2:]
+    parts = {
+        "mix": draw.normal(length, length).softmax(dim=-1),
+        "inner": draw.normal(d_model, 2 * d_model),
+        "outer": draw.normal(2 * d_model, d_model),
+        "norms": torch.tensor([[1.0], [0.0]]) + draw.normal(2, 2, d_model, spread=0.3),
+    }
+    return Call((x,), parts, about, gradients)
+
+
+item = Item(
+    "03.bug",
+    reference=_encoder_block,
+    use=_use_block,
+    tolerance=1e-3,
+    bug=Bug(BUG, line=5),
+    probes=[
+        Probe(
+            "each sublayer is added to what it was given",
+            lambda draw: [_block(draw, draw.normal(2, 3, 6), "two sentences of three positions")],
+        ),
+        Probe(
+            "any shape",
+            lambda draw: [
+                _block(draw, draw.normal(1, 1, 8), "a single position"),
+                _block(draw, draw.normal(5, 4, 6, spread=3), "larger numbers"),
+            ],
+        ),
+        Probe(
+            "the gradient finds every straight road",
+            lambda draw: [_block(draw, draw.normal(2, 3, 6), "gradients", gradients=True)],
+        ),
+    ],
+    hints=(
+        "A block has two sublayers, and each has a residual of its own. Write down for both: what "
+        "goes in, and what is added?",
+        "What attention has found out is in `middle`. By which roads can it reach the result?",
+        "norm_2(... + worked), with what the second sublayer was given.",
+    ),
+)
+
+
+@item.mistake(
+    "The second residual still leads past both sublayers.",
+    why="It adds the x of the whole block. What attention read then reaches the result only "
+    "through the feed-forward network, and has no straight road of its own.",
+    hint="What was feed_forward given?",
+)
+def still_past_both(
+    x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
+) -> Tensor:
+    return norm_2(x + feed_forward(norm_1(x + attention(x))))
+
+
+@item.mistake(
+    "The second residual is gone.",
+    why="The wrong road is closed, but now there is none: in a deep model the gradient has to pass "
+    "through every feed-forward network.",
+    hint="Mend what is added, do not leave it out.",
+)
+def none_at_all(
+    x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
+) -> Tensor:
+    return norm_2(feed_forward(norm_1(x + attention(x))))
+
+
+@item.mistake(
+    "You add both, the block's x and the middle.",
+    why="A sublayer is added to its own input and to nothing else. x is already in the middle.",
+    hint="How many terms are there in x + Sublayer(x)?",
+)
+def both_added(
+    x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
+) -> Tensor:
+    middle = norm_1(x + attention(x))
+    return norm_2(x + middle + feed_forward(middle))
+
+
+@item.mistake(
+    "You add what attention read, without the word that read it.",
+    why="That is the output of the first sublayer, not the input of the second. The words "
+    "themselves are lost.",
+    hint="What was feed_forward given?",
+)
+def what_was_read(
+    x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
+) -> Tensor:
+    read = attention(x)
+    return norm_2(read + feed_forward(norm_1(x + read)))
+
+
+@item.mistake(
+    "Now the feed-forward network gets the block's x, and never sees what attention read.",
+    why="The two sublayers come one after the other: first gather, then work on what was gathered. "
+    "That line was right.",
+    hint="Only one line is wrong, and it is not the one that calls feed_forward.",
+)
+def side_by_side(
+    x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
+) -> Tensor:
+    return norm_2(x + feed_forward(x))

@@ -1,0 +1,1 @@
+"""Items of lesson 08: the parts become one model."""

@@ -1,0 +1,190 @@
+"""08.bug: A stack of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.checks.adapters import use_module
+from course_lib.checks.call import Call
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Bug, Item, Probe
+from course_lib.checks.items.full_model.shared import SMALL, Fields
+from course_lib.model import (
+    DecoderBlock,
+    EncoderBlock,
+    TransformerConfig,
+    causal_mask,
+    padding_mask,
+)
+
+BUG = """\
+class Stack(nn.Module):
+    def __init__(self, block, config):
+        super().__init__()
+        self.layers = nn.ModuleList([block(config)] * config.n_layers)
+        last = nn.LayerNorm(config.d_model)
+        self.final_norm = last if config.final_norm else nn.Identity()
+
+    def forward(self, x, *others):
+        for layer in self.layers:
+            x = layer(x, *others)
+        return self.final_norm(x)
+"""
+
+
+BLOCKS: dict[str, Callable[[TransformerConfig], nn.Module]] = {
+    "encoder": EncoderBlock,
+    "decoder": DecoderBlock,
+}
+
+
+class _Stack(nn.Module):
+    def __init__(
+        self, block: Callable[[TransformerConfig], nn.Module], config: TransformerConfig
+    ) -> None:
+        super().__init__()
+        self.layers = self.made(block, config)
+        last = nn.LayerNorm(config.d_model)
+        self.final_norm = last if config.final_norm else nn.Identity()
+
+    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+        return nn.ModuleList(block(c) for _ in range(c.n_layers))
+
+    def forward(self, x: Tensor, *others: Tensor) -> Any:
+        for layer in self.layers:
+            x = layer(x, *others)
+        return self.final_norm(x)
+
+
+def _use_stack(
+    make: Callable[..., nn.Module], *inputs: Any, blocks: str, config: Fields, **more: Any
+) -> Any:
+    """Make a stack, and use it with given weights; without weights, see what it is like."""
+    run: list[nn.Module] = []
+
+    def block(config: TransformerConfig) -> nn.Module:
+        made = BLOCKS[blocks](config)
+        made.register_forward_hook(lambda module, args, output: run.append(module))
+        return made
+
+    def stack(config: Fields) -> nn.Module:
+        return make(block, TransformerConfig(**config))
+
+    if "weights" in more:
+        return use_module(stack, *inputs, init={"config": config}, **more)
+    fresh = stack(config)
+    fresh(*inputs)
+    named = dict(fresh.named_parameters())
+    first = [weight for name, weight in named.items() if name.endswith("expand.weight")]
+    return {
+        "blocks that run": len(run),
+        "parameters": sum(weight.numel() for weight in named.values()),
+        "layers begin alike": any(
+            torch.equal(a, b) for i, a in enumerate(first) for b in first[:i]
+        ),
+    }
+
+
+def _stack(draw: Draw, blocks: str, *inputs: Any, about: str, **more: Any) -> Call:
+    learns, gradients = more.pop("learns", False), more.pop("gradients", False)
+    config = {**SMALL, **more}
+    weights = draw.weights(_Stack(BLOCKS[blocks], TransformerConfig(**config)))
+    kwargs = {"blocks": blocks, "config": config, "weights": weights, "learns": learns}
+    return Call(inputs, kwargs, about, gradients)
+
+
+def _fresh(draw: Draw) -> list[Call]:
+    """Stacks with the weights that they are born with."""
+    calls = []
+    for kind, n in (("encoder", 3), ("decoder", 2), ("encoder", 1)):
+        inputs = [draw.normal(2, 3, 8) for _ in range(1 + (kind == "decoder"))]
+        kwargs = {"blocks": kind, "config": {**SMALL, "n_layers": n}}
+        calls.append(Call(tuple(inputs), kwargs, f"{n} fresh {kind} blocks"))
+    return calls
+
+
+def _one_after_the_other(draw: Draw) -> list[Call]:
+    mask = padding_mask(draw.tokens(2, 5), 0)
+    sides = draw.normal(2, 4, 8), draw.normal(2, 5, 8), causal_mask(4), mask
+    pre = {"norm": "pre", "final_norm": True, "n_layers": 2}
+    return [
+        _stack(draw, "encoder", draw.normal(2, 5, 8), mask, about="encoder blocks", n_layers=3),
+        _stack(draw, "decoder", *sides, about="decoder blocks, all read the memory", n_layers=2),
+        _stack(draw, "encoder", draw.normal(2, 3, 8), about="pre-norm and a last norm", **pre),
+    ]
+
+
+def _stack_learns(draw: Draw) -> list[Call]:
+    x = draw.normal(2, 4, 8)
+    return [
+        _stack(draw, "encoder", x, about="the parameters' gradients", learns=True, n_layers=3),
+        _stack(draw, "encoder", x, about="the input's gradient", gradients=True, n_layers=2),
+    ]
+
+
+item = Item(
+    "08.bug",
+    reference=_Stack,
+    use=_use_stack,
+    tolerance=1e-4,
+    bug=Bug(BUG, line=4),
+    probes=[
+        Probe("each layer has parameters of its own, and they begin unlike", _fresh),
+        Probe("each block reads what the one before has left", _one_after_the_other),
+        Probe("all layers learn", _stack_learns),
+    ],
+    hints=(
+        "Make a stack of three, and count its parameters. How many blocks' worth are they?",
+        "How often is block(config) called, for n_layers layers?",
+        "In a list, [a] * 3 is three names for one a. Write it so that block(config) is called "
+        "anew for each layer.",
+    ),
+)
+
+
+@item.mistake(
+    "All layers are still one block: what one learns, all have learnt.",
+    why="The model has as many layers as you asked for, and the parameters of one.",
+    hint="How often is block(config) called?",
+)
+class OneBlockInAllPlaces(_Stack):
+    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+        return nn.ModuleList([block(c)] * c.n_layers)
+
+
+@item.mistake(
+    "Your layers lie where PyTorch does not find them, in a plain list or the like.",
+    why="No error, no warning: the stack runs, but optimiser, .to(device) and state_dict miss "
+    "every block.",
+    hint="Only what is a module's own part is searched for parameters. A list is no module.",
+)
+class PlainList(_Stack):
+    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+        return [block(c) for _ in range(c.n_layers)]
+
+
+@item.mistake(
+    "Your layers are copies of one: they have their own parameters, and begin as twins.",
+    why="A random start is there for variety. Twins drift apart in training, but they begin "
+    "without it.",
+    hint="A copy copies the numbers, too. Who draws new ones?",
+)
+class Twins(_Stack):
+    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+        one = block(c)
+        return nn.ModuleList(deepcopy(one) for _ in range(c.n_layers))
+
+
+@item.mistake(
+    "Your stack has a single layer, whatever n_layers says.",
+    why="No block stands in the list more than once now, but the other layers are gone as well.",
+    hint="config.n_layers blocks are asked for.",
+)
+class SingleLayer(_Stack):
+    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+        return nn.ModuleList([block(c)])

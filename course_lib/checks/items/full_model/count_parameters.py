@@ -1,0 +1,231 @@
+"""08.count_parameters: Count without building."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from course_lib.checks.call import Call
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Item, Probe
+from course_lib.checks.items.full_model.shared import Fields
+from course_lib.model import (
+    PRESETS,
+    TransformerConfig,
+    count_parameters,
+    parameter_parts,
+)
+
+
+def _use_config(count: Callable[[TransformerConfig], Any], fields: Fields) -> Any:
+    return count(TransformerConfig(**fields))
+
+
+def _config(draw: Draw, about: str, **more: Any) -> Call:
+    """Sizes that are all unlike, so that none can stand for another."""
+    heads = draw.integer(2, 4)
+    fields = {
+        "source_vocab": draw.integer(50, 90),
+        "target_vocab": draw.integer(100, 150),
+        "d_model": 12 * heads,
+        "d_ff": draw.integer(51, 99),
+        "n_heads": heads,
+        "n_layers": draw.integer(2, 6),
+        "max_len": draw.integer(200, 300),
+    }
+    return Call(({**fields, **more},), about=about)
+
+
+def _published(draw: Draw) -> list[Call]:
+    known = ("naive_mt", "fastai_qa", "fastestimator_ted", "einsum_scratch", "wmt14_de_en")
+    return [Call((dict(vars(PRESETS[name])),), about=f"the preset {name}") for name in known]
+
+
+item = Item(
+    "08.count_parameters",
+    reference=count_parameters,
+    use=_use_config,
+    tolerance=0.0,
+    probes=[
+        Probe(
+            "matrices, biases and norms of the blocks are counted, and three tables",
+            lambda draw: [_config(draw, "the usual options"), _config(draw, "other sizes")],
+        ),
+        Probe(
+            "a shared table is counted once",
+            lambda draw: [
+                _config(draw, "tying is 'output'", tying="output"),
+                _config(draw, "tying is 'all'", tying="all", source_vocab=70, target_vocab=70),
+                _config(draw, "tied, no output bias", tying="output", output_bias=False),
+            ],
+        ),
+        Probe(
+            "what the config leaves out is left out",
+            lambda draw: [
+                _config(draw, "no bias in attention", attention_bias=False),
+                _config(draw, "no bias in feed-forward", feed_forward_bias=False),
+                _config(draw, "no bias in the output layer", output_bias=False),
+                _config(draw, "norms without parameters", norm_affine=False, final_norm=True),
+            ],
+        ),
+        Probe(
+            "what the config adds is added",
+            lambda draw: [
+                _config(draw, "a last norm in each stack", norm="pre", final_norm=True),
+                _config(draw, "learned positions", positions="learned"),
+                _config(draw, "heads with a width of their own", d_head=7),
+                _config(draw, "the same, no biases", d_head=20, attention_bias=False),
+            ],
+        ),
+        Probe("the five published systems are counted to the last digit", _published),
+        Probe(
+            "models too large to build are counted, too",
+            # so many words that no machine even tries to make room for them
+            lambda draw: [
+                _config(draw, "2⁴⁴ words on each side", source_vocab=2**44, target_vocab=2**44)
+            ],
+        ),
+    ],
+    hints=(
+        "Count one attention, one feed-forward, one norm. Then: how many of each in an encoder "
+        "block, in a decoder block?",
+        "Write down the shapes. All heads together are n_heads · head_width wide: that is one side "
+        "of all four matrices of an attention, and the length of three of its biases. A bias that "
+        "is switched off counts 0; True and False are 1 and 0 in a product.",
+        "As a rule attention is 4D² + 4D, feed-forward 2DF + F + D, norm 2D. Then n_layers * "
+        "(... * attention + feed_forward + ... * norm) for each stack, and a last norm; and the "
+        "tables: rows by tying, 2 * max_len more if learned, times D; the output's bias.",
+    ),
+)
+
+
+def _of(config: TransformerConfig, kind: str, part: str) -> int:
+    return parameter_parts(config).get(kind, {}).get(part, 0)
+
+
+@item.mistake(
+    "You count a tied table at each place where it is used.",
+    why="One table in three places is one table: it is stored, trained and counted once.",
+    hint="How many tables are there for each value of tying?",
+)
+def tied_tables_twice(config: TransformerConfig) -> int:
+    return count_parameters(replace(config, tying="none"))
+
+
+@item.mistake(
+    "You count two attentions for each layer; encoder and decoder block together have three.",
+    why="The decoder block reads itself and the memory, with matrices for each.",
+    hint="List the sublayers of both blocks.",
+)
+def two_attentions_a_layer(config: TransformerConfig) -> int:
+    return count_parameters(config) - _of(config, "attention", "cross")
+
+
+@item.mistake(
+    "You count four norms for each layer; encoder and decoder block together have five.",
+    why="Each sublayer has a frame of its own, and each frame a norm.",
+    hint="How many sublayers has an encoder block, and how many a decoder block?",
+)
+def four_norms_a_layer(config: TransformerConfig) -> int:
+    return count_parameters(config) - config.n_layers * 2 * config.d_model * config.norm_affine
+
+
+@item.mistake(
+    "You count the attention's matrices once for each head.",
+    why="Heads share out the columns of the same matrices: with D / H numbers each, H heads "
+    "together have D.",
+    hint="Double n_heads. What becomes larger, and what smaller?",
+)
+def matrices_for_each_head(config: TransformerConfig) -> int:
+    attention = sum(parameter_parts(config)["attention"].values())
+    return count_parameters(config) + (config.n_heads - 1) * attention
+
+
+@item.mistake(
+    "You count no biases in the blocks.",
+    why="Each of the projections and both feed-forward layers adds one, unless the config says "
+    "otherwise. Few in number, but the count is meant to be exact.",
+    hint="attention_bias and feed_forward_bias are True unless switched off.",
+)
+def no_biases(config: TransformerConfig) -> int:
+    return count_parameters(replace(config, attention_bias=False, feed_forward_bias=False))
+
+
+@item.mistake(
+    "You count all biases, even those that the config switches off.",
+    why="One published system has none, and its count is 44,052,480 to the last digit.",
+    hint="Three fields of the config end in _bias.",
+)
+def all_biases(config: TransformerConfig) -> int:
+    return count_parameters(
+        replace(config, attention_bias=True, feed_forward_bias=True, output_bias=True)
+    )
+
+
+@item.mistake(
+    "You do not count the output layer's bias.",
+    why="It has one number for each target word, and stays when the table is tied.",
+    hint="What is added to h Wᵀ to make logits?",
+)
+def output_bias_forgotten(config: TransformerConfig) -> int:
+    return count_parameters(replace(config, output_bias=False))
+
+
+@item.mistake(
+    "You count a scale and a shift in each norm, even with norm_affine=False.",
+    why="Norms without parameters are how one published system lost 30,720 of them.",
+    hint="Which field of the config says what a norm has to learn?",
+)
+def norms_always_learn(config: TransformerConfig) -> int:
+    return count_parameters(replace(config, norm_affine=True))
+
+
+@item.mistake(
+    "The last norm of each stack, final_norm, does not show in your count.",
+    why="Two stacks, two norms, 2D each: PyTorch's nn.Transformer always has them, the paper's "
+    "model never.",
+    hint="What follows the last block if final_norm is True?",
+)
+def last_norms_forgotten(config: TransformerConfig) -> int:
+    return count_parameters(replace(config, final_norm=False))
+
+
+@item.mistake(
+    "You do not count learned positions.",
+    why="Sines and cosines are computed, but a learned table of positions is made of parameters: "
+    "max_len rows for each side.",
+    hint="positions can be 'sinusoidal' or 'learned'.",
+)
+def learned_positions_forgotten(config: TransformerConfig) -> int:
+    return count_parameters(replace(config, positions="sinusoidal"))
+
+
+@item.mistake(
+    "You count learned positions once; each side has a table of its own.",
+    why="Source and target may differ in what it means to stand third.",
+    hint="How many embeddings does the model have?",
+)
+def positions_counted_once(config: TransformerConfig) -> int:
+    return count_parameters(config) - _of(config, "embedding", "positions") // 2
+
+
+@item.mistake(
+    "You count positions as parameters though they are sines and cosines.",
+    why="What a formula gives is not trained, and not counted.",
+    hint="positions can be 'sinusoidal' or 'learned'.",
+)
+def sines_counted(config: TransformerConfig) -> int:
+    return count_parameters(replace(config, positions="learned"))
+
+
+@item.mistake(
+    "You take all heads together to be D wide, even if d_head says otherwise.",
+    why="With a width of their own, H heads have H · E columns: that is the width of three of the "
+    "biases and one side of all four matrices.",
+    hint="config.head_width is the width of one head, whatever d_head is.",
+)
+def width_of_heads_ignored(config: TransformerConfig) -> int:
+    usual = replace(config, d_head=None)
+    difference = sum(parameter_parts(config)["attention"].values())
+    return count_parameters(config) - difference + sum(parameter_parts(usual)["attention"].values())

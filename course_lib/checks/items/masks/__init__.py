@@ -1,0 +1,1 @@
+"""Items of lesson 06: who may look at whom."""

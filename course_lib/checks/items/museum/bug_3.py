@@ -1,0 +1,155 @@
+"""14.bug_3: Whose translation?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from course_lib.checks.call import Call
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Bug, Item, Probe
+
+LINES = """\
+def read_pairs(source_text, target_text):
+    sides = [source_text.splitlines(), target_text.splitlines()]
+    sides = [[line.strip() for line in side] for side in sides]
+    sides = [[line for line in side if line] for side in sides]
+    return list(zip(*sides))
+"""
+
+
+Pairs = list[tuple[str, str]]
+
+
+def _stripped(source_text: str, target_text: str) -> Pairs:
+    sides = [source_text.splitlines(), target_text.splitlines()]
+    return [(source.strip(), target.strip()) for source, target in zip(*sides, strict=True)]
+
+
+def _read_pairs(source_text: str, target_text: str) -> Pairs:
+    return [pair for pair in _stripped(source_text, target_text) if all(pair)]
+
+
+def _texts(
+    draw: Draw,
+    length: int,
+    *,
+    source: Collection[int] = (),
+    target: Collection[int] = (),
+    blank: str = "",
+    about: str,
+) -> Call:
+    """Two texts of so many lines, in which these are blank."""
+    sides = []
+    for language, holes in (("de", source), ("en", target)):
+        lines = [f"{language} {i} {draw.integer(100, 999)}" for i in range(length)]
+        sides.append("\n".join(blank if i in holes else line for i, line in enumerate(lines)))
+    return Call(tuple(side + "\n" for side in sides), about=about)
+
+
+def _blank_on_one_side(draw: Draw) -> list[Call]:
+    return [
+        _texts(draw, 6, source=[2], about="a blank line in the source"),
+        _texts(draw, 5, target=[1, 3], about="two blank lines in the target"),
+        _texts(draw, 7, source=[1], target=[4], about="one blank line in each, not the same"),
+    ]
+
+
+def _blank_on_both(draw: Draw) -> list[Call]:
+    return [
+        _texts(draw, 5, source=[2], target=[2], about="the same line is blank in both"),
+        _texts(draw, 6, source=[0, 3, 5], target=[0, 4], about="the first and the last line"),
+        _texts(draw, 3, source=[0, 1], target=[1, 2], about="nothing is left"),
+    ]
+
+
+item = Item(
+    "14.bug_3",
+    reference=_read_pairs,
+    bug=Bug(LINES, line=4),
+    probes=[
+        Probe("a line keeps its translation", _blank_on_one_side),
+        Probe("a pair without one of its sides is no pair", _blank_on_both),
+        Probe(
+            "spaces alone are blank, too",
+            lambda draw: [
+                _texts(draw, 5, source=[1], blank="   ", about="a source line of spaces"),
+                _texts(draw, 5, target=[3], blank=" \t ", about="a target line of spaces and tab"),
+            ],
+        ),
+        Probe(
+            "where nothing is blank nothing is lost",
+            lambda draw: [
+                _texts(draw, 4, about="no blank line"),
+                _texts(draw, 1, about="a single pair"),
+                Call(("  ein Satz \n", "\ta sentence\n"), about="spaces around the sentences"),
+                Call(("ja\nja\nnein", "yes\nyes\nno"), about="the same pair twice"),
+            ],
+        ),
+    ],
+    hints=(
+        "Take three lines on each side, with the second line of one side blank. Which pairs come "
+        "out?",
+        "Each side drops its own blank lines. After the first of them, who is whose translation? "
+        "The program does not fail, because zip stops with the shorter side.",
+        "Pair first, then drop: [pair for pair in zip(*sides) if ...]",
+    ),
+)
+
+
+@item.mistake(
+    "Each side still drops its own blank lines: below the first of them all lines have slipped.",
+    why="zip stops with the shorter side and says nothing. The model is then taught that sentences "
+    "mean what their neighbours mean.",
+    hint="What must be true of both sides together before a line may go?",
+)
+def each_side_by_itself(source_text: str, target_text: str) -> Pairs:
+    pairs = _stripped(source_text, target_text)
+    sides = [[line for line in side if line] for side in zip(*pairs, strict=True)]
+    return list(zip(*sides, strict=False))
+
+
+@item.mistake(
+    "No line slips any more, but blank ones stay: some pairs have nothing on one side.",
+    why="The model would learn to answer nothing with a sentence, and a sentence with nothing.",
+    hint="Line 4 was wrong in how it drops, not that it drops.",
+)
+def blanks_stay(source_text: str, target_text: str) -> Pairs:
+    return _stripped(source_text, target_text)
+
+
+@item.mistake(
+    "A pair goes only if both its sides are blank.",
+    why="Half a pair teaches nothing: a question without an answer, or the other way round.",
+    hint="Which sides does a pair need, so that it may stay?",
+)
+def only_if_both_are_blank(source_text: str, target_text: str) -> Pairs:
+    return [pair for pair in _stripped(source_text, target_text) if any(pair)]
+
+
+@item.mistake(
+    "You look only at the source: a blank translation stays.",
+    why="A sentence translated by nothing teaches a model to fall silent.",
+    hint="Either side may be blank.",
+)
+def only_the_source_is_looked_at(source_text: str, target_text: str) -> Pairs:
+    return [pair for pair in _stripped(source_text, target_text) if pair[0]]
+
+
+@item.mistake(
+    "You look only at the target: a blank source stays.",
+    why="A model that is given nothing and must say something learns to invent.",
+    hint="Either side may be blank.",
+)
+def only_the_target_is_looked_at(source_text: str, target_text: str) -> Pairs:
+    return [pair for pair in _stripped(source_text, target_text) if pair[1]]
+
+
+@item.mistake(
+    "Reading ends at the first blank line.",
+    why="All the pairs below it are lost, and nobody is told how many there were.",
+    hint="One pair is to be left out. What happens to the next one in your code?",
+)
+def ends_at_the_first_blank(source_text: str, target_text: str) -> Pairs:
+    pairs = _stripped(source_text, target_text)
+    first = next((i for i, pair in enumerate(pairs) if not all(pair)), len(pairs))
+    return pairs[:first]

@@ -1,0 +1,1 @@
+"""Items of lesson 01: where a token stands."""

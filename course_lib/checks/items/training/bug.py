@@ -1,0 +1,141 @@
+"""11.bug: Who has a say in the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.checks.call import Call
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Bug, Item, Probe
+from course_lib.training import loss
+
+BUG = """\
+def validation_loss(batches, pad_id):
+    total, tokens = 0.0, 0
+    for logits, labels in batches:
+        weight = labels.numel()
+        loss = masked_cross_entropy(logits, labels, pad_id)
+        total = total + loss * weight
+        tokens = tokens + weight
+    return total / tokens
+"""
+
+
+Batches = Sequence[tuple[Tensor, Tensor]]
+
+
+def _validation_loss(batches: Batches, pad_id: int) -> float:
+    weights = [(labels != pad_id).sum() for _, labels in batches]
+    return _weighted(batches, pad_id, weights)
+
+
+def _weighted(batches: Batches, pad_id: int, weights: Sequence[float | Tensor]) -> float:
+    losses = [loss.masked_cross_entropy(*batch, pad_id) for batch in batches]
+    total = torch.stack([each * weight for each, weight in zip(losses, weights, strict=True)])
+    return float(total.sum() / sum(weights))
+
+
+def _batches(draw: Draw, *sizes: tuple[int, int], pad_id: int = 0) -> Call:
+    """Batches of unlike losses; of three, the last is neither the easiest nor the hardest."""
+    batches = []
+    for i, (rows, length) in enumerate(sizes):
+        labels = draw.tokens(rows, length, pad_id=pad_id, high=7)
+        easier = (0.0, 4.0, 2.0)[i] * F.one_hot(labels, 8)
+        batches.append((draw.normal(rows, length, 8) + easier, labels))
+    return Call((batches, pad_id), about=f"batches of {sizes}, pad_id {pad_id}")
+
+
+def _one_without_words(draw: Draw) -> Call:
+    batches, pad_id = _batches(draw, (3, 4), (2, 5)).args
+    batches[0][1][:] = pad_id
+    return Call((batches, pad_id), about="the first of two batches holds pads alone")
+
+
+item = Item(
+    "11.bug",
+    reference=_validation_loss,
+    bug=Bug(BUG, line=4),
+    probes=[
+        Probe(
+            "every real token has the same say, whichever batch it is in",
+            lambda draw: [_batches(draw, (4, 7), (2, 3), (5, 9))],
+        ),
+        Probe(
+            "a batch with many pads has no more say than its words",
+            lambda draw: [_batches(draw, (1, 6), (6, 8)), _one_without_words(draw)],
+        ),
+        Probe(
+            "any pad_id",
+            lambda draw: [_batches(draw, (3, 5), (4, 6), pad_id=3)],
+        ),
+        Probe("one batch", lambda draw: [_batches(draw, (4, 6))]),
+    ],
+    tolerance=1e-4,
+    hints=(
+        "What should not change when the same sentences are put into other batches?",
+        "The loss of a batch is a mean. To put means together, each has to be multiplied by the "
+        "number of things that it is a mean of.",
+        "weight = (labels ... pad_id).sum()",
+    ),
+)
+
+
+@item.mistake(
+    "Each batch's loss still weighs as much as the batch has places, pads included.",
+    why="The loss is a mean over real tokens. A batch of short sentences, full of pads, has more "
+    "say than its words: put the sentences into other batches, and the number changes.",
+    hint="Which line says how much a batch weighs?",
+)
+def weighs_places(batches: Batches, pad_id: int) -> float:
+    return _weighted(batches, pad_id, [labels.numel() for _, labels in batches])
+
+
+@item.mistake(
+    "Each batch's loss weighs as much as the batch has sentences.",
+    why="The loss is a mean over tokens, and sentences have unlike many of them.",
+    hint="What is masked_cross_entropy a mean of?",
+)
+def weighs_sentences(batches: Batches, pad_id: int) -> float:
+    return _weighted(batches, pad_id, [len(labels) for _, labels in batches])
+
+
+@item.mistake(
+    "All batches have the same say: it is a mean of means.",
+    why="The last batch of an epoch is often small. A word in it would weigh more than others.",
+    hint="The weight of a batch depends on what is in it.",
+)
+def mean_of_means(batches: Batches, pad_id: int) -> float:
+    return _weighted(batches, pad_id, [1 for _ in batches])
+
+
+@item.mistake(
+    "It is the last batch's loss alone.",
+    why="It jumps with the order of the batches, though the model is the same.",
+    hint="Mend the line, and keep the sum over all batches.",
+)
+def last_batch(batches: Batches, pad_id: int) -> float:
+    return float(loss.masked_cross_entropy(*batches[-1], pad_id))
+
+
+@item.mistake(
+    "The weights are right for a pad_id of 0 only.",
+    why="The pad id is an argument. With another one, pads are counted, and word 0 is not.",
+    hint="Compare the labels with the right number.",
+)
+def pad_is_always_zero(batches: Batches, pad_id: int) -> float:
+    weights = [(labels != 0).sum() for _, labels in batches]
+    return _weighted(batches, pad_id, weights)
+
+
+@item.mistake(
+    "The weights count the pads, not the words.",
+    why="Then a batch without a pad has no say at all.",
+    hint="Is it the places with a pad that are to be counted, or the others?",
+)
+def weighs_pads(batches: Batches, pad_id: int) -> float:
+    weights = [(labels == pad_id).sum() for _, labels in batches]
+    return _weighted(batches, pad_id, weights)

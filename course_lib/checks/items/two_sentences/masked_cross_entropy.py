@@ -1,0 +1,250 @@
+"""10.masked_cross_entropy: How wrong was it?"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib import training
+from course_lib.checks.call import Call
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Item, Probe
+
+
+def _logits_and_labels(draw: Draw) -> list[Call]:
+    return [
+        Call(
+            (draw.normal(3, 5, 7, spread=2), draw.tokens(3, 5, high=6), 0),
+            about="three sentences, padded on the right",
+        ),
+        Call(
+            (draw.normal(2, 4, 6, spread=2), draw.ids(2, 4, high=5), 0), about="nothing is padded"
+        ),
+        Call(
+            (draw.normal(5, 5, 5, spread=2), draw.tokens(5, 5, high=4), 0),
+            about="as many sentences as places as words",
+        ),
+    ]
+
+
+def _long_and_short(draw: Draw) -> list[Call]:
+    labels = draw.ids(2, 8, high=5)
+    labels[1, 1:] = 0
+    return [
+        Call((draw.normal(2, 8, 6, spread=3), labels, 0), about="eight real tokens, and one"),
+        Call((draw.normal(1, 8, 6, spread=3), labels[1:], 0), about="one real token in all"),
+    ]
+
+
+item = Item(
+    "10.masked_cross_entropy",
+    reference=training.masked_cross_entropy,
+    probes=[
+        Probe("it is the mean of −ln p over the real tokens", _logits_and_labels),
+        Probe("each real token counts alike, in long and short sentences", _long_and_short),
+        Probe(
+            "it is pad_id that says what a pad is",
+            lambda draw: [
+                Call(
+                    (draw.normal(3, 4, 8), draw.tokens(3, 4, pad_id=3, high=7), 3),
+                    about="pad_id is 3, and 0 is a word",
+                ),
+                Call(
+                    (draw.normal(2, 6, 8), draw.tokens(2, 6, pad_id=1, left=True, high=7), 1),
+                    about="pads on the left, pad_id 1",
+                ),
+            ],
+        ),
+        Probe(
+            "large logits stay finite, and float64 stays float64",
+            lambda draw: [
+                Call(
+                    (draw.normal(2, 4, 6, spread=300), draw.tokens(2, 4, high=5), 0),
+                    about="logits in the hundreds",
+                ),
+                Call(
+                    (draw.normal(2, 3, 6, dtype=torch.float64), draw.tokens(2, 3, high=5), 0),
+                    about="float64",
+                ),
+            ],
+        ),
+        Probe(
+            "a batch of pads alone has loss 0",
+            lambda draw: [
+                Call((draw.normal(2, 3, 6), torch.zeros(2, 3).long(), 0), about="nothing but pads")
+            ],
+        ),
+        Probe(
+            "labels may be a slice, and logits a transpose",
+            lambda draw: [
+                Call(
+                    (draw.strided(3, 4, 6), draw.tokens(3, 5, high=5)[:, 1:], 0),
+                    about="labels are target[:, 1:]",
+                )
+            ],
+        ),
+        Probe(
+            "a gradient comes back, and none of it at the pads",
+            lambda draw: [
+                Call(call.args, about=call.about, gradients=True)
+                for call in _logits_and_labels(draw)[:2]
+            ],
+        ),
+    ],
+    tolerance=1e-4,
+    hints=(
+        "Two questions, one after the other: what does each place cost, and which places count?",
+        "log_softmax over the words gives ln p of every word; pick the label's at each place, "
+        "(B, T). Sum what stands at real labels, and divide by how many there are.",
+        "-logits.log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0] is the cost of each "
+        "place. Times a mask, summed, and divided by a count that clamp(min=1) keeps from 0.",
+    ),
+)
+
+
+def _costs(logits: Tensor, labels: Tensor) -> Tensor:
+    """What each place costs in nats, (B, T)."""
+    return -logits.log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0]
+
+
+@item.mistake(
+    "Your mean counts the pads as if they were words.",
+    why="The model is then trained to say filling, and the loss depends on how much there is.",
+    hint="How many places did you sum over, and at how many is there something to say?",
+)
+def pads_counted(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return _costs(logits, labels).mean()
+
+
+@item.mistake(
+    "You leave out what the pads cost, but still divide by all places.",
+    why="The more padding, the smaller your loss: a batch of short sentences looks easy.",
+    hint="By what do you divide?",
+)
+def divided_by_all_places(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return (_costs(logits, labels) * (labels != pad_id)).mean()
+
+
+@item.mistake(
+    "You take the mean of each sentence, and then the mean of these.",
+    why="A word of a short sentence would count more than one of a long sentence. The loss is a "
+    "mean over tokens.",
+    hint="With one sentence of eight words and one of one: how many numbers do you average?",
+)
+def mean_of_sentence_means(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    real = labels != pad_id
+    rows = (_costs(logits, labels) * real).sum(1) / real.sum(1).clamp(min=1)
+    return rows.mean()
+
+
+@item.mistake(
+    "You sum over the real tokens and do not divide.",
+    why="A sum grows with the batch, and with it the step: your learning rate would mean another "
+    "thing for each batch.",
+    hint="The unit is nats *per token*.",
+)
+def a_sum(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return (_costs(logits, labels) * (labels != pad_id)).sum()
+
+
+@item.mistake(
+    "A batch of pads alone gives NaN.",
+    why="The mean of no numbers is 0 / 0. In a long training one such batch is enough: its NaN "
+    "goes into every weight.",
+    hint="What do you divide by when there is no real token?",
+)
+def nan_for_pads_alone(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id)
+
+
+@item.mistake(
+    "You always take 0 for the pad, whatever pad_id is.",
+    why="Where another id is the pad, a real word is left out and the pads are learnt.",
+    hint="Does your code use its third argument?",
+)
+def zero_is_always_the_pad(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return training.masked_cross_entropy(logits, labels, 0)
+
+
+@item.mistake(
+    "Softmax is applied twice.",
+    why="F.cross_entropy wants logits and does the softmax itself. Of probabilities it makes "
+    "nearly even ones: the loss can never come close to zero.",
+    hint="What does the loss that you call expect: logits, probabilities or their logarithms?",
+)
+def softmax_twice(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return training.masked_cross_entropy(logits.softmax(dim=-1), labels, pad_id)
+
+
+@item.mistake(
+    "With large logits your loss is infinite.",
+    why="Softmax rounds a small probability to 0, and ln 0 is minus infinity. Taken together, "
+    "logarithm and softmax never need that small number.",
+    hint="There is a function that does both in one.",
+)
+def logarithm_of_softmax(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    real = labels != pad_id
+    p = logits.softmax(dim=-1).gather(-1, labels[..., None])[..., 0]
+    return -p.log().masked_fill(~real, 0.0).sum() / real.sum().clamp(min=1)
+
+
+@item.mistake(
+    "Your loss has the wrong sign: it falls when the model gets worse.",
+    why="ln p of a probability is negative. Training goes downhill, so it would unlearn.",
+    hint="What is ln 0.5? And what shall the loss be for p = 0.5?",
+)
+def wrong_sign(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return -training.masked_cross_entropy(logits, labels, pad_id)
+
+
+@item.mistake(
+    "Your loss is in bits: it comes from log2.",
+    why="The course measures in nats; ln V and the floor are nats, too. In bits the same loss is "
+    "1 / ln 2 = 1.44 times the number.",
+    hint="Which logarithm has e as its base?",
+)
+def in_bits(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return training.masked_cross_entropy(logits, labels, pad_id) / math.log(2)
+
+
+@item.mistake(
+    "Your softmax runs over the places, not over the words.",
+    why="At each place the probabilities of all words have to sum to one.",
+    hint="Which axis of (B, T, V) are the words?",
+)
+def softmax_over_the_places(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    real = labels != pad_id
+    costs = -logits.log_softmax(dim=1).gather(-1, labels[..., None])[..., 0]
+    return (costs * real).sum() / real.sum().clamp(min=1)
+
+
+@item.mistake(
+    "F.cross_entropy takes your places for words: it wants the words on axis 1.",
+    why="With (B, T, V) it fails, or, when there are as many places as words, gives another loss "
+    "in silence.",
+    hint="Make two axes of three, or move the words to axis 1.",
+)
+def words_on_the_wrong_axis(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return F.cross_entropy(logits, labels, ignore_index=pad_id)
+
+
+@item.mistake(
+    "Your code fails where labels are a slice, as target[:, 1:] is.",
+    why="`view` needs contiguous memory, and a slice has gaps (lesson 09).",
+    hint="Which two functions do the same and copy if they must?",
+)
+def view_of_a_slice(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
+    return training.masked_cross_entropy(logits.flatten(0, 1)[None], labels.view(1, -1), pad_id)
+
+
+@item.mistake(
+    "Your loss is cut off from the logits: no gradient can flow back from it.",
+    why="backward() walks back through the tensors that made the loss. A plain number, or a "
+    "detached tensor, has forgotten them.",
+    hint="Where do you leave the graph, with item(), float(), detach() or no_grad()?",
+)
+def cut_off_from_the_logits(logits: Tensor, labels: Tensor, pad_id: int) -> float:
+    return training.masked_cross_entropy(logits, labels, pad_id).item()
