@@ -1,11 +1,14 @@
 """Numbers that are quoted stand in the page that a command wrote."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.bench.faults import faults
+from tests.notebooks.normal_form import read
+from tests.notebooks.prose_numbers import facts, numbers
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,3 +27,30 @@ def test_the_page_of_faults_says_what_the_command_would(fault):
     page = (ROOT / "docs" / "faults.md").read_text("utf-8")
     assert f". **{fault.name}**: {fault.says}." in page
     assert f". {fault.name} | mended |" in page
+
+
+def test_the_museum_counts_with_the_losses_of_the_page_of_faults():
+    lines = (ROOT / "docs" / "faults.md").read_text("utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("|")]
+    column = rows[0].index("unseen loss")
+    mended, published = (
+        [float(row[column]) for row in rows if row[2] == kind]
+        for kind in ("mended", "as published")
+    )
+    [cell] = (
+        cell
+        for cell in read(ROOT / "notebooks" / "14_museum.ipynb").cells
+        if cell.id == "q14c-cost"
+    )
+    cost, other_seed = (ast.literal_eval(line.value) for line in ast.parse(cell.source).body[:2])
+    assert list(cost.values()) == list(zip(mended, published, strict=True))
+    assert other_seed == float(rows[-1][column])
+
+
+def test_facts_from_the_page_of_faults_stand_on_it():
+    page = {number.value for number in numbers((ROOT / "docs" / "faults.md").read_text("utf-8"))}
+    quoted = [fact for fact in facts() if fact.source.startswith("docs/faults.md")]
+    assert len(quoted) > 5
+    for fact in quoted:
+        [number] = numbers(fact.number)
+        assert number.value in page, fact

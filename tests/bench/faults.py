@@ -140,8 +140,8 @@ def faults() -> list[Fault]:
         Fault(
             name="Dropout after the LayerNorm",
             system="einsum_scratch",
-            says="noise on the residual stream itself, with no way around it, is the costliest of "
-            "the model's faults here",
+            says="noise on the residual stream itself, with no way around it, is among the "
+            "costliest faults of a model here",
             mended=scratch,
             changes={"faults": ("dropout_after_norm",)},
         ),
