@@ -125,7 +125,11 @@ def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Differe
     if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers are real, too
         return Difference("type", "a number", _described(got), where)
     got = int(got) if isinstance(got, Integral) else float(got)
-    if math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance):
+    try:
+        close = math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance)
+    except OverflowError:  # a whole number beyond all floats
+        close = expected == got
+    if close:
         return None
     if math.isnan(expected) and math.isnan(got):  # as in tensors: two mistakes may be one
         return None
@@ -134,7 +138,7 @@ def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Differe
 
 
 def _number(x: Any) -> str:
-    return f"{x:.4g}" if isinstance(x, float) else str(x)
+    return f"{x:.4g}" if isinstance(x, float) else short(x)
 
 
 def _described(x: Any) -> str:

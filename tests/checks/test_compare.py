@@ -55,6 +55,12 @@ def test_the_first_difference_is_named(expected, got, kind, words):
     assert difference.kind == kind and words in str(difference)
 
 
+def test_numbers_beyond_all_floats_are_compared_and_told():
+    assert first_difference(10**400, 10**400) is None
+    assert "expected 0.5, got 1000" in str(first_difference(0.5, 10**400))
+    assert "got <repr failed: ValueError>" in str(first_difference(3, 10**5000))
+
+
 def test_shapes_that_differ_are_kept_for_drawing():
     difference = first_difference(X, X[None])
     assert (difference.expected_shape, difference.got_shape) == ((2, 2), (1, 2, 2))
