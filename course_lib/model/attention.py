@@ -136,7 +136,7 @@ def choose_attention(form: AttentionForm, query: Tensor, key_length: int) -> Att
     """
     if form != "auto":
         return ATTENTION[form]
-    short_bf16 = query.dtype == torch.bfloat16 and key_length <= 1024
+    short_bf16 = query.dtype == torch.bfloat16 and key_length < 1024
     return attention_matmul if query.device.type == "cpu" and short_bf16 else attention_fused
 
 

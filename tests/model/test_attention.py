@@ -158,7 +158,8 @@ def test_auto_is_fused_but_for_short_bfloat16_on_a_cpu():
     short, x = torch.zeros(1, dtype=torch.bfloat16), torch.zeros(1)
     assert choose_attention("auto", x, 10) is attention_fused
     assert choose_attention("auto", short, 10) is attention_matmul
-    assert choose_attention("auto", short, 2048) is attention_fused
+    assert choose_attention("auto", short, 1023) is attention_matmul
+    assert choose_attention("auto", short, 1024) is attention_fused
     assert choose_attention("auto", short.to("meta"), 10) is attention_fused
     for name, form in zip(("matmul", "einsum", "fused"), FORMS, strict=True):
         assert choose_attention(name, short, 10) is form
