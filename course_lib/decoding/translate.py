@@ -168,9 +168,10 @@ class Translator:
             )
         unknown = self.source_vocabulary.unknown(words)
         if unknown and UNK not in self.source_vocabulary:
-            known = ", ".join(self.source_vocabulary.words[1:9])
+            words = self.source_vocabulary.words[1:]  # the first is the padding
+            known = ", ".join([*words[:8], "…"][: len(words)])
             raise CourseError(
-                f"this model can read only its own words ({known}, …), got {unknown[0]!r}"
+                f"this model can read only its own words ({known}), got {unknown[0]!r}"
                 + self.source_vocabulary.suggestion(unknown[0])
             )
         return self.source_vocabulary.encode(words)
