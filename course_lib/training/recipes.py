@@ -41,6 +41,9 @@ class Recipe:
     warmup: int = 1  # steps
     label_smoothing: float = 0.0
     clip: float | None = None  # largest gradient norm
+    # Of the first pass over the pairs, the second … and all later ones, wherever the model has any:
+    # what is read for the first time cannot be known by heart. () leaves the model's own rates.
+    dropout: tuple[float, ...] = ()
 
     epochs: int = 1
     valid_every: int | None = None  # steps between validations; None is an epoch
@@ -56,6 +59,8 @@ class Recipe:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise CourseError(f"{name} must be at least 1, got {value}")
+        if not all(0 <= rate < 1 for rate in self.dropout):
+            raise CourseError(f"dropout must be rates from 0 to below 1, got {self.dropout}")
         if self.lr is None and self.schedule != "inverse_sqrt":
             raise CourseError(
                 f"a {self.schedule} schedule needs lr, its highest rate, got None: "
@@ -169,9 +174,9 @@ RECIPES: dict[str, Recipe] = {
                 "d_model": 192,
                 "d_ff": 768,
                 "n_layers": 3,
-                "source_embedding_dropout": 0.15,
-                "target_embedding_dropout": 0.15,
-                "residual_dropout": 0.15,
+                "source_embedding_dropout": 0.1,
+                "target_embedding_dropout": 0.1,
+                "residual_dropout": 0.1,
                 "attention": "auto",
             },
             tokens="bpe",
@@ -179,8 +184,10 @@ RECIPES: dict[str, Recipe] = {
             batch_tokens=768,
             schedule="cosine",
             lr=2e-3,
+            betas=(0.9, 0.99),
             warmup=150,
             clip=1.0,
+            dropout=(0.0, 0.1, 0.15, 0.2, 0.25),
             label_smoothing=0.1,
             epochs=9,
             keep="last",

@@ -97,6 +97,8 @@ def test_a_grammar_without_end_is_cut_and_files_are_taken_whole():
         ({"warmup": 0}, "warmup must be at least 1, got 0"),
         ({"valid_every": 0}, "valid_every must be at least 1, got 0"),
         ({"patience": 0}, "patience must be at least 1, got 0"),
+        ({"dropout": (0.1, 1.0)}, r"rates from 0 to below 1, got \(0.1, 1.0\)"),
+        ({"dropout": (float("nan"),)}, "rates from 0 to below 1, got"),
         ({"lr": None}, "a cosine schedule needs lr, its highest rate, got None"),
     ],
 )
