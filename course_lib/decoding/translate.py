@@ -169,7 +169,7 @@ class Translator:
         unknown = self.source_vocabulary.unknown(words)
         if unknown and UNK not in self.source_vocabulary:
             words = self.source_vocabulary.words[1:]  # the first is the padding
-            known = ", ".join([*words[:8], "…"][: len(words)])
+            known = ", ".join(words[:8]) + ", …" * (len(words) > 8)
             raise CourseError(
                 f"this model can read only its own words ({known}), got {unknown[0]!r}"
                 + self.source_vocabulary.suggestion(unknown[0])

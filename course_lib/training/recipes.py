@@ -41,8 +41,9 @@ class Recipe:
     warmup: int = 1  # steps
     label_smoothing: float = 0.0
     clip: float | None = None  # largest gradient norm
-    # Of the first pass over the pairs, the second … and all later ones, wherever the model has any:
-    # what is read for the first time cannot be known by heart. () leaves the model's own rates.
+    # Of the first pass over the pairs, the second … and all later ones, wherever the model has any
+    # but on attention weights: what is read for the first time cannot be known by heart. () leaves
+    # the model's own rates.
     dropout: tuple[float, ...] = ()
 
     epochs: int = 1

@@ -59,7 +59,8 @@ class Trainer:
         steps = None if minutes else max_steps or recipe.epochs * self.stream.per_epoch
         self.run = Run(recipe, translator, seed, steps, minutes, precision)
         self.valid = [pair for pair in task.encode(task.valid) if fits(pair, config.max_len)]
-        self.dropouts = [m for m in self.model.modules() if isinstance(m, nn.Dropout) and m.p > 0]
+        layers = self.model.modules() if recipe.dropout else ()
+        self.dropouts = [m for m in layers if isinstance(m, nn.Dropout) and m.p > 0]
         self.optimizer = make_optimizer(recipe, self.model)
         self.schedule = make_schedule(recipe, d_model=config.d_model)
         self.place = Place()
@@ -89,8 +90,8 @@ class Trainer:
         """One step at the scheduled learning rate and dropout."""
         run, recipe = self.run, self.recipe
         passes = place.pools // self.stream.pools_per_epoch  # before this one
-        for dropout in self.dropouts if recipe.dropout else ():
-            dropout.p = recipe.dropout[: passes + 1][-1]
+        for dropout in self.dropouts:
+            dropout.p = recipe.dropout[min(passes, len(recipe.dropout) - 1)]
         for group in self.optimizer.param_groups:
             group["lr"] = self.schedule(run.step + 1, self._expected_steps())
         loss = train_step(

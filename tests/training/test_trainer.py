@@ -76,7 +76,7 @@ def test_each_pass_over_the_pairs_has_its_own_dropout_also_after_a_break(
 
 def test_a_real_minute_is_kept_too(toy):
     run = train(toy, minutes=0.5 / 60)
-    assert run.finished and run.seconds >= 0.5
+    assert run.finished and 0.5 <= run.seconds < 3
 
 
 def test_a_run_of_minutes_is_resumed_with_the_time_that_is_left(
