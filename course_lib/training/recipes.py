@@ -186,6 +186,7 @@ RECIPES: dict[str, Recipe] = {
             schedule="cosine",
             lr=2e-3,
             betas=(0.9, 0.99),
+            weight_decay=0.1,
             warmup=150,
             clip=1.0,
             dropout=(0.0, 0.1, 0.15, 0.2, 0.25),
