@@ -85,7 +85,7 @@ def add_train_arguments(parser: ArgumentParser) -> None:
     length.add_argument("--minutes", type=float, metavar="M", help="minutes, instead of epochs")
     parser.add_argument(
         "--variant",
-        choices=("fixed", "as_published"),
+        choices=("fixed", "as_released"),
         default="fixed",
         help="with the faults of the published system mended (default), or as it was",
     )
@@ -160,11 +160,11 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
 
 def run_translate(options: Namespace) -> int:
     """Print each sentence's translation on a line, and warn of words that could not be read."""
+    from course_lib.atomic import write_atomically
     from course_lib.data import read_lines
     from course_lib.decoding import Decoding
+    from course_lib.decoding.translate_file import doubts, translate_lines
     from course_lib.training import load_translator
-    from course_lib.training.checkpoint import write_atomically
-    from course_lib.training.files import doubts, translate_lines
 
     if bool(options.text) == bool(options.input):
         raise CourseError("give sentences to translate, or a file with --input: one of the two")
@@ -218,12 +218,12 @@ def add_plot_arguments(parser: ArgumentParser) -> None:
 
 def run_plot(options: Namespace) -> int:
     """Draw the curves of runs as a picture and as a page, and say where they are."""
-    from course_lib.training.checkpoint import write_atomically
-    from course_lib.training.history import read_histories
+    from course_lib.atomic import write_atomically
+    from course_lib.training.metrics_log import read_metrics_logs
     from course_lib.viz import plot_runs, runs_page
     from course_lib.viz.display import to_png
 
-    histories = read_histories(options.runs)
+    histories = read_metrics_logs(options.runs)
     folder = options.out or (options.runs[0] if len(histories) == 1 else Path())
     picture, page = folder / "curves.png", folder / "curves.html"
     write_atomically(page, runs_page(histories))  # finds out whether the folder can be written

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.faults import faults
+from tests.bench.published_bugs import bugs
 from tests.notebooks.normal_form import read
 from tests.notebooks.prose_numbers import facts, numbers
 
@@ -22,15 +22,15 @@ def test_the_readme_quotes_the_benchmarks():
         assert f"{number} (" in benchmarks, number
 
 
-@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
-def test_the_page_of_faults_says_what_the_command_would(fault):
-    page = (ROOT / "docs" / "faults.md").read_text("utf-8")
-    assert f". **{fault.name}**: {fault.says}." in page
-    assert f". {fault.name} | mended |" in page
+@pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
+def test_the_page_of_faults_says_what_the_command_would(bug):
+    page = (ROOT / "docs" / "published_bugs.md").read_text("utf-8")
+    assert f". **{bug.name}**: {bug.says}." in page
+    assert f". {bug.name} | mended |" in page
 
 
-def test_the_museum_counts_with_the_losses_of_the_page_of_faults():
-    lines = (ROOT / "docs" / "faults.md").read_text("utf-8").splitlines()
+def test_the_museum_counts_with_the_losses_of_the_page_of_bugs():
+    lines = (ROOT / "docs" / "published_bugs.md").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("|")]
     column = rows[0].index("unseen loss")
     mended, published = (
@@ -48,8 +48,8 @@ def test_the_museum_counts_with_the_losses_of_the_page_of_faults():
 
 
 def test_facts_from_the_page_of_faults_stand_on_it():
-    page = {number.value for number in numbers((ROOT / "docs" / "faults.md").read_text("utf-8"))}
-    quoted = [fact for fact in facts() if fact.source.startswith("docs/faults.md")]
+    page = {number.value for number in numbers((ROOT / "docs" / "published_bugs.md").read_text("utf-8"))}
+    quoted = [fact for fact in facts() if fact.source.startswith("docs/published_bugs.md")]
     assert len(quoted) > 5
     for fact in quoted:
         [number] = numbers(fact.number)

@@ -131,7 +131,7 @@ def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Differe
         close = expected == got
     if close:
         return None
-    if math.isnan(expected) and math.isnan(got):  # as in tensors: two mistakes may be one
+    if math.isnan(expected) and math.isnan(got):  # as in tensors: two misconceptions may be one
         return None
     kind: Kind = "nan" if isinstance(got, float) and math.isnan(got) else "value"
     return Difference(kind, _number(expected), _number(got), where)

@@ -11,7 +11,7 @@ import torch
 from course_lib.checks.call import Answer, Call, Use, ask
 from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Mistake, Probe
+from course_lib.checks.item import Item, Misconception, Probe
 
 Status = Literal["passed", "not yet", "not started"]
 SEED = 2017  # of the numbers that a learner's code is tried on; marks are given on others
@@ -44,7 +44,7 @@ class Diagnosis:
     item: Item
     status: Status
     trials: Sequence[Trial]
-    mistake: Mistake | None = None
+    misconception: Misconception | None = None
     line: Answer | None = None  # of a bug: which line the learner names
 
     @property
@@ -112,7 +112,7 @@ def _judged(
 def diagnose(
     item: Item, subject: Any, line: Callable[[], int] | None = None, *, seed: int = SEED
 ) -> Diagnosis:
-    """Try all probes; if one fails, find the mistake whose answers are the learner's.
+    """Try all probes; if one fails, find the misconception whose answers are the learner's.
 
     Args:
         item: what was asked for.
@@ -129,21 +129,21 @@ def diagnose(
             return Diagnosis(item, "not started", trials)
         if set(failures) & set(STOPPED):
             return Diagnosis(item, "not yet", trials, line=named_line)
-    mistake = _named(item, trials) if any(trial.difference for trial in trials) else None
-    diagnosis = Diagnosis(item, "passed", trials, mistake, named_line)
+    misconception = _named(item, trials) if any(trial.difference for trial in trials) else None
+    diagnosis = Diagnosis(item, "passed", trials, misconception, named_line)
     if diagnosis.failed or not diagnosis.line_found:
         return replace(diagnosis, status="not yet")
     return diagnosis
 
 
-def _named(item: Item, trials: Sequence[Trial]) -> Mistake | None:
-    """The first mistake that gives the learner's answers to every question, right ones included."""
-    return next((m for m in item.mistakes if _explains(m, item, trials)), None)
+def _named(item: Item, trials: Sequence[Trial]) -> Misconception | None:
+    """The first misconception that explains every answer of the learner, right ones included."""
+    return next((m for m in item.misconceptions if _explains(m, item, trials)), None)
 
 
-def _explains(mistake: Mistake, item: Item, trials: Sequence[Trial]) -> bool:
+def _explains(misconception: Misconception, item: Item, trials: Sequence[Trial]) -> bool:
     for trial in trials:
-        theirs = _answers_of(mistake, item, trial)
+        theirs = _answers_of(misconception, item, trial)
         if trial.probe.judge is None:
             differ = (
                 answers_differ(a, b, tolerance=item.tolerance)
@@ -159,12 +159,12 @@ def _explains(mistake: Mistake, item: Item, trials: Sequence[Trial]) -> bool:
     return True
 
 
-def _answers_of(mistake: Mistake, item: Item, trial: Trial) -> list[Answer]:
-    """A mistake's answers, which are the same for each check of the item."""
-    key = (mistake, trial.seed)
+def _answers_of(misconception: Misconception, item: Item, trial: Trial) -> list[Answer]:
+    """A misconception's answers, which are the same for each check of the item."""
+    key = (misconception, trial.seed)
     if key not in _known:
-        _known[key] = answer_all(mistake.subject, trial.calls, item.use)
+        _known[key] = answer_all(misconception.subject, trial.calls, item.use)
     return _known[key]
 
 
-_known: dict[tuple[Mistake, int], list[Answer]] = {}
+_known: dict[tuple[Misconception, int], list[Answer]] = {}

@@ -1,4 +1,4 @@
-"""What can be checked: items, the probes that test them, the mistakes that can be named."""
+"""What can be checked: items, the probes that test them, the misconceptions that can be named."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Mistake:
+class Misconception:
     """A misconception: a small wrong implementation, and what to say to who has written it.
 
     Attributes:
@@ -69,7 +69,7 @@ class Item:
         use: how a call uses the subject; see ``adapters``.
         tolerance: by which real numbers may differ.
         bug: of a spot-the-bug item, the code that is to be mended and its wrong line.
-        mistakes: added by ``mistake``.
+        misconceptions: added by ``misconception``.
     """
 
     id: str
@@ -79,13 +79,13 @@ class Item:
     use: Use = call_plainly
     tolerance: float = 1e-5
     bug: Bug | None = None
-    mistakes: list[Mistake] = field(default_factory=list)
+    misconceptions: list[Misconception] = field(default_factory=list)
 
-    def mistake(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
+    def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
         """Decorate a wrong implementation, to make it known by its name."""
 
         def add(subject: Subject) -> Subject:
-            self.mistakes.append(Mistake(subject.__name__, subject, symptom, why, hint))
+            self.misconceptions.append(Misconception(subject.__name__, subject, symptom, why, hint))
             return subject
 
         return add

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from course_lib.atomic import write_atomically
 from course_lib.checks.table import TABLE, TOPICS, Entry
 from course_lib.errors import CourseError
-from course_lib.training.checkpoint import write_atomically
 
 
 def progress_file() -> Path:

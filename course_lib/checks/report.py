@@ -17,7 +17,7 @@ _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
 class Report:
     """The feedback on one item. ``passed`` says whether all probes hold; ``points`` what it earns.
 
-    ``misconception`` is the name of the mistake that was recognised, or None.
+    ``misconception`` is the name of the misconception that was recognised, or None.
     """
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -25,7 +25,7 @@ class Report:
         self.entry = TABLE[diagnosis.item.id]
         self.passed = diagnosis.status == "passed"
         self.points = self.entry.points if self.passed else 0
-        self.misconception = diagnosis.mistake and diagnosis.mistake.name
+        self.misconception = diagnosis.misconception and diagnosis.misconception.name
 
     @property
     def headline(self) -> str:
@@ -47,11 +47,11 @@ class Report:
         if not self.diagnosis.failed:
             return
         trial = self.diagnosis.failed[0]
-        mistake = self.diagnosis.mistake
-        if mistake:
-            yield "What I see", mistake.symptom
-            yield "Why it matters", mistake.why
-            yield "Where to look", mistake.hint
+        misconception = self.diagnosis.misconception
+        if misconception:
+            yield "What I see", misconception.symptom
+            yield "Why it matters", misconception.why
+            yield "Where to look", misconception.hint
             return
         failure = next((answer.failure for answer in trial.answers if answer.failure), None)
         if failure:

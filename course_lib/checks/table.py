@@ -110,7 +110,7 @@ _ROWS: tuple[tuple[str, str, Kind, int, int, int, int], ...] = (
     ("09.either_side", "Left or right", "written", 2, 4, 10, 2),
     ("10.masked_cross_entropy", "How wrong was it?", "code", 2, 5, 15, 4),
     ("10.train_step", "One step", "code", 2, 5, 15, 4),
-    ("10.source_blind_floor", "What English alone is worth", "code", 3, 4, 20, 4),
+    ("10.target_only_entropy", "What English alone is worth", "code", 3, 4, 20, 4),
     ("10.bug", "A test that is blind itself", "bug", 3, 5, 15, 3),
     ("10.what_it_proves", "What two sentences prove", "written", 2, 5, 10, 2),
     ("11.inverse_sqrt_lr", "Up, then down", "code", 1, 5, 5, 2),

@@ -14,18 +14,18 @@ from course_lib.data.corpora import CORPORA, load_corpus, two_sentences
 from course_lib.data.corpus import Corpus, text_corpus
 from course_lib.data.download import cache_folder
 from course_lib.data.file_corpora import file_corpus
-from course_lib.data.files import read_json_lines, read_lines, read_pairs, read_tsv
 from course_lib.data.hub import hub_corpus
 from course_lib.data.pairs import Pair, SentencePair, TextPair
 from course_lib.data.subwords import Subwords, train_bpe
+from course_lib.data.text_files import read_json_lines, read_lines, read_pairs, read_tsv
 from course_lib.data.tokenizer import Tokenizer
-from course_lib.data.words import EOS, PAD, SOS, UNK, Vocabulary, join_words, split_words
+from course_lib.data.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, join_words, split_words
 
 __all__ = [
+    "BOS",
     "CORPORA",
     "EOS",
     "PAD",
-    "SOS",
     "UNK",
     "Batch",
     "CleaningReport",

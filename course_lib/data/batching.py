@@ -17,7 +17,7 @@ from course_lib.errors import CourseError
 
 
 class EncodedPair(NamedTuple):
-    """A sentence pair as ids; the target stands between ``<sos>`` and ``<eos>``."""
+    """A sentence pair as ids; the target stands between ``<bos>`` and ``<eos>``."""
 
     source: list[int]
     target: list[int]

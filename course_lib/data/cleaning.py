@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from course_lib.data.files import LazySequence
 from course_lib.data.pairs import TextPair
+from course_lib.data.text_files import LazySequence
 
 
 @dataclass

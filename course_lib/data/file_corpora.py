@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from course_lib.data.corpus import Corpus, text_corpus
-from course_lib.data.files import json_keys, read_json_lines, read_pairs, read_tsv
 from course_lib.data.languages import language_in_name, language_name, languages_in_name
 from course_lib.data.pairs import TextPair
+from course_lib.data.text_files import json_keys, read_json_lines, read_pairs, read_tsv
 from course_lib.errors import CourseError
 
 Paths = str | Path | Sequence[str | Path]

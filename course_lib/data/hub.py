@@ -10,8 +10,8 @@ from typing import Any
 
 from course_lib.data.corpus import Corpus, text_corpus
 from course_lib.data.download import cache_folder
-from course_lib.data.files import LazySequence
 from course_lib.data.pairs import TextPair
+from course_lib.data.text_files import LazySequence
 from course_lib.errors import CourseError
 
 

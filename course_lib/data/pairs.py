@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from course_lib.data.words import join_words, split_words
+from course_lib.data.vocabulary import join_words, split_words
 
 
 class SentencePair(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.data.words import EOS, PAD, SOS, UNK
+from course_lib.data.vocabulary import BOS, EOS, PAD, UNK
 from course_lib.errors import CourseError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _PIECE = r" ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s
 # What others call our specials, the likeliest first.
 _NAMES = {
     PAD: (PAD, "[PAD]", "<|pad|>", "<|padding|>"),
-    SOS: (SOS, "<s>", "[CLS]", "<bos>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>"),
+    BOS: (BOS, "<s>", "[CLS]", "<bos>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>"),
     EOS: (EOS, "</s>", "[SEP]", "[EOS]", "<|endoftext|>", "<|end_of_text|>"),
     UNK: (UNK, "[UNK]"),
 }
@@ -50,9 +50,9 @@ class Subwords:
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         self._tokenizer = tokenizer
         ids = tokenizer.get_vocab()
-        self.words: list[str] = sorted(ids, key=ids.__getitem__)
-        self.ids: dict[str, int] = {word: ids[word] for word in self.words}
-        self._never_text = {self.ids[PAD], self.ids[SOS], self.ids[EOS]}
+        self.tokens: list[str] = sorted(ids, key=ids.__getitem__)
+        self.ids: dict[str, int] = {word: ids[word] for word in self.tokens}
+        self._never_text = {self.ids[PAD], self.ids[BOS], self.ids[EOS]}
         decoder = json.loads(tokenizer.to_str())["decoder"]
         self._bytes = "ByteLevel" in json.dumps(decoder)
 
@@ -114,7 +114,7 @@ class Subwords:
         return self._tokenizer.to_str()
 
     def __len__(self) -> int:
-        return len(self.words)
+        return len(self.tokens)
 
     def __contains__(self, word: str) -> bool:
         return word in self.ids
@@ -126,7 +126,7 @@ class Subwords:
         """
         text = _well_formed(text)
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        tokens = [self.words[i] for i in self._guarded(encoding.ids)]
+        tokens = [self.tokens[i] for i in self._guarded(encoding.ids)]
         for n, (start, end) in enumerate(encoding.offsets):
             written = text[start:end].strip()
             if tokens[n] == UNK and written and written not in self.ids:
@@ -157,22 +157,22 @@ class Subwords:
         return [self._guarded(encoding.ids) for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of ids, up to ``<eos>`` and without ``<pad>`` and ``<sos>``.
+        """The tokens of ids, up to ``<eos>`` and without ``<pad>`` and ``<bos>``.
 
         Raises:
             CourseError: an id is that of no token.
         """
         words: list[str] = []
         for i in ids:
-            if not 0 <= i < len(self.words):
+            if not 0 <= i < len(self.tokens):
                 raise CourseError(
-                    f"expected ids of 0 … {len(self.words) - 1}, got {int(i)}: "
+                    f"expected ids of 0 … {len(self.tokens) - 1}, got {int(i)}: "
                     "do tokenizer and model belong together?"
                 )
-            word = self.words[i]
+            word = self.tokens[i]
             if word == EOS:
                 break
-            if word not in (PAD, SOS):
+            if word not in (PAD, BOS):
                 words.append(word)
         return words
 
@@ -182,7 +182,7 @@ class Subwords:
 
     def suggestion(self, word: str) -> str:
         """`` : did you mean …?`` for a token spelt alike, else nothing."""
-        close = difflib.get_close_matches(word, self.words, n=1)
+        close = difflib.get_close_matches(word, self.tokens, n=1)
         return f": did you mean {close[0]!r}?" if close else ""
 
     def _guarded(self, ids: list[int]) -> list[int]:
@@ -193,7 +193,7 @@ class Subwords:
 
 
 def train_bpe(
-    texts: Iterable[str], vocab_size: int, *, specials: Sequence[str] = (PAD, SOS, EOS, UNK)
+    texts: Iterable[str], vocab_size: int, *, specials: Sequence[str] = (PAD, BOS, EOS, UNK)
 ) -> Subwords:
     """A byte pair encoding of texts: ``join(split(text))`` is the text, in NFC, for any text.
 
@@ -252,9 +252,9 @@ def train_bpe(
 def _check_specials(specials: Sequence[str]) -> None:
     named = all(re.fullmatch(r"<[^\W_]\w*>", special) for special in specials)
     distinct = len(set(specials)) == len(specials)
-    if not (named and distinct and [*specials[:1]] == [PAD] and {SOS, EOS, UNK} <= {*specials}):
+    if not (named and distinct and [*specials[:1]] == [PAD] and {BOS, EOS, UNK} <= {*specials}):
         raise CourseError(
-            f"expected {PAD}, then {SOS}, {EOS}, {UNK} and others like them, each once, got "
+            f"expected {PAD}, then {BOS}, {EOS}, {UNK} and others like them, each once, got "
             f"{list(specials)}: add yours to the four"
         )
 

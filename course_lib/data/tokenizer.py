@@ -10,11 +10,11 @@ from typing import Protocol, runtime_checkable
 class Tokenizer(Protocol):
     """Text to tokens to ids, and back. ``Vocabulary`` has words, ``Subwords`` pieces of words.
 
-    ``words`` lists all tokens in the order of their ids, ``ids`` maps each to its id; the specials
+    ``tokens`` lists all tokens in the order of their ids, ``ids`` maps each to its id; the specials
     come first, so ``<pad>`` is 0.
     """
 
-    words: list[str]
+    tokens: list[str]
     ids: dict[str, int]
 
     def __len__(self) -> int:

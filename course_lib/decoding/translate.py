@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_lib.data import EOS, SOS, UNK, Tokenizer, join_words, pad_sequences
+from course_lib.data import BOS, EOS, UNK, Tokenizer, join_words, pad_sequences
 from course_lib.decoding.beam import beam_search
 from course_lib.decoding.greedy import evaluating, greedy_decode
 from course_lib.decoding.options import Decoding
@@ -131,11 +131,11 @@ class Translator:
         """Translate, then run the finished translation once more and record every attention.
 
         Row t of ``record.cross`` is the step that says target word t (the last one says
-        ``<eos>``): it has read ``<sos>`` and the words before.
+        ``<eos>``): it has read ``<bos>`` and the words before.
         """
         translation = self.translate(text)
         source = _padded(self.model, [self._encode(translation.source)])
-        said = [SOS, *translation.target]
+        said = [BOS, *translation.target]
         target = _padded(self.model, [self.target_vocabulary.encode(said)])
         with evaluating(self.model), record_attention(self.model) as record:
             self.model(source, target)
@@ -143,7 +143,7 @@ class Translator:
 
     def _decode(self, sources: list[list[int]], decoding: Decoding, n_best: int = 1) -> list[Said]:
         ids = self.target_vocabulary.ids
-        return _decode(self.model, sources, ids[SOS], ids[EOS], decoding=decoding, n_best=n_best)
+        return _decode(self.model, sources, ids[BOS], ids[EOS], decoding=decoding, n_best=n_best)
 
     def _translation(
         self, words: Sequence[str], ids: list[int], log_prob: float | None
@@ -168,7 +168,7 @@ class Translator:
             )
         unknown = self.source_vocabulary.unknown(words)
         if unknown and UNK not in self.source_vocabulary:
-            words = self.source_vocabulary.words[1:]  # the first is the padding
+            words = self.source_vocabulary.tokens[1:]  # the first is the padding
             known = ", ".join(words[:8]) + ", …" * (len(words) > 8)
             raise CourseError(
                 f"this model can read only its own words ({known}), got {unknown[0]!r}"

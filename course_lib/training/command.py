@@ -9,12 +9,12 @@ from course_lib.data import Corpus
 from course_lib.model import count_parameters
 from course_lib.training.device import choose_device, choose_precision
 from course_lib.training.distributed import process_group, rank, world_size
-from course_lib.training.events import event_log
-from course_lib.training.folder import claimed
+from course_lib.training.final_report import report
 from course_lib.training.loop import train
 from course_lib.training.recipes import Recipe
-from course_lib.training.report import report
-from course_lib.training.task import load_task
+from course_lib.training.run_folder import locked_run_folder
+from course_lib.training.tensorboard import tensorboard_logger
+from course_lib.training.training_data import load_training_data
 
 
 def train_and_report(
@@ -37,12 +37,12 @@ def train_and_report(
         Whether the run is finished; False after Ctrl-C.
 
     Raises:
-        CourseError: as ``train`` and ``claimed``, or there is no such device or precision.
+        CourseError: as ``train`` and ``locked_run_folder``, or no such device or precision.
     """
-    with process_group(choose_device(device)) as place, claimed(folder, resume=resume):
+    with process_group(choose_device(device)) as place, locked_run_folder(folder, resume=resume):
         arithmetic = choose_precision(precision, place)
         started = time.monotonic()
-        task = load_task(recipe, corpus)
+        task = load_training_data(recipe, corpus)
         config = task.new_translator(recipe, seed=seed).model.config
         processes = f", {world_size()} processes" if world_size() > 1 else ""
         print(
@@ -50,7 +50,7 @@ def train_and_report(
             f"({time.monotonic() - started:.0f} s), {count_parameters(config):,} parameters, "
             f"on {place} in {arithmetic}, seed {seed}{processes}"
         )
-        with event_log(folder) as log:
+        with tensorboard_logger(folder) as log:
             run = train(
                 recipe,
                 folder=folder,

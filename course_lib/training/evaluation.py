@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.data import SOS, EncodedPair, Pair, epoch_batches, teacher_forcing
+from course_lib.data import BOS, EncodedPair, Pair, epoch_batches, teacher_forcing
 from course_lib.decoding import Decoding, Translation, Translator, evaluating
 from course_lib.model import record_attention
 from course_lib.training.loss import masked_cross_entropy
@@ -41,7 +41,7 @@ def translate_sources(
     return translator.translate_all(tokens, decoding=decoding)
 
 
-def wrong_source_scores(
+def shuffled_source_scores(
     translator: Translator, pairs: Sequence[Pair], decoding: Decoding = GREEDY
 ) -> TranslationScores:
     """The control: each translation is compared with the target of the pair *before*.
@@ -90,7 +90,7 @@ def _cross_weights(translator: Translator, pair: Pair) -> list[Float[Tensor, "he
     """
     device = translator.model.device
     source = torch.tensor([translator.source_vocabulary.encode(pair.source)], device=device)
-    said = [SOS, *pair.target]
+    said = [BOS, *pair.target]
     target = torch.tensor([translator.target_vocabulary.encode(said)], device=device)
     with evaluating(translator.model), record_attention(translator.model) as record:
         translator.model(source, target)

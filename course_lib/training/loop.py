@@ -19,8 +19,8 @@ from course_lib.training.device import choose_precision
 from course_lib.training.distributed import agree, rank, world_size
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
-from course_lib.training.task import Task, load_task
 from course_lib.training.trainer import Trainer
+from course_lib.training.training_data import TrainingData, load_training_data
 
 SAVE_EVERY = 60.0  # seconds of training that a crash may cost
 
@@ -35,7 +35,7 @@ def train(
     resume: bool = False,
     max_steps: int | None = None,
     minutes: float | None = None,
-    task: Task | None = None,
+    task: TrainingData | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     on_step: Callable[[Run], None] | None = None,
 ) -> Run:
@@ -64,7 +64,7 @@ def train(
     for name, value in (("max_steps", max_steps), ("minutes", minutes)):
         if value is not None and not 0 < value < math.inf:  # put this way, it also refuses NaN
             raise CourseError(f"{name} must be positive and finite, got {value}")
-    task = task or load_task(recipe)
+    task = task or load_training_data(recipe)
     trainer = Trainer(
         recipe,
         task,

@@ -38,7 +38,7 @@ def masked_cross_entropy(
     return label_smoothed_loss(logits, labels, pad_id, 0.0)
 
 
-def source_blind_floor(targets: Sequence[Sequence[str]]) -> float:
+def target_only_entropy(targets: Sequence[Sequence[str]]) -> float:
     """The lowest loss per token, in nats, of a model that never looks at the source.
 
     Such a model can at best know how often each word follows each beginning: the entropy of the

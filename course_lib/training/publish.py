@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from course_lib.atomic import write_atomically
 from course_lib.data import load_corpus
 from course_lib.errors import CourseError
 from course_lib.model import count_parameters
@@ -20,9 +21,8 @@ from course_lib.training.checkpoint import (
     PRETRAINED,
     read_checkpoint,
     save_checkpoint,
-    write_atomically,
 )
-from course_lib.training.evaluation import evaluate, wrong_source_scores
+from course_lib.training.evaluation import evaluate, shuffled_source_scores
 
 TESTED = 500  # sentences of each split
 
@@ -71,7 +71,7 @@ def publish(run: Path, place: Path = PRETRAINED) -> str:
     corpus, rows, signature = load_corpus(recipe["corpus"]), [], ""
     for split, title in (("test", "unseen"), ("compositional", "unseen combinations")):
         pairs = corpus.pairs(split, TESTED)
-        for name, test in ((title, evaluate), (f"{title}, wrong source", wrong_source_scores)):
+        for name, test in ((title, evaluate), (f"{title}, wrong source", shuffled_source_scores)):
             scores = test(translator, pairs)
             signature = scores.signature
             rows.append(f"| {name} | {scores.exact:.1%} | {scores.bleu:.1f} | {scores.chrf:.1f} |")

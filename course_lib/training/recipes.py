@@ -22,15 +22,15 @@ class Recipe:
     corpus: str
     preset: str
     model: dict[str, Any] = field(default_factory=dict)
-    faults: tuple[str, ...] = ()  # mistakes of a published system, by name, to be made again
+    bugs: tuple[str, ...] = ()  # mistakes of a published system, by name, to be made again
 
     train_size: int | None = None  # pairs; None takes all that there are
     tokens: Literal["words", "bpe"] = "words"
     vocab_size: int = 8000  # of byte-pair encoding, at most
-    joint: bool = False  # one vocabulary for both languages
+    shared_vocabulary: bool = False  # one vocabulary for both languages
     unknown_word: bool = True  # whether vocabularies of words have <unk>
     batch_tokens: int = 4096  # cells of a batch's longer side, pads counted
-    pieces: int = 1  # a batch is computed in so many parts, to need less memory
+    micro_batches: int = 1  # a batch is computed in so many parts, to need less memory
 
     optimizer: Literal["sgd", "adam", "adamw"] = "adamw"
     momentum: float = 0.0  # of sgd
@@ -40,7 +40,7 @@ class Recipe:
     lr: float | None = None  # the highest; None is the paper's own, for inverse_sqrt
     warmup: int = 1  # steps
     label_smoothing: float = 0.0
-    clip: float | None = None  # largest gradient norm
+    max_grad_norm: float | None = None  # largest gradient norm
     # Of the first pass over the pairs, the second … and all later ones, wherever the model has any
     # but on attention weights: what is read for the first time cannot be known by heart. () leaves
     # the model's own rates.
@@ -49,13 +49,15 @@ class Recipe:
     epochs: int = 1
     valid_every: int | None = None  # steps between validations; None is an epoch
     patience: int | None = None  # validations without a lower loss after which to stop
-    keep: Literal["best", "last"] = "best"  # the weights of the lowest validation loss, or the last
+    keep_weights: Literal["best", "last"] = (
+        "best"  # the weights of the lowest validation loss, or the last
+    )
     valid_size: int = 0  # pairs for each validation
     test_size: int = 0  # pairs for the final, free-running test of each split
     decoding: Decoding = field(default_factory=Decoding)  # of that test
 
     def __post_init__(self) -> None:
-        at_least_1 = "train_size batch_tokens pieces warmup epochs valid_every patience"
+        at_least_1 = "train_size batch_tokens micro_batches warmup epochs valid_every patience"
         for name in at_least_1.split():
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -139,13 +141,13 @@ RECIPES: dict[str, Recipe] = {
             train_size=10_000,
             tokens="bpe",
             vocab_size=28_996,
-            joint=True,
+            shared_vocabulary=True,
             batch_tokens=4096,
             schedule="inverse_sqrt",
             lr=2.5e-4,
             warmup=400,
             weight_decay=0.01,
-            clip=1.0,
+            max_grad_norm=1.0,
             epochs=100,
             valid_every=1000,
             valid_size=200,
@@ -161,7 +163,7 @@ RECIPES: dict[str, Recipe] = {
             schedule="cosine",
             lr=3e-3,
             warmup=400,
-            clip=1.0,
+            max_grad_norm=1.0,
             epochs=2,
             valid_size=200,
             test_size=500,
@@ -188,11 +190,11 @@ RECIPES: dict[str, Recipe] = {
             betas=(0.9, 0.99),
             weight_decay=0.1,
             warmup=150,
-            clip=1.0,
+            max_grad_norm=1.0,
             dropout=(0.0, 0.1, 0.15, 0.2, 0.25),
             label_smoothing=0.1,
             epochs=9,
-            keep="last",
+            keep_weights="last",
             valid_size=200,
             test_size=1000,
         ),
@@ -200,19 +202,19 @@ RECIPES: dict[str, Recipe] = {
 }
 GRAMMAR_PAIRS = 60_000  # as much of a grammar as a recipe made for another corpus takes
 
-# What the published systems did otherwise; their faults are told in training/faults.py. Nothing
-# in `naive_mt` changes what it learns, so it is trained as it was published.
-AS_PUBLISHED: dict[str, dict[str, Any]] = {
+# What the published systems did otherwise; their bugs are described in injected_bugs.py. Nothing in
+# `naive_mt` changes what it learns, so it is trained as it was released.
+AS_RELEASED: dict[str, dict[str, Any]] = {
     "naive_mt": {},
-    "fastai_qa": {"faults": ("positions_without_width", "embeddings_from_normal")},
-    "fastestimator_ted": {"keep": "last"},
-    "einsum_scratch": {"faults": ("scores_by_width", "dropout_after_norm")},
-    "wmt14_de_en": {"faults": ("encoder_without_dropout",), "warmup": 10},
+    "fastai_qa": {"bugs": ("positions_without_width", "embeddings_from_normal")},
+    "fastestimator_ted": {"keep_weights": "last"},
+    "einsum_scratch": {"bugs": ("scores_by_width", "dropout_after_norm")},
+    "wmt14_de_en": {"bugs": ("encoder_without_dropout",), "warmup": 10},
 }
 
 
-def load_recipe(name: str, *, variant: Literal["fixed", "as_published"] = "fixed") -> Recipe:
-    """The recipe called ``name``, with the faults of the published system mended or made again.
+def load_recipe(name: str, *, variant: Literal["fixed", "as_released"] = "fixed") -> Recipe:
+    """The recipe called ``name``, with the bugs of the published system mended or made again.
 
     Raises:
         CourseError: there is none of that name.
@@ -222,12 +224,12 @@ def load_recipe(name: str, *, variant: Literal["fixed", "as_published"] = "fixed
     recipe = RECIPES[name]
     if variant == "fixed":
         return recipe
-    if name not in AS_PUBLISHED:
+    if name not in AS_RELEASED:
         raise CourseError(
-            f"only {', '.join(AS_PUBLISHED)} have a variant as_published, got {name!r}: "
+            f"only {', '.join(AS_RELEASED)} have a variant as_released, got {name!r}: "
             "it is the course's own"
         )
-    return replace(recipe, **AS_PUBLISHED[name])
+    return replace(recipe, **AS_RELEASED[name])
 
 
 def on_corpus(recipe: Recipe, name: str) -> Recipe:

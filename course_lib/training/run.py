@@ -10,13 +10,14 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
+from course_lib.atomic import write_atomically
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import TransformerConfig
-from course_lib.training.checkpoint import read_checkpoint, save_checkpoint, write_atomically
+from course_lib.training.batch_sampler import Place
+from course_lib.training.checkpoint import read_checkpoint, save_checkpoint
 from course_lib.training.device import Precision
 from course_lib.training.recipes import Recipe
-from course_lib.training.stream import Place
 
 Epoch = dict[str, int | float]  # the numbers of one validation, by name
 
@@ -109,7 +110,7 @@ def _options(description: dict[str, Any]) -> dict[str, Any]:
 
 def _built(translator: Translator) -> tuple[TransformerConfig, list[str], list[str]]:
     source, target = translator.source_vocabulary, translator.target_vocabulary
-    return translator.model.config, source.words, target.words
+    return translator.model.config, source.tokens, target.tokens
 
 
 def unpack(run: Run, optimizer: Optimizer) -> tuple[Place, float]:

@@ -90,9 +90,9 @@ def train_step(
     pad_id: int,
     *,
     label_smoothing: float = 0.0,
-    clip: float | None = None,
+    max_grad_norm: float | None = None,
     precision: Precision = "fp32",
-    pieces: int = 1,
+    micro_batches: int = 1,
     shared: DistributedDataParallel | None = None,
 ) -> float:
     """Predict each target word from the right words before it, and move the weights a little.
@@ -115,7 +115,7 @@ def train_step(
     tokens = add_over_ranks((labels != pad_id).sum()).clamp(min=1)
     loss = torch.zeros((), device=model.device)
     optimizer.zero_grad()
-    parts = [slice(i, None, pieces) for i in range(min(pieces, len(source)))]
+    parts = [slice(i, None, micro_batches) for i in range(min(micro_batches, len(source)))]
     for rows in parts:
         with _alone(shared, until_last=rows is not parts[-1]):
             with mixed_precision(model.device, precision):
@@ -126,8 +126,8 @@ def train_step(
     value = float(add_over_ranks(loss))
     if not math.isfinite(value):
         raise CourseError(f"expected a finite loss, got {value}: is the learning rate too high?")
-    if clip is not None:
-        clip_grad_norm_(model.parameters(), clip)
+    if max_grad_norm is not None:
+        clip_grad_norm_(model.parameters(), max_grad_norm)
     optimizer.step()
     return value
 

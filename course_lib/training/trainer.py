@@ -13,16 +13,16 @@ from torch.nn.parallel import DistributedDataParallel
 
 from course_lib.data import Batch
 from course_lib.errors import CourseError
+from course_lib.training.batch_sampler import BatchSampler, Place, fits
 from course_lib.training.checkpoint import read_checkpoint
 from course_lib.training.device import Precision
 from course_lib.training.distributed import from_first_rank, rank, share_of, world_size
 from course_lib.training.evaluation import evaluate, teacher_forced
-from course_lib.training.faults import commit
+from course_lib.training.injected_bugs import inject_bugs
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run, pack, unpack
 from course_lib.training.step import LossOf, make_optimizer, make_schedule, train_step
-from course_lib.training.stream import BatchStream, Place, fits
-from course_lib.training.task import Task
+from course_lib.training.training_data import TrainingData
 
 
 class Trainer:
@@ -36,7 +36,7 @@ class Trainer:
     def __init__(
         self,
         recipe: Recipe,
-        task: Task,
+        task: TrainingData,
         *,
         seed: int,
         device: str,
@@ -47,9 +47,9 @@ class Trainer:
         self.recipe, self.task, self.precision = recipe, task, precision
         translator = task.new_translator(recipe, seed=seed)
         self.model = translator.model.to(device).train()
-        commit(recipe.faults, self.model)
+        inject_bugs(recipe.bugs, self.model)
         config = self.model.config
-        self.stream = BatchStream(
+        self.stream = BatchSampler(
             task,
             max_tokens=recipe.batch_tokens,
             max_len=config.max_len,
@@ -100,9 +100,9 @@ class Trainer:
             self.optimizer,
             self.model.config.pad_id,
             label_smoothing=recipe.label_smoothing,
-            clip=recipe.clip,
+            max_grad_norm=recipe.max_grad_norm,
             precision=self.precision,
-            pieces=recipe.pieces,
+            micro_batches=recipe.micro_batches,
             shared=self.shared,
         )
         run.losses.append(loss)
@@ -158,7 +158,7 @@ class Trainer:
         """Save the run; a finished one ends with its best weights, or its last ones."""
         self.save_last()
         if self.run.finished:
-            if self.recipe.keep == "best" and self.best_weights:
+            if self.recipe.keep_weights == "best" and self.best_weights:
                 self.model.load_state_dict(self.best_weights)
             else:
                 self._save("best")

@@ -60,16 +60,16 @@ def plot_alignment(
 ) -> Axes:
     """One head's cross-attention, the right links framed, the error rate in the title.
 
-    The decoder that reads ``<sos> the dog`` says ``the dog <eos>``: the row that *reads* a word
+    The decoder that reads ``<bos> the dog`` says ``the dog <eos>``: the row that *reads* a word
     looks for the source of the *next* one. So row t is that of target word t as the decoder says
     it, and its label should be that word. Who takes the row that reads the word is off by one:
     ``offset=1`` shows this, with the right places in dashes.
 
     Args:
-        weights: (query, key), rows as the decoder's input has them, from ``<sos>`` on.
+        weights: (query, key), rows as the decoder's input has them, from ``<bos>`` on.
         target_tokens: the word that each row says, ``<eos>`` included, if there is one.
         source_tokens: one for each column.
-        gold: (source index, target index), without ``<sos>``, as in a pair's ``alignment``.
+        gold: (source index, target index), without ``<bos>``, as in a pair's ``alignment``.
         offset: rows between the word and where it is looked for.
         title: which head this is.
         ax: where to draw; by default on a new figure.

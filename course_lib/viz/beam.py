@@ -42,7 +42,7 @@ def plot_beam(
     *,
     title: str,
     best: Sequence[str] = (),
-    start: str = "<sos>",
+    start: str = "<bos>",
     ax: Axes | None = None,
 ) -> Axes:
     """A tree that grows to the right, one step a column, the likeliest branch on top.

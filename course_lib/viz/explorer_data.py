@@ -226,5 +226,5 @@ def _check_gold(gold: Collection[Link], queries: Sequence[str], keys: Sequence[s
             raise CourseError(
                 f"a gold link is (key index, query index) with {len(keys)} keys and "
                 f"{len(queries)} queries, got {(key, query)}: are the two turned around, or was "
-                "<sos> counted?"
+                "<bos> counted?"
             )

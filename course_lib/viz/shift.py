@@ -35,7 +35,7 @@ def plot_teacher_forcing(
     word is read next, whatever was predicted.
 
     Args:
-        reads: the decoder's input, from ``<sos>`` on.
+        reads: the decoder's input, from ``<bos>`` on.
         says: the labels, one for each step; a pad means that nothing is asked there.
         pad: the token that fills up, as it is written here.
         title: what is seen.

@@ -10,7 +10,7 @@ from course_lib.data import pad_sequences
 from course_lib.decoding import beam_search, evaluating, greedy_decode
 from course_lib.model import KeyValueCache, Transformer
 from tests.bench.page import store
-from tests.bench.peers import EOS, PAD, SOS, VOCAB, bf16, our_config
+from tests.bench.peers import BOS, EOS, PAD, VOCAB, bf16, our_config
 from tests.bench.rounds import ratios, spread, table, take_rounds
 from tests.bench.sentences import sentence_pairs
 
@@ -33,7 +33,7 @@ class Ending(Transformer):
 
 def whole_model_each_token(model: Transformer, source: Tensor) -> Tensor:
     """Encoder and decoder again for each token, until every sentence of the batch has ended."""
-    target = source.new_full((len(source), 1), SOS)
+    target = source.new_full((len(source), 1), BOS)
     with evaluating(model):
         while target.size(1) <= LONGEST and not (target == EOS).any(dim=1).all():
             latest = model(source, target)[:, -1:].argmax(dim=-1)
@@ -43,12 +43,12 @@ def whole_model_each_token(model: Transformer, source: Tensor) -> Tensor:
 
 def cached(model: Transformer, source: Tensor) -> Tensor:
     """The library's way."""
-    return greedy_decode(model, source, SOS, EOS, LONGEST)
+    return greedy_decode(model, source, BOS, EOS, LONGEST)
 
 
 def beam_by_prefix(model: Transformer, source: Tensor) -> Tensor:
     """The whole decoder again for each token of one sentence's beams; the best one's tokens."""
-    said = source.new_full((1, 1), SOS)  # (W, 1 + T)
+    said = source.new_full((1, 1), BOS)  # (W, 1 + T)
     log_prob = torch.zeros(1)
     with evaluating(model):
         memory = model.encode(source)
@@ -63,7 +63,7 @@ def beam_by_prefix(model: Transformer, source: Tensor) -> Tensor:
 
 def cached_beam(model: Transformer, source: Tensor) -> Tensor:
     """The library's way."""
-    found = beam_search(model, source, SOS, EOS, LONGEST, width=WIDTH)
+    found = beam_search(model, source, BOS, EOS, LONGEST, width=WIDTH)
     return pad_sequences([best.tokens for (best,) in found], PAD)
 
 

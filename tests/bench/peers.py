@@ -16,7 +16,7 @@ from course_lib.model import Transformer, TransformerConfig, sinusoidal_position
 from course_lib.training import label_smoothed_loss
 from course_lib.training.fast_loss import projected_loss
 
-PAD, SOS, EOS, VOCAB = 0, 1, 2, 8000
+PAD, BOS, EOS, VOCAB = 0, 1, 2, 8000
 D, D_FF, HEADS, LAYERS, DROPOUT = 256, 1024, 4, 3, 0.1
 SMOOTHING = 0.1
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from course_lib.training import Recipe, load_recipe, load_task, on_corpus
+from course_lib.training import Recipe, load_recipe, load_training_data, on_corpus
 from course_lib.training.distributed import process_group, rank
 from course_lib.training.trainer import Trainer
 from tests.bench.page import ROOT, store
@@ -28,7 +28,7 @@ def small_recipe() -> Recipe:
 def steps_to_learn(recipe: Recipe, *, seed: int = 0) -> int:
     """Train until the loss is below ``LEARNT``."""
     trainer = Trainer(
-        recipe, load_task(recipe), seed=seed, device="cpu", precision="fp32", max_steps=200
+        recipe, load_training_data(recipe), seed=seed, device="cpu", precision="fp32", max_steps=200
     )
     for batch, place in trainer.remaining_batches():
         trainer.step(batch, place)
@@ -83,7 +83,12 @@ def take_steps(steps: int, warm_up: int) -> None:
     recipe = replace(on_corpus(load_recipe(SHARED), "grammar_de_en"), train_size=2000)
     with process_group("cpu") as place:
         trainer = Trainer(
-            recipe, load_task(recipe), seed=0, device=place, precision="fp32", max_steps=steps
+            recipe,
+            load_training_data(recipe),
+            seed=0,
+            device=place,
+            precision="fp32",
+            max_steps=steps,
         )
         for batch, place_in_data in trainer.remaining_batches():
             trainer.step(batch, place_in_data)

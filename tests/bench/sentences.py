@@ -4,7 +4,7 @@ import math
 import random
 
 from course_lib.data import Batch, EncodedPair, collate, epoch_batches
-from tests.bench.peers import EOS, PAD, SOS, VOCAB
+from tests.bench.peers import BOS, EOS, PAD, VOCAB
 
 # Words and marks of Multi30k's training pairs: the logarithms of the lengths have these means and
 # spreads, and this correlation between German and English.
@@ -23,7 +23,7 @@ def sentence_pairs(n: int, *, seed: int = 0) -> list[EncodedPair]:
             for (mean, spread), z in ((GERMAN, a), (ENGLISH, b))
         ]
         source, target = ([rng.randrange(3, VOCAB) for _ in range(k)] for k in lengths)
-        pairs.append(EncodedPair(source, [SOS, *target, EOS]))
+        pairs.append(EncodedPair(source, [BOS, *target, EOS]))
     return pairs
 
 

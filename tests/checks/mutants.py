@@ -1,9 +1,9 @@
-"""Small random mistakes in the solutions: does each fail, and is none called by a wrong name?
+"""Small random misconceptions in the solutions: does each fail, and is none called by a wrong name?
 
     python -m tests.checks.mutants                  # all lessons
     python -m tests.checks.mutants 06 --survivors
 
-Needs `pip install cosmic-ray`, whose operators make the mistakes: another operator, another number,
+Needs `pip install cosmic-ray`, whose operators make the mutants: another operator, another number,
 a comparison turned round, a condition negated, a loop that never runs. A mutant that survives is
 either equivalent or a gap in the probes: a person has to look at it. A name is wrong if it does not
 hold on other numbers, too.
@@ -29,7 +29,7 @@ OTHER_SEED = 99
 
 @dataclass(frozen=True)
 class Mutant:
-    """A solution with one small mistake."""
+    """A solution with one small misconception."""
 
     item_id: str
     before: str  # the cells above, which it may use
@@ -51,10 +51,10 @@ class Mutant:
         found = diagnose(item, space[self.called], line_of(item))
         if found.status == "passed":
             return "survived"
-        if found.mistake is None:
+        if found.misconception is None:
             return "failed"
         again = diagnose(item, space[self.called], line_of(item), seed=OTHER_SEED)
-        return "failed" if again.mistake is found.mistake else "misnamed"
+        return "failed" if again.misconception is found.misconception else "misnamed"
 
 
 def mutations(code: str) -> Iterator[str]:

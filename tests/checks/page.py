@@ -1,4 +1,4 @@
-"""Write docs/kill_matrix.md and its picture: which probe catches which misconception.
+"""Write docs/misconception_matrix.md and its picture: which probe catches which misconception.
 
 python -m tests.checks.page
 """
@@ -37,9 +37,11 @@ def rows() -> Iterator[Row]:
     """Every misconception of every item, tried."""
     for lesson in TOPICS:
         for item in load_items(lesson).values():
-            for mistake in item.mistakes:
-                found = diagnose(item, mistake.subject, line_of(item))
-                yield Row(item, mistake.name, _caught(found), found.mistake is mistake)
+            for misconception in item.misconceptions:
+                found = diagnose(item, misconception.subject, line_of(item))
+                yield Row(
+                    item, misconception.name, _caught(found), found.misconception is misconception
+                )
 
 
 def _caught(diagnosis: Diagnosis) -> tuple[bool, ...]:
@@ -57,7 +59,7 @@ def text(matrix: list[Row]) -> str:
         "had written it; a column is a probe of its item; ✗ says that the probe fails.",
         f"{len(matrix)} misconceptions of {len({row.item.id for row in matrix})} items: {caught} "
         f"fail, {named} are called by their name.",
-        "![misconceptions by probes](kill_matrix.svg)",
+        "![misconceptions by probes](misconception_matrix.svg)",
     ]
     items = {row.item.id: row.item for row in matrix}
     for item in items.values():
@@ -115,8 +117,8 @@ def main() -> int:
     start = time.process_time()
     matrix = list(rows())
     each = (time.process_time() - start) / len(matrix)
-    (DOCS / "kill_matrix.md").write_text(text(matrix), encoding="utf-8")
-    draw(matrix, DOCS / "kill_matrix.svg")
+    (DOCS / "misconception_matrix.md").write_text(text(matrix), encoding="utf-8")
+    draw(matrix, DOCS / "misconception_matrix.svg")
     bad = [f"{row.item.id} {row.name}" for row in matrix if not (any(row.caught) and row.named)]
     print(f"a check takes {each:.2f} s of processor time on average")
     print(f"{len(matrix)} misconceptions, not caught or not named: {', '.join(bad) or 'none'}")

@@ -114,7 +114,7 @@ def test_a_bug_needs_both_its_line_and_its_mend():
     assert check("06.bug", item.reference, lambda: item.bug.line).passed
     only_mended = check("06.bug", item.reference, lambda: 1)
     assert not only_mended.passed and "The wrong line" in str(only_mended)
-    assert not check("06.bug", item.mistakes[0].subject, lambda: item.bug.line).passed
+    assert not check("06.bug", item.misconceptions[0].subject, lambda: item.bug.line).passed
 
 
 @pytest.mark.parametrize(

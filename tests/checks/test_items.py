@@ -17,16 +17,16 @@ HERE = Path(__file__).parent
 
 
 def in_one_process(item, *values, id):
-    """What the reference and the mistakes answer is worked out once a process."""
+    """What the reference and the misconceptions answer is worked out once a process."""
     return pytest.param(*values, id=id, marks=pytest.mark.xdist_group(item.id))
 
 
 ALL = [item for number in TOPICS for item in load_items(number).values()]
 ITEMS = [in_one_process(item, item, id=item.id) for item in ALL]
 MISTAKES = [
-    in_one_process(item, item, mistake, id=f"{item.id}-{mistake.name}")
+    in_one_process(item, item, misconception, id=f"{item.id}-{misconception.name}")
     for item in ALL
-    for mistake in item.mistakes
+    for misconception in item.misconceptions
 ]
 
 
@@ -64,20 +64,22 @@ def test_untouched_code_is_not_started_and_earns_nothing(item):
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_an_item_has_at_least_three_mistakes_with_names_of_their_own(item):
-    names = [mistake.name for mistake in item.mistakes]
+    names = [misconception.name for misconception in item.misconceptions]
     assert len(names) >= 3 and len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("item", "mistake"), MISTAKES)
-def test_a_mistake_fails_and_is_called_by_its_name(item, mistake):
-    diagnosis = diagnose(item, mistake.subject, line_of(item))
+@pytest.mark.parametrize(("item", "misconception"), MISTAKES)
+def test_a_mistake_fails_and_is_called_by_its_name(item, misconception):
+    diagnosis = diagnose(item, misconception.subject, line_of(item))
     assert diagnosis.status == "not yet"
-    assert diagnosis.mistake is not None and diagnosis.mistake.name == mistake.name
+    assert (
+        diagnosis.misconception is not None and diagnosis.misconception.name == misconception.name
+    )
 
 
-@pytest.mark.parametrize(("item", "mistake"), MISTAKES)
-def test_what_is_said_of_a_mistake_is_short_and_whole(item, mistake):
-    for text in (mistake.symptom, mistake.why, mistake.hint):
+@pytest.mark.parametrize(("item", "misconception"), MISTAKES)
+def test_what_is_said_of_a_mistake_is_short_and_whole(item, misconception):
+    for text in (misconception.symptom, misconception.why, misconception.hint):
         assert 10 < len(text) <= 330
         assert text == text.strip() and text[-1] in ".?!"
 

@@ -15,7 +15,7 @@ from course_lib.data import (
 )
 from course_lib.errors import CourseError
 
-PAD, SOS, EOS = 0, 1, 2
+PAD, BOS, EOS = 0, 1, 2
 
 
 def test_padding_fills_the_right_or_the_left():
@@ -37,14 +37,14 @@ def test_collate_refuses_an_empty_batch_or_side(pairs):
 
 
 def test_teacher_forcing_shifts_labels_one_to_the_left():
-    decoder_input, labels = teacher_forcing(torch.tensor([[SOS, 5, 6, EOS, PAD]]))
-    assert decoder_input.tolist() == [[SOS, 5, 6, EOS]]
+    decoder_input, labels = teacher_forcing(torch.tensor([[BOS, 5, 6, EOS, PAD]]))
+    assert decoder_input.tolist() == [[BOS, 5, 6, EOS]]
     assert labels.tolist() == [[5, 6, EOS, PAD]]
 
 
 def test_under_left_padding_nothing_has_to_be_said_after_a_pad():
-    decoder_input, labels = teacher_forcing(torch.tensor([[PAD, PAD, SOS, 5, EOS]]))
-    assert decoder_input.tolist() == [[PAD, PAD, SOS, 5]]
+    decoder_input, labels = teacher_forcing(torch.tensor([[PAD, PAD, BOS, 5, EOS]]))
+    assert decoder_input.tolist() == [[PAD, PAD, BOS, 5]]
     assert labels.tolist() == [[PAD, PAD, 5, EOS]]
 
 

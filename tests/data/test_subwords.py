@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
-from course_lib.data import EOS, PAD, SOS, UNK, Subwords, Tokenizer, train_bpe
+from course_lib.data import BOS, EOS, PAD, UNK, Subwords, Tokenizer, train_bpe
 from course_lib.errors import CourseError
 
 LINES = [
@@ -42,7 +42,7 @@ HARD = [
     "\ttab\u00a0nbsp\u200bzwsp\u3000ideographic\r\n\n ",
     "\x00\x07\x7f\ufeff\ufffd\U0010ffff",
     "<eos>",
-    "ein <pad> und <sos>ein<eos></s>[SEP] <unk>",
+    "ein <pad> und <bos>ein<eos></s>[SEP] <unk>",
     "<0x41><0xFF>",
 ]
 
@@ -100,8 +100,8 @@ def test_the_library_is_not_loaded_before_it_is_used():
 
 
 def test_specials_come_first_and_every_token_has_the_id_of_its_place(subwords):
-    assert subwords.words[:4] == [PAD, SOS, EOS, UNK]
-    assert subwords.encode(subwords.words) == list(range(len(subwords)))
+    assert subwords.tokens[:4] == [PAD, BOS, EOS, UNK]
+    assert subwords.encode(subwords.tokens) == list(range(len(subwords)))
     assert subwords.ids[PAD] == 0 and len(subwords) == 400
     assert "Ġer" in subwords and "er ist" not in subwords
 
@@ -110,8 +110,8 @@ def check_round_trip(tokenizer, text):
     tokens = tokenizer.split(text)
     (ids,) = tokenizer.encode_texts([text])
     assert tokenizer.encode(tokens) == ids
-    assert not {tokenizer.ids[word] for word in (PAD, SOS, EOS, UNK)} & {*ids}
-    said = [tokenizer.ids[SOS], *ids, tokenizer.ids[EOS], tokenizer.ids[PAD]]
+    assert not {tokenizer.ids[word] for word in (PAD, BOS, EOS, UNK)} & {*ids}
+    said = [tokenizer.ids[BOS], *ids, tokenizer.ids[EOS], tokenizer.ids[PAD]]
     assert tokenizer.decode(said) == tokens
     assert tokenizer.join(tokens) == unicodedata.normalize("NFC", text)
 
@@ -127,8 +127,8 @@ def test_any_unicode_comes_back_as_it_was(subwords, text):
 
 
 def test_texts_full_of_specials_teach_no_piece_that_spells_one():
-    tokenizer = train_bpe(["<eos> x<pad>y <unk><unk> <sos>"] * 50, 500)
-    for text in ("<eos>", "x<pad>y", "<unk><unk> <sos><eos>"):
+    tokenizer = train_bpe(["<eos> x<pad>y <unk><unk> <bos>"] * 50, 500)
+    for text in ("<eos>", "x<pad>y", "<unk><unk> <bos><eos>"):
         check_round_trip(tokenizer, text)
 
 
@@ -160,7 +160,7 @@ def test_an_apostrophe_within_a_word_may_become_part_of_a_piece():
 
 
 def test_pieces_stay_within_words_and_numbers_are_read_by_digit(subwords):
-    labels = [subwords.label(token) for token in train_bpe(["er, ist 2017"] * 9, 999).words]
+    labels = [subwords.label(token) for token in train_bpe(["er, ist 2017"] * 9, 999).tokens]
     assert "▁er" in labels and "▁ist" in labels
     assert not [label for label in labels if len(label) > 4 and label[0] not in "<\\"]
     assert subwords.split("2017")[1:] == list("017")
@@ -169,7 +169,7 @@ def test_pieces_stay_within_words_and_numbers_are_read_by_digit(subwords):
 @given(ids=st.lists(st.integers(0, 399)))
 def test_whatever_ids_a_model_says_become_text(subwords, ids):
     said = subwords.decode(ids)
-    assert not {PAD, SOS, EOS} & {*said}
+    assert not {PAD, BOS, EOS} & {*said}
     subwords.join(said).encode("utf-8")
 
 
@@ -179,7 +179,7 @@ def test_bytes_that_are_no_character_become_the_replacement_character(subwords):
 
 
 def test_decode_stops_at_the_end_of_the_sentence_and_drops_pads(subwords):
-    ids = [subwords.ids[word] for word in (SOS, "a", PAD, UNK, "b", EOS, "a")]
+    ids = [subwords.ids[word] for word in (BOS, "a", PAD, UNK, "b", EOS, "a")]
     assert subwords.decode(ids) == ["a", UNK, "b"]
 
 
@@ -219,7 +219,7 @@ def test_labels_of_single_bytes_name_all_bytes_of_a_text(text):
 
 
 def test_all_bytes_are_tokens_and_nothing_else_without_texts():
-    assert {*train_bpe([], 9999).words[4:]} == {*pre_tokenizers.ByteLevel.alphabet()}
+    assert {*train_bpe([], 9999).tokens[4:]} == {*pre_tokenizers.ByteLevel.alphabet()}
 
 
 @pytest.mark.parametrize("parallel", ["true", "false"])
@@ -236,26 +236,26 @@ def test_a_vocabulary_has_the_size_asked_for_or_less_where_no_two_pieces_meet_tw
 
 
 def test_specials_of_ones_own_are_tokens_that_no_text_spells():
-    tokenizer = train_bpe(LINES, 400, specials=(PAD, EOS, "<2en>", UNK, SOS))
-    assert tokenizer.words[:5] == [PAD, EOS, "<2en>", UNK, SOS]
+    tokenizer = train_bpe(LINES, 400, specials=(PAD, EOS, "<2en>", UNK, BOS))
+    assert tokenizer.tokens[:5] == [PAD, EOS, "<2en>", UNK, BOS]
     assert tokenizer.encode(["<2en>", EOS]) == [2, 1]
     assert 2 not in tokenizer.encode_texts(["<2en>"])[0]
-    assert Subwords.from_json(tokenizer.to_json()).words == tokenizer.words
+    assert Subwords.from_json(tokenizer.to_json()).tokens == tokenizer.tokens
 
 
 @pytest.mark.parametrize(
     "specials",
     [
         (),
-        (SOS, PAD, EOS, UNK),
-        (PAD, SOS, EOS),
-        (PAD, SOS, EOS, UNK, UNK),
-        (PAD, SOS, EOS, UNK, "a"),
-        (PAD, SOS, EOS, UNK, "<_>"),
+        (BOS, PAD, EOS, UNK),
+        (PAD, BOS, EOS),
+        (PAD, BOS, EOS, UNK, UNK),
+        (PAD, BOS, EOS, UNK, "a"),
+        (PAD, BOS, EOS, UNK, "<_>"),
     ],
 )
 def test_other_specials_are_an_error_that_names_the_four(specials):
-    with pytest.raises(CourseError, match=r"<pad>, then <sos>, <eos>, <unk> .* got \[.*add yours"):
+    with pytest.raises(CourseError, match=r"<pad>, then <bos>, <eos>, <unk> .* got \[.*add yours"):
         train_bpe(LINES, 400, specials=specials)
 
 
@@ -281,7 +281,7 @@ def test_one_text_instead_of_many_is_an_error():
 )
 def test_a_copy_reads_texts_alike(subwords, copied):
     again = copied(subwords)
-    assert again.to_json() == subwords.to_json() and again.words == subwords.words
+    assert again.to_json() == subwords.to_json() and again.tokens == subwords.tokens
     assert again.encode_texts([*LINES, *HARD]) == subwords.encode_texts([*LINES, *HARD])
     assert again.join(again.split(LINES[0])) == LINES[0]
     assert again.label("ĠfÃ¼r") == "▁für"
@@ -291,12 +291,12 @@ def test_a_tokenizer_comes_back_from_its_file(subwords, tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(subwords.to_json(), "utf-8")
     assert Subwords.from_file(path).to_json() == subwords.to_json()
-    assert Subwords.from_file(str(path)).words == subwords.words
+    assert Subwords.from_file(str(path)).tokens == subwords.tokens
 
 
 def test_berts_specials_get_our_names_and_all_tokens_keep_their_ids():
     bert = Subwords.from_json(make_bert())
-    assert bert.words[:6] == [PAD, "[unused1]", UNK, SOS, EOS, "[MASK]"] and len(bert) == 20
+    assert bert.tokens[:6] == [PAD, "[unused1]", UNK, BOS, EOS, "[MASK]"] and len(bert) == 20
     tokens = bert.split("the dog sleeps.")
     assert tokens == "the dog sleep ##s .".split()  # no [CLS], no truncation, no padding
     assert bert.encode_texts(["the dog sleeps."]) == [bert.encode(tokens)] == [[6, 7, 8, 9, 12]]
@@ -315,18 +315,18 @@ def test_a_foreign_word_is_reported_and_read_as_unk():
 @pytest.mark.parametrize("text", ["[PAD]", "[SEP]", "<pad> the <eos>"])
 def test_specials_written_in_a_text_are_no_specials_for_bert(text):
     bert = Subwords.from_json(make_bert())
-    assert not {bert.ids[word] for word in (PAD, SOS, EOS)} & {*bert.encode_texts([text])[0]}
+    assert not {bert.ids[word] for word in (PAD, BOS, EOS)} & {*bert.encode_texts([text])[0]}
     assert bert.encode(bert.split(text)) == bert.encode_texts([text])[0]
 
 
 def test_pad_becomes_0_and_the_missing_are_added_at_the_end():
     unigram = Subwords.from_json(make_unigram())
-    assert unigram.words[:3] == [PAD, SOS, EOS] and unigram.words[-2:] == ["<extra>", UNK]
+    assert unigram.tokens[:3] == [PAD, BOS, EOS] and unigram.tokens[-2:] == ["<extra>", UNK]
     assert unigram.split("ab") == ["▁a", "b"] and unigram.join(["▁a", "b"]) == "ab"
     assert Subwords.from_json(unigram.to_json()).to_json() == unigram.to_json()
 
 
-@pytest.mark.parametrize("text", ["<pad>", "a</s>", "<sos><eos>", "<s>"])
+@pytest.mark.parametrize("text", ["<pad>", "a</s>", "<bos><eos>", "<s>"])
 def test_a_unigram_spells_written_specials_with_other_pieces(text):
     unigram = Subwords.from_json(make_unigram())
     tokens = unigram.split(text)
@@ -359,7 +359,7 @@ def test_specials_with_unusual_names_can_be_given():
         specials=["<blank>", "END"],
     )
     tokenizer = Subwords.from_json(text, special={PAD: "<blank>", EOS: "END"})
-    assert tokenizer.words == [PAD, "hi", EOS, "[EOS]", SOS, UNK]
+    assert tokenizer.tokens == [PAD, "hi", EOS, "[EOS]", BOS, UNK]
 
 
 @pytest.mark.parametrize("special", [{PAD: "<blank>"}, {"<end>": "hi"}, {PAD: "hi"}])
@@ -386,7 +386,7 @@ def test_a_special_that_the_file_adds_as_a_word_is_no_longer_found_in_texts():
     words.add_tokens(["[SEP]"])
     assert words.encode("hi [SEP]").tokens == ["hi", "[SEP]"]
     tokenizer = Subwords.from_json(words.to_str())
-    assert tokenizer.words == [PAD, "hi", UNK, EOS, SOS]
+    assert tokenizer.tokens == [PAD, "hi", UNK, EOS, BOS]
     assert tokenizer.encode_texts(["hi [SEP]"]) == [tokenizer.encode(["hi", UNK])]
 
 

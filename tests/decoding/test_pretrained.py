@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from course_lib.data import EOS, SOS, load_corpus, pad_sequences
+from course_lib.data import BOS, EOS, load_corpus, pad_sequences
 from course_lib.decoding import beam_search, evaluating, greedy_decode, length_normaliser
 from course_lib.model import Transformer
 from course_lib.training import load_translator
@@ -28,7 +28,7 @@ def translator():
 
 @pytest.fixture(scope="module")
 def specials(translator):
-    return [translator.target_vocabulary.ids[token] for token in (SOS, EOS)]
+    return [translator.target_vocabulary.ids[token] for token in (BOS, EOS)]
 
 
 @pytest.fixture(scope="module")

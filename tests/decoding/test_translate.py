@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from course_lib.data import EOS, PAD, SOS, UNK, Vocabulary
+from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary
 from course_lib.decoding import Decoding, Translation, Translator, greedy_decode
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
@@ -13,7 +13,7 @@ def make_translator(*, unknown=True, max_len=20, seed=0):
     source = Vocabulary.from_sentences(
         ["der hund die katze schläft .".split()], specials=(PAD, *specials)
     )
-    target = Vocabulary.from_sentences(["the dog cat sleeps .".split()], specials=(PAD, SOS, EOS))
+    target = Vocabulary.from_sentences(["the dog cat sleeps .".split()], specials=(PAD, BOS, EOS))
     config = preset(
         "small",
         source_vocab=len(source),
@@ -144,7 +144,7 @@ class Letters(Vocabulary):
 
 
 def test_any_tokenizer_can_stand_on_either_side():
-    letters = Letters([PAD, SOS, EOS, UNK, *"abcABC ."])
+    letters = Letters([PAD, BOS, EOS, UNK, *"abcABC ."])
     config = preset(
         "small", source_vocab=12, target_vocab=12, d_model=16, d_ff=32, n_heads=2, max_len=20
     )
@@ -225,4 +225,4 @@ def test_attention_is_recorded_for_each_word_read_and_said():
 def test_vocabularies_of_another_size_than_the_models_are_refused():
     t = make_translator()
     with pytest.raises(CourseError, match="expects vocabularies of 8 and 8 words, got 8 and 9"):
-        Translator(t.model, t.source_vocabulary, Vocabulary([*t.target_vocabulary.words, "bird"]))
+        Translator(t.model, t.source_vocabulary, Vocabulary([*t.target_vocabulary.tokens, "bird"]))

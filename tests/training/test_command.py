@@ -10,7 +10,7 @@ import torch
 
 from course_lib.cli import main
 from course_lib.training import (
-    AS_PUBLISHED,
+    AS_RELEASED,
     RECIPES,
     load_translator,
     read_checkpoint,
@@ -40,10 +40,10 @@ def test_two_sentences_are_reported_against_the_floor_and_by_heart(at_home, caps
 
 
 def test_a_run_that_crossed_the_floor_says_at_which_epoch(toy, capsys, monkeypatch):
-    from course_lib.training import load_recipe, load_task, report, train
+    from course_lib.training import load_recipe, load_training_data, report, train
 
     recipe = load_recipe("naive_mt")
-    task = load_task(recipe)
+    task = load_training_data(recipe)
     run = train(recipe, task=task, max_steps=1)
     for epoch, loss in enumerate((0.2, 0.11, 0.09), 2):
         run.epochs.append({"epoch": epoch, "loss": loss})
@@ -183,12 +183,12 @@ def test_limit_takes_the_first_pairs(own_files, capsys):
 
 
 def test_minutes_and_variants_reach_the_run(at_home, monkeypatch, capsys):
-    monkeypatch.setitem(AS_PUBLISHED, "toy", {"faults": ("scores_by_width",)})
-    assert main(["train", "toy", "--minutes", "0.01", "--variant", "as_published"]) == 0
-    folder = at_home / "runs" / "toy-as_published-seed0"
+    monkeypatch.setitem(AS_RELEASED, "toy", {"bugs": ("scores_by_width",)})
+    assert main(["train", "toy", "--minutes", "0.01", "--variant", "as_released"]) == 0
+    folder = at_home / "runs" / "toy-as_released-seed0"
     _, info, _ = read_checkpoint(folder / "last.safetensors")
     assert info["minutes"] == 0.01 and info["total_steps"] is None and info["seconds"] >= 0.6
-    assert info["recipe"]["faults"] == ["scores_by_width"]
+    assert info["recipe"]["bugs"] == ["scores_by_width"]
     assert "Trained " in capsys.readouterr().out
 
 
@@ -209,7 +209,7 @@ def test_another_corpus_may_be_named(at_home, capsys):
         (["--minutes", "nan"], "minutes must be positive and finite, got nan"),
         (["--minutes", "inf"], "minutes must be positive and finite, got inf"),
         (["--seed", "-1"], "seed must be a whole number from 0 to 2^63 - 1, got -1"),
-        (["--variant", "as_published"], "have a variant as_published, got 'toy'"),
+        (["--variant", "as_released"], "have a variant as_released, got 'toy'"),
         (["--precision", "fp8"], "precision must be auto, fp32 or bf16, got 'fp8'"),
     ],
 )

@@ -3,7 +3,7 @@ import torch
 
 from course_lib.data import collate
 from course_lib.errors import CourseError
-from course_lib.training import load_recipe, load_task, train_step
+from course_lib.training import load_recipe, load_training_data, train_step
 from course_lib.training.device import (
     choose_device,
     choose_precision,
@@ -62,7 +62,7 @@ def test_mixed_precision_rounds_products_only():
 
 def test_a_step_in_bf16_is_a_rounded_step_in_fp32():
     recipe = load_recipe("naive_mt")
-    task = load_task(recipe)
+    task = load_training_data(recipe)
     losses = {}
     for precision in ("fp32", "bf16"):
         translator = task.new_translator(recipe, seed=0)

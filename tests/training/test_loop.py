@@ -9,7 +9,7 @@ import torch
 
 from course_lib.data import epoch_batches
 from course_lib.errors import CourseError
-from course_lib.training import load_recipe, load_task, train, train_step
+from course_lib.training import load_recipe, load_training_data, train, train_step
 from course_lib.training import loop as training_loop
 from course_lib.training import run as training_run
 from course_lib.training import trainer as training_trainer
@@ -156,7 +156,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_training(toy, tmp_path,
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(toy):
-    task = load_task(toy)
+    task = load_training_data(toy)
     translator = task.new_translator(toy, seed=0)
     with torch.no_grad():
         translator.model.output.bias[0] = float("nan")

@@ -5,7 +5,7 @@ import torch
 
 from course_lib.data import Batch, collate
 from course_lib.model import Transformer, preset
-from course_lib.training import Recipe, distributed, load_task, make_optimizer, train_step
+from course_lib.training import Recipe, distributed, load_training_data, make_optimizer, train_step
 from course_lib.training import step as training_step
 from course_lib.training.distributed import share_of
 from course_lib.training.step import LossOf
@@ -13,7 +13,7 @@ from course_lib.training.step import LossOf
 
 @pytest.fixture
 def task(still):
-    return load_task(still)
+    return load_training_data(still)
 
 
 def one_step(still, task, **options):
@@ -26,11 +26,13 @@ def one_step(still, task, **options):
     return losses, torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
-@pytest.mark.parametrize("pieces", [2, 3, 23, 100])
-def test_a_batch_in_pieces_is_the_same_step(still, task, pieces):
+@pytest.mark.parametrize("micro_batches", [2, 3, 23, 100])
+def test_a_batch_in_pieces_is_the_same_step(still, task, micro_batches):
     sgd = replace(still, optimizer="sgd")
-    losses, weights = one_step(sgd, task, label_smoothing=0.1, clip=1.0)
-    others, other_weights = one_step(sgd, task, label_smoothing=0.1, clip=1.0, pieces=pieces)
+    losses, weights = one_step(sgd, task, label_smoothing=0.1, max_grad_norm=1.0)
+    others, other_weights = one_step(
+        sgd, task, label_smoothing=0.1, max_grad_norm=1.0, micro_batches=micro_batches
+    )
     assert others == pytest.approx(losses, abs=1e-5)
     assert torch.allclose(other_weights, weights, atol=1e-6)
 

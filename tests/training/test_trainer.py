@@ -12,7 +12,7 @@ import torch
 from course_lib.cli import main
 from course_lib.data import Vocabulary
 from course_lib.errors import CourseError
-from course_lib.training import RECIPES, load_task, load_translator, train
+from course_lib.training import RECIPES, load_training_data, load_translator, train
 from course_lib.training import loop as training_loop
 from course_lib.training import trainer as training_trainer
 from tests.training.test_loop import interrupt_at, weights
@@ -159,7 +159,9 @@ def test_a_run_keeps_its_best_weights_or_its_last(toy, valid_losses, tmp_path, k
     def spy(run):
         models[:] = [run.translator.model]
 
-    run = train(replace(toy, epochs=3, keep=keep), folder=tmp_path, on_step=spy, on_epoch=remember)
+    run = train(
+        replace(toy, epochs=3, keep_weights=keep), folder=tmp_path, on_step=spy, on_epoch=remember
+    )
     kept = torch.cat([p.flatten() for p in load_translator(tmp_path).model.parameters()])
     assert torch.equal(weights(run), kept)
     assert torch.equal(kept, after[1 if keep == "best" else 2])
@@ -199,10 +201,10 @@ def test_a_run_with_other_words_is_not_resumed(toy, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_at(patch, 2)
         train(toy, folder=tmp_path, max_steps=4)
-    task = load_task(toy)
-    vocabulary = Vocabulary([*task.target_vocabulary.words[:-2], "X", "Y"])
+    task = load_training_data(toy)
+    vocabulary = Vocabulary([*task.target_vocabulary.tokens[:-2], "X", "Y"])
     for other in (
-        load_task(replace(toy, train_size=2)),  # fewer words
+        load_training_data(replace(toy, train_size=2)),  # fewer words
         replace(task, target_vocabulary=vocabulary),  # as many, but others
     ):
         message = "go on with the model and the words of this corpus, but .* has others: resume"
@@ -255,7 +257,7 @@ def test_of_several_processes_a_second_ctrl_c_tears_no_step(toy, monkeypatch):
 
 
 def test_every_process_has_its_own_dropout(toy, monkeypatch):
-    task, states = load_task(toy), []
+    task, states = load_training_data(toy), []
     for rank in (0, 1, 2):
         monkeypatch.setattr(training_trainer, "rank", lambda rank=rank: rank)
         training_trainer.Trainer(toy, task, seed=0, device="cpu", precision="fp32")

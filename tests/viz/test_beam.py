@@ -33,7 +33,7 @@ def place(ax, word):
 
 def test_each_branch_stands_in_the_column_of_its_length():
     ax = draw()
-    assert [place(ax, word)[0] for word in ("<sos>", "me", "i", "am", "is")] == [0, 1, 1, 2, 2]
+    assert [place(ax, word)[0] for word in ("<bos>", "me", "i", "am", "is")] == [0, 1, 1, 2, 2]
     assert ax.get_xlabel() == "words said"
 
 

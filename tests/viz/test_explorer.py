@@ -167,11 +167,11 @@ def test_the_words_name_the_head_that_is_closest_to_gold():
     ("tokens", "numbers"),
     [
         ("▁ein ▁Don au ▁. <eos>", [0, 1, 1, 2, 3]),
-        ("<sos> Ġein Don Ġau", [0, 1, 1, 2]),
-        ("<sos> Don au", [0, 1, 2]),
+        ("<bos> Ġein Don Ġau", [0, 1, 1, 2]),
+        ("<bos> Don au", [0, 1, 2]),
         ("un ##want ##ed [SEP] x", [0, 0, 0, 1, 2]),
         ("un@@ want@@ ed x", [0, 0, 0, 1]),
-        ("<sos> der Hund", [0, 1, 2]),
+        ("<bos> der Hund", [0, 1, 2]),
         ("▁a b <eos> c", [0, 0, 1, 2]),
     ],
 )

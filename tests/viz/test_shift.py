@@ -3,7 +3,7 @@ import pytest
 from course_lib.viz.shift import plot_teacher_forcing
 from course_lib.viz.words import describe
 
-READS, SAYS = "<sos> the dog .".split(), "the dog . <eos>".split()
+READS, SAYS = "<bos> the dog .".split(), "the dog . <eos>".split()
 
 
 def boxes(ax):

@@ -6,8 +6,8 @@ import argparse
 from collections import Counter
 from itertools import islice
 
-from course_lib.data.grammar.corpus import LANGUAGES, SPLITS, sample_meanings
 from course_lib.data.grammar.count import lower_bound
+from course_lib.data.grammar.grammar_corpus import LANGUAGES, SPLITS, sample_meanings
 from course_lib.data.grammar.meaning import Sentence, constructions
 from course_lib.data.pairs import SentencePair
 

@@ -8,7 +8,7 @@ from course_lib.data.grammar import german, portuguese
 from course_lib.data.grammar.choices import adjectives_of, nouns_of
 from course_lib.data.grammar.lexicon import VERBS, Noun
 from course_lib.data.grammar.meaning import NounPhrase
-from course_lib.data.grammar.words import texts
+from course_lib.data.grammar.word_alignment import texts
 
 
 def _definite_phrases(noun: Noun, case: str, *, name: str) -> set[tuple[str, ...]]:

@@ -17,7 +17,7 @@ from course_lib.data.grammar.meaning import (
     person,
     roles,
 )
-from course_lib.data.grammar.words import Word, maybe_adverb
+from course_lib.data.grammar.word_alignment import Word, maybe_adverb
 
 _PERSONS = ("man", "woman", "child")
 _BE = {"present": "am is are are", "past": "was was were were"}

@@ -29,7 +29,7 @@ from course_lib.data.grammar.meaning import (
     person,
     roles,
 )
-from course_lib.data.grammar.words import Word, maybe_adverb
+from course_lib.data.grammar.word_alignment import Word, maybe_adverb
 
 _CASES = ("nominative", "accusative", "dative")
 _Forms = dict[str, dict[str, str]]  # by case, then by gender

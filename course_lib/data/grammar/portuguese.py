@@ -33,7 +33,7 @@ from course_lib.data.grammar.meaning import (
     person,
     roles,
 )
-from course_lib.data.grammar.words import Word, maybe_adverb
+from course_lib.data.grammar.word_alignment import Word, maybe_adverb
 
 GENDERS = ("m", "f", "mp", "fp")  # p for the plural
 

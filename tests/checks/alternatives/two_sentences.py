@@ -174,7 +174,7 @@ ALTERNATIVES = {
         loss_with_nan_mended,
     ),
     "10.train_step": (step_with_slices, step_that_sets_the_mode, step_by_autograd),
-    "10.source_blind_floor": (
+    "10.target_only_entropy": (
         floor_by_lists,
         floor_by_entropy,
         floor_by_sorting,

@@ -5,7 +5,7 @@ import pytest
 from course_lib.data.grammar import english, german, lexicon
 from course_lib.data.grammar.lexicon import ADJECTIVES, BE, LINKS, NOUNS, VERBS
 from course_lib.data.grammar.meaning import Clause, NounPhrase, Place, Sentence
-from course_lib.data.grammar.words import align, texts
+from course_lib.data.grammar.word_alignment import align, texts
 
 N = {noun.key: noun for noun in NOUNS}
 V = {verb.key: verb for verb in VERBS}

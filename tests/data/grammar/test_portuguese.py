@@ -7,11 +7,11 @@ import pytest
 
 from course_lib.data.grammar import LANGUAGES, SPLITS, english, lexicon, portuguese, sample_pairs
 from course_lib.data.grammar.check import check_alignment
-from course_lib.data.grammar.corpus import sample_meanings
 from course_lib.data.grammar.count import lower_bound
+from course_lib.data.grammar.grammar_corpus import sample_meanings
 from course_lib.data.grammar.lexicon import ADJECTIVES, BE, LINKS, NOUNS, SPEAKER, VERBS
 from course_lib.data.grammar.meaning import Clause, NounPhrase, Place, Sentence, uses
-from course_lib.data.grammar.words import align, texts
+from course_lib.data.grammar.word_alignment import align, texts
 from course_lib.data.pairs import SentencePair
 
 pytestmark = pytest.mark.xdist_group("portuguese")  # what it samples is shared

@@ -73,7 +73,7 @@ def test_words_tell_what_is_predicted_instead(model):
 
 
 def test_only_the_chosen_layer_of_the_chosen_stack_is_changed(model):
-    shown = block_widget(model, SOURCE, TARGET, target_words=["<sos>", "a", "b"])
+    shown = block_widget(model, SOURCE, TARGET, target_words=["<bos>", "a", "b"])
     shown.controls["stack"].value = "encoder"
     shown.controls["layer"].label = "1"
     shown.controls["self_attention"].value = False

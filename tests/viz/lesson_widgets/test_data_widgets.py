@@ -167,8 +167,8 @@ def test_how_far_there_is_to_go_is_seen_from_the_start():
 
 
 def test_what_a_model_says_is_no_markup():
-    shown = run_once([1.0], "<sos> <b>")
-    assert "The model says: &lt;sos&gt; &lt;b&gt;" in shown.words.value
+    shown = run_once([1.0], "<bos> <b>")
+    assert "The model says: &lt;bos&gt; &lt;b&gt;" in shown.words.value
 
 
 @pytest.mark.parametrize("progress", [[], [([], "")], [([math.nan], "")]])

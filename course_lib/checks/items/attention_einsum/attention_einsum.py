@@ -30,7 +30,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "All your readers take home the same: the plain sum of the values.",
     why="The keys have one letter in the weights and another in the values. Those are two loops: "
     "the weights are added up alone, which gives 1, and the values alone.",
@@ -40,7 +40,7 @@ def two_letters_for_the_keys(query: Tensor, key: Tensor, value: Tensor, mask: Ma
     return mix(scaled_scores(query, key), value, mask, "bhqk,bhve->bhqe")
 
 
-@item.mistake(
+@item.misconception(
     "In your scores each query meets the sum of the keys of all heads.",
     why="The heads of the key have a letter of their own, and it is missing behind the arrow.",
     hint="Heads go in step. How many letters do they have in your first string?",
@@ -50,7 +50,7 @@ def heads_have_two_letters(query: Tensor, key: Tensor, value: Tensor, mask: Mask
     return mix(scores, value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "In your scores each sentence reads the keys of all sentences, added up.",
     why="The sentences of the key have a letter of their own, and it is missing behind the arrow.",
     hint="Sentences go in step. How many letters do they have in your first string?",
@@ -62,7 +62,7 @@ def sentences_have_two_letters(
     return mix(scores, value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Without an arrow your first string gives only two axes, keys by queries.",
     why="Then einsum keeps the letters that occur once, in the order of the alphabet: k, q. "
     "Sentences and heads are summed into each other.",
@@ -74,7 +74,7 @@ def no_arrow(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pa
     return torch.einsum("bhqk,bhke->bhqe", weights, value), weights
 
 
-@item.mistake(
+@item.misconception(
     "Your weights are mirrored, (b, h, k, q), and each key shares itself out among the readers.",
     why="The letters behind the first arrow say which axis is last, and softmax runs along the "
     "last. A reader gets more or less than one in sum.",
@@ -88,7 +88,7 @@ def arrow_mirrored(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None)
     return torch.einsum("bhkq,bhke->bhqe", weights, value), weights
 
 
-@item.mistake(
+@item.misconception(
     "Your weights equal those of attention scaled by √d_model, h · e, instead of √e.",
     why="The sum in the first string runs over e alone. The most copied einsum version has this "
     "bug; letters do not help against it.",
@@ -98,7 +98,7 @@ def root_of_d_model(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None
     return mix(scaled_scores(query, key) / math.sqrt(query.size(1)), value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are not scaled.",
     why="The string adds up the products and nothing else. In a wide head softmax would settle on "
     "one key.",
@@ -108,7 +108,7 @@ def no_scale(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pa
     return mix(torch.einsum("bhqe,bhke->bhqk", query, key), value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your softmax runs over the readers: columns of the weights sum to one, and rows do not.",
     why="Each reader has a total of one to give to the keys. The order of the letters says which "
     "dim that is.",
@@ -122,7 +122,7 @@ def softmax_over_readers(query: Tensor, key: Tensor, value: Tensor, mask: Mask =
     return torch.einsum("bhqk,bhke->bhqe", weights, value), weights
 
 
-@item.mistake(
+@item.misconception(
     "What the mask allows has the weight 0, and what it hides is read.",
     why="In this course True means: may be read. It is the other scores that have to become very "
     "negative.",
@@ -132,7 +132,7 @@ def mask_read_backwards(query: Tensor, key: Tensor, value: Tensor, mask: Mask = 
     return mix(scaled_scores(query, key), value, None if mask is None else ~mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your mask changes nothing: hidden keys are read like all others.",
     why="Without the mask a word would read pads, and a decoder the very word it has to predict.",
     hint="Is your masked tensor the one that goes on? masked_fill without _ returns a new one.",

@@ -78,7 +78,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your words still take home their own value: what one word says never reaches another.",
     why="The values carry the letter of the readers. So k stands in the weights alone, is summed "
     "over, and a row of weights sums to 1. The gradient of w_q and w_k is zero.",
@@ -88,7 +88,7 @@ def still_own_value(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tenso
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhqe->bhqe")
 
 
-@item.mistake(
+@item.misconception(
     "Now all words take home the same: the plain sum of the values.",
     why="The values have got a letter that stands nowhere else. It is summed over alone, and so is "
     "k in the weights: the two never meet.",
@@ -98,7 +98,7 @@ def a_new_letter(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) 
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhve->bhqe")
 
 
-@item.mistake(
+@item.misconception(
     "The weights meet the values now, but rows and columns of the weights are swapped.",
     why="The weights were made as bhqk. Another order of the letters here does not move them, it "
     "only calls readers keys. In self-attention the sizes agree, so there is no error.",
@@ -108,7 +108,7 @@ def weights_renamed(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tenso
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhkq,bhke->bhqe")
 
 
-@item.mistake(
+@item.misconception(
     "You sum over the readers: each word keeps its own value, times how much it is read.",
     why="A context belongs to a reader. What stands behind the arrow is kept, and what is missing "
     "is summed over.",
@@ -118,7 +118,7 @@ def summed_over_readers(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: T
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhke->bhke")
 
 
-@item.mistake(
+@item.misconception(
     "The letters meet now, but the context comes out as (b, q, h, e), and the next line expects "
     "(b, h, q, e).",
     why="With as many words as heads there is no error: words are taken for heads.",

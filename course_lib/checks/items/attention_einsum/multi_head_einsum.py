@@ -99,7 +99,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your weights have the axes (b, q, h, k): words before heads.",
     why="It is the order in which they come, and costs nothing. But masks, plots and slices expect "
     "(b, h, q, k): a mask (1, 1, q, k) meets the heads there.",
@@ -112,7 +112,7 @@ def words_come_first(
     return output, weights.transpose(1, 2)
 
 
-@item.mistake(
+@item.misconception(
     "Your mask meets the heads: with 5 words and 3 heads an error, with as many words as heads "
     "none, and the future is read.",
     why="Your scores are (b, q, h, k) when the mask comes, and broadcasting matches axes by their "
@@ -131,7 +131,7 @@ def mask_meets_the_heads(
     return torch.einsum("bqhe,hed->bqd", context, w_o), weights.transpose(1, 2)
 
 
-@item.mistake(
+@item.misconception(
     "Your weights equal those of attention scaled by √d, the width of a word, instead of √e.",
     why="A score is a sum over the numbers of one head. The most copied einsum version has this "
     "bug, and all its maps are pale.",
@@ -144,7 +144,7 @@ def root_of_the_word(
     return _multi_head(x, w_q * factor, w_k, w_v, w_o, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are not scaled.",
     why="The strings add up products and nothing else. In a wide head softmax would settle on one "
     "key.",
@@ -156,7 +156,7 @@ def scale_forgotten(
     return _multi_head(x, w_q * math.sqrt(w_q.size(2)), w_k, w_v, w_o, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your softmax runs over the readers: columns of the weights sum to one, and rows do not.",
     why="Each reader has a total of one to give. In self-attention both axes have one size, so no "
     "shape tells you.",
@@ -170,7 +170,7 @@ def shared_out_by_the_keys(
     return out_of_heads(context, w_o), weights
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are mirrored: row i holds what all queries ask of word i.",
     why="q and k have the same size here, so swapped letters give no error. It is as if queries "
     "and keys had changed their matrices.",
@@ -182,7 +182,7 @@ def queries_and_keys_swapped(
     return _multi_head(x, w_k, w_q, w_v, w_o, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your keys are made with w_q: w_k is never used.",
     why="With one matrix for both, looking for something and being found by it are the same, and "
     "the scores are symmetric.",
@@ -194,7 +194,7 @@ def keys_from_w_q(
     return _multi_head(x, w_q, w_q, w_v, w_o, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your values are made with w_k: w_v is never used.",
     why="What a word hands over would be what it is found by.",
     hint="Four weights: name the place where each of them is used.",
@@ -205,7 +205,7 @@ def values_from_w_k(
     return _multi_head(x, w_q, w_k, w_k, w_o, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your output is the mean of what the heads write, not the sum.",
     why="Each head adds its part to one common vector. The mean is smaller by the number of heads.",
     hint="A missing letter is summed over. Is there a division too many?",
@@ -217,7 +217,7 @@ def heads_averaged(
     return output / w_q.size(1), weights
 
 
-@item.mistake(
+@item.misconception(
     "Your weights are right, but the contexts are joined while heads stand before words.",
     why="reshape keeps the order of the numbers: word 0 gets those of head 0 for the first words. "
     "With letters nothing has to be joined.",
@@ -231,7 +231,7 @@ def joined_heads_first(
     return context.reshape(*x.shape[:2], -1) @ w_o.flatten(0, 1), weights
 
 
-@item.mistake(
+@item.misconception(
     "Your weights are right, but every reader takes home the same: the plain sum of the values.",
     why="The keys have one letter in the weights and another in the values, so the two never meet.",
     hint="Look for a letter that stands in one input only, and not behind the arrow.",
@@ -244,7 +244,7 @@ def keys_have_two_letters(
     return out_of_heads(context, w_o), weights
 
 
-@item.mistake(
+@item.misconception(
     "Your result is the same with a mask and without.",
     why="The mask has to reach every softmax. A layer that drops it reads pads and the future.",
     hint="Follow the name mask through your function.",
@@ -255,7 +255,7 @@ def mask_lost(
     return _multi_head(x, w_q, w_k, w_v, w_o)
 
 
-@item.mistake(
+@item.misconception(
     "What the mask allows is hidden, and what it hides is read.",
     why="In this course True means: may be read. Your attention takes the mask that way, so hand "
     "it on as it came.",

@@ -30,7 +30,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your result holds every word of a against every word of b: (B, S, S).",
     why="Two letters for the words are two loops, so all pairs meet. These are scores; only their "
     "diagonal is asked for.",
@@ -40,7 +40,7 @@ def all_pairs(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bqe,bke->bqk", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "Nothing is added up in your result: it holds the products themselves, (B, S, E).",
     why="A letter behind the arrow is kept. A dot product is a sum over the numbers of a word.",
     hint="Which letter has to be missing on the right?",
@@ -49,7 +49,7 @@ def products_kept(a: Tensor, b: Tensor) -> Tensor:
     return a * b
 
 
-@item.mistake(
+@item.misconception(
     "You add up over the words and keep the numbers: (B, E).",
     why="Asked for is one number for each word. It is the word's numbers that are added up.",
     hint="Which of s and e does the result need?",
@@ -58,7 +58,7 @@ def summed_over_words(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bse,bse->be", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "You add up over words and numbers: one number for each sentence.",
     why="A letter that is missing behind the arrow is summed over, and two are missing in yours.",
     hint="The result has two axes.",
@@ -67,7 +67,7 @@ def one_for_each_sentence(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bse,bse->b", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "Your number is the sum of a word of a, times the sum of the same word of b.",
     why="If the numbers have two letters, one in each input, they do not go in step: each is "
     "summed over alone.",
@@ -77,7 +77,7 @@ def lonely_numbers(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bse,bsf->bs", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "You take the mean over the numbers of a word, not the sum.",
     why="A dot product adds up. The mean is smaller by the factor E.",
     hint="Is there a division too many?",

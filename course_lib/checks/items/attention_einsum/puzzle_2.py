@@ -31,7 +31,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Every sentence of a meets every sentence of b: (B, B, I, J).",
     why="Two letters for the sentences are two loops. Sentences of one batch have nothing to do "
     "with each other.",
@@ -41,7 +41,7 @@ def all_sentences_meet(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("ai,bj->abij", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "The last two axes are swapped: (B, J, I).",
     why="The order of the letters behind the arrow is the order of the axes.",
     hint="Whose numbers are the rows?",
@@ -50,7 +50,7 @@ def rows_and_columns_swapped(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bi,bj->bji", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "Your sentences are added up: the result has no axis for them.",
     why="b is missing behind the arrow, so it is summed over.",
     hint="How many axes does the result have?",
@@ -59,7 +59,7 @@ def sentences_added(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bi,bj->ij", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "Every sentence uses the sum of all sentences of a: the shape is right, the numbers are not.",
     why="The sentences of a have a letter of their own, and it is missing on the right. So it is "
     "summed over, and sentences leak into each other.",
@@ -69,7 +69,7 @@ def sentences_leak(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("ai,bj->bij", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "The numbers of b are added up before they meet those of a.",
     why="j is missing behind the arrow. In an outer product nothing is added up.",
     hint="Count the letters behind the arrow: how many axes are wanted?",

@@ -33,7 +33,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your axes come in the order of the inputs, (B, Q, H, K): heads were to come first.",
     why="A mask (1, 1, Q, K) would meet the heads there. With as many words as heads there is no "
     "error, and the model is wrong in silence.",
@@ -43,7 +43,7 @@ def words_before_heads(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bqhk", query, key)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are mirrored: rows are keys and columns are queries.",
     why="Softmax along the last axis would share out the weight of each key among the readers.",
     hint="In which order do q and k stand behind your arrow?",
@@ -52,7 +52,7 @@ def mirrored(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bhkq", query, key)
 
 
-@item.mistake(
+@item.misconception(
     "Each query meets the sum of the keys of all heads.",
     why="The heads of the key have a letter of their own, and it is missing on the right: it is "
     "summed over.",
@@ -62,7 +62,7 @@ def keys_of_all_heads(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkge->bhqk", query, key)
 
 
-@item.mistake(
+@item.misconception(
     "Each sentence reads the keys of all sentences, added up.",
     why="Two letters for the batch are two loops, and the one that is missing on the right is "
     "summed over.",
@@ -72,7 +72,7 @@ def keys_of_all_sentences(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,akhe->bhqk", query, key)
 
 
-@item.mistake(
+@item.misconception(
     "The heads are added up: (B, Q, K).",
     why="Each head asks a question of its own, and has scores of its own.",
     hint="Which letter is missing behind the arrow besides e?",
@@ -81,7 +81,7 @@ def heads_added_up(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bqk", query, key)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are divided by √E. That is right in attention, but not asked for here.",
     why="A puzzle wants the plain sum of products.",
     hint="The string alone is the answer.",

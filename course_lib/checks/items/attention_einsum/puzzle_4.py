@@ -30,7 +30,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "You give the diagonal itself, (B, H, S), not its sum.",
     why="The letter of the words is still behind the arrow, so it is kept.",
     hint="Which letters does a result (B, H) have?",
@@ -39,7 +39,7 @@ def diagonal_kept(weights: Tensor) -> Tensor:
     return torch.einsum("bhss->bhs", weights)
 
 
-@item.mistake(
+@item.misconception(
     "You add up the whole table, not its diagonal.",
     why="With two letters, q and k, all pairs are visited. For weights that sum is always S, and "
     "says nothing.",
@@ -49,7 +49,7 @@ def whole_table(weights: Tensor) -> Tensor:
     return torch.einsum("bhqk->bh", weights)
 
 
-@item.mistake(
+@item.misconception(
     "Your heads are added up, too: one number for each sentence.",
     why="h is missing behind the arrow, so it is summed over.",
     hint="Which letters does a result (B, H) have?",
@@ -58,7 +58,7 @@ def heads_added_too(weights: Tensor) -> Tensor:
     return torch.einsum("bhss->b", weights)
 
 
-@item.mistake(
+@item.misconception(
     "You take the mean of the diagonal, not its sum.",
     why="Einsum adds up. The mean is smaller by the factor S.",
     hint="Is there a division too many?",
@@ -67,7 +67,7 @@ def mean_of_the_diagonal(weights: Tensor) -> Tensor:
     return weights.diagonal(dim1=-2, dim2=-1).mean(dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "The axes of your result are swapped: (H, B).",
     why="The order of the letters behind the arrow is the order of the axes.",
     hint="What comes first everywhere in the course?",

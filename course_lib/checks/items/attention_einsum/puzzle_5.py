@@ -31,7 +31,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "All heads count alike in your result: the shares are not used.",
     why="A head with the share 0 should leave no trace.",
     hint="Einsum takes as many inputs as you like, with a comma before each.",
@@ -40,7 +40,7 @@ def shares_unused(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,bke->bqe", weights, value)
 
 
-@item.mistake(
+@item.misconception(
     "Every head counts by the sum of all shares.",
     why="The shares have a letter of their own, which meets nothing: it is summed over alone.",
     hint="Look for a letter that stands in one input only, and not on the right.",
@@ -49,7 +49,7 @@ def lonely_shares(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,bke,g->bqe", weights, value, share)
 
 
-@item.mistake(
+@item.misconception(
     "Your weights never meet the values: each is added up alone.",
     why="The keys have one letter in the weights and another in the values. Every reader takes "
     "home the plain sum of all values.",
@@ -59,7 +59,7 @@ def lonely_values(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,bve,h->bqe", weights, value, share)
 
 
-@item.mistake(
+@item.misconception(
     "Your heads are kept apart: (B, H, Q, E).",
     why="h stands behind the arrow. Asked for is one context for each reader, over all heads.",
     hint="Which letter has to be missing on the right?",
@@ -68,7 +68,7 @@ def heads_kept(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,bke,h->bhqe", weights, value, share)
 
 
-@item.mistake(
+@item.misconception(
     "Every sentence takes the values of all sentences, added up.",
     why="Two letters for the batch are two loops, and the one that is missing on the right is "
     "summed over.",

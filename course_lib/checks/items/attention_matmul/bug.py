@@ -85,7 +85,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The keys still hold numbers of other words: view alone cannot bring D in front of the words.",
     why="In memory the numbers of one word are neighbours. view(B, H, E, K) takes K neighbours for "
     "one number of K words.",
@@ -96,7 +96,7 @@ class StillViewedOnly(_Mended):
         return key.reshape(key.size(0), self.n_heads, key.size(2) // self.n_heads, -1)
 
 
-@item.mistake(
+@item.misconception(
     "The keys are turned now, but they were cut straight to (B, H, K, E) before: words are mixed.",
     why="view(B, H, K, E) fills head 0 with the first part of the sentence. What follows cannot "
     "repair it.",
@@ -107,7 +107,7 @@ class CutStraightAndTurned(_Mended):
         return key.reshape(key.size(0), self.n_heads, key.size(1), -1).transpose(-2, -1)
 
 
-@item.mistake(
+@item.misconception(
     "The keys' heads take every H-th number, and the queries' heads take E numbers in a row.",
     why="Then the first number of a query meets a number of a key that belongs to another head.",
     hint="In which order does `cut` name heads and numbers?",
@@ -117,7 +117,7 @@ class KeysTakeTurns(_Mended):
         return key.unflatten(2, (-1, self.n_heads)).permute(0, 3, 2, 1)
 
 
-@item.mistake(
+@item.misconception(
     "Your keys are cut, but not turned: (B, H, K, E), and the next product wants (B, H, E, K).",
     why="That is an error, unless there are as many keys as numbers a head. Then it runs, and is "
     "wrong in silence.",
@@ -128,7 +128,7 @@ class CutAndNotTurned(_Mended):
         return self.split(key)
 
 
-@item.mistake(
+@item.misconception(
     "Now queries and values are cut straight away, too: all agree, and all of them are wrong.",
     why="Words leak into each other in all three. The line that differed was the wrong one, but "
     "it was not to be made the pattern.",

@@ -51,7 +51,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The shape is right, but your first rows hold head 0 alone: words and heads are mixed up.",
     why="reshape keeps the order of the numbers. Heads stand before words in it, so the sentence "
     "of head 0 is dealt out to all words.",
@@ -62,7 +62,7 @@ def joined_straight_away(x: Tensor) -> Tensor:
     return x.reshape(batch, length, n_heads * d_head)
 
 
-@item.mistake(
+@item.misconception(
     "view refuses: after transpose the numbers of a word lie apart in memory.",
     why="transpose swaps strides and moves no number, and no single stride walks over all heads of "
     "a word. It worked on heads that were just cut, since there the swap is undone.",
@@ -73,7 +73,7 @@ def viewed_without_a_copy(x: Tensor) -> Tensor:
     return x.transpose(1, 2).view(batch, length, n_heads * d_head)
 
 
-@item.mistake(
+@item.misconception(
     "The numbers of a word are all there, but heads take turns: h0, h1, h2, h0, h1, h2 and so on.",
     why="Head 0 has to come first with all its numbers, as split_heads cut them and as W_O expects "
     "them.",
@@ -83,7 +83,7 @@ def heads_take_turns(x: Tensor) -> Tensor:
     return x.permute(0, 2, 3, 1).flatten(2)
 
 
-@item.mistake(
+@item.misconception(
     "Your heads are added up: the result is only d_head wide.",
     why="In the sum nobody can tell what came from which head. They lie side by side here; mixing "
     "them is the work of W_O.",
@@ -93,7 +93,7 @@ def heads_added(x: Tensor) -> Tensor:
     return x.sum(dim=1)
 
 
-@item.mistake(
+@item.misconception(
     "Your heads stand one below the other: (B, H · S, E).",
     why="The sentence would have H times as many words. It is the numbers of each word that are "
     "joined.",
@@ -103,7 +103,7 @@ def one_below_the_other(x: Tensor) -> Tensor:
     return x.flatten(1, 2)
 
 
-@item.mistake(
+@item.misconception(
     "Words stand last in your result: (B, D, S).",
     why="Everywhere in the course a word is a row: (batch, words, d_model).",
     hint="Which axis should be the second one?",

@@ -68,7 +68,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your output equals that of attention scaled by √d_model instead of √d_head.",
     why="After the cut a score is a sum of d_head products. With 8 heads the divisor is too large "
     "by √8, and all maps look washed out. A widely copied version has this bug.",
@@ -79,7 +79,7 @@ class ScaledByDModel(Layer):
         return super().attend(query / math.sqrt(self.n_heads), key, value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your output equals that of attention without any scale.",
     why="The spread of the scores grows with the root of d_head, and softmax hardens.",
     hint="Which step stands between the score product and softmax?",
@@ -89,7 +89,7 @@ class NotScaled(Layer):
         return super().attend(query * math.sqrt(query.size(-1)), key, value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your output equals that of a single head as wide as d_model.",
     why="Without the cut there is one softmax, so one question for each word. Parameters and "
     "shapes are the same, which is why nobody notices.",
@@ -100,7 +100,7 @@ class OneWideHead(Layer):
         return x[:, None]
 
 
-@item.mistake(
+@item.misconception(
     "The heads are cut straight to (B, H, S, E): words leak into each other before attention.",
     why="view never changes the order of the numbers. It fills head 0 with the first part of the "
     "sentence.",
@@ -111,7 +111,7 @@ class CutStraightAway(Layer):
         return x.reshape(x.size(0), self.n_heads, x.size(1), -1)
 
 
-@item.mistake(
+@item.misconception(
     "The contexts are merged without moving the heads back: words and heads are mixed up.",
     why="The shape is right, but the numbers of word 0 are those of head 0 for the first words.",
     hint="What is the reverse of split_heads, step by step?",
@@ -121,7 +121,7 @@ class MergedStraightAway(Layer):
         return context.reshape(context.size(0), context.size(2), -1)
 
 
-@item.mistake(
+@item.misconception(
     "Your words do not read each other: in each word, heads read heads.",
     why="With (B, S, H, E) the last two axes are heads and numbers, so matmul compares heads. What "
     "one word says never reaches another.",
@@ -141,7 +141,7 @@ class HeadsReadHeads(Layer):
         return context.flatten(2)
 
 
-@item.mistake(
+@item.misconception(
     "Your keys and values are made from the query: every sentence reads itself.",
     why="In self-attention that is the same. A decoder, though, reads the source through this very "
     "layer, and would never see it.",
@@ -152,7 +152,7 @@ class ReadsItself(Layer):
         return super().project(query, query, query)
 
 
-@item.mistake(
+@item.misconception(
     "Your values are made from the key tensor; the third argument is not used.",
     why="Mostly key and value are the same tensor, and nothing is seen. But what a word is found "
     "by and what it hands over may differ.",
@@ -163,7 +163,7 @@ class ValuesFromTheKey(Layer):
         return super().project(query, key, key)
 
 
-@item.mistake(
+@item.misconception(
     "Your keys go through q_proj: k_proj is never used.",
     why="With one matrix for both, looking for something and being found by something are one and "
     "the same. k_proj would never learn.",
@@ -174,7 +174,7 @@ class KeysFromQProj(Layer):
         return self.q_proj(query), self.q_proj(key), self.v_proj(value)
 
 
-@item.mistake(
+@item.misconception(
     "Your values go through k_proj: v_proj is never used.",
     why="What a word hands over would be what it is found by. v_proj would never learn.",
     hint="Four projections: name the place where each of them is used.",
@@ -184,7 +184,7 @@ class ValuesFromKProj(Layer):
         return self.q_proj(query), self.k_proj(key), self.k_proj(value)
 
 
-@item.mistake(
+@item.misconception(
     "Your output is the merged context: out_proj is missing.",
     why="The heads' answers lie side by side and have not met. W_O mixes them, and without it no "
     "column of the output can hear two heads.",
@@ -195,7 +195,7 @@ class NotMixed(Layer):
         return merged
 
 
-@item.mistake(
+@item.misconception(
     "Your layer gives the same with a mask and without.",
     why="The mask has to reach every softmax. A layer that drops it reads pads and the future.",
     hint="Follow the name mask through your forward.",
@@ -205,7 +205,7 @@ class MaskLost(Layer):
         return super().attend(query, key, value, None)
 
 
-@item.mistake(
+@item.misconception(
     "What the mask allows is hidden, and what it hides is read.",
     why="In this course True means: may be read. Your attention takes the mask that way, so hand "
     "it on as it came.",

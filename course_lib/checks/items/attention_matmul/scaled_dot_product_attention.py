@@ -46,7 +46,7 @@ def _mix(scores: Tensor, value: Tensor, mask: Tensor | None) -> Pair:
     return weights @ value, weights
 
 
-@item.mistake(
+@item.misconception(
     "Your weights equal those of attention scaled by √d_model, H · E, instead of √d_head, E.",
     why="A score adds up the d_head products of one head. The larger divisor makes all scores "
     "small, and every word reads everything almost alike.",
@@ -57,7 +57,7 @@ def scaled_by_d_model(query: Tensor, key: Tensor, value: Tensor, mask: Mask = No
     return _mix(_scores(query, key) / math.sqrt(heads), value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are not scaled: your weights equal softmax of query · key itself.",
     why="The spread of a dot product grows with the root of its width. In a wide head softmax "
     "would settle on one key, and pass on almost no gradient.",
@@ -67,7 +67,7 @@ def not_scaled(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> 
     return _mix(query @ key.transpose(-2, -1), value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are divided by d_head, not by its root.",
     why="Pluses and minuses cancel in a dot product, so its spread grows with the root only. "
     "Dividing by d_head itself makes every word read everything almost alike.",
@@ -77,7 +77,7 @@ def divided_by_d_head(query: Tensor, key: Tensor, value: Tensor, mask: Mask = No
     return _mix(query @ key.transpose(-2, -1) / query.size(-1), value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are divided by the root of the values' width.",
     why="Scores are made of queries and keys. Values may have another width, and do not take part "
     "in a score.",
@@ -87,7 +87,7 @@ def scaled_by_the_values(query: Tensor, key: Tensor, value: Tensor, mask: Mask =
     return _mix(query @ key.transpose(-2, -1) / math.sqrt(value.size(-1)), value, mask)
 
 
-@item.mistake(
+@item.misconception(
     "You scale after softmax: the rows of your weights do not sum to one.",
     why="The scale is there to keep softmax soft, so it has to come before it. Afterwards it only "
     "shrinks the context.",
@@ -98,7 +98,7 @@ def scaled_after_softmax(query: Tensor, key: Tensor, value: Tensor, mask: Mask =
     return weights @ value, weights
 
 
-@item.mistake(
+@item.misconception(
     "Your softmax runs over the queries: columns of the weights sum to one, and rows do not.",
     why="Each query has a total of one to give to the keys. A column is a key, and it may be read "
     "by many or by nobody.",
@@ -112,7 +112,7 @@ def softmax_over_queries(query: Tensor, key: Tensor, value: Tensor, mask: Mask =
     return weights @ value, weights
 
 
-@item.mistake(
+@item.misconception(
     "Your softmax runs over the heads: with a single head all weights are 1.",
     why="Heads do not compete with each other. Each of them shares out a total of one among the "
     "keys. Softmax without a dim takes axis 1 of four, with a warning.",
@@ -126,7 +126,7 @@ def softmax_over_heads(query: Tensor, key: Tensor, value: Tensor, mask: Mask = N
     return weights @ value, weights
 
 
-@item.mistake(
+@item.misconception(
     "What the mask allows has the weight 0, and what it hides is read.",
     why="In this course True means: may be read. It is the other scores that have to become very "
     "negative.",
@@ -140,7 +140,7 @@ def mask_turned_round(query: Tensor, key: Tensor, value: Tensor, mask: Mask = No
     return weights @ value, weights
 
 
-@item.mistake(
+@item.misconception(
     "Your mask changes nothing: hidden keys are read like all others.",
     why="Without the mask a word would read pads, and a decoder the very word it has to predict.",
     hint="Is your masked tensor the one that goes on? masked_fill without _ returns a new one.",
@@ -149,7 +149,7 @@ def mask_ignored(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -
     return _mix(_scores(query, key), value, None)
 
 
-@item.mistake(
+@item.misconception(
     "You hide weights after softmax: those that are left do not sum to one.",
     why="Softmax has already given a share to the hidden keys. Setting it to 0 loses it.",
     hint="Hide before softmax shares out.",
@@ -161,7 +161,7 @@ def hidden_after_softmax(query: Tensor, key: Tensor, value: Tensor, mask: Mask =
     return weights @ value, weights
 
 
-@item.mistake(
+@item.misconception(
     "Hidden scores are 0, and 0 is a score like any other: hidden keys keep a share.",
     why="Softmax takes powers, and e to the 0 is 1. Only a very negative score has a weight of 0.",
     hint="By what number do you replace a hidden score?",
@@ -174,7 +174,7 @@ def hidden_scores_are_zero(query: Tensor, key: Tensor, value: Tensor, mask: Mask
     return weights @ value, weights
 
 
-@item.mistake(
+@item.misconception(
     "Large scores give NaN: your softmax takes powers of the scores as they are.",
     why="In float32, e to the 89 is infinite and e to the -104 is 0. One divides infinity by "
     "infinity then, or 0 by 0.",
@@ -189,7 +189,7 @@ def softmax_overflows(query: Tensor, key: Tensor, value: Tensor, mask: Mask = No
     return weights @ value, weights
 
 
-@item.mistake(
+@item.misconception(
     "Your two results stand in the other order: weights first.",
     why="Whoever calls it unpacks context, weights. Where their shapes agree, nobody would notice.",
     hint="Look at the arrow of the signature.",

@@ -88,7 +88,7 @@ ATTENTION_PROBES = (  # lesson 05 asks for the same, written with letters
 
 
 class Layer(nn.Module):
-    """Multi-head attention in steps, so that each mistake below gets one of them wrong."""
+    """Multi-head attention in steps, so that each misconception below gets one of them wrong."""
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()

@@ -55,7 +55,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The shape is right, but your first head holds the first words instead of the first columns.",
     why="view and reshape never change the order of the numbers. Cut straight to (B, H, S, E), "
     "they deal out the sentence, and words leak into each other.",
@@ -66,7 +66,7 @@ def cut_straight_away(x: Tensor, n_heads: int) -> Tensor:
     return x.reshape(batch, n_heads, length, d_model // n_heads)
 
 
-@item.mistake(
+@item.misconception(
     "Words stand before heads in your result: (B, S, H, E).",
     why="matmul multiplies the last two axes, so they would be (H, E): heads would read heads of "
     "the same word.",
@@ -76,7 +76,7 @@ def heads_not_moved(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(2, (n_heads, -1))
 
 
-@item.mistake(
+@item.misconception(
     "Each of your heads takes every H-th number of a word, not E numbers in a row.",
     why="The columns of the big matrix belong to head 0, then to head 1, and so on. Weights "
     "that somebody else has trained would be read wrongly.",
@@ -86,7 +86,7 @@ def every_other_column(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(2, (-1, n_heads)).permute(0, 3, 1, 2)
 
 
-@item.mistake(
+@item.misconception(
     "Your heads are n_heads numbers wide; there should be n_heads of them.",
     why="The second argument says how many heads, not how many numbers each of them has.",
     hint="How wide is a head, if d_model is 12 and n_heads is 3?",
@@ -95,7 +95,7 @@ def as_wide_as_many(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(2, (-1, n_heads)).transpose(1, 2)
 
 
-@item.mistake(
+@item.misconception(
     "The heads stand before the sentences: (H, B, S, E).",
     why="Everything else in the course expects the batch first. torch.stack puts its new axis in "
     "front, unless told otherwise.",
@@ -105,7 +105,7 @@ def heads_before_the_batch(x: Tensor, n_heads: int) -> Tensor:
     return torch.stack(x.chunk(n_heads, dim=2))
 
 
-@item.mistake(
+@item.misconception(
     "The last two axes are swapped: (B, H, E, S).",
     why="A query is a row. That keys have to be turned is the affair of the score product, not of "
     "the cut.",

@@ -83,7 +83,7 @@ def _sorted(lengths: Sequence[int]) -> Ids:
     return sorted(range(len(lengths)), key=lambda i: lengths[i])
 
 
-@item.mistake(
+@item.misconception(
     "Your batches hold the sentences as they come: nothing is sorted.",
     why="A short sentence beside a long one is mostly pads. To choose the neighbours is the point.",
     hint="In which order do you go through the sentences?",
@@ -95,7 +95,7 @@ def as_they_come(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     )
 
 
-@item.mistake(
+@item.misconception(
     "You count the words of a batch, not its cells.",
     why="The tensor is a rectangle, and pads take as much memory and work as words. Yours grows "
     "beyond the budget.",
@@ -108,7 +108,7 @@ def words_not_cells(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     )
 
 
-@item.mistake(
+@item.misconception(
     "A batch that would fill the budget exactly is cut before its last sentence.",
     why="The budget may be reached. Cut too early, all sentences of one length make smaller "
     "batches than they could.",
@@ -118,7 +118,7 @@ def never_full(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     return _cut(_sorted(lengths), lambda batch, i: (len(batch) + 1) * lengths[i] < max_tokens)
 
 
-@item.mistake(
+@item.misconception(
     "You forget to count the sentence that is about to join.",
     why="Each batch gets one row too many, and the budget is what your memory can hold.",
     hint="How many rows are there after the sentence has joined?",
@@ -127,7 +127,7 @@ def one_row_too_many(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     return _cut(_sorted(lengths), lambda batch, i: len(batch) * lengths[i] <= max_tokens)
 
 
-@item.mistake(
+@item.misconception(
     "You measure a batch by its shortest sentence.",
     why="All rows are padded to the longest, which in a sorted row is the one that comes last.",
     hint="Which member of the batch decides how wide the rectangle is?",
@@ -138,7 +138,7 @@ def measured_by_the_shortest(lengths: Sequence[int], max_tokens: int) -> list[Id
     )
 
 
-@item.mistake(
+@item.misconception(
     "The last batch is missing.",
     why="Its sentences, the longest of all, would never be learnt from.",
     hint="When your loop ends, where is the batch that was being filled?",
@@ -147,7 +147,7 @@ def last_batch_dropped(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     return data.bucket(lengths, max_tokens)[:-1]
 
 
-@item.mistake(
+@item.misconception(
     "Sentences that are longer than max_tokens are missing.",
     why="Whoever asks for batches did not ask for a choice. Such a sentence goes alone.",
     hint="What becomes of a sentence that fits into no batch?",
@@ -157,7 +157,7 @@ def long_ones_dropped(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     return _cut(short, lambda batch, i: (len(batch) + 1) * lengths[i] <= max_tokens)
 
 
-@item.mistake(
+@item.misconception(
     "There is an empty batch before a sentence that is too long.",
     why="You close the batch although nobody is in it. A tensor of no rows cannot be padded.",
     hint="Which batch do you close when the very first sentence does not fit?",
@@ -171,7 +171,7 @@ def an_empty_batch(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     return batches if lengths else []
 
 
-@item.mistake(
+@item.misconception(
     "Your batches hold lengths, not indices.",
     why="Two sentences may be equally long: a length does not say which one is meant.",
     hint="What do you sort: the lengths, or the numbers from 0 to N - 1?",
@@ -180,7 +180,7 @@ def lengths_not_indices(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     return [[lengths[i] for i in batch] for batch in data.bucket(lengths, max_tokens)]
 
 
-@item.mistake(
+@item.misconception(
     "Your indices are places in the sorted row.",
     why="Sorting has given the sentences new places, and a look-up of pair 0 finds another one.",
     hint="After sorting, do you still know where a sentence came from?",
@@ -189,7 +189,7 @@ def places_in_the_sorted_row(lengths: Sequence[int], max_tokens: int) -> list[Id
     return data.bucket(sorted(lengths), max_tokens)
 
 
-@item.mistake(
+@item.misconception(
     "You begin with the longest sentences.",
     why="It wastes about as little. But here the shortest come first, and the cuts fall elsewhere.",
     hint="Which way round does your sorting go?",
@@ -199,7 +199,7 @@ def longest_first(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
     return _cut(order, lambda batch, i: (len(batch) + 1) * lengths[batch[0]] <= max_tokens)
 
 
-@item.mistake(
+@item.misconception(
     "All your batches have the same number of rows, the one that fits the longest sentence.",
     why="Nothing overflows, but batches of short sentences could hold many more rows: most of the "
     "budget stays empty.",

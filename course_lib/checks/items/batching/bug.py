@@ -76,7 +76,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "A sentence that is cut still loses its `<eos>`.",
     why="The model is never asked to stop a long sentence, so it will not stop one by itself. No "
     "error, and no loss, tells you.",
@@ -88,7 +88,7 @@ def still_cut_off(
     return _shifted([[sos_id, *words, eos_id][:max_len] for words in targets], pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "You cut the words to max_len: with their specials the rows have two tokens more.",
     why="max_len is what the model can hold, the specials counted. A model with learned positions "
     "would fail here.",
@@ -100,7 +100,7 @@ def specials_not_counted(
     return _shifted([[sos_id, *words[:max_len], eos_id] for words in targets], pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "You leave room for one special: cut rows are one token too long.",
     why="Two specials stand around the words, and both are counted in max_len.",
     hint="You cut in the right place. Count the tokens of a cut row.",
@@ -111,7 +111,7 @@ def one_special_counted(
     return _shifted([[sos_id, *words[: max_len - 1], eos_id] for words in targets], pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Each row gets an `<eos>` at its end, and those that were not cut now have two.",
     why="A sentence that fits would be taught to say `<eos>` after `<eos>`.",
     hint="Mend it so that a sentence that fits comes out as before.",
@@ -123,7 +123,7 @@ def ends_twice(
     return _shifted(rows, pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Nothing is cut any more.",
     why="The `<eos>` is back, and the rows are longer than max_len, which is what the model holds.",
     hint="Too long a sentence shall still be cut, and end properly.",
@@ -134,7 +134,7 @@ def not_cut_at_all(
     return _shifted([[sos_id, *words, eos_id] for words in targets], pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "You cut from the front: the first words are gone, and the end is kept.",
     why="The decoder would learn to begin in the middle of a sentence.",
     hint="Which words shall a cut sentence keep: its first or its last?",

@@ -98,7 +98,7 @@ def _sides(pairs: Pairs) -> tuple[list[Ids], list[Ids]]:
     return [list(pair.source) for pair in pairs], [list(pair.target) for pair in pairs]
 
 
-@item.mistake(
+@item.misconception(
     "You pad both sides to one length, the longest of all.",
     why="A source and its target never stand in one tensor. What the shorter side gets too much "
     "is work for nothing.",
@@ -113,7 +113,7 @@ def one_length_for_both(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Te
     )
 
 
-@item.mistake(
+@item.misconception(
     "You always fill up with 0, whatever pad_id is.",
     why="Where another id is the pad, 0 is a word. One of the five published systems filled with 0 "
     "while its pad was 1: no mask hid the filling, and the loss counted it.",
@@ -124,7 +124,7 @@ def always_zero(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return padded(sources, 0, left=pad_left), padded(targets, 0, left=pad_left)
 
 
-@item.mistake(
+@item.misconception(
     "Your ids are right, but they are floats.",
     why="An id is a row number, and there is no row 5.0: nn.Embedding refuses it.",
     hint="Which of your lines makes floats? torch.zeros does, unless it is told a dtype.",
@@ -135,7 +135,7 @@ def floats(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return source.float(), target.float()
 
 
-@item.mistake(
+@item.misconception(
     "You pad on the right even when pad_left is True.",
     why="Whoever asks for it needs all rows to end in one column, to go on from there.",
     hint="Does your code use its third argument?",
@@ -145,7 +145,7 @@ def never_left(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return padded(sources, pad_id), padded(targets, pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "You pad on the left without being asked, and on the right when pad_left is True.",
     why="The name says where the pads go, not where the words go.",
     hint="Try it on one short row and look where the pads stand.",
@@ -156,7 +156,7 @@ def sides_exchanged(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensor
     return padded(sources, pad_id, left=left), padded(targets, pad_id, left=left)
 
 
-@item.mistake(
+@item.misconception(
     "With pad_left your sentences run backwards.",
     why="Turning a padded row round moves the pads to the left, and turns the words round, too. "
     "One of the five published systems fed its model reversed text that way.",
@@ -168,7 +168,7 @@ def reversed_text(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return (source.flip(1), target.flip(1)) if pad_left else (source, target)
 
 
-@item.mistake(
+@item.misconception(
     "You pad the sources on the left and leave the targets' pads on the right.",
     why="pad_left is meant for both sides. The decoder's rows would still end at unlike places.",
     hint="Where do you make the target, and does that place know of pad_left?",
@@ -178,7 +178,7 @@ def only_the_source_left(pairs: Pairs, pad_id: int, pad_left: bool = False) -> T
     return padded(sources, pad_id, left=pad_left), padded(targets, pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your tensors are (length, batch): a sentence runs down a column.",
     why="The course has the batch first. With as many sentences as words the axes would be mixed "
     "up without any error.",
@@ -190,7 +190,7 @@ def length_first(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return source.T, target.T
 
 
-@item.mistake(
+@item.misconception(
     "You write the pads into the lists that you were given.",
     why="The data now hold pads for ever: in the next epoch this sentence has other neighbours, "
     "and drags the pads along.",
@@ -208,7 +208,7 @@ def pads_the_data(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     )
 
 
-@item.mistake(
+@item.misconception(
     "You sort the pairs by the length of their source, longest first.",
     why="Whoever hands over pairs expects row i to be pair i. Old recurrent networks wanted sorted "
     "rows; attention does not care.",
@@ -219,7 +219,7 @@ def sorted_rows(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return padded(sources, pad_id, left=pad_left), padded(targets, pad_id, left=pad_left)
 
 
-@item.mistake(
+@item.misconception(
     "You cut all rows to the shortest: there are no pads, and words are missing.",
     why="The end of a sentence belongs to it, and with it the `<eos>` that says where to stop.",
     hint="What does your code do with a row that is longer than another?",

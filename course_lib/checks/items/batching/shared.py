@@ -16,7 +16,7 @@ Tensors = tuple[Tensor, Tensor]
 def padded(
     rows: Sequence[Ids], pad_id: int, *, left: bool = False, length: int | None = None
 ) -> Tensor:
-    """One side, (B, longest); some mistakes give it a longer length."""
+    """One side, (B, longest); some misconceptions give it a longer length."""
     longest = length or max(len(row) for row in rows)
     fills = [[pad_id] * (longest - len(row)) for row in rows]
     both = zip(fills, rows, strict=True)

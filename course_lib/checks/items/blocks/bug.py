@@ -88,7 +88,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The stream is still normed on its way through: what comes out is not x plus three results.",
     why="The straight path is cut in every block. A shallow model trains all the same, so nobody "
     "notices before it gets deep.",
@@ -103,7 +103,7 @@ def still_from_the_copy(
     return _think(block, y + block.cross_attention(y, memory, memory, memory_mask))
 
 
-@item.mistake(
+@item.misconception(
     "Now x is added, but x asks as well: the query of cross-attention is no longer normed.",
     why="A sublayer reads the normed copy. The sum alone was to be mended.",
     hint="Change one letter, not two.",
@@ -116,7 +116,7 @@ def bare_query(
     return _think(block, x + block.cross_attention(x, memory, memory, memory_mask))
 
 
-@item.mistake(
+@item.misconception(
     "The residual around cross-attention is gone: only what was read from the memory goes on.",
     why="What the target words were is lost in every block.",
     hint="The line has to add to something. To what?",
@@ -130,7 +130,7 @@ def residual_removed(
     return _think(block, block.cross_attention(y, memory, memory, memory_mask))
 
 
-@item.mistake(
+@item.misconception(
     "You made the middle sublayer post-norm: the sum is normed.",
     why="Its neighbours are pre-norm. A norm around the sum cuts the straight path just as the bug "
     "did.",
@@ -144,7 +144,7 @@ def middle_is_post_norm(
     return _think(block, block.norm_2(x + block.cross_attention(x, memory, memory, memory_mask)))
 
 
-@item.mistake(
+@item.misconception(
     "You norm the memory as well.",
     why="The memory has been normed by its own stack, with its own norm. norm_2 belongs to the "
     "target's stream.",

@@ -99,7 +99,7 @@ item = Item(
 
 
 class _Variant(DecoderBlock):
-    """A decoder block in steps, so that a mistake can change one. own, its: the two masks."""
+    """A decoder block in steps, so that a misconception can change one. own, its: the two masks."""
 
     def read_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_1(x + self.dropout(self.self_attention(x, x, x, own)))
@@ -120,7 +120,7 @@ class _Variant(DecoderBlock):
         return self.steps(x, memory, target_mask, memory_mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your cross-attention gets the target's mask.",
     why="Its columns are source words. A mask that says 'target word 1 may read target words 0 and "
     "1' is taken to speak of source words. With equal lengths nothing complains.",
@@ -131,7 +131,7 @@ class TargetMaskInCrossAttention(_Variant):
         return super().read_memory(x, memory, own, own)
 
 
-@item.mistake(
+@item.misconception(
     "Your two masks have changed places.",
     why="Self-attention reads the target: its mask hides the future and the target's pads. "
     "Cross-attention reads the source, and needs the source's padding.",
@@ -142,7 +142,7 @@ class MasksExchanged(_Variant):
         return super().steps(x, memory, its, own)
 
 
-@item.mistake(
+@item.misconception(
     "Your self-attention gets no mask: every target word reads the words that follow it.",
     why="The next word is the one to be predicted. In training the model copies it; in translation "
     "it is not there.",
@@ -153,7 +153,7 @@ class FutureIsRead(_Variant):
         return super().read_target(x, memory, None, its)
 
 
-@item.mistake(
+@item.misconception(
     "Your cross-attention gets no mask: the source's pads are read like words.",
     why="A translation would depend on how much padding its batch needs.",
     hint="One of forward's four arguments is not used where it should be.",
@@ -163,7 +163,7 @@ class SourcePadsAreRead(_Variant):
         return super().read_memory(x, memory, own, None)
 
 
-@item.mistake(
+@item.misconception(
     "In your cross-attention query and key come from the memory, and the value from the target.",
     why="One write-up says so. But the one who asks is the target, and each key needs its own "
     "value. With equal lengths this runs, and later target words leak into earlier ones.",
@@ -174,7 +174,7 @@ class MemoryAsks(_Variant):
         return self.norm_2(x + self.dropout(self.cross_attention(memory, memory, x, its)))
 
 
-@item.mistake(
+@item.misconception(
     "In your cross-attention the memory asks and the target is read.",
     why="That gives a row for each source word, which cannot be added to the target's rows unless "
     "both have one length.",
@@ -185,7 +185,7 @@ class TargetIsRead(_Variant):
         return self.norm_2(x + self.dropout(self.cross_attention(memory, x, x, its)))
 
 
-@item.mistake(
+@item.misconception(
     "Your cross-attention never reads the memory: query, key and value all come from the target.",
     why="It is the only bridge from source to target. Without it the decoder writes fluent "
     "sentences about nothing.",
@@ -196,7 +196,7 @@ class MemoryIsNeverRead(_Variant):
         return self.norm_2(x + self.dropout(self.cross_attention(x, x, x, own)))
 
 
-@item.mistake(
+@item.misconception(
     "Your cross-attention has no residual: only what was read from the memory goes on.",
     why="Whatever the target words were is lost. The result is a mixture of source words, and "
     "the decoder no longer knows what it has written.",
@@ -207,7 +207,7 @@ class NoResidualAroundCrossAttention(_Variant):
         return self.norm_2(self.dropout(self.cross_attention(x, memory, memory, its)))
 
 
-@item.mistake(
+@item.misconception(
     "Your cross-attention asks with the x that came into the block, not with what self-attention "
     "has made of it.",
     why="The query should know what is already written: so self-attention comes first, and its "
@@ -221,7 +221,7 @@ class AsksTooEarly(_Variant):
         return self.think(y)
 
 
-@item.mistake(
+@item.misconception(
     "Your block reads the memory first and itself afterwards.",
     why="In the paper self-attention comes first, so that the question put to the source knows "
     "what has been written.",
@@ -234,7 +234,7 @@ class MemoryFirst(_Variant):
         return self.think(x)
 
 
-@item.mistake(
+@item.misconception(
     "Your block uses one attention for both tasks: cross_attention is made and never used.",
     why="To read one's own sentence and to read another language are two skills, with matrices of "
     "their own. The unused ones never learn.",
@@ -245,7 +245,7 @@ class OneAttentionForBoth(_Variant):
         return self.norm_2(x + self.dropout(self.self_attention(x, memory, memory, its)))
 
 
-@item.mistake(
+@item.misconception(
     "There is dropout inside your feed-forward: FeedForward has one of its own, 0.1 unless you say "
     "otherwise.",
     why="The paper drops what a sublayer returns, and nothing inside it. With dropout=0.0 your "
@@ -258,7 +258,7 @@ class DropoutInsideFeedForward(DecoderBlock):
         self.feed_forward = FeedForward(d_model, d_ff)
 
 
-@item.mistake(
+@item.misconception(
     "In training mode some numbers of your block's output are zero: dropout falls on the stream.",
     why="What dropout takes from a sublayer's result is still there in x. What it takes from the "
     "normed sum is lost.",
@@ -271,7 +271,7 @@ class DropoutOnTheStream(_Variant):
         return self.dropout(self.norm_3(x + self.feed_forward(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your block drops nothing: in training mode equal sentences come out equal.",
     why="Dropout on each sublayer's result is part of the paper's recipe (section 5.4).",
     hint="What does your block do with its argument dropout?",

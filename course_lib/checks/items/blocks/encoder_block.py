@@ -48,7 +48,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your attention has no residual: its result is normed, and x itself is gone.",
     why="Attention returns a mixture of all words. With nothing added to it, two blocks are enough "
     "to make all words of a sentence alike.",
@@ -60,7 +60,7 @@ class NoResidualAroundAttention(EncoderBlock):
         return self.norm_2(x + self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your feed-forward has no residual: what attention gathered goes through it and is not kept.",
     why="Each sublayer is meant to add something to the stream, not to replace it. The gradient "
     "loses its short way back, too.",
@@ -72,7 +72,7 @@ class NoResidualAroundFeedForward(EncoderBlock):
         return self.norm_2(self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your second residual adds the x that came into the block, not the one after the first norm.",
     why="What attention found then reaches the output only through feed-forward, and the first "
     "norm is by-passed.",
@@ -84,7 +84,7 @@ class ResidualFromTheStart(EncoderBlock):
         return self.norm_2(x + self.dropout(self.feed_forward(y)))
 
 
-@item.mistake(
+@item.misconception(
     "Your block is pre-norm: it norms what a sublayer reads, and leaves the sum alone.",
     why="That is a good block, and another task. The paper's norms come after the sum, so the "
     "block's output is normed.",
@@ -94,7 +94,7 @@ class PreNormInstead(PreNormEncoderBlock):
     pass
 
 
-@item.mistake(
+@item.misconception(
     "You norm what the sublayer returns, and add it to x afterwards.",
     why="The sum itself is never normed, so the stream grows with every block.",
     hint="Is the residual inside or outside the norm's brackets?",
@@ -105,7 +105,7 @@ class NormsTheSublayerOnly(EncoderBlock):
         return x + self.norm_2(self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your block uses its first norm twice and its second never.",
     why="Each norm has a scale and a shift of its own to learn. The forgotten ones get no gradient "
     "and stay as they were.",
@@ -117,7 +117,7 @@ class OneNormTwice(EncoderBlock):
         return self.norm_1(x + self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your norms have no scale and no shift: they are made anew whenever the block runs.",
     why="What is made inside forward is thrown away with it. In one published system 30,720 "
     "parameters never existed for this reason.",
@@ -130,7 +130,7 @@ class NormsMadeAnew(EncoderBlock):
         return F.layer_norm(x + self.dropout(self.feed_forward(x)), width)
 
 
-@item.mistake(
+@item.misconception(
     "Your block thinks before it gathers: feed-forward comes first.",
     why="In the paper attention is the first sublayer. The parameters would fit, and a model "
     "trained the other way would give nonsense.",
@@ -142,7 +142,7 @@ class FeedForwardFirst(EncoderBlock):
         return self.norm_2(x + self.dropout(self.self_attention(x, x, x, mask)))
 
 
-@item.mistake(
+@item.misconception(
     "Your block takes a mask and does nothing with it: pads are read like words.",
     why="A sentence's vectors would depend on how much padding its batch needs.",
     hint="Follow the mask from the brackets of forward to the one place that needs it.",
@@ -152,7 +152,7 @@ class MaskForgotten(EncoderBlock):
         return super().forward(x)
 
 
-@item.mistake(
+@item.misconception(
     "Your block hands on the mask turned round: what may be read is hidden.",
     why="In this course True means may be read, from the mask to the softmax. Nothing on the way "
     "has to be turned.",
@@ -163,7 +163,7 @@ class MaskTurnedRound(EncoderBlock):
         return super().forward(x, None if mask is None else ~mask)
 
 
-@item.mistake(
+@item.misconception(
     "In training mode some numbers of your block's output are zero: dropout falls on the stream.",
     why="What dropout takes from a sublayer's result is still there in x. What it takes from the "
     "normed sum is lost. One published system does this, and trains worse the deeper it is.",
@@ -175,7 +175,7 @@ class DropoutAfterTheNorm(EncoderBlock):
         return self.dropout(self.norm_2(x + self.feed_forward(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your block drops nothing: in training mode equal sentences come out equal.",
     why="Dropout on each sublayer's result is part of the paper's recipe (section 5.4), and the "
     "constructor's argument would have no effect.",

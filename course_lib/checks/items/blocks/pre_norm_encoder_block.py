@@ -58,7 +58,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your block is post-norm: it norms the sum.",
     why="Then nothing passes straight through: the stream is normed twice in every block, and the "
     "gradient has to go through both norms on its way back.",
@@ -68,7 +68,7 @@ class PostNormInstead(EncoderBlock):
     pass
 
 
-@item.mistake(
+@item.misconception(
     "You add to the normed copy, not to the stream.",
     why="The straight path from the first block to the last is cut at each norm, and that path is "
     "the whole point of pre-norm.",
@@ -82,7 +82,7 @@ class AddsToTheCopy(EncoderBlock):
         return x + self.dropout(self.feed_forward(x))
 
 
-@item.mistake(
+@item.misconception(
     "Only your query is normed; key and value are made from the bare stream.",
     why="A sublayer must read the normed copy and nothing else. The bare stream grows from block "
     "to block, and its keys and values would grow with it.",
@@ -94,7 +94,7 @@ class OnlyTheQueryIsNormed(EncoderBlock):
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your feed-forward reads the bare stream: the second norm is missing.",
     why="The stream grows with each block, so feed-forward would meet other sizes in each of them. "
     "And norm_2 would never learn.",
@@ -107,7 +107,7 @@ class SecondNormMissing(EncoderBlock):
         return x + self.dropout(self.feed_forward(x))
 
 
-@item.mistake(
+@item.misconception(
     "Your block uses its first norm twice and its second never.",
     why="Each norm has a scale and a shift of its own to learn. The others get no gradient.",
     hint="Which parameters does your forward name, and how often?",
@@ -119,7 +119,7 @@ class FirstNormTwice(EncoderBlock):
         return x + self.dropout(self.feed_forward(self.norm_1(x)))
 
 
-@item.mistake(
+@item.misconception(
     "You norm what a sublayer returns, not what it reads.",
     why="The sublayer then reads the bare stream, and what it adds has a fixed length however "
     "little it has to say.",
@@ -131,7 +131,7 @@ class NormsWhatIsReturned(EncoderBlock):
         return x + self.norm_2(self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your feed-forward reads the stream as it was before attention: both sublayers start from the "
     "same x.",
     why="Then it cannot think about what attention has gathered. Some later models do this on "
@@ -145,7 +145,7 @@ class SideBySide(EncoderBlock):
         return x + found + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your attention has no residual: the stream is replaced by what was found.",
     why="Attention returns a mixture of all words. What each word was is gone, and so is the "
     "straight path.",
@@ -158,7 +158,7 @@ class StreamReplaced(EncoderBlock):
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your block takes a mask and does nothing with it: pads are read like words.",
     why="A sentence's vectors would depend on how much padding its batch needs.",
     hint="Follow the mask from the brackets of forward to the one place that needs it.",
@@ -168,7 +168,7 @@ class MaskUnused(PreNormEncoderBlock):
         return super().forward(x)
 
 
-@item.mistake(
+@item.misconception(
     "Your block drops nothing: in training mode equal sentences come out equal.",
     why="Dropout acts on each sublayer's result, in pre-norm blocks as in the paper's.",
     hint="One part that the constructor has made does not occur in your forward.",
@@ -180,7 +180,7 @@ class DropoutUnused(PreNormEncoderBlock):
         return x + self.feed_forward(self.norm_2(x))
 
 
-@item.mistake(
+@item.misconception(
     "In training mode some numbers of your block's output are zero: dropout falls on the stream.",
     why="What is dropped from the stream is lost for all blocks to come. What is dropped from a "
     "sublayer's result is still there in x.",

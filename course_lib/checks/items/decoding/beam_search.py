@@ -303,7 +303,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your beams forget how likely they are: only the last token's probability counts.",
     why="A likely word behind an unlikely beginning would win against a likely sentence.",
     hint="ln p of a sentence is a sum. Over what?",
@@ -315,7 +315,7 @@ def beginnings_forgotten(*arguments: Any) -> Found:
     return _search(*arguments, extend=extend)
 
 
-@item.mistake(
+@item.misconception(
     "Each of your beams goes on with its own best token: they never compete.",
     why="A weak beam keeps its place for ever, and the second-best word of a strong one is lost.",
     hint="Put all continuations of all beams on one heap before you choose.",
@@ -333,7 +333,7 @@ def each_for_itself(*arguments: Any) -> Found:
     return _search(*arguments, extend=extend)
 
 
-@item.mistake(
+@item.misconception(
     "Your search gives back the first hypothesis that ends.",
     why="The first to end is short, not good. Another beam may end later with a better score.",
     hint="When is the search over? What is compared then?",
@@ -342,7 +342,7 @@ def first_end_wins(*arguments: Any) -> Found:
     return _search(*arguments, enough=lambda ended: ended > 0)
 
 
-@item.mistake(
+@item.misconception(
     "Your search stops as soon as there are `width` hypotheses.",
     why="Beams that are still going may end with a better score. The task says: until none is "
     "left.",
@@ -353,7 +353,7 @@ def width_ends_are_enough(*arguments: Any) -> Found:
     return _search(*arguments, enough=lambda ended: bool(ended >= width))
 
 
-@item.mistake(
+@item.misconception(
     "Your search gets narrower: a beam that ends takes its place with it.",
     why="The task keeps the `width` likeliest continuations at each step, however many have "
     "ended before.",
@@ -363,7 +363,7 @@ def gets_narrower(*arguments: Any) -> Found:
     return _search(*arguments, shrinks=True)
 
 
-@item.mistake(
+@item.misconception(
     "A beam that has ended goes on: words are put behind its end token.",
     why="What a model says after the end means nothing, and it takes places away from others.",
     hint="Which beams may still be continued?",
@@ -372,7 +372,7 @@ def ended_talk_on(*arguments: Any) -> Found:
     return _search(*arguments, leaves=False)
 
 
-@item.mistake(
+@item.misconception(
     "Your score does not depend on length_penalty.",
     why="Each token lowers the log-probability, so the shortest hypotheses win.",
     hint="By what are hypotheses ranked in the end?",
@@ -381,7 +381,7 @@ def no_length_penalty(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob)
 
 
-@item.mistake(
+@item.misconception(
     "Your log-probability is multiplied by the penalty's term.",
     why="It is negative: multiplying makes long sentences worse still.",
     hint="Which sentences should gain from a larger length_penalty?",
@@ -390,7 +390,7 @@ def penalty_multiplied(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob * _normal(n, alpha))
 
 
-@item.mistake(
+@item.misconception(
     "Your log-probability is divided by n ** length_penalty.",
     why="That is used, too, but it favours long sentences more. Here it is ((5 + n) / 6), which "
     "is gentler.",
@@ -400,7 +400,7 @@ def plain_length(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / n**alpha)
 
 
-@item.mistake(
+@item.misconception(
     "Your length leaves out the end token.",
     why="n counts all that was said, the end token included: its probability is in the sum, too.",
     hint="How many factors does the probability of the sentence have?",
@@ -409,7 +409,7 @@ def end_not_counted(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / _normal(n - 1, alpha))
 
 
-@item.mistake(
+@item.misconception(
     "Your length counts the begin token.",
     why="bos_id is given, not said. n counts the tokens whose probabilities are in the sum.",
     hint="How many factors does the probability of the sentence have?",
@@ -418,7 +418,7 @@ def begin_counted(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / _normal(n + 1, alpha))
 
 
-@item.mistake(
+@item.misconception(
     "Your search drops what was cut off at max_len, if anything else has ended.",
     why="A sentence that was cut off may have the best score. The task counts it.",
     hint="What is a hypothesis at the last step?",
@@ -433,7 +433,7 @@ def cut_off_is_dropped(*arguments: Any) -> Found:
     return best[1], best[0]
 
 
-@item.mistake(
+@item.misconception(
     "Your search always finds the greedy sentence.",
     why="It keeps one beginning only. The likeliest first word need not begin the likeliest "
     "sentence.",
@@ -444,7 +444,7 @@ def greedy_whatever_the_width(*arguments: Any) -> Found:
     return _search(model, source, bos_id, eos_id, 1, max_len, length_penalty)
 
 
-@item.mistake(
+@item.misconception(
     "Dropout is on while your search runs.",
     why="The model comes as training has left it, and each step would ask another model.",
     hint="`evaluating` is imported. What does it do?",

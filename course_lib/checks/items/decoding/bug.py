@@ -92,7 +92,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The place in the flattened totals is still divided by the width.",
     why="A row of the totals holds one number for each word of the vocabulary. Divided by the "
     "width, words and beams get mixed up: with luck an IndexError, without it words that "
@@ -103,7 +103,7 @@ def still_by_the_width(said: Tensor, log_prob: Tensor, logits: Tensor, width: in
     return _step(said, log_prob, logits, width, size=width)
 
 
-@item.mistake(
+@item.misconception(
     "The place is divided by the number of beams that came in.",
     why="That is how many rows there are, not how long they are.",
     hint="The totals are (W, V). How far is it from one row to the next?",
@@ -112,7 +112,7 @@ def by_the_number_of_beams(said: Tensor, log_prob: Tensor, logits: Tensor, width
     return _step(said, log_prob, logits, width, size=len(said))
 
 
-@item.mistake(
+@item.misconception(
     "Beam and token have changed places.",
     why="In a row of V numbers, the whole part of place / V says which row, the rest says where "
     "in it.",
@@ -122,7 +122,7 @@ def the_other_way_round(said: Tensor, log_prob: Tensor, logits: Tensor, width: i
     return _step(said, log_prob, logits, width, size=logits.size(-1), turned=True)
 
 
-@item.mistake(
+@item.misconception(
     "The new words are put behind the old beams in their old order.",
     why="The first word kept may continue the last beam. Words then follow beginnings that they "
     "do not belong to.",
@@ -132,7 +132,7 @@ def beams_not_reordered(said: Tensor, log_prob: Tensor, logits: Tensor, width: i
     return _step(said, log_prob, logits, width, size=logits.size(-1), reordered=False)
 
 
-@item.mistake(
+@item.misconception(
     "The log-probabilities of the beams are no longer added.",
     why="Only the newest word counts then, however unlikely its beginning is.",
     hint="You found the wrong line. What was line 3 for?",

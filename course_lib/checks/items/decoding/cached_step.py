@@ -155,7 +155,7 @@ item = Item(
 Result = tuple[Tensor, tuple[Tensor, Tensor]]
 
 
-@item.mistake(
+@item.misconception(
     "Your new token reads itself only, and nothing of its past.",
     why="The past is handed on, but nobody looks at it. Every word is written as if it were the "
     "first.",
@@ -165,7 +165,7 @@ def past_not_read(attention: MultiHeadAttention, x: Tensor, past: Past) -> Resul
     return _step(attention, x, past, attend=lambda q, k, v: _attend(q, k[:, :, -1:], v[:, :, -1:]))
 
 
-@item.mistake(
+@item.misconception(
     "Your new past holds the new token only.",
     why="The next step needs all keys and values so far. Here it finds one of each.",
     hint="What has to be handed on: the new rows, or the old ones with the new?",
@@ -175,7 +175,7 @@ def past_forgotten(attention: MultiHeadAttention, x: Tensor, past: Past) -> Resu
     return output, (key[:, :, -1:], value[:, :, -1:])
 
 
-@item.mistake(
+@item.misconception(
     "Your new past is the old one: the new token's key and value are not in it.",
     why="The next token could not read this one.",
     hint="What has grown by one row, and who gets it?",
@@ -185,7 +185,7 @@ def past_never_grows(attention: MultiHeadAttention, x: Tensor, past: Past) -> Re
     return output, grown if past is None else past
 
 
-@item.mistake(
+@item.misconception(
     "Your new row stands in front of the past, not behind it.",
     why="The output is the same, since attention does not ask for the order of keys. But row t of "
     "a past belongs to token t: whoever reorders it or cuts it off takes the wrong row.",
@@ -195,7 +195,7 @@ def new_row_first(attention: MultiHeadAttention, x: Tensor, past: Past) -> Resul
     return _step(attention, x, past, append=lambda old, new: torch.cat((new, old), dim=2))
 
 
-@item.mistake(
+@item.misconception(
     "Your past comes out as values and keys, the other way round.",
     why="At the next step values are taken for keys. The shapes fit, so there is no error.",
     hint="In which order did the past come in?",
@@ -205,7 +205,7 @@ def keys_and_values_exchanged(attention: MultiHeadAttention, x: Tensor, past: Pa
     return output, (value, key)
 
 
-@item.mistake(
+@item.misconception(
     "Your new token reads the very first token and no other.",
     why="A causal mask for one query and t keys allows key 0 only, as if the query were the first "
     "token. But it is the latest.",
@@ -215,7 +215,7 @@ def masked_as_the_first(attention: MultiHeadAttention, x: Tensor, past: Past) ->
     return _step(attention, x, past, attend=lambda q, k, v: _attend(q, k[:, :, :1], v[:, :, :1]))
 
 
-@item.mistake(
+@item.misconception(
     "Your output is not projected: out_proj is missing.",
     why="Without it, the heads stay side by side and never mix.",
     hint="Four projections belong to the layer. How many have you used?",
@@ -226,7 +226,7 @@ def heads_never_mixed(attention: MultiHeadAttention, x: Tensor, past: Past) -> R
     return merge_heads(_attend(query, key, value)), (key, value)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are divided by √d_model, not by √d_head.",
     why="A score adds up the d_head products of one head, with a cache as without.",
     hint="How long is a query of one head?",
@@ -241,7 +241,7 @@ def scaled_by_the_width(attention: MultiHeadAttention, x: Tensor, past: Past) ->
     )
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are not scaled at all.",
     why="Large scores make the softmax all but certain: the token reads one other and no more.",
     hint="Equation (1) has a root in it.",

@@ -158,7 +158,7 @@ def _without_begin(model: Transformer, *arguments: Any, **options: Any) -> Tenso
         return _write(model, *arguments, **options)[:, 1:]
 
 
-@item.mistake(
+@item.misconception(
     "A row that has ended goes on talking behind its end.",
     why="What a model says after the end means nothing, but BLEU counts it: perfect translations "
     "get a poor score.",
@@ -177,7 +177,7 @@ def talks_after_the_end(
     return said[:, 1:]
 
 
-@item.mistake(
+@item.misconception(
     "The whole batch stops as soon as one row has ended.",
     why="The others are cut off in the middle of their sentence.",
     hint="One of them, or all of them?",
@@ -188,7 +188,7 @@ def stops_with_the_first(
     return _without_begin(model, source, bos_id, eos_id, max_len, done=torch.any)
 
 
-@item.mistake(
+@item.misconception(
     "Your loop ends only if all rows say the end at the same step.",
     why="A row that has ended is forgotten at the next step: it talks on, and so does everybody, "
     "up to max_len.",
@@ -208,7 +208,7 @@ def all_must_end_at_once(
     return said[:, 1:]
 
 
-@item.mistake(
+@item.misconception(
     "Your loop always takes max_len steps, and fills up with pads.",
     why="The answer is right as far as it goes, but each step costs a run of the decoder, and T "
     "is to be the length of the longest translation.",
@@ -222,7 +222,7 @@ def always_to_the_cap(
     )
 
 
-@item.mistake(
+@item.misconception(
     "Your loop has no cap: it runs until every row has ended.",
     why="A model need never say the end, least of all an untrained one. Here your loop came to a "
     "stop only because the model had no more positions.",
@@ -232,7 +232,7 @@ def no_cap(model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len
     return _without_begin(model, source, bos_id, eos_id, 10_000)
 
 
-@item.mistake(
+@item.misconception(
     "Your cap counts the begin token: at most max_len − 1 tokens are said.",
     why="bos_id is given to the model, not said by it. max_len counts what is said.",
     hint="With max_len 1, how many tokens come out?",
@@ -243,7 +243,7 @@ def begin_counted(
     return _without_begin(model, source, bos_id, eos_id, max_len - 1)
 
 
-@item.mistake(
+@item.misconception(
     "Your answer still has the begin token in front.",
     why="It belongs to what the decoder reads, not to the translation.",
     hint="Which column is left out in the end?",
@@ -255,7 +255,7 @@ def begin_kept(
         return _write(model, source, bos_id, eos_id, max_len)
 
 
-@item.mistake(
+@item.misconception(
     "Your answer repeats the end token where pads are due.",
     why="A row ends once. What fills a batch up to a rectangle is the pad, model.config.pad_id.",
     hint="What is put behind a row that has ended?",
@@ -266,7 +266,7 @@ def end_repeated(
     return _without_begin(model, source, bos_id, eos_id, max_len, fill=eos_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your decoder reads the latest token only, not all that was said.",
     why="Without a cache the model knows nothing of earlier calls: each word is chosen as if only "
     "the one before it had been said.",
@@ -278,7 +278,7 @@ def reads_the_latest_only(
     return _without_begin(model, source, bos_id, eos_id, max_len, window=1)
 
 
-@item.mistake(
+@item.misconception(
     "Every row gets the word of the last sentence.",
     why="The last place of the flattened logits is the last place of the last sentence. With a "
     "batch of one that goes unnoticed.",
@@ -293,7 +293,7 @@ def last_of_the_flat_view(
     return _without_begin(model, source, bos_id, eos_id, max_len, pick=pick)
 
 
-@item.mistake(
+@item.misconception(
     "Dropout is on while your code translates.",
     why="The model comes as training has left it. Two calls would give two translations, and "
     "both are worse than they need be.",
@@ -306,7 +306,7 @@ def dropout_left_on(
         return _write(model, source, bos_id, eos_id, max_len)[:, 1:]
 
 
-@item.mistake(
+@item.misconception(
     "The model is in evaluation mode afterwards, though it came in training mode.",
     why="Whoever translates a few sentences between two epochs would train on without dropout.",
     hint="Leave things as you have found them.",
@@ -318,7 +318,7 @@ def mode_not_put_back(
     return _without_begin(model, source, bos_id, eos_id, max_len)
 
 
-@item.mistake(
+@item.misconception(
     "Your code records gradients that nobody will ask for.",
     why="Every step keeps its numbers for a backward pass: memory grows with each word.",
     hint="What does `evaluating` switch off besides dropout?",
@@ -332,7 +332,7 @@ def gradients_recorded(
     return said
 
 
-@item.mistake(
+@item.misconception(
     "Your code runs the encoder again for each word.",
     why="The source does not change, so neither does its memory. It is right, and slow.",
     hint="What of the model's work can be done before the loop?",

@@ -75,7 +75,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The logits are still √D times too large.",
     why="A row of spread 0.2/√D gives logits of spread 0.2. Times √D they have spread 0.2 √D, "
     "which is 4.5 at D = 512: the model is sure before it knows anything.",
@@ -85,7 +85,7 @@ def still_too_sure(tokens: Tensor, hidden: Tensor, table: Tensor, code: Tensor) 
     return _both_ends(tokens, hidden, table, code, scale_out=math.sqrt(table.size(1)))
 
 
-@item.mistake(
+@item.misconception(
     "The factor is gone at both ends: now the words are too quiet.",
     why="At the input it was right. A small row without it is drowned by the code of its place.",
     hint="Only one of the two uses of scale was wrong.",
@@ -94,7 +94,7 @@ def no_factor_at_all(tokens: Tensor, hidden: Tensor, table: Tensor, code: Tensor
     return _both_ends(tokens, hidden, table, code, scale_in=1.0)
 
 
-@item.mistake(
+@item.misconception(
     "You took the factor from the wrong end: words enter too quiet, and logits leave too large.",
     why="The factor belongs to the embedding (section 3.4 of the paper), where word and place are "
     "added.",
@@ -104,7 +104,7 @@ def the_wrong_end(tokens: Tensor, hidden: Tensor, table: Tensor, code: Tensor) -
     return _both_ends(tokens, hidden, table, code, scale_in=1.0, scale_out=table.size(1) ** 0.5)
 
 
-@item.mistake(
+@item.misconception(
     "You divide the logits by √D.",
     why="The spread 0.2/√D already makes up for the width. Divided once more, the logits of a wide "
     "model are nearly equal and its gradients nearly zero.",
@@ -114,7 +114,7 @@ def divided_at_the_output(tokens: Tensor, hidden: Tensor, table: Tensor, code: T
     return _both_ends(tokens, hidden, table, code, scale_out=table.size(1) ** -0.5)
 
 
-@item.mistake(
+@item.misconception(
     "Your output layer no longer learns: the table was cut off from the gradient there.",
     why="Tied means one table with two uses, and it learns from both.",
     hint="The logits are a product with the table itself, not with a copy.",

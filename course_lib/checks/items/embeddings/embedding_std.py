@@ -59,7 +59,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your spread is 1, as nn.Embedding starts.",
     why="Then logits have spread √D, and the model is sure of nonsense from the first step: 176.7 "
     "nats in one published system, where ln V is 9.",
@@ -69,7 +69,7 @@ def as_pytorch_starts(d_model: int) -> float:
     return 1.0
 
 
-@item.mistake(
+@item.misconception(
     "Your spread is 1/√D: the logits have spread 1, and the loss starts half a nat too high.",
     why="1/√D fits a table that is only an input and is multiplied by √D. As an output layer it is "
     "not small enough for 0.02.",
@@ -79,7 +79,7 @@ def one_over_the_root(d_model: int) -> float:
     return 1 / math.sqrt(d_model)
 
 
-@item.mistake(
+@item.misconception(
     "You divide by D where √D is due.",
     why="The logits then become ever smaller with the width: the words vanish in wide models.",
     hint="How long is h?",
@@ -88,7 +88,7 @@ def by_the_width(d_model: int) -> float:
     return 0.2 / d_model
 
 
-@item.mistake(
+@item.misconception(
     "You give the variance where the spread is asked for.",
     why="The spread, or standard deviation, is the root of the variance; nn.init.normal_ takes the "
     "spread.",
@@ -98,7 +98,7 @@ def the_variance(d_model: int) -> float:
     return 0.04 / d_model
 
 
-@item.mistake(
+@item.misconception(
     "You lost the one half: your logits have a variance of 0.02, so they cost only 0.01 nats.",
     why="Random logits cost half of their variance, and 0.02 nats above ln V are asked for.",
     hint="Read the formula once more. What is divided by 2 there?",
@@ -107,7 +107,7 @@ def half_forgotten(d_model: int) -> float:
     return math.sqrt(0.02 / d_model)
 
 
-@item.mistake(
+@item.misconception(
     "You took 0.02 for the spread of the logits.",
     why="0.02 is the cost in nats, half of the squared spread.",
     hint="What is σ if σ² / 2 is 0.02?",
@@ -116,7 +116,7 @@ def nats_for_the_spread(d_model: int) -> float:
     return 0.02 / math.sqrt(d_model)
 
 
-@item.mistake(
+@item.misconception(
     "Your spread is 0.02 at every width.",
     why="Many models start so. But the spread of the logits grows with √D: one fixed number costs "
     "0.02 nats at a single width, less in narrower models and more in wider ones.",
@@ -126,7 +126,7 @@ def one_for_all(d_model: int) -> float:
     return 0.02
 
 
-@item.mistake(
+@item.misconception(
     "Your spread grows with the width.",
     why="A wider h makes larger logits, so the rows have to become smaller.",
     hint="Multiply or divide?",

@@ -113,7 +113,7 @@ item = Item(
 
 
 class _Embedding(nn.Module):
-    """A right one; the mistakes below change one thing of it."""
+    """A right one; the misconceptions below change one thing of it."""
 
     code: Tensor
 
@@ -138,7 +138,7 @@ class _Embedding(nn.Module):
         return self.dropout(self.words(tokens) + self.code[self.places(tokens)])
 
 
-@item.mistake(
+@item.misconception(
     "Your words come without the factor √D.",
     why="The table of this exercise starts small, with spread 1/√D. A row is then 1 long and a "
     "code √(D/2), so the place drowns the word.",
@@ -149,7 +149,7 @@ class NoFactor(_Embedding):
         return self.tokens(tokens)
 
 
-@item.mistake(
+@item.misconception(
     "You multiply the sum by √D, and the code with it.",
     why="If both parts are multiplied, nothing is balanced: the place stays as much too loud as it "
     "was.",
@@ -160,7 +160,7 @@ class FactorOnTheSum(_Embedding):
         return self.dropout((self.tokens(tokens) + self.code[self.places(tokens)]) * self.factor)
 
 
-@item.mistake(
+@item.misconception(
     "You multiply by D where √D is due.",
     why="A row of spread 1/√D is 1 long, so this makes it D long, and a code is only √(D/2): the "
     "word drowns the place.",
@@ -172,7 +172,7 @@ class FactorD(_Embedding):
         return row * self.factor**2
 
 
-@item.mistake(
+@item.misconception(
     "You divide the words by √D where they should be multiplied by it.",
     why="Dividing by a root is what attention does with its scores. Here the words are too quiet "
     "and have to become louder.",
@@ -184,7 +184,7 @@ class DividesByTheRoot(_Embedding):
         return row / self.factor
 
 
-@item.mistake(
+@item.misconception(
     "You count columns: pads on the left push the words to later places.",
     why="One sentence would get other vectors, and another translation, for having stood in a "
     "batch with a longer one.",
@@ -195,7 +195,7 @@ class CountsColumns(_Embedding):
         return torch.arange(tokens.size(1)).expand(tokens.shape)
 
 
-@item.mistake(
+@item.misconception(
     "You count places down the batch: the place depends on the sentences above.",
     why="The axes of tokens are (B, S). A running sum along the first goes from sentence to "
     "sentence.",
@@ -206,7 +206,7 @@ class CountsDownTheBatch(_Embedding):
         return ((tokens != self.pad_id).cumsum(dim=0) - 1).clamp(min=0)
 
 
-@item.mistake(
+@item.misconception(
     "All tokens of a sentence get the same code, that of the sentence's number in the batch.",
     why="Older code has the axes (S, B, D). Here they are (B, S, D), and broadcasting hides the "
     "difference.",
@@ -217,7 +217,7 @@ class BatchForPlace(_Embedding):
         return torch.arange(tokens.size(0))[:, None].expand(tokens.shape)
 
 
-@item.mistake(
+@item.misconception(
     "Your places count from 1.",
     why="A running sum is 1 at the first real token, and its place is 0. Every code would be that "
     "of the next place.",
@@ -228,7 +228,7 @@ class StartsAtOne(_Embedding):
         return (tokens != self.pad_id).cumsum(dim=1)
 
 
-@item.mistake(
+@item.misconception(
     "You take 0 for the pad, whatever pad_id is.",
     why="One of the five published systems pads with 1. There, a word would not be counted and the "
     "pads would.",
@@ -239,7 +239,7 @@ class ZeroIsAlwaysThePad(_Embedding):
         return positions.token_positions(tokens, 0)
 
 
-@item.mistake(
+@item.misconception(
     "Your words come without places.",
     why="Then dog bites man and man bites dog are the same bag of vectors.",
     hint="What is added to a word?",
@@ -249,7 +249,7 @@ class NoPlaces(_Embedding):
         return self.dropout(self.words(tokens))
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout falls before word and code are added, and not on their sum.",
     why="The paper drops out the sum (section 5.4). Where one part falls here, the other still "
     "stands.",
@@ -260,7 +260,7 @@ class DropsBeforeTheSum(_Embedding):
         return self.dropout(self.words(tokens)) + self.code[self.places(tokens)]
 
 
-@item.mistake(
+@item.misconception(
     "In training nothing is dropped.",
     why="Without dropout a small model learns its sentences by heart.",
     hint="The constructor made a dropout. Is it called?",
@@ -270,7 +270,7 @@ class DropsNothing(_Embedding):
         return self.words(tokens) + self.code[self.places(tokens)]
 
 
-@item.mistake(
+@item.misconception(
     "Your rows are looked up past the gradient: the table would never learn.",
     why="`.data`, `.detach()` and `torch.no_grad()` cut a tensor off from training. The numbers "
     "come out right, and stay as random as they were.",

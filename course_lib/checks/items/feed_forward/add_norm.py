@@ -161,7 +161,7 @@ item = Item(
 
 
 class _AddNorm(nn.Module):
-    """A right one; the mistakes below change one thing of it."""
+    """A right one; the misconceptions below change one thing of it."""
 
     def __init__(self, d_model: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ class _AddNorm(nn.Module):
         return self.norm(x + self.dropout(sublayer(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your norm stands in front of the sublayer.",
     why="That is pre-norm. It trains well, and lesson 07 builds it, but the paper, and this task, "
     "take the norm after the sum. Many texts print one and run the other.",
@@ -183,7 +183,7 @@ class PreNorm(_AddNorm):
         return x + self.dropout(sublayer(self.norm(x)))
 
 
-@item.mistake(
+@item.misconception(
     "The straight road is missing: x is not added.",
     why="Without the residual the gradient dies out, or turns into noise, after some layers, and "
     "attention makes all positions alike.",
@@ -194,7 +194,7 @@ class NoResidual(_AddNorm):
         return self.norm(self.dropout(sublayer(x)))
 
 
-@item.mistake(
+@item.misconception(
     "You take the norm of the sublayer's output, and add x afterwards.",
     why="Then nothing keeps the stream from growing block by block. The paper norms the sum.",
     hint="Where does the bracket of the norm close?",
@@ -204,7 +204,7 @@ class NormBeforeTheSum(_AddNorm):
         return x + self.norm(self.dropout(sublayer(x)))
 
 
-@item.mistake(
+@item.misconception(
     "There is no norm: you give back the sum.",
     why="Without it the vectors grow with every block.",
     hint="What does 'norm' in the name stand for?",
@@ -214,7 +214,7 @@ class NoNorm(_AddNorm):
         return x + self.dropout(sublayer(x))
 
 
-@item.mistake(
+@item.misconception(
     "You norm x first, and then the sum once more.",
     why="The straight road should carry x as it came. A norm in front of it changes what is added.",
     hint="How many norms are there in LayerNorm(x + Sublayer(x))?",
@@ -225,7 +225,7 @@ class NormTwice(_AddNorm):
         return self.norm(x + self.dropout(sublayer(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your module has no norm among its parameters.",
     why="A norm that is made in forward is a new one at each call, with weight 1 and bias 0. No "
     "optimizer ever hears of it. One published system lacks 30,720 parameters for this reason.",
@@ -240,7 +240,7 @@ class NormMadeInForward(nn.Module):
         return F.layer_norm(x + self.dropout(sublayer(x)), x.shape[-1:])
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout falls after the norm.",
     why="It then makes holes in what comes along the straight road as well. One published system "
     "does this, and its deep models lose their words.",
@@ -251,7 +251,7 @@ class DropsAfterTheNorm(_AddNorm):
         return self.dropout(self.norm(x + sublayer(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout makes holes in x, on the straight road.",
     why="The straight road has to carry x whole. Each block would make new holes in it.",
     hint="Section 5.4 drops the output of the sublayer, before it is added.",
@@ -261,7 +261,7 @@ class HolesInTheStraightRoad(_AddNorm):
         return self.norm(self.dropout(x + sublayer(x)))
 
 
-@item.mistake(
+@item.misconception(
     "In training nothing is dropped of the sublayer's output.",
     why="Section 5.4 of the paper drops a tenth of it before it is added.",
     hint="Is the dropout that you made also called?",
@@ -271,7 +271,7 @@ class DropsNothingOfIt(_AddNorm):
         return self.norm(x + sublayer(x))
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout falls on what goes into the sublayer.",
     why="The sublayer has to work on x as it is. What may fall is its answer.",
     hint="Section 5.4 drops the output of the sublayer, and nothing else.",
@@ -281,7 +281,7 @@ class DropsTheInputOfTheSublayer(_AddNorm):
         return self.norm(x + sublayer(self.dropout(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your code writes into the x that it was given.",
     why="x += … changes the caller's tensor. Whoever holds it, another residual or a test, now "
     "holds something else.",

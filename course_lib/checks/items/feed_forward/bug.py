@@ -94,7 +94,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The second residual still leads past both sublayers.",
     why="It adds the x of the whole block. What attention read then reaches the result only "
     "through the feed-forward network, and has no straight road of its own.",
@@ -106,7 +106,7 @@ def still_past_both(
     return norm_2(x + feed_forward(norm_1(x + attention(x))))
 
 
-@item.mistake(
+@item.misconception(
     "The second residual is gone.",
     why="The wrong road is closed, but now there is none: in a deep model the gradient has to pass "
     "through every feed-forward network.",
@@ -118,7 +118,7 @@ def none_at_all(
     return norm_2(feed_forward(norm_1(x + attention(x))))
 
 
-@item.mistake(
+@item.misconception(
     "You add both, the block's x and the middle.",
     why="A sublayer is added to its own input and to nothing else. x is already in the middle.",
     hint="How many terms are there in x + Sublayer(x)?",
@@ -130,7 +130,7 @@ def both_added(
     return norm_2(x + middle + feed_forward(middle))
 
 
-@item.mistake(
+@item.misconception(
     "You add what attention read, without the word that read it.",
     why="That is the output of the first sublayer, not the input of the second. The words "
     "themselves are lost.",
@@ -143,7 +143,7 @@ def what_was_read(
     return norm_2(read + feed_forward(norm_1(x + read)))
 
 
-@item.mistake(
+@item.misconception(
     "Now the feed-forward network gets the block's x, and never sees what attention read.",
     why="The two sublayers come one after the other: first gather, then work on what was gathered. "
     "That line was right.",

@@ -131,7 +131,7 @@ item = Item(
 
 
 class _Network(nn.Module):
-    """A right one; the mistakes below change one thing of it."""
+    """A right one; the misconceptions below change one thing of it."""
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class _Network(nn.Module):
         return hidden
 
 
-@item.mistake(
+@item.misconception(
     "There is nothing between your two linear layers.",
     why="Two matrices in a row are one matrix: all the width in between would be for nothing.",
     hint="What lets a unit say 'only if'?",
@@ -154,7 +154,7 @@ class NoRelu(_Network):
         return self.contract(self.dropout(self.expand(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your ReLU stands at the end: no output is negative.",
     why="The result is added to the residual stream. It has to be able to take away, too. And the "
     "two matrices without a kink between them are one.",
@@ -165,7 +165,7 @@ class ReluAtTheEnd(_Network):
         return F.relu(self.contract(self.dropout(self.expand(x))))
 
 
-@item.mistake(
+@item.misconception(
     "You have two ReLUs, and the second one cuts off all negative outputs.",
     why="The result is added to the residual stream. It has to be able to take away, too.",
     hint="How many max are there in equation 2?",
@@ -175,7 +175,7 @@ class ReluTwice(_Network):
         return F.relu(self.contract(self.dropout(F.relu(self.expand(x)))))
 
 
-@item.mistake(
+@item.misconception(
     "Your ReLU stands before the first linear layer: what is negative in x is lost.",
     why="It is the questions that may be silenced, not the vector that is asked.",
     hint="Which numbers go into the max of equation 2?",
@@ -185,7 +185,7 @@ class ReluAtTheStart(_Network):
         return self.contract(self.dropout(self.expand(F.relu(x))))
 
 
-@item.mistake(
+@item.misconception(
     "Your activation is GELU where ReLU is asked for.",
     why="One of the five published systems takes GELU, and it works as well. But weights trained "
     "with one do not fit the other, and the paper has max(0, …).",
@@ -196,7 +196,7 @@ class GeluForRelu(_Network):
         return self.contract(self.dropout(F.gelu(self.expand(x))))
 
 
-@item.mistake(
+@item.misconception(
     "Your activation is a sigmoid where ReLU is asked for.",
     why="A sigmoid never keeps silent, and for large questions its gradient is nearly zero.",
     hint="What does equation 2 do with a negative number, and with a positive one?",
@@ -206,7 +206,7 @@ class SigmoidForRelu(_Network):
         return self.contract(self.dropout(torch.sigmoid(self.expand(x))))
 
 
-@item.mistake(
+@item.misconception(
     "You add x to the result.",
     why="That is the residual, and it is the business of AddNorm, around the network. Here it "
     "would be added twice.",
@@ -217,7 +217,7 @@ class ResidualInside(_Network):
         return x + super().forward(x)
 
 
-@item.mistake(
+@item.misconception(
     "In training nothing is dropped.",
     why="One of the five published systems closed a bracket too late and gave its dropout to "
     "nn.Linear, as the third argument, which is bias. No error came, and no dropout either.",
@@ -228,7 +228,7 @@ class DropsNothing(_Network):
         return self.contract(F.relu(self.expand(x)))
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout falls on the output of the network.",
     why="There AddNorm has one of its own (section 5.4 of the paper). This one is for the hidden "
     "layer.",
@@ -239,7 +239,7 @@ class DropsTheOutput(_Network):
         return self.dropout(self.contract(F.relu(self.expand(x))))
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout falls on x, before the first layer.",
     why="All questions then get to see the same holes. On the hidden layer each unit falls by "
     "itself.",
@@ -250,7 +250,7 @@ class DropsTheInput(_Network):
         return self.contract(F.relu(self.expand(self.dropout(x))))
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout never stops, not even in eval mode.",
     why="The function F.dropout does not know the module's mode. Two translations of one sentence "
     "would differ.",

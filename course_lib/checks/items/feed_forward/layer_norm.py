@@ -93,7 +93,7 @@ def _normed(
     return (x - x.mean(dim=dim, keepdim=True)) / torch.sqrt(variance + eps)
 
 
-@item.mistake(
+@item.misconception(
     "You divide by torch's std and add eps outside of the root.",
     why="x.std() divides by D − 1, and eps under the root is something else than eps beside it. "
     "With wide vectors you hardly see it, with narrow ones you do.",
@@ -104,7 +104,7 @@ def std_plus_eps(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> 
     return centred / (x.std(dim=-1, keepdim=True) + eps) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "Your variance divides by D − 1.",
     why="That is the estimate of statistics, and what var() and std() give by default. LayerNorm "
     "takes the plain mean of squares.",
@@ -114,7 +114,7 @@ def by_one_less(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> T
     return _normed(x, eps, correction=1) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "You add eps to the root of the variance, not to the variance.",
     why="For vectors of usual size nobody sees it. For small ones the result is another.",
     hint="What stands under the root in the formula?",
@@ -124,7 +124,7 @@ def eps_outside(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> T
     return (x - x.mean(dim=-1, keepdim=True)) / (spread + eps) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "Your mean runs over the positions, too: one norm for the whole sentence.",
     why="One loud word then turns down all the others, and every word sees those that come later.",
     hint="How many numbers does one mean belong to: D, or S · D?",
@@ -133,7 +133,7 @@ def whole_sentence(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -
     return _normed(x, eps, dim=(-2, -1) if x.ndim > 1 else -1) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "Your mean runs over everything: one norm for the whole batch.",
     why="Without dim, mean() takes all numbers. A sentence then depends on its neighbours.",
     hint="Which argument says over which axis a mean is taken?",
@@ -142,7 +142,7 @@ def everything(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Te
     return _normed(x, eps, dim=tuple(range(x.ndim))) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "Your mean runs over the batch.",
     why="This is near to BatchNorm: each number looks at the same place of the other sentences.",
     hint="The numbers of one position stand on which axis?",
@@ -151,7 +151,7 @@ def over_the_batch(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -
     return _normed(x, eps, dim=0) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "You do not subtract the mean.",
     why="Dividing by the root of the mean square alone is RMSNorm, which some newer models use. A "
     "LayerNorm also takes the mean away.",
@@ -161,7 +161,7 @@ def mean_kept(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Ten
     return x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + eps) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "You divide by the variance itself, without its root.",
     why="A vector twice as long would come out half as long. Divided by the root, its length does "
     "not matter.",
@@ -172,7 +172,7 @@ def no_root(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tenso
     return (x - x.mean(dim=-1, keepdim=True)) / (variance + eps) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "You add the bias before you multiply by the weight.",
     why="Then the weight scales the bias as well, and weights from other code do not fit.",
     hint="In the formula, what is done last?",
@@ -181,7 +181,7 @@ def bias_first(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Te
     return (_normed(x, eps) + bias) * weight
 
 
-@item.mistake(
+@item.misconception(
     "Weight and bias have no effect.",
     why="They are what the model can train: with them a column may be loud again where that helps.",
     hint="Does your code use all its arguments?",
@@ -190,7 +190,7 @@ def weight_and_bias_left_out(x: Tensor, weight: Tensor, bias: Tensor, eps: float
     return _normed(x, eps)
 
 
-@item.mistake(
+@item.misconception(
     "Your eps is always the same, whatever is asked for.",
     why="One of the five published systems needs 1e-6. A number that stands in the signature has "
     "to be used.",
@@ -200,7 +200,7 @@ def eps_fixed(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Ten
     return _normed(x, 1e-5) * weight + bias
 
 
-@item.mistake(
+@item.misconception(
     "Far from zero your variance loses its digits.",
     why="The mean of squares minus the square of the mean is right on paper. In float32 it takes "
     "one number near a million from another, and what is left has hardly a digit.",

@@ -147,7 +147,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "All layers are still one block: what one learns, all have learnt.",
     why="The model has as many layers as you asked for, and the parameters of one.",
     hint="How often is block(config) called?",
@@ -157,7 +157,7 @@ class OneBlockInAllPlaces(_Stack):
         return nn.ModuleList([block(c)] * c.n_layers)
 
 
-@item.mistake(
+@item.misconception(
     "Your layers lie where PyTorch does not find them, in a plain list or the like.",
     why="No error, no warning: the stack runs, but optimiser, .to(device) and state_dict miss "
     "every block.",
@@ -168,7 +168,7 @@ class PlainList(_Stack):
         return [block(c) for _ in range(c.n_layers)]
 
 
-@item.mistake(
+@item.misconception(
     "Your layers are copies of one: they have their own parameters, and begin as twins.",
     why="A random start is there for variety. Twins drift apart in training, but they begin "
     "without it.",
@@ -180,7 +180,7 @@ class Twins(_Stack):
         return nn.ModuleList(deepcopy(one) for _ in range(c.n_layers))
 
 
-@item.mistake(
+@item.misconception(
     "Your stack has a single layer, whatever n_layers says.",
     why="No block stands in the list more than once now, but the other layers are gone as well.",
     hint="config.n_layers blocks are asked for.",

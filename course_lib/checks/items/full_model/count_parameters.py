@@ -104,7 +104,7 @@ def _of(config: TransformerConfig, kind: str, part: str) -> int:
     return parameter_parts(config).get(kind, {}).get(part, 0)
 
 
-@item.mistake(
+@item.misconception(
     "You count a tied table at each place where it is used.",
     why="One table in three places is one table: it is stored, trained and counted once.",
     hint="How many tables are there for each value of tying?",
@@ -113,7 +113,7 @@ def tied_tables_twice(config: TransformerConfig) -> int:
     return count_parameters(replace(config, tying="none"))
 
 
-@item.mistake(
+@item.misconception(
     "You count two attentions for each layer; encoder and decoder block together have three.",
     why="The decoder block reads itself and the memory, with matrices for each.",
     hint="List the sublayers of both blocks.",
@@ -122,7 +122,7 @@ def two_attentions_a_layer(config: TransformerConfig) -> int:
     return count_parameters(config) - _of(config, "attention", "cross")
 
 
-@item.mistake(
+@item.misconception(
     "You count four norms for each layer; encoder and decoder block together have five.",
     why="Each sublayer has a frame of its own, and each frame a norm.",
     hint="How many sublayers has an encoder block, and how many a decoder block?",
@@ -131,7 +131,7 @@ def four_norms_a_layer(config: TransformerConfig) -> int:
     return count_parameters(config) - config.n_layers * 2 * config.d_model * config.norm_affine
 
 
-@item.mistake(
+@item.misconception(
     "You count the attention's matrices once for each head.",
     why="Heads share out the columns of the same matrices: with D / H numbers each, H heads "
     "together have D.",
@@ -142,7 +142,7 @@ def matrices_for_each_head(config: TransformerConfig) -> int:
     return count_parameters(config) + (config.n_heads - 1) * attention
 
 
-@item.mistake(
+@item.misconception(
     "You count no biases in the blocks.",
     why="Each of the projections and both feed-forward layers adds one, unless the config says "
     "otherwise. Few in number, but the count is meant to be exact.",
@@ -152,7 +152,7 @@ def no_biases(config: TransformerConfig) -> int:
     return count_parameters(replace(config, attention_bias=False, feed_forward_bias=False))
 
 
-@item.mistake(
+@item.misconception(
     "You count all biases, even those that the config switches off.",
     why="One published system has none, and its count is 44,052,480 to the last digit.",
     hint="Three fields of the config end in _bias.",
@@ -163,7 +163,7 @@ def all_biases(config: TransformerConfig) -> int:
     )
 
 
-@item.mistake(
+@item.misconception(
     "You do not count the output layer's bias.",
     why="It has one number for each target word, and stays when the table is tied.",
     hint="What is added to h Wᵀ to make logits?",
@@ -172,7 +172,7 @@ def output_bias_forgotten(config: TransformerConfig) -> int:
     return count_parameters(replace(config, output_bias=False))
 
 
-@item.mistake(
+@item.misconception(
     "You count a scale and a shift in each norm, even with norm_affine=False.",
     why="Norms without parameters are how one published system lost 30,720 of them.",
     hint="Which field of the config says what a norm has to learn?",
@@ -181,7 +181,7 @@ def norms_always_learn(config: TransformerConfig) -> int:
     return count_parameters(replace(config, norm_affine=True))
 
 
-@item.mistake(
+@item.misconception(
     "The last norm of each stack, final_norm, does not show in your count.",
     why="Two stacks, two norms, 2D each: PyTorch's nn.Transformer always has them, the paper's "
     "model never.",
@@ -191,7 +191,7 @@ def last_norms_forgotten(config: TransformerConfig) -> int:
     return count_parameters(replace(config, final_norm=False))
 
 
-@item.mistake(
+@item.misconception(
     "You do not count learned positions.",
     why="Sines and cosines are computed, but a learned table of positions is made of parameters: "
     "max_len rows for each side.",
@@ -201,7 +201,7 @@ def learned_positions_forgotten(config: TransformerConfig) -> int:
     return count_parameters(replace(config, positions="sinusoidal"))
 
 
-@item.mistake(
+@item.misconception(
     "You count learned positions once; each side has a table of its own.",
     why="Source and target may differ in what it means to stand third.",
     hint="How many embeddings does the model have?",
@@ -210,7 +210,7 @@ def positions_counted_once(config: TransformerConfig) -> int:
     return count_parameters(config) - _of(config, "embedding", "positions") // 2
 
 
-@item.mistake(
+@item.misconception(
     "You count positions as parameters though they are sines and cosines.",
     why="What a formula gives is not trained, and not counted.",
     hint="positions can be 'sinusoidal' or 'learned'.",
@@ -219,7 +219,7 @@ def sines_counted(config: TransformerConfig) -> int:
     return count_parameters(replace(config, positions="learned"))
 
 
-@item.mistake(
+@item.misconception(
     "You take all heads together to be D wide, even if d_head says otherwise.",
     why="With a width of their own, H heads have H · E columns: that is the width of three of the "
     "biases and one side of all four matrices.",

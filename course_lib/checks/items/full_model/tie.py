@@ -106,7 +106,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your tables have equal numbers and are still two: after one step they differ.",
     why="Copied numbers are tied at the start, and then not. Each table gets its own gradient, and "
     "nothing is saved.",
@@ -120,7 +120,7 @@ def numbers_copied(model: Transformer, tying: str) -> None:
         of_source.data.copy_(of_target)
 
 
-@item.mistake(
+@item.misconception(
     "Your tables lie in the same memory, but they are still two parameters.",
     why="The optimiser sees two, and takes two steps in one place, each with a part of the "
     "gradient. And the count does not get smaller.",
@@ -134,7 +134,7 @@ def memory_shared(model: Transformer, tying: str) -> None:
         of_source.data = of_target.data
 
 
-@item.mistake(
+@item.misconception(
     "You tied the right tables, and kept the output layer's numbers.",
     why="The task asks for those of the target's embedding. Which numbers stay is the only "
     "difference that the direction makes, and a trained embedding would be lost.",
@@ -147,7 +147,7 @@ def output_kept(model: Transformer, tying: str) -> None:
         model.source_embedding.tokens.weight = model.output.weight
 
 
-@item.mistake(
+@item.misconception(
     "For 'all' you forgot the source: its embedding is still a table of its own.",
     why="The paper shares one table among both embeddings and the output layer.",
     hint="'all' means three places.",
@@ -157,7 +157,7 @@ def source_forgotten(model: Transformer, tying: str) -> None:
         model.output.weight = model.target_embedding.tokens.weight
 
 
-@item.mistake(
+@item.misconception(
     "You tie whatever tying says: 'none' and 'output' become 'all'.",
     why="With two languages and two vocabularies the tables do not even have the same rows.",
     hint="Does your code read its second argument?",
@@ -166,7 +166,7 @@ def always_all(model: Transformer, tying: str) -> None:
     _tie(model, "all")
 
 
-@item.mistake(
+@item.misconception(
     "You tie the output layer even for 'none'.",
     why="Four of the five published systems tie nothing; a model with that config must keep all "
     "three tables.",
@@ -176,7 +176,7 @@ def output_always_tied(model: Transformer, tying: str) -> None:
     _tie(model, "output" if tying == "none" else tying)
 
 
-@item.mistake(
+@item.misconception(
     "For 'output' you tied the two embeddings, and not the output layer.",
     why="'output' means: the output layer writes with the table that the target's embedding reads.",
     hint="Which module turns d_model numbers into a number for each target word?",

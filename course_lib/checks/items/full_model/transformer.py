@@ -151,7 +151,7 @@ class _Variant(Transformer):
         return self.output(self.decoder(self.embed(target), memory, own, its))
 
 
-@item.mistake(
+@item.misconception(
     "Your decoder gets the target's mask for the memory, too.",
     why="The memory's columns are source words. With unlike lengths it is an error; with equal "
     "ones, target word 1 may read only source words 0 and 1.",
@@ -162,7 +162,7 @@ class TargetMaskForTheMemory(_Variant):
         return self.target_mask(target)
 
 
-@item.mistake(
+@item.misconception(
     "Your decoder's self-attention gets the padding mask alone: it reads the future.",
     why="The word to be predicted stands one place ahead, and the model would copy it.",
     hint="Change the last target word. May an earlier logit move?",
@@ -172,7 +172,7 @@ class FutureIsRead(_Variant):
         return padding_mask(target, self.config.pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your decoder's self-attention gets the causal mask alone: the target's pads may be read.",
     why="With pads on the right they are everybody's future, and nobody notices. With pads on the "
     "left each word reads them; one published system does.",
@@ -183,7 +183,7 @@ class TargetPadsAreRead(_Variant):
         return causal_mask(target.size(1))
 
 
-@item.mistake(
+@item.misconception(
     "Your encoder gets no mask: the source's pads are read like words.",
     why="Then a sentence's memory depends on how much padding its batch happens to need.",
     hint="How does the encoder know which source tokens are pads?",
@@ -193,7 +193,7 @@ class EncoderReadsPads(_Variant):
         return None
 
 
-@item.mistake(
+@item.misconception(
     "Your cross-attention gets no mask: it reads the memory of pads.",
     why="The encoder leaves a vector at each pad, too. It means nothing, and must not be read.",
     hint="Why does decode get the source, when it has the memory already?",
@@ -203,7 +203,7 @@ class MemoryOfPadsIsRead(_Variant):
         return None
 
 
-@item.mistake(
+@item.misconception(
     "Your masks always take 0 for the pad, whatever the config says.",
     why="One of the five published systems pads with 1. Another token would vanish, and the pads "
     "would be read.",
@@ -220,7 +220,7 @@ class ZeroIsAlwaysThePad(_Variant):
         return decoder_mask(target, 0)
 
 
-@item.mistake(
+@item.misconception(
     "Your embeddings do not know the pad_id: they count pads as positions wherever pad_id is not "
     "0.",
     why="TransformerEmbedding gives a token its place among the real tokens. It takes 0 for the "
@@ -233,7 +233,7 @@ class EmbeddingsIgnoreThePad(_Variant):
         self.source_embedding.pad_id = self.target_embedding.pad_id = 0
 
 
-@item.mistake(
+@item.misconception(
     "Your embeddings keep their own dropout of 0.1, whatever the config says.",
     why="A dropout of 0 in the config should mean none. In training mode your model is random all "
     "the same.",
@@ -246,7 +246,7 @@ class EmbeddingDropoutLeftAsItIs(Transformer):
         )
 
 
-@item.mistake(
+@item.misconception(
     "Your embeddings drop nothing, whatever the config says.",
     why="The paper applies dropout to the sums of embeddings and positions in both stacks "
     "(section 5.4).",
@@ -259,7 +259,7 @@ class EmbeddingsDropNothing(Transformer):
         )
 
 
-@item.mistake(
+@item.misconception(
     "Your model ends in a softmax: it gives probabilities, not logits.",
     why="The loss applies a softmax itself. A second one leaves numbers between 0 and 1, and the "
     "loss can never come near zero.",
@@ -270,7 +270,7 @@ class SoftmaxAtTheEnd(Transformer):
         return super().decode(target, memory, source).softmax(dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "Your decode does not read the memory it is given: it encodes the source again.",
     why="In translation the source is encoded once and decode is called for each word. And whoever "
     "hands over a memory means it to be read.",
@@ -281,7 +281,7 @@ class EncodesAgain(Transformer):
         return super().decode(target, self.encode(source), source)
 
 
-@item.mistake(
+@item.misconception(
     "Your model skips the encoder: its memory is the embedded source.",
     why="Then no source word knows its neighbours, and all parameters of the encoder lie idle.",
     hint="Which part stands between the source's embedding and the memory?",
@@ -291,7 +291,7 @@ class EncoderSkipped(_Variant):
         return self.source_embedding(source)
 
 
-@item.mistake(
+@item.misconception(
     "Your forward drops the last target token, so there is a row too few.",
     why="Shifting the target by one is the batch's work, in lesson 09. Done here as well, it is "
     "done twice.",
@@ -302,7 +302,7 @@ class ShiftsTheTarget(Transformer):
         return self.decode(target[:, :-1], self.encode(source), source)
 
 
-@item.mistake(
+@item.misconception(
     "Your model multiplies the embedded tokens by √d_model once more.",
     why="TransformerEmbedding has done that before it added the positions. Now the positions are "
     "scaled as well, and the words twice.",
@@ -317,7 +317,7 @@ class ScaledTwice(_Variant):
         return self.encoder(x, self.source_mask(source))
 
 
-@item.mistake(
+@item.misconception(
     "Your decode looks up the target's words in the source's table.",
     why="The two languages have vocabularies of their own. Some ids of one do not exist in the "
     "other; those that do mean other words.",

@@ -50,7 +50,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The source's pads still hide rows, the queries, which are the target's.",
     why="A pad of the source is a key. With equal lengths the code runs, and is wrong in silence.",
     hint="The two None and the two colons of one line: are they in the right order?",
@@ -60,7 +60,7 @@ def still_rows(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tenso
     return scores.masked_fill(~(source != pad_id)[:, None, :, None], -1e9).softmax(dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "Pads and words are mixed up: the words of the source are hidden and its pads are read.",
     why="`real` is True for words, and masked_fill fills where its mask is True.",
     hint="You found the axes. What does the ~ do there?",
@@ -70,7 +70,7 @@ def words_hidden(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Ten
     return scores.masked_fill((source != pad_id)[:, None, None, :], -1e9).softmax(dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "The mask is gone: the source's pads are read like words.",
     why="Without a mask the code fits every shape, but each query gives a share to pads.",
     hint="Mend the line, do not remove it.",

@@ -33,7 +33,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your mask lets each query read the future and hides its past.",
     why="Token t is to be predicted from the tokens before it. Here it would see all that comes "
     "after.",
@@ -43,7 +43,7 @@ def past_hidden(size: int) -> Tensor:
     return torch.ones(1, 1, size, size, dtype=torch.bool).triu()
 
 
-@item.mistake(
+@item.misconception(
     "Your mask is True exactly where it should be False: it marks what to hide.",
     why="PyTorch's own modules say True for hide; in this course True means: may be read.",
     hint="The picture is right, its meaning is turned round.",
@@ -52,7 +52,7 @@ def marks_the_future(size: int) -> Tensor:
     return torch.ones(1, 1, size, size, dtype=torch.bool).triu(1)
 
 
-@item.mistake(
+@item.misconception(
     "Your mask hides the diagonal: no token may read itself.",
     why="The first token would have nothing left to read. Reading oneself is no cheating: the "
     "decoder's input is shifted, so a position never holds the word it has to predict.",
@@ -62,7 +62,7 @@ def diagonal_hidden(size: int) -> Tensor:
     return torch.ones(1, 1, size, size, dtype=torch.bool).tril(-1)
 
 
-@item.mistake(
+@item.misconception(
     "Your mask lets each query read one token of its future.",
     why="The next token is the very word that is to be predicted: the loss would fall to nothing, "
     "and the model would be useless on its own.",
@@ -72,7 +72,7 @@ def one_step_ahead(size: int) -> Tensor:
     return torch.ones(1, 1, size, size, dtype=torch.bool).tril(1)
 
 
-@item.mistake(
+@item.misconception(
     "Your mask is a plain square, (size, size).",
     why="It would broadcast, but the task asks for the axes of batch and heads: so every mask of "
     "the course has four, and none is mistaken for another.",
@@ -82,7 +82,7 @@ def two_axes_short(size: int) -> Tensor:
     return torch.ones(size, size, dtype=torch.bool).tril()
 
 
-@item.mistake(
+@item.misconception(
     "Your mask holds numbers, 1 and 0, where booleans are asked for.",
     why="In this course masks are boolean: True means may be read.",
     hint="torch.ones takes a dtype.",
@@ -91,7 +91,7 @@ def ones_and_zeros(size: int) -> Tensor:
     return torch.ones(1, 1, size, size).tril()
 
 
-@item.mistake(
+@item.misconception(
     "Your mask holds 0 and minus infinity, to be added to the scores.",
     why="That is another convention. Here a mask says who may be read, and masked_softmax does "
     "the rest.",

@@ -39,7 +39,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your mask is the causal one alone: pads may be read.",
     why="With pads on the right that goes unnoticed, since they are everybody's future. With pads "
     "on the left each word reads them.",
@@ -49,7 +49,7 @@ def only_the_future_hidden(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.causal_mask(tokens.size(1)).expand(len(tokens), -1, -1, -1)
 
 
-@item.mistake(
+@item.misconception(
     "Your mask is the padding mask alone: the future may be read.",
     why="The word to be predicted stands one place ahead; a model that may read it learns nothing.",
     hint="Two things are to be hidden.",
@@ -58,7 +58,7 @@ def only_pads_hidden(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.padding_mask(tokens, pad_id).expand(-1, -1, tokens.size(1), -1)
 
 
-@item.mistake(
+@item.misconception(
     "Your mask lets a key be read if either mask allows it.",
     why="Then a pad of the past may be read, and so may every real word of the future.",
     hint="Must both masks agree, or is one enough?",
@@ -67,7 +67,7 @@ def either_will_do(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.padding_mask(tokens, pad_id) | masks.causal_mask(tokens.size(1))
 
 
-@item.mistake(
+@item.misconception(
     "Your mask hides the right places, but it holds numbers, 1 and 0: a product of numbers.",
     why="In this course masks are boolean. ~ turns a boolean mask round, but of the whole numbers "
     "1 and 0 it makes -2 and -1.",
@@ -77,7 +77,7 @@ def multiplied(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.padding_mask(tokens, pad_id).int() * masks.causal_mask(tokens.size(1)).int()
 
 
-@item.mistake(
+@item.misconception(
     "Your mask hides the pads' rows and not their columns.",
     why="Pads must not be read: that is their column. Their rows may keep what they have.",
     hint="Look at how padding_mask places its axes.",

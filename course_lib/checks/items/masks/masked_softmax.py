@@ -69,7 +69,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your softmax hides what the mask allows, and the other way round.",
     why="masked_fill fills where its mask is True; here True means may be read.",
     hint="Which scores have to be filled: those that may be read, or the others?",
@@ -81,7 +81,7 @@ def fills_what_may_be_read(scores: Tensor, mask: Tensor | None = None) -> Tensor
     return scores.masked_fill(mask, lowest).softmax(dim=-1).masked_fill(mask, 0.0)
 
 
-@item.mistake(
+@item.misconception(
     "A query with nothing left gets NaN.",
     why="With all its scores at minus infinity, softmax divides 0 by 0. One such row makes the "
     "whole loss NaN, and its gradient spoils every weight.",
@@ -93,7 +93,7 @@ def minus_infinity(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return scores.softmax(dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "A query with nothing left spreads its weight evenly over what is hidden.",
     why="When all scores are equally low, softmax makes them equally likely. Such a query would "
     "read pads and nothing else.",
@@ -105,7 +105,7 @@ def nothing_left_is_uniform(scores: Tensor, mask: Tensor | None = None) -> Tenso
     return scores.softmax(dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "You hide weights after softmax: those that are left do not sum to one.",
     why="Softmax has already given a share to the hidden keys; setting it to zero loses it.",
     hint="Hide before softmax shares out, not only after.",
@@ -115,7 +115,7 @@ def hidden_too_late(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return weights if mask is None else weights.masked_fill(~mask, 0.0)
 
 
-@item.mistake(
+@item.misconception(
     "You multiply scores by the mask: hidden scores become 0, and 0 is a score like any other.",
     why="exp(0) is 1, so a hidden key keeps a share, often more than an allowed one.",
     hint="Softmax needs a hidden score to be very low, not zero.",
@@ -124,7 +124,7 @@ def hidden_scores_are_zero(scores: Tensor, mask: Tensor | None = None) -> Tensor
     return (scores if mask is None else scores * mask).softmax(dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "Your softmax runs over the queries: columns sum to one, and rows do not.",
     why="Each query shares out its own attention among the keys, so each row has to sum to one.",
     hint="Which axis of (batch, heads, query, key) are the keys?",
@@ -136,7 +136,7 @@ def over_the_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return scores.masked_fill(~mask, lowest).softmax(dim=-2).masked_fill(~mask, 0.0)
 
 
-@item.mistake(
+@item.misconception(
     "Your code fills hidden scores with a fixed low number, which float16 cannot hold.",
     why="float16 ends at -65504. Large models are often run in half precision, and there your code "
     "would stop with an error.",

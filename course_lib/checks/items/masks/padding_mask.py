@@ -48,7 +48,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your mask is True at the pads and False at the words.",
     why="In this course True means: may be read. With this mask every word would read the pads.",
     hint="Ask the question the other way round: which tokens are not pads?",
@@ -57,7 +57,7 @@ def polarity_turned_round(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens == pad_id)[:, None, None, :]
 
 
-@item.mistake(
+@item.misconception(
     "Your mask hides the pads' rows: shape (B, 1, S, 1).",
     why="A row is a query, who reads; a column is a key, who is read. Pads must not be read. A pad "
     "that reads does no harm, but a row with nothing left to read gives NaN.",
@@ -67,7 +67,7 @@ def rows_instead_of_columns(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != pad_id)[:, None, :, None]
 
 
-@item.mistake(
+@item.misconception(
     "Your mask has the shape of the tokens, (B, S).",
     why="It has to broadcast to (batch, heads, query, key). From the right, (B, S) would be read "
     "as (query, key), and the batch would be taken for queries.",
@@ -77,7 +77,7 @@ def no_room_for_heads(tokens: Tensor, pad_id: int) -> Tensor:
     return tokens != pad_id
 
 
-@item.mistake(
+@item.misconception(
     "Your mask has one new axis, (B, 1, S), and needs two.",
     why="Scores have four axes. With three, the batch stands where the heads are.",
     hint="Write down (batch, heads, query, key) and put your axes under it, from the right.",
@@ -86,7 +86,7 @@ def one_axis_short(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != pad_id)[:, None, :]
 
 
-@item.mistake(
+@item.misconception(
     "Your mask always takes 0 for the pad, whatever pad_id is.",
     why="One of the five published systems pads with 1. There, a word would vanish and the pads "
     "would be read.",
@@ -96,7 +96,7 @@ def zero_is_always_the_pad(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != 0)[:, None, None, :]
 
 
-@item.mistake(
+@item.misconception(
     "Your mask hides the right places, but it holds floats, 1.0 and 0.0, not True and False.",
     why="In this course masks are boolean. masked_fill refuses a mask of floats, and so does ~, "
     "which turns a mask round.",
@@ -106,7 +106,7 @@ def numbers_instead_of_booleans(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != pad_id).float()[:, None, None, :]
 
 
-@item.mistake(
+@item.misconception(
     "Your mask crosses rows with columns: a real query may read a real key, (B, 1, S, S).",
     why="It hides the pads' rows as well, which leaves them nothing to read, and it fits only "
     "where queries and keys come from the same sentence. Cross-attention has two lengths.",

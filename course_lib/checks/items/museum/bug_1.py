@@ -74,7 +74,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "All sentences still get the same word, that of the last sentence.",
     why="With one sentence it is right, and it was never tried with two. expand makes the shape "
     "fit, so no error tells.",
@@ -84,7 +84,7 @@ def one_word_for_all(logits: Tensor, said: Tensor) -> Tensor:
     return _with_best(logits[-1:, -1], said)
 
 
-@item.mistake(
+@item.misconception(
     "You take the last rows of `places`, as many as there are sentences: all but the last of these "
     "are the wrong ones.",
     why="After flatten, sentence by sentence, the last places of the sentences are not neighbours.",
@@ -94,7 +94,7 @@ def the_last_rows(logits: Tensor, said: Tensor) -> Tensor:
     return _with_best(logits.flatten(0, 1)[-said.size(0) :], said)
 
 
-@item.mistake(
+@item.misconception(
     "You take the first place of each sentence.",
     why="What the first place says is the first word, and that was said long ago.",
     hint="Every T-th row is right. Starting with which?",
@@ -103,7 +103,7 @@ def the_first_places(logits: Tensor, said: Tensor) -> Tensor:
     return _with_best(logits[:, 0], said)
 
 
-@item.mistake(
+@item.misconception(
     "You take the last place but one of each sentence.",
     why="Its word is the last that was said already, so the model would stutter.",
     hint="Count the rows from 0.",
@@ -112,7 +112,7 @@ def last_but_one(logits: Tensor, said: Tensor) -> Tensor:
     return _with_best(logits[:, max(logits.size(1) - 2, 0)], said)
 
 
-@item.mistake(
+@item.misconception(
     "The new word stands in front of the others.",
     why="The model reads what was said from left to right: the new word goes to the end.",
     hint="Line 6 was right as it was.",
@@ -121,7 +121,7 @@ def put_in_front(logits: Tensor, said: Tensor) -> Tensor:
     return torch.cat((logits[:, -1].argmax(dim=-1, keepdim=True), said), dim=1)
 
 
-@item.mistake(
+@item.misconception(
     "You return the new words alone.",
     why="The next step needs all that was said so far, (B, T + 1).",
     hint="Line 6 was right as it was.",

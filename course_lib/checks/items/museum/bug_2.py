@@ -96,7 +96,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The mask still meets the scores in another order: its queries stand where the heads are.",
     why="With other numbers of heads than of queries that is an error. With the same, head 0 sees "
     "one word and the last head sees the future, in silence.",
@@ -106,7 +106,7 @@ def queries_meet_heads(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) 
     return _attention_in_letters(query, key, value, mask, turned=False)
 
 
-@item.mistake(
+@item.misconception(
     "You exchange the mask's queries and keys: the past is hidden and the future is read.",
     why="Keys stand last in the mask and in the scores. It is another pair that is out of order.",
     hint="Which two letters have changed places between bhqk and bqhk?",
@@ -116,7 +116,7 @@ def queries_and_keys_exchanged(query: Tensor, key: Tensor, value: Tensor, mask: 
     return _attention_in_letters(query, key, value, turned, turned=False)
 
 
-@item.mistake(
+@item.misconception(
     "The axes are right now, but the mask hides what may be read.",
     why="True means: may be read. masked_fill fills where it is True.",
     hint="You mended the order. What became of the ~?",
@@ -125,7 +125,7 @@ def turned_inside_out(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -
     return _attention_in_letters(query, key, value, ~mask)
 
 
-@item.mistake(
+@item.misconception(
     "The mask is gone: all is read, the future and the pads.",
     why="Without it everything fits, and the model learns to copy the answer.",
     hint="Mend the line, do not remove it.",
@@ -134,7 +134,7 @@ def mask_removed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Ten
     return _context(_scores(query, key).softmax(dim=-1), value)
 
 
-@item.mistake(
+@item.misconception(
     "All heads use the mask of head 0.",
     why="Masks of one head for all are the most usual, and for these your line is right. A mask "
     "may have all its heads, though.",
@@ -144,7 +144,7 @@ def only_the_first_heads_mask(query: Tensor, key: Tensor, value: Tensor, mask: T
     return _attention_in_letters(query, key, value, mask[:, :1])
 
 
-@item.mistake(
+@item.misconception(
     "You hide weights after softmax: what is left does not sum to one.",
     why="Softmax has given the hidden keys their share already, and it is lost.",
     hint="Hide where line 4 hides, before softmax.",

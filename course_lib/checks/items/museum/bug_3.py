@@ -96,7 +96,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Each side still drops its own blank lines: below the first of them all lines have slipped.",
     why="zip stops with the shorter side and says nothing. The model is then taught that sentences "
     "mean what their neighbours mean.",
@@ -108,7 +108,7 @@ def each_side_by_itself(source_text: str, target_text: str) -> Pairs:
     return list(zip(*sides, strict=False))
 
 
-@item.mistake(
+@item.misconception(
     "No line slips any more, but blank ones stay: some pairs have nothing on one side.",
     why="The model would learn to answer nothing with a sentence, and a sentence with nothing.",
     hint="Line 4 was wrong in how it drops, not that it drops.",
@@ -117,7 +117,7 @@ def blanks_stay(source_text: str, target_text: str) -> Pairs:
     return _stripped(source_text, target_text)
 
 
-@item.mistake(
+@item.misconception(
     "A pair goes only if both its sides are blank.",
     why="Half a pair teaches nothing: a question without an answer, or the other way round.",
     hint="Which sides does a pair need, so that it may stay?",
@@ -126,7 +126,7 @@ def only_if_both_are_blank(source_text: str, target_text: str) -> Pairs:
     return [pair for pair in _stripped(source_text, target_text) if any(pair)]
 
 
-@item.mistake(
+@item.misconception(
     "You look only at the source: a blank translation stays.",
     why="A sentence translated by nothing teaches a model to fall silent.",
     hint="Either side may be blank.",
@@ -135,7 +135,7 @@ def only_the_source_is_looked_at(source_text: str, target_text: str) -> Pairs:
     return [pair for pair in _stripped(source_text, target_text) if pair[0]]
 
 
-@item.mistake(
+@item.misconception(
     "You look only at the target: a blank source stays.",
     why="A model that is given nothing and must say something learns to invent.",
     hint="Either side may be blank.",
@@ -144,7 +144,7 @@ def only_the_target_is_looked_at(source_text: str, target_text: str) -> Pairs:
     return [pair for pair in _stripped(source_text, target_text) if pair[1]]
 
 
-@item.mistake(
+@item.misconception(
     "Reading ends at the first blank line.",
     why="All the pairs below it are lost, and nobody is told how many there were.",
     hint="One pair is to be left out. What happens to the next one in your code?",

@@ -79,7 +79,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Scores are still divided by the root of the whole width, d_model.",
     why="A score sums over d_head numbers. Divided by √d_model it is √H too small: all words are "
     "read almost alike. It learns around that, which is why nobody noticed.",
@@ -89,7 +89,7 @@ def root_of_d_model(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     return _self_attention(x, *_spread(weights_and_heads), divisor=math.sqrt(x.size(-1)))
 
 
-@item.mistake(
+@item.misconception(
     "Scores are not divided at all.",
     why="They grow with the width of a head. Softmax gives nearly everything to one word, and its "
     "gradient dies.",
@@ -99,7 +99,7 @@ def not_divided(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     return _self_attention(x, *_spread(weights_and_heads), divisor=1.0)
 
 
-@item.mistake(
+@item.misconception(
     "The width is the right one, d_head, but its root is gone.",
     why="Standard deviations grow with the root. Divided by d_head itself, scores get smaller the "
     "wider the head.",
@@ -110,7 +110,7 @@ def no_root(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     return _self_attention(x, *_spread(weights_and_heads), divisor=x.size(-1) / heads)
 
 
-@item.mistake(
+@item.misconception(
     "Scores are divided by the root of the number of heads.",
     why="How many heads there are is not how wide they are. Your line is right only where "
     "both numbers are the same.",
@@ -121,7 +121,7 @@ def root_of_the_number_of_heads(x: Tensor, *weights_and_heads: Tensor) -> Tensor
     return _self_attention(x, *_spread(weights_and_heads), divisor=math.sqrt(heads))
 
 
-@item.mistake(
+@item.misconception(
     "Scores are divided by the root of the number of positions.",
     why="Then the same word reads in another way in a longer sentence.",
     hint="Which axis of (B, H, S, E) does the sum in line 3 run over?",

@@ -104,7 +104,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your table stays where it was made, in the precision in which it was made.",
     why="A tensor set on self is an attribute like any other: .to() does not see it. On a GPU the "
     "first call fails; in half precision every sum is turned back to float32 in silence.",
@@ -115,7 +115,7 @@ class StillAnAttribute(_AddPlaces):
         self.table = table
 
 
-@item.mistake(
+@item.misconception(
     "Your table goes along now, but it is a parameter.",
     why="Parameters are what optimisers are given and what formulas count. The code of places is a "
     "constant, and neither the one nor the other should meet it.",
@@ -129,7 +129,7 @@ class MadeAParameter(_AddPlaces):
         return x + self.places[: x.size(1)]
 
 
-@item.mistake(
+@item.misconception(
     "You take the table to the device of x, but its precision stays what it was.",
     why="float16 and float32 make float32: from here on the model computes in twice the width, and "
     "the next layer may refuse.",
@@ -140,7 +140,7 @@ class OnlyTheDevice(StillAnAttribute):
         return x + self.table[: x.size(1)].to(x.device)
 
 
-@item.mistake(
+@item.misconception(
     "What comes out has the precision of x now, but the table stays on its device.",
     why="On the device on which it was made this is right. On any other the first call fails.",
     hint="What else about x may be different, besides its dtype?",
@@ -150,7 +150,7 @@ class OnlyThePrecision(StillAnAttribute):
         return x + self.table[: x.size(1)].to(x.dtype)
 
 
-@item.mistake(
+@item.misconception(
     "Your places are counted along the batch: you cut the table at the number of sentences.",
     why="x is (batch, length, d_model). The line that cuts was right as it was.",
     hint="Mend the one line. What does x.size(0) count?",

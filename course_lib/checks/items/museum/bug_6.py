@@ -91,7 +91,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "You always return the last weights, however good others were before.",
     why="If the best and the weights are the same tensors under two names, += edits both, and a "
     "new dictionary around the same tensors does not help. All the care for the best is lost.",
@@ -103,7 +103,7 @@ def the_same_tensors(
     return _after(weights, updates, len(losses))
 
 
-@item.mistake(
+@item.misconception(
     "You keep copies now, but of the weights as they were before the step.",
     why="A loss belongs to the weights that it was measured with, and these are one update on.",
     hint="Where in the loop is your copy made?",
@@ -114,7 +114,7 @@ def one_step_too_early(
     return _after(weights, updates, losses.index(min(losses)))
 
 
-@item.mistake(
+@item.misconception(
     "You keep the weights of the highest loss.",
     why="A loss is better when it is lower. With accuracy it would be the other way round.",
     hint="Line 6 was right as it was.",
@@ -125,7 +125,7 @@ def the_worst_is_kept(
     return _after(weights, updates, losses.index(max(losses)) + 1)
 
 
-@item.mistake(
+@item.misconception(
     "Of two steps with the same loss you keep the later one.",
     why="The function as it was meant keeps the first. What costs more steps and is not better is "
     "not worth it.",
@@ -138,7 +138,7 @@ def the_later_of_equals(
     return _after(weights, updates, last + 1)
 
 
-@item.mistake(
+@item.misconception(
     "You keep the weights whenever the loss is lower than at the step before.",
     why="A loss that goes up and down falls often. Lower than the last is not lower than all.",
     hint="What does your `lowest` hold after a step that was worse?",
@@ -151,7 +151,7 @@ def better_than_the_step_before(
     return _after(weights, updates, steps[-1] + 1)
 
 
-@item.mistake(
+@item.misconception(
     "You return the weights as they were before training.",
     why="A copy made at the start holds still, indeed. But the best is known only while training.",
     hint="How often should a copy be made?",

@@ -64,7 +64,7 @@ def _outer(length: int, speeds: Tensor) -> tuple[Tensor, Tensor]:
     return angles.sin(), angles.cos()
 
 
-@item.mistake(
+@item.misconception(
     "The clocks still stand still, all but the first.",
     why="The second clock is a hundred million times slower than the first, so its columns are 0 "
     "and 1 at every place. A model with this table knows hardly more than the first clock says.",
@@ -74,7 +74,7 @@ def still_standing(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, 1 / 10_000 ** torch.arange(0.0, d_model, 2)), dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "Your mend slows down all clocks, the first one too, and the others still stand.",
     why="A bracket is missing: ** binds more tightly than /, so the speeds are divided, and not "
     "the exponents.",
@@ -84,7 +84,7 @@ def bracket_missing(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, 1 / 10_000 ** torch.arange(0.0, d_model, 2) / d_model), dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "You divide the exponent by the length of the sentence.",
     why="Then the code of a place depends on how long the table is, and a longer table moves every "
     "word.",
@@ -94,7 +94,7 @@ def by_the_length(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, 1 / 10_000 ** (torch.arange(0.0, d_model, 2) / length)), dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "You divide the exponent by half of the width: the clocks slow down twice as much as they "
     "should.",
     why="arange goes in steps of two, so the exponents run up to the whole width.",
@@ -105,7 +105,7 @@ def by_half_the_width(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, speeds), dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "The clocks run, but your columns stand in the other order: sine and cosine in turn.",
     why="The function is named for what it gives: all sines and then all cosines. Its last line "
     "was right.",

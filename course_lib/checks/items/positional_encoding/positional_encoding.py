@@ -118,7 +118,7 @@ item = Item(
 
 
 class _Encoding(nn.Module):
-    """A right one; the mistakes below change one thing of it."""
+    """A right one; the misconceptions below change one thing of it."""
 
     table: Tensor
 
@@ -134,7 +134,7 @@ class _Encoding(nn.Module):
         return self.dropout(x + self.table[: x.size(1)])
 
 
-@item.mistake(
+@item.misconception(
     "You add the whole table: only sentences of exactly max_len tokens fit.",
     why="One published system is like this, and fails at any length but 128.",
     hint="How many rows of the table does a batch of shape (B, S, D) need?",
@@ -144,7 +144,7 @@ class AddsTheWholeTable(_Encoding):
         return self.dropout(x + self.table)
 
 
-@item.mistake(
+@item.misconception(
     "You take the sentence's number in the batch for the place: all tokens of a sentence get the "
     "same code.",
     why="Older code has the axes (S, B, D). Here they are (B, S, D), and broadcasting hides the "
@@ -156,7 +156,7 @@ class BatchForPlace(_Encoding):
         return self.dropout(x + self.table[: x.size(0), None])
 
 
-@item.mistake(
+@item.misconception(
     "Your table is a parameter: it would be trained.",
     why="The codes are computed, and the optimizer would move them away from what makes a shift a "
     "rotation. Learned positions exist, but here the formula is asked for.",
@@ -167,7 +167,7 @@ class TrainsTheTable(_Encoding):
         self.table = nn.Parameter(table)
 
 
-@item.mistake(
+@item.misconception(
     "Your table stays behind when the module is moved.",
     why=".to() moves parameters and buffers. A plain attribute it does not know. In low "
     "precision the sum then comes out in another type, and on a GPU a tensor left behind stops the "
@@ -179,7 +179,7 @@ class LeavesTheTableBehind(_Encoding):
         self.table = table
 
 
-@item.mistake(
+@item.misconception(
     "You define __call__ where forward is meant: hooks never fire.",
     why="nn.Module's own __call__ runs the hooks and then forward. Whoever overrides it switches "
     "off all that looks into a model: recorded attention, profilers, counters.",
@@ -190,7 +190,7 @@ class OverridesCall(_Encoding):
         return self.dropout(x + self.table[: x.size(1)])
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout falls before token and code are added, and not on their sum.",
     why="The paper drops out the sum (section 5.4). Where one part falls here, the other still "
     "stands, so hardly any number of the result is zero.",
@@ -201,7 +201,7 @@ class DropsBeforeTheSum(_Encoding):
         return self.dropout(x) + self.table[: x.size(1)]
 
 
-@item.mistake(
+@item.misconception(
     "In training nothing is dropped.",
     why="Without dropout a small model learns its sentences by heart.",
     hint="Is the dropout that you made also called, and with the share that was asked for?",
@@ -211,7 +211,7 @@ class DropsNothing(_Encoding):
         return x + self.table[: x.size(1)]
 
 
-@item.mistake(
+@item.misconception(
     "Your dropout never stops, not even in eval mode.",
     why="The function F.dropout does not know the module's mode. Two translations of one sentence "
     "would differ.",
@@ -222,7 +222,7 @@ class DropsAlways(_Encoding):
         return F.dropout(x + self.table[: x.size(1)], self.dropout.p)
 
 
-@item.mistake(
+@item.misconception(
     "Your code writes into the x that it was given.",
     why="x += … changes the caller's tensor. Whoever calls twice adds the codes twice.",
     hint="Make a new tensor of the sum.",
@@ -233,7 +233,7 @@ class EditsItsInput(_Encoding):
         return self.dropout(x)
 
 
-@item.mistake(
+@item.misconception(
     "Your first token gets the code of place 1.",
     why="Places count from 0. The last row of the table would never be reached, and a sentence of "
     "max_len tokens does not fit.",
@@ -244,7 +244,7 @@ class StartsAtOne(_Encoding):
         return self.dropout(x + self.table[1 : x.size(1) + 1])
 
 
-@item.mistake(
+@item.misconception(
     "You multiply tokens by codes.",
     why="Where a sine is 0 a product wipes out what the token says. The codes are added.",
     hint="Which operation stands between token and code in the paper?",

@@ -87,7 +87,7 @@ def _blocks(
     return torch.block_diag(*(torch.tensor(block(math.cos(a), math.sin(a))) for a in angles))
 
 
-@item.mistake(
+@item.misconception(
     "Your matrix turns the clocks backwards: it leads to place p − k.",
     why="It is the transposed one: the rotation of the textbooks, for (cos, sin) and "
     "anticlockwise, or one for code @ M. Here M stands on the left, and a hand is (sin, cos).",
@@ -97,7 +97,7 @@ def turns_backwards(d_model: int, offset: int) -> Tensor:
     return _blocks(d_model, offset, lambda c, s: [[c, -s], [s, c]])
 
 
-@item.mistake(
+@item.misconception(
     "Your blocks have no minus sign.",
     why="Then they are no rotations: the hands grow and shrink, and the cosine comes out wrong.",
     hint="Write down cos(a + b). Which sign stands in the middle?",
@@ -106,7 +106,7 @@ def no_minus(d_model: int, offset: int) -> Tensor:
     return _blocks(d_model, offset, lambda c, s: [[c, s], [s, c]])
 
 
-@item.mistake(
+@item.misconception(
     "All your clocks turn by the same angle.",
     why="Only the first clock runs at one radian a place. Each has a speed of its own.",
     hint="Where do the speeds of the clocks come in?",
@@ -116,7 +116,7 @@ def one_speed_for_all(d_model: int, offset: int) -> Tensor:
     return torch.block_diag(*[torch.tensor([[c, s], [-s, c]])] * (d_model // 2))
 
 
-@item.mistake(
+@item.misconception(
     "Your matrix always moves by one place.",
     why="The angle of a block is the offset times the speed of the clock.",
     hint="Does your code use its second argument?",
@@ -125,7 +125,7 @@ def always_one_step(d_model: int, offset: int) -> Tensor:
     return _blocks(d_model, 1, lambda c, s: [[c, s], [-s, c]])
 
 
-@item.mistake(
+@item.misconception(
     "Your matrix is for the other layout, with all sines first.",
     why="It pairs column i with column i + D / 2. In this course a clock's sine and cosine stand "
     "side by side.",
@@ -137,7 +137,7 @@ def end_to_end_matrix(d_model: int, offset: int) -> Tensor:
     return torch.cat((torch.cat((c, s), dim=1), torch.cat((-s, c), dim=1)))
 
 
-@item.mistake(
+@item.misconception(
     "Your matrix shifts the columns of a code, not its place.",
     why="The offset is a number of places along the sentence. Columns of a code are clocks, and a "
     "clock does not become another clock by going on.",
@@ -147,7 +147,7 @@ def shifts_columns(d_model: int, offset: int) -> Tensor:
     return torch.eye(d_model).roll(offset, dims=0)
 
 
-@item.mistake(
+@item.misconception(
     "Your clocks turn at the wrong speeds: they slow down only half as much as those of the table.",
     why="The exponent is i / D where 2i / D is due. Only the first clock is right.",
     hint="Take the speeds from the same formula as the table.",

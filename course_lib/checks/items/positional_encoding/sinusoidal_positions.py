@@ -71,7 +71,7 @@ def _in_turn(sine: Tensor, cosine: Tensor) -> Tensor:
     return torch.stack((sine, cosine), dim=-1).flatten(1)
 
 
-@item.mistake(
+@item.misconception(
     "Your clocks slow down far too fast: all but the first stand still.",
     why="The exponent is 2i, and not 2i / D. The second clock is then a hundred million times "
     "slower than the first. One published system has this: of its 512 columns only 2 move.",
@@ -81,7 +81,7 @@ def width_left_out(length: int, d_model: int) -> Tensor:
     return _in_turn(*_table(length, torch.arange(0, d_model, 2)))
 
 
-@item.mistake(
+@item.misconception(
     "Your clocks slow down only half as much as they should.",
     why="The exponent is i / D where 2i / D is due, so wavelengths end near 100 · 2π and the "
     "horizon is a hundred times nearer.",
@@ -91,7 +91,7 @@ def half_the_exponent(length: int, d_model: int) -> Tensor:
     return _in_turn(*_table(length, torch.arange(d_model // 2) / d_model))
 
 
-@item.mistake(
+@item.misconception(
     "Your clocks slow down twice as much as they should.",
     why="The exponent is 4i / D where 2i / D is due: the 2 was counted twice. Half of the clocks "
     "hardly move in any sentence.",
@@ -101,7 +101,7 @@ def twice_the_exponent(length: int, d_model: int) -> Tensor:
     return _in_turn(*_table(length, 2 * torch.arange(0, d_model, 2) / d_model))
 
 
-@item.mistake(
+@item.misconception(
     "Your sine and the cosine beside it belong to two different clocks.",
     why="Each column has a speed of its own. Then a pair is no longer the tip of one hand, and a "
     "shift is no longer a rotation.",
@@ -112,7 +112,7 @@ def a_speed_for_each_column(length: int, d_model: int) -> Tensor:
     return torch.where(torch.arange(d_model) % 2 == 0, sine, cosine)
 
 
-@item.mistake(
+@item.misconception(
     "Your table holds all sines on the left and all cosines on the right.",
     why="These are the same columns in another order, and a model can learn with either. But "
     "weights trained with one do not fit the other, and this course takes the paper's order.",
@@ -122,7 +122,7 @@ def end_to_end(length: int, d_model: int) -> Tensor:
     return torch.cat(_table(length, torch.arange(0, d_model, 2) / d_model), dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "In your table the cosine comes first.",
     why="The paper puts the sine into the even columns, and columns count from 0.",
     hint="What should stand in column 0 at place 0?",
@@ -132,7 +132,7 @@ def cosine_first(length: int, d_model: int) -> Tensor:
     return _in_turn(cosine, sine)
 
 
-@item.mistake(
+@item.misconception(
     "Both columns of each pair hold the sine.",
     why="A sine is the shadow of a clock hand: it does not say whether the hand is rising or "
     "falling. With sines alone no matrix can shift every place.",
@@ -143,7 +143,7 @@ def sines_alone(length: int, d_model: int) -> Tensor:
     return _in_turn(sine, sine)
 
 
-@item.mistake(
+@item.misconception(
     "Your places count from 1.",
     why="The first token stands at place 0, where all hands point to twelve.",
     hint="Look at row 0 of your table.",
@@ -152,7 +152,7 @@ def places_from_one(length: int, d_model: int) -> Tensor:
     return _in_turn(*_table(length, torch.arange(0, d_model, 2) / d_model, first=1))
 
 
-@item.mistake(
+@item.misconception(
     "Your table lies on its side: (d_model, length).",
     why="A row is the code of one place, so that it can be added to the vector of one token.",
     hint="Which of the two should come first in the shape?",

@@ -74,24 +74,24 @@ item = Item(
     ],
     hints=(
         "Write down a sentence of two words: what does each row read, and what does it say?",
-        "The decoder reads <sos> in row 0 and says word 0 there. So rows and words have the same "
+        "The decoder reads <bos> in row 0 and says word 0 there. So rows and words have the same "
         "number, and one row at the end is left over.",
         "{(int(weights[t].argmax()), ...) for t in range(len(weights) - ...)}",
     ),
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your rows are off by one: word t is looked up in the row that has already read it, t + 1.",
     why="When the decoder has read a word, it is on its way to the next. On the lesson's 200 "
     "sentences this raises the error rate from 0.11 to 0.92.",
-    hint="What does the decoder say in row 0, where it has read nothing but <sos>?",
+    hint="What does the decoder say in row 0, where it has read nothing but <bos>?",
 )
 def off_by_one(weights: Tensor) -> Links:
     return {(int(row.argmax()), t) for t, row in enumerate(weights[1:])}
 
 
-@item.mistake(
+@item.misconception(
     "You link the last row, too, where <eos> is said.",
     why="<eos> has no source word, so this link can only be wrong, once in every sentence.",
     hint="How many rows are there, and how many words?",
@@ -100,9 +100,9 @@ def the_end_gets_a_link(weights: Tensor) -> Links:
     return {(int(row.argmax()), t) for t, row in enumerate(weights)}
 
 
-@item.mistake(
+@item.misconception(
     "You leave out the first row and keep the last: word 0 has no link, and <eos> has one.",
-    why="Row 0 has read <sos>, but what it says is the first word. It is the last row that says no "
+    why="Row 0 has read <bos>, but what it says is the first word. It is the last row that says no "
     "word.",
     hint="Which of its two words does a row belong to here, the one it reads or the one it says?",
 )
@@ -110,16 +110,16 @@ def first_row_left_out(weights: Tensor) -> Links:
     return {(int(row.argmax()), t) for t, row in enumerate(weights) if t > 0}
 
 
-@item.mistake(
-    "Your target indices count <sos> as a word: they begin at 1.",
-    why="Gold links count the words of the sentence, and <sos> is none. Row t says word t.",
+@item.misconception(
+    "Your target indices count <bos> as a word: they begin at 1.",
+    why="Gold links count the words of the sentence, and <bos> is none. Row t says word t.",
     hint="What is the smallest target index in your links?",
 )
 def sos_counted(weights: Tensor) -> Links:
     return {(int(row.argmax()), t + 1) for t, row in enumerate(weights[:-1])}
 
 
-@item.mistake(
+@item.misconception(
     "Your links are turned round: (target, source).",
     why="Gold links are (source, target). Two sets that order their pairs differently share little "
     "but the diagonal.",
@@ -129,7 +129,7 @@ def turned_round(weights: Tensor) -> Links:
     return {(t, s) for s, t in _align(weights)}
 
 
-@item.mistake(
+@item.misconception(
     "You look for the strongest row of each column: each source word gets a link, not each target "
     "word.",
     why="A row sums to one and says what its word reads. A column need not sum to anything: a "
@@ -140,7 +140,7 @@ def strongest_of_each_column(weights: Tensor) -> Links:
     return {(s, int(column.argmax())) for s, column in enumerate(weights[:-1].T)}
 
 
-@item.mistake(
+@item.misconception(
     "You link all cells above one half.",
     why="A word whose head is undecided has no such cell and gets no link at all. The strongest "
     "cell is there in every row.",
@@ -150,7 +150,7 @@ def above_one_half(weights: Tensor) -> Links:
     return {(s, t) for t, s in (weights[:-1] > 0.5).nonzero().tolist()}
 
 
-@item.mistake(
+@item.misconception(
     "Your links hold tensors, not whole numbers.",
     why="In a set, two tensors of the same number are two things: none of your links would ever "
     "be found among the gold ones.",

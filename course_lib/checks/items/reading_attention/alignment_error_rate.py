@@ -116,7 +116,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "You count how much is right, and not how much is wrong: a perfect head gets 1.",
     why="It is an error rate: 0 is perfect. Whoever takes the lowest would take the worst head.",
     hint="What has to be done with a share that is right to make it a share that is wrong?",
@@ -125,17 +125,17 @@ def share_that_is_right(predicted: Links, sure: Links, possible: Links) -> float
     return 1 - _alignment_error_rate(predicted, sure, possible)
 
 
-@item.mistake(
+@item.misconception(
     "Only sure links count for you: a possible link that is found costs as much as a wrong one.",
     why="Possible links are those about which the people who drew them did not agree. A head may "
-    "find them or not; neither is a mistake.",
+    "find them or not; neither is a misconception.",
     hint="Where does your code use its third argument?",
 )
 def possible_links_ignored(predicted: Links, sure: Links, possible: Links) -> float:
     return _alignment_error_rate(predicted, sure, sure)
 
 
-@item.mistake(
+@item.misconception(
     "You treat possible links as if they were sure: a head pays for each that it does not find.",
     why="People disagree about them, so nobody has to find them. Only sure links are a duty.",
     hint="Which gold links does the formula count below the line?",
@@ -144,7 +144,7 @@ def possible_links_are_a_duty(predicted: Links, sure: Links, possible: Links) ->
     return _alignment_error_rate(predicted, possible, possible)
 
 
-@item.mistake(
+@item.misconception(
     "Above the line you count as you should, but below it stand the possible links.",
     why="Then finding all sure links and nothing else is no longer perfect.",
     hint="Below the line: what was found, and what had to be found.",
@@ -156,7 +156,7 @@ def possible_below_the_line(predicted: Links, sure: Links, possible: Links) -> f
     return 1 - right / (len(predicted) + len(possible))
 
 
-@item.mistake(
+@item.misconception(
     "You measure only what was found: a head that finds one right link and stops gets 0.",
     why="That is one minus precision. Links that are missed have to cost something, too.",
     hint="Which of the two sides, what was found and what was to be found, is not in your code?",
@@ -169,7 +169,7 @@ def missed_links_are_free(predicted: Links, sure: Links, possible: Links) -> flo
     return 1 - len(predicted & possible) / len(predicted)
 
 
-@item.mistake(
+@item.misconception(
     "You measure only what had to be found: a head that links all with all gets 0.",
     why="That is one minus recall. Links that are wrong have to cost something, too.",
     hint="Which of the two sides, what was found and what was to be found, is not in your code?",
@@ -182,7 +182,7 @@ def wrong_links_are_free(predicted: Links, sure: Links, possible: Links) -> floa
     return 1 - len(predicted & sure) / len(sure)
 
 
-@item.mistake(
+@item.misconception(
     "You divide what is in both sets by what is in either.",
     why="That is another measure, Jaccard's. Where all links are sure it orders heads alike, but "
     "its numbers cannot be compared with anybody's error rates.",
@@ -194,7 +194,7 @@ def divided_by_the_union(predicted: Links, sure: Links, possible: Links) -> floa
     return 1 - len(predicted & sure) / len(predicted | sure)
 
 
-@item.mistake(
+@item.misconception(
     "You take the mean of two shares: of what was found and of what had to be found.",
     why="The rate divides once, so a set with more links weighs more. The mean of two shares lets "
     "a head with a single link have half a perfect score.",
@@ -208,7 +208,7 @@ def mean_of_two_shares(predicted: Links, sure: Links, possible: Links) -> float:
     return 1 - (precision + recall) / 2
 
 
-@item.mistake(
+@item.misconception(
     "With no link at all you divide 0 by 0.",
     why="The task says what is due there: a ValueError. A ZeroDivisionError tells whoever reads it "
     "nothing about alignments.",
@@ -219,7 +219,7 @@ def divides_nothing_by_nothing(predicted: Links, sure: Links, possible: Links) -
     return 1 - right / (len(predicted) + len(sure))
 
 
-@item.mistake(
+@item.misconception(
     "With no link at all your rate is 0, perfect.",
     why="Nothing was measured. An empty file of links would win every comparison.",
     hint="What does the task say about this case?",
@@ -230,7 +230,7 @@ def nothing_is_perfect(predicted: Links, sure: Links, possible: Links) -> float:
     return _alignment_error_rate(predicted, sure, possible)
 
 
-@item.mistake(
+@item.misconception(
     "Your rate is right, but the set of links found is another afterwards.",
     why="&= changes the set itself. Whoever measures the same links once more gets another rate.",
     hint="Which operators make a new set, and which change the one at hand?",

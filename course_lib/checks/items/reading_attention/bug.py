@@ -79,7 +79,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "The mean still runs over pads: their zeros make every head look sharper than it is.",
     why="A zero adds nothing to a sum, but it counts in a mean. The longer the other "
     "sentences of the batch, the sharper a head would seem.",
@@ -89,7 +89,7 @@ def zeros_still_count(weights: Tensor, lengths: Tensor) -> Tensor:
     return _spread(weights, lengths).mean(dim=(0, 2))
 
 
-@item.mistake(
+@item.misconception(
     "You take the mean of each sentence, and then the mean of these.",
     why="A word of a short sentence counts for more than a word of a long one. Here each word is "
     "to count alike.",
@@ -99,7 +99,7 @@ def mean_of_means(weights: Tensor, lengths: Tensor) -> Tensor:
     return (_spread(weights, lengths).sum(dim=2) / lengths[:, None]).mean(dim=0)
 
 
-@item.mistake(
+@item.misconception(
     "You divide by the right number, but the pads' rows are in the sum again.",
     why="A pad reads like any word, only nobody asked it. Line 5 was right to leave it out.",
     hint="Keep line 5 as it was.",
@@ -108,7 +108,7 @@ def pads_in_the_sum(weights: Tensor, lengths: Tensor) -> Tensor:
     return torch.special.entr(weights).sum(dim=(0, 2, 3)) / lengths.sum()
 
 
-@item.mistake(
+@item.misconception(
     "You divide by the words of all heads together, although each head has a number of its own.",
     why="Each head reads each word once. With eight heads, your numbers are an eighth of what they "
     "should be.",
@@ -118,7 +118,7 @@ def divided_by_all_heads(weights: Tensor, lengths: Tensor) -> Tensor:
     return _mean_entropy(weights, lengths) / weights.size(1)
 
 
-@item.mistake(
+@item.misconception(
     "Your answer is one number for all heads.",
     why="A mean over the heads hides that one of them is sharp and another one is not.",
     hint="Over which axes of (B, H, Q) should the sum run?",
@@ -127,7 +127,7 @@ def one_number_for_all(weights: Tensor, lengths: Tensor) -> Tensor:
     return _mean_entropy(weights, lengths).mean()
 
 
-@item.mistake(
+@item.misconception(
     "You have one number for each sentence and head.",
     why="What is asked for is a property of the head: all its words, of all sentences, together.",
     hint="The batch has to go as well.",

@@ -131,7 +131,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "You draw the column of the word: who reads it, and not what it reads.",
     why="A row is a query, the reader. In Figure 3 the lines start at one word and end at those "
     "that it reads; their weights sum to one.",
@@ -142,7 +142,7 @@ def column_of_the_word(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
     return _heads_for_figure(turned, figure, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "Your maps lie on their side: (key, query).",
     why="All functions of the course that draw take the query first. A square map turned round "
     "fits just as well, and tells a wrong story.",
@@ -152,7 +152,7 @@ def lying_on_its_side(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
     return _heads_for_figure(attention.transpose(-2, -1), figure, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "You take all heads from the first to the last named, as a slice.",
     why="4:6 in the paper is two neighbours. A slice cannot pick heads that are no neighbours, nor "
     "turn their order round.",
@@ -166,7 +166,7 @@ def heads_as_a_slice(
     return _heads_for_figure(attention, figure, heads=heads, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "Your heads come in the order of their numbers, not in the order asked for.",
     why="Whoever asks for heads 5 and 2 labels the first picture with 5.",
     hint="Does your code sort, or use a mask, where it should pick?",
@@ -178,7 +178,7 @@ def heads_sorted(
     return _heads_for_figure(attention, figure, heads=heads, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "Layer and sentence have changed places.",
     why="The record stacks layers in front of the batch: (N, B, H, Q, K). With one sentence it "
     "fails for all layers but the first; with many it shows another sentence in silence.",
@@ -188,7 +188,7 @@ def layer_and_sentence_swapped(attention: Tensor, figure: str, **chosen: Any) ->
     return _heads_for_figure(attention.transpose(0, 1), figure, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "You always draw the first sentence of the batch.",
     why="The slices of the paper have a 0 there because its record holds one sentence.",
     hint="Does your code use `sentence`?",
@@ -199,7 +199,7 @@ def always_the_first_sentence(
     return _heads_for_figure(attention, figure, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "Layers and heads count from 1 in your code.",
     why="Captions count from 1, and the paper's layer 5 is index 4. But the task gives indices.",
     hint="Is a 1 taken away somewhere that was never added?",
@@ -211,7 +211,7 @@ def counted_from_one(
     return _heads_for_figure(attention, figure, layer=layer - 1, heads=heads, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "Pads are still in your maps.",
     why="They are no words: a picture with them has rows and columns without a label, and a mean "
     "over its rows counts them.",
@@ -223,7 +223,7 @@ def pads_are_drawn(
     return _heads_for_figure(attention, figure, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "You cut the pads off as keys, but they are still there as queries.",
     why="A padding mask hides a pad's column. Its row stays: a pad reads like any word, and that "
     "row means nothing.",
@@ -235,7 +235,7 @@ def pads_still_read(
     return _heads_for_figure(attention[..., :length], figure, **chosen)
 
 
-@item.mistake(
+@item.misconception(
     "For Figure 3 you give the mean of the heads.",
     why="A mean of sharp heads looks like one undecided head. The figure shows all of them, each "
     "in its colour.",
@@ -246,7 +246,7 @@ def mean_of_the_heads(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
     return part.mean(dim=0) if figure == "3" else part
 
 
-@item.mistake(
+@item.misconception(
     "The upper part of Figure 4 keeps an axis of one head in your code.",
     why="One head in full is one map, (query, key). A list of one head keeps the axis, a number "
     "takes it away.",
@@ -257,7 +257,7 @@ def one_head_keeps_its_axis(attention: Tensor, figure: str, **chosen: Any) -> Te
     return part[None] if figure == "4 above" else part
 
 
-@item.mistake(
+@item.misconception(
     "An unknown figure is drawn as the last one that you know.",
     why="A misspelt name would give a picture with a wrong title, and no error.",
     hint="What does your last `else` or `return` do with a name that it does not know?",

@@ -198,7 +198,7 @@ def _score(
     return 100 * brevity(c, r) * mean(precisions)
 
 
-@item.mistake(
+@item.misconception(
     "Your matches are not clipped: a piece counts as often as it was said.",
     why="'the the the the' would have a perfect precision for every reference with a 'the' in it.",
     hint="Each piece of the reference can be matched once.",
@@ -207,7 +207,7 @@ def not_clipped(hypotheses: Sentences, references: Sentences, max_n: int = 4) ->
     return _score(hypotheses, references, max_n, matches=_unclipped)
 
 
-@item.mistake(
+@item.misconception(
     "Your code counts each piece once, however often it is said.",
     why="A sentence may say 'the' twice, and be right both times.",
     hint="A set forgets how often. What does not?",
@@ -219,7 +219,7 @@ def sets_of_pieces(hypotheses: Sentences, references: Sentences, max_n: int = 4)
     return _score(hypotheses, references, max_n, pieces=once)
 
 
-@item.mistake(
+@item.misconception(
     "Your score is the mean of the sentences' scores.",
     why="A sentence without a matching piece of four words has the score 0, however good it is. "
     "Corpus BLEU adds up the counts of all sentences before it divides.",
@@ -230,7 +230,7 @@ def mean_of_scores(hypotheses: Sentences, references: Sentences, max_n: int = 4)
     return sum(_score([said], [wanted], max_n) for said, wanted in pairs) / len(pairs)
 
 
-@item.mistake(
+@item.misconception(
     "Your score has no brevity penalty.",
     why="Whoever says only the one word that is sure to be right would have a perfect precision.",
     hint="What happens to your score when the second half of a translation is left out?",
@@ -239,7 +239,7 @@ def no_brevity_penalty(hypotheses: Sentences, references: Sentences, max_n: int 
     return _score(hypotheses, references, max_n, brevity=lambda c, r: 1.0 if c else 0.0)
 
 
-@item.mistake(
+@item.misconception(
     "Your brevity penalty rewards translations that are too long.",
     why="exp(1 − r / c) is above 1 there. The penalty is never more than 1: what is too much "
     "already lowers the precisions.",
@@ -251,7 +251,7 @@ def long_ones_rewarded(hypotheses: Sentences, references: Sentences, max_n: int 
     )
 
 
-@item.mistake(
+@item.misconception(
     "Your brevity penalty punishes translations that are too long instead of short ones.",
     why="Whoever says little has high precisions without merit. That is what it is for.",
     hint="r is the length of the references, c that of the translations. Which stands above?",
@@ -260,7 +260,7 @@ def long_ones_punished(hypotheses: Sentences, references: Sentences, max_n: int 
     return _score(hypotheses, references, max_n, brevity=lambda c, r: math.exp(min(0.0, 1 - c / r)))
 
 
-@item.mistake(
+@item.misconception(
     "Your brevity penalty is c / r, in proportion to the length.",
     why="It is exponential: half of the words cost 63 %, not 50 %.",
     hint="Look at the formula again: what does e do there?",
@@ -269,7 +269,7 @@ def penalty_in_proportion(hypotheses: Sentences, references: Sentences, max_n: i
     return _score(hypotheses, references, max_n, brevity=lambda c, r: min(1.0, c / r))
 
 
-@item.mistake(
+@item.misconception(
     "Your precisions are averaged by adding them.",
     why="BLEU multiplies them and takes the root: one that is 0 makes the score 0.",
     hint="There is more than one kind of mean.",
@@ -278,7 +278,7 @@ def arithmetic_mean(hypotheses: Sentences, references: Sentences, max_n: int = 4
     return _score(hypotheses, references, max_n, mean=lambda all_: sum(all_) / len(all_))
 
 
-@item.mistake(
+@item.misconception(
     "Your precisions are multiplied, and the root is missing.",
     why="Without it, longer pieces would lower the score of everything but a perfect translation.",
     hint="The mean of max_n factors: which root is that?",
@@ -287,7 +287,7 @@ def no_root(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> flo
     return _score(hypotheses, references, max_n, mean=math.prod)
 
 
-@item.mistake(
+@item.misconception(
     "Your matches are divided by the pieces of the references.",
     why="That is recall: how much of the reference was said. BLEU asks how much of what was said "
     "is right, and leaves the rest to the brevity penalty.",
@@ -297,7 +297,7 @@ def recall(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> floa
     return _score(references, hypotheses, max_n, brevity=lambda r, c: _brevity(c, r))
 
 
-@item.mistake(
+@item.misconception(
     "Your score runs from 0 to 1.",
     why="sacrebleu, and so every paper of today, says it in points from 0 to 100.",
     hint="One factor is missing.",
@@ -306,7 +306,7 @@ def up_to_one(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> f
     return _score(hypotheses, references, max_n) / 100
 
 
-@item.mistake(
+@item.misconception(
     "Your counts are smoothed: 1 is added above and below.",
     why="There are such BLEUs, but it is another score: here, no match means 0.",
     hint="Compare with sacrebleu's smooth_method='none'.",
@@ -315,7 +315,7 @@ def smoothed(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> fl
     return _score(hypotheses, references, max_n, more=1)
 
 
-@item.mistake(
+@item.misconception(
     "Your score always uses pieces of up to four words.",
     why="max_n is an argument: with 2, single words and pairs count and nothing else.",
     hint="Where does a 4 stand in your code?",

@@ -84,7 +84,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Each batch's loss still weighs as much as the batch has places, pads included.",
     why="The loss is a mean over real tokens. A batch of short sentences, full of pads, has more "
     "say than its words: put the sentences into other batches, and the number changes.",
@@ -94,7 +94,7 @@ def weighs_places(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, [labels.numel() for _, labels in batches])
 
 
-@item.mistake(
+@item.misconception(
     "Each batch's loss weighs as much as the batch has sentences.",
     why="The loss is a mean over tokens, and sentences have unlike many of them.",
     hint="What is masked_cross_entropy a mean of?",
@@ -103,7 +103,7 @@ def weighs_sentences(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, [len(labels) for _, labels in batches])
 
 
-@item.mistake(
+@item.misconception(
     "All batches have the same say: it is a mean of means.",
     why="The last batch of an epoch is often small. A word in it would weigh more than others.",
     hint="The weight of a batch depends on what is in it.",
@@ -112,7 +112,7 @@ def mean_of_means(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, [1 for _ in batches])
 
 
-@item.mistake(
+@item.misconception(
     "It is the last batch's loss alone.",
     why="It jumps with the order of the batches, though the model is the same.",
     hint="Mend the line, and keep the sum over all batches.",
@@ -121,7 +121,7 @@ def last_batch(batches: Batches, pad_id: int) -> float:
     return float(loss.masked_cross_entropy(*batches[-1], pad_id))
 
 
-@item.mistake(
+@item.misconception(
     "The weights are right for a pad_id of 0 only.",
     why="The pad id is an argument. With another one, pads are counted, and word 0 is not.",
     hint="Compare the labels with the right number.",
@@ -131,7 +131,7 @@ def pad_is_always_zero(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, weights)
 
 
-@item.mistake(
+@item.misconception(
     "The weights count the pads, not the words.",
     why="Then a batch without a pad has no say at all.",
     hint="Is it the places with a pad that are to be counted, or the others?",

@@ -70,7 +70,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Your rate takes the larger of the two curves where the smaller is due.",
     why="It starts far too high and falls to the peak's height, then it grows without end.",
     hint="Put in step 1: which of the two numbers is the careful one?",
@@ -79,7 +79,7 @@ def the_larger_one(step: int, d_model: int, warmup: int) -> float:
     return d_model**-0.5 * max(step**-0.5, step * warmup**-1.5)
 
 
-@item.mistake(
+@item.misconception(
     "Your rate has no warm-up: it is highest at step 1.",
     why="Adam's first steps are as long as the rate, for every weight, however little its "
     "gradient means: a random model is thrown about.",
@@ -89,7 +89,7 @@ def no_warm_up(step: int, d_model: int, warmup: int) -> float:
     return float(d_model**-0.5 * step**-0.5)
 
 
-@item.mistake(
+@item.misconception(
     "Your rate stays at the peak after the warm-up.",
     why="Without a fall, the last steps are as long as the longest, and the model never settles.",
     hint="What becomes of the rate at step 4 · warmup?",
@@ -98,7 +98,7 @@ def never_falls(step: int, d_model: int, warmup: int) -> float:
     return float(d_model**-0.5 * min(warmup**-0.5, step * warmup**-1.5))
 
 
-@item.mistake(
+@item.misconception(
     "Your rate is one step ahead: you count the steps from 0.",
     why="The step that you are given counts from 1, as the paper's does. Whoever counts from 0 "
     "adds the 1 outside.",
@@ -108,7 +108,7 @@ def counts_from_zero(step: int, d_model: int, warmup: int) -> float:
     return schedules.inverse_sqrt_lr(step + 1, d_model, warmup)
 
 
-@item.mistake(
+@item.misconception(
     "Your rate does not depend on d_model.",
     why="A wider model adds up more products in each sum, and the paper gives it shorter steps.",
     hint="One factor of equation (3) is missing.",
@@ -117,7 +117,7 @@ def any_width(step: int, d_model: int, warmup: int) -> float:
     return float(min(step**-0.5, step * warmup**-1.5))
 
 
-@item.mistake(
+@item.misconception(
     "Your rate grows with the width: it is multiplied by √d_model.",
     why="It is divided by it: the exponent is −0.5. At width 512 yours is 512 times too large.",
     hint="Mind the sign of an exponent.",
@@ -126,7 +126,7 @@ def grows_with_the_width(step: int, d_model: int, warmup: int) -> float:
     return float(d_model**0.5 * min(step**-0.5, step * warmup**-1.5))
 
 
-@item.mistake(
+@item.misconception(
     "Your rising curve is step / warmup: it reaches 1 at the end of the warm-up, and meets the "
     "falling curve long before.",
     why="The two have to meet at step warmup, so the rising one must be warmup^−0.5 there.",
@@ -136,7 +136,7 @@ def rises_to_one(step: int, d_model: int, warmup: int) -> float:
     return float(d_model**-0.5 * min(step**-0.5, step / warmup))
 
 
-@item.mistake(
+@item.misconception(
     "Your rate falls exponentially after the warm-up.",
     why="An exponential halves after equal numbers of steps and is soon gone. The inverse square "
     "root halves when the steps are four times as many.",

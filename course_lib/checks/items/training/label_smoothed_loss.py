@@ -94,7 +94,7 @@ def _real_mean(numbers: Tensor, real: Tensor) -> Tensor:
     return numbers[real].sum() / real.sum().clamp(min=1)
 
 
-@item.mistake(
+@item.misconception(
     "Your loss counts the pads like words.",
     why="A model soon knows that pads follow pads. The mean then falls with the padding and says "
     "little about the words.",
@@ -104,7 +104,7 @@ def pads_counted(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) 
     return _mixed(logits, labels, smoothing).mean()
 
 
-@item.mistake(
+@item.misconception(
     "Your loss leaves the pads out of the sum, but divides by all places.",
     why="Then the same words have a lower loss in a batch with more padding.",
     hint="How many numbers have you added up? Divide by that.",
@@ -114,7 +114,7 @@ def divides_by_all_places(logits: Tensor, labels: Tensor, pad_id: int, smoothing
     return mixed.masked_fill(labels == pad_id, 0.0).mean()
 
 
-@item.mistake(
+@item.misconception(
     "Your loss is the mean over sentences of each sentence's mean.",
     why="A word of a short sentence then weighs more than a word of a long one.",
     hint="Add up over the whole batch first, and divide once.",
@@ -125,7 +125,7 @@ def mean_of_sentences(logits: Tensor, labels: Tensor, pad_id: int, smoothing: fl
     return (mixed.sum(dim=1) / real.sum(dim=1).clamp(min=1)).mean()
 
 
-@item.mistake(
+@item.misconception(
     "Your loss is a sum over the tokens, not a mean.",
     why="It then grows with the batch, and so does every step that is taken by it.",
     hint="Nats per token: something has to be divided.",
@@ -134,7 +134,7 @@ def not_divided(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -
     return _mixed(logits, labels, smoothing)[labels != pad_id].sum()
 
 
-@item.mistake(
+@item.misconception(
     "A batch of pads alone has the loss NaN.",
     why="There, 0 is divided by 0. One such batch, and every weight is NaN after the next step.",
     hint="What is the smallest number of tokens that you may divide by?",
@@ -143,7 +143,7 @@ def nothing_by_nothing(logits: Tensor, labels: Tensor, pad_id: int, smoothing: f
     return _mixed(logits, labels, smoothing)[labels != pad_id].mean()
 
 
-@item.mistake(
+@item.misconception(
     "Your share goes to the wrong words only, V − 1 of them.",
     why="Then the right word keeps 1 − smoothing. Here all V words get their part, the right one "
     "as well: it keeps 1 − smoothing + smoothing / V.",
@@ -156,7 +156,7 @@ def shared_by_the_others(logits: Tensor, labels: Tensor, pad_id: int, smoothing:
     return _real_mean(-(1 - smoothing) * right - smoothing * others, labels != pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your share leaves out the word pad: it is handed to the other words only.",
     why="It is a sensible thing to do, but another loss: here all V words get their part, pad, "
     "too. What is left out are the places whose label is pad.",
@@ -169,7 +169,7 @@ def no_share_for_the_pad(logits: Tensor, labels: Tensor, pad_id: int, smoothing:
     return _real_mean(-(1 - smoothing) * right - smoothing * words, labels != pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your share is not divided by V: every word gets all of it.",
     why="With 30,000 words and smoothing 0.1, the doubt would weigh 3,000 and the label 0.9.",
     hint="The share is handed out: what does one word of V get?",
@@ -181,7 +181,7 @@ def a_share_for_each(logits: Tensor, labels: Tensor, pad_id: int, smoothing: flo
     return _real_mean(mixed, labels != pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your two parts have changed places: the right word gets the small share.",
     why="With smoothing 0.1 the label would be nine tenths doubt.",
     hint="With smoothing 0, which part has to be left over?",
@@ -190,7 +190,7 @@ def parts_exchanged(logits: Tensor, labels: Tensor, pad_id: int, smoothing: floa
     return _real_mean(_mixed(logits, labels, 1 - smoothing), labels != pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your loss does not depend on smoothing.",
     why="It asks for infinite logits: the label leaves no room for doubt.",
     hint="With smoothing 1, all words should be equally right.",
@@ -199,7 +199,7 @@ def no_doubt(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> T
     return _real_mean(_mixed(logits, labels, 0.0), labels != pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your code takes the softmax twice: once itself, once more in the loss.",
     why="A second softmax sees numbers between 0 and 1 as logits, and no word can be likelier "
     "than e times another. The loss cannot fall far.",

@@ -95,7 +95,7 @@ def _right(logits: Tensor, labels: Tensor) -> Tensor:
     return logits.argmax(dim=-1) == labels
 
 
-@item.mistake(
+@item.misconception(
     "Your accuracy counts the pads like words.",
     why="A pad that says pad counts as right. Where half of a batch is pads, a model that "
     "says nothing else would be half right.",
@@ -105,7 +105,7 @@ def counts_pads(logits: Tensor, labels: Tensor, pad_id: int) -> float:
     return float(_right(logits, labels).float().mean())
 
 
-@item.mistake(
+@item.misconception(
     "Your accuracy leaves out pads that are right, but divides by all places.",
     why="More padding then makes the same model look worse.",
     hint="Divide by the number of places that could have been right.",
@@ -114,7 +114,7 @@ def out_of_all_places(logits: Tensor, labels: Tensor, pad_id: int) -> float:
     return float((_right(logits, labels) & (labels != pad_id)).float().mean())
 
 
-@item.mistake(
+@item.misconception(
     "Your accuracy divides by the real tokens, but counts pads that are right.",
     why="It can get above 1.",
     hint="Above the line, too, only real tokens count.",
@@ -123,7 +123,7 @@ def more_than_all(logits: Tensor, labels: Tensor, pad_id: int) -> float:
     return float(_right(logits, labels).sum() / (labels != pad_id).sum().clamp(min=1))
 
 
-@item.mistake(
+@item.misconception(
     "Your code leaves out the places where the model says pad, not those where the label is pad.",
     why="A model could raise its accuracy by saying pad whenever it is not sure.",
     hint="Who decides whether a place is real: the label, or the prediction?",
@@ -133,7 +133,7 @@ def leaves_out_said_pads(logits: Tensor, labels: Tensor, pad_id: int) -> float:
     return float((_right(logits, labels) & said).sum() / said.sum().clamp(min=1))
 
 
-@item.mistake(
+@item.misconception(
     "Your accuracy is the mean over sentences of each sentence's accuracy.",
     why="A word of a short sentence then weighs more than a word of a long one.",
     hint="Count over the whole batch, and divide once.",
@@ -144,7 +144,7 @@ def mean_over_sentences(logits: Tensor, labels: Tensor, pad_id: int) -> float:
     return float((right / real.sum(dim=1).clamp(min=1)).mean())
 
 
-@item.mistake(
+@item.misconception(
     "Your accuracy counts sentences that are right as a whole.",
     why="That is a harder measure. Here each token counts by itself.",
     hint="Is there an .all() too many?",
@@ -155,7 +155,7 @@ def whole_sentences(logits: Tensor, labels: Tensor, pad_id: int) -> float:
     return float(right.float().mean())
 
 
-@item.mistake(
+@item.misconception(
     "A batch of pads alone has the accuracy NaN.",
     why="There, 0 is divided by 0, and one such batch makes the mean of an epoch NaN.",
     hint="What is the smallest number of tokens that you may divide by?",
@@ -164,7 +164,7 @@ def nothing_of_nothing(logits: Tensor, labels: Tensor, pad_id: int) -> float:
     return float(_right(logits, labels)[labels != pad_id].float().mean())
 
 
-@item.mistake(
+@item.misconception(
     "Your accuracy is in per cent.",
     why="The task asks for a share, from 0 to 1.",
     hint="Who multiplies by 100?",

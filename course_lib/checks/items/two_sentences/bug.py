@@ -92,7 +92,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Each sentence still keeps its own words, in another order.",
     why="The lesson's model weighs words and does not mind their order. Its gap would be close "
     "to zero, and you would call a model blind that reads.",
@@ -102,7 +102,7 @@ def still_its_own_words(model: nn.Module, source: Tensor, target: Tensor, pad_id
     return _gap(model, source, target, pad_id, lambda s: s.roll(1, dims=1))
 
 
-@item.mistake(
+@item.misconception(
     "Each sentence still keeps its own words: they run backwards.",
     why="It is the right source, read from its end. A model without word order does not notice.",
     hint="You look for the source of *another* sentence.",
@@ -111,7 +111,7 @@ def backwards(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> 
     return _gap(model, source, target, pad_id, lambda s: s.flip(1))
 
 
-@item.mistake(
+@item.misconception(
     "The sources move by one word, over the ends of the sentences.",
     why="Without dims, roll takes the tensor for one long row: each sentence gets one word of its "
     "neighbour and keeps all others.",
@@ -121,7 +121,7 @@ def one_word_over(model: nn.Module, source: Tensor, target: Tensor, pad_id: int)
     return _gap(model, source, target, pad_id, lambda s: s.roll(1))
 
 
-@item.mistake(
+@item.misconception(
     "In a batch of three, the sentence in the middle keeps its own source.",
     why="Turning the batch round exchanges first and last; in an odd batch the middle stays, and "
     "makes the gap smaller than it is.",
@@ -131,7 +131,7 @@ def batch_turned_round(model: nn.Module, source: Tensor, target: Tensor, pad_id:
     return _gap(model, source, target, pad_id, lambda s: s.flip(0))
 
 
-@item.mistake(
+@item.misconception(
     "Each sentence gets the source of the one after it.",
     why="It is a wrong source, too, but another one than was asked for, and a number that cannot "
     "be compared.",
@@ -141,7 +141,7 @@ def the_one_after_it(model: nn.Module, source: Tensor, target: Tensor, pad_id: i
     return _gap(model, source, target, pad_id, lambda s: s.roll(-1, dims=0))
 
 
-@item.mistake(
+@item.misconception(
     "You give it pads, which are no source at all.",
     why="An empty source says nothing; a wrong one speaks *against* the label. Only the second "
     "shows that the model listens.",

@@ -110,7 +110,7 @@ def _costs(logits: Tensor, labels: Tensor) -> Tensor:
     return -logits.log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0]
 
 
-@item.mistake(
+@item.misconception(
     "Your mean counts the pads as if they were words.",
     why="The model is then trained to say filling, and the loss depends on how much there is.",
     hint="How many places did you sum over, and at how many is there something to say?",
@@ -119,7 +119,7 @@ def pads_counted(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
     return _costs(logits, labels).mean()
 
 
-@item.mistake(
+@item.misconception(
     "You leave out what the pads cost, but still divide by all places.",
     why="The more padding, the smaller your loss: a batch of short sentences looks easy.",
     hint="By what do you divide?",
@@ -128,7 +128,7 @@ def divided_by_all_places(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor
     return (_costs(logits, labels) * (labels != pad_id)).mean()
 
 
-@item.mistake(
+@item.misconception(
     "You take the mean of each sentence, and then the mean of these.",
     why="A word of a short sentence would count more than one of a long sentence. The loss is a "
     "mean over tokens.",
@@ -140,7 +140,7 @@ def mean_of_sentence_means(logits: Tensor, labels: Tensor, pad_id: int) -> Tenso
     return rows.mean()
 
 
-@item.mistake(
+@item.misconception(
     "You sum over the real tokens and do not divide.",
     why="A sum grows with the batch, and with it the step: your learning rate would mean another "
     "thing for each batch.",
@@ -150,7 +150,7 @@ def a_sum(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
     return (_costs(logits, labels) * (labels != pad_id)).sum()
 
 
-@item.mistake(
+@item.misconception(
     "A batch of pads alone gives NaN.",
     why="The mean of no numbers is 0 / 0. In a long training one such batch is enough: its NaN "
     "goes into every weight.",
@@ -160,7 +160,7 @@ def nan_for_pads_alone(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "You always take 0 for the pad, whatever pad_id is.",
     why="Where another id is the pad, a real word is left out and the pads are learnt.",
     hint="Does your code use its third argument?",
@@ -169,7 +169,7 @@ def zero_is_always_the_pad(logits: Tensor, labels: Tensor, pad_id: int) -> Tenso
     return training.masked_cross_entropy(logits, labels, 0)
 
 
-@item.mistake(
+@item.misconception(
     "Softmax is applied twice.",
     why="F.cross_entropy wants logits and does the softmax itself. Of probabilities it makes "
     "nearly even ones: the loss can never come close to zero.",
@@ -179,7 +179,7 @@ def softmax_twice(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
     return training.masked_cross_entropy(logits.softmax(dim=-1), labels, pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "With large logits your loss is infinite.",
     why="Softmax rounds a small probability to 0, and ln 0 is minus infinity. Taken together, "
     "logarithm and softmax never need that small number.",
@@ -191,7 +191,7 @@ def logarithm_of_softmax(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
     return -p.log().masked_fill(~real, 0.0).sum() / real.sum().clamp(min=1)
 
 
-@item.mistake(
+@item.misconception(
     "Your loss has the wrong sign: it falls when the model gets worse.",
     why="ln p of a probability is negative. Training goes downhill, so it would unlearn.",
     hint="What is ln 0.5? And what shall the loss be for p = 0.5?",
@@ -200,7 +200,7 @@ def wrong_sign(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
     return -training.masked_cross_entropy(logits, labels, pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your loss is in bits: it comes from log2.",
     why="The course measures in nats; ln V and the floor are nats, too. In bits the same loss is "
     "1 / ln 2 = 1.44 times the number.",
@@ -210,7 +210,7 @@ def in_bits(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
     return training.masked_cross_entropy(logits, labels, pad_id) / math.log(2)
 
 
-@item.mistake(
+@item.misconception(
     "Your softmax runs over the places, not over the words.",
     why="At each place the probabilities of all words have to sum to one.",
     hint="Which axis of (B, T, V) are the words?",
@@ -221,7 +221,7 @@ def softmax_over_the_places(logits: Tensor, labels: Tensor, pad_id: int) -> Tens
     return (costs * real).sum() / real.sum().clamp(min=1)
 
 
-@item.mistake(
+@item.misconception(
     "F.cross_entropy takes your places for words: it wants the words on axis 1.",
     why="With (B, T, V) it fails, or, when there are as many places as words, gives another loss "
     "in silence.",
@@ -231,7 +231,7 @@ def words_on_the_wrong_axis(logits: Tensor, labels: Tensor, pad_id: int) -> Tens
     return F.cross_entropy(logits, labels, ignore_index=pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your code fails where labels are a slice, as target[:, 1:] is.",
     why="`view` needs contiguous memory, and a slice has gaps (lesson 09).",
     hint="Which two functions do the same and copy if they must?",
@@ -240,7 +240,7 @@ def view_of_a_slice(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
     return training.masked_cross_entropy(logits.flatten(0, 1)[None], labels.view(1, -1), pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "Your loss is cut off from the logits: no gradient can flow back from it.",
     why="backward() walks back through the tensors that made the loss. A plain number, or a "
     "detached tensor, has forgotten them.",

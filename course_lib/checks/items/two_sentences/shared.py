@@ -43,7 +43,7 @@ def toy_model(weights: Mapping[str, Tensor]) -> Toy:
 
 
 def draw_batch(draw: Draw, *lengths: int, pad_id: int = 0) -> tuple[Tensor, Tensor]:
-    """Sources and targets with so many words; <sos> is 1 and <eos> 2."""
+    """Sources and targets with so many words; <bos> is 1 and <eos> 2."""
     longest = max(lengths)
     source = draw.ids(len(lengths), longest, low=4, high=11)
     target = torch.full((len(lengths), longest + 2), pad_id)

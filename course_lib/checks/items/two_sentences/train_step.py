@@ -107,7 +107,7 @@ item = Item(
 )
 
 
-@item.mistake(
+@item.misconception(
     "Old gradients are never cleared: each step adds its own to all that were before.",
     why="backward() adds to what is there. Soon the sum of the past is larger than what this batch "
     "has to say.",
@@ -120,7 +120,7 @@ def never_clears(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad
     return loss.item()
 
 
-@item.mistake(
+@item.misconception(
     "Gradients are cleared after the step only: what somebody left before it is counted.",
     why="Whoever measured a gradient before your first step has left it there, and your step "
     "follows it, too.",
@@ -136,7 +136,7 @@ def clears_too_late(
     return loss.item()
 
 
-@item.mistake(
+@item.misconception(
     "The weights have not moved.",
     why="A step needs gradients: backward() makes them, zero_grad() throws them away, and step() "
     "follows them. One of the three is missing, or stands in the wrong place.",
@@ -150,7 +150,7 @@ def nothing_moves(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pa
     return loss.item()
 
 
-@item.mistake(
+@item.misconception(
     "Your labels are what the decoder reads: nothing is shifted.",
     why="Saying the word that it reads is the easiest task there is. The loss goes to zero, and "
     "the model cannot translate.",
@@ -169,11 +169,11 @@ def _step_on(loss: Tensor, optimizer: optim.Optimizer) -> float:
     return loss.item()
 
 
-@item.mistake(
+@item.misconception(
     "The shift goes the wrong way: the decoder reads the answers and says what came before.",
     why="It learns to name the word before the one it reads. When it is used, there is nothing to "
-    "read yet but `<sos>`.",
-    hint="Which of the two slices begins with `<sos>`?",
+    "read yet but `<bos>`.",
+    hint="Which of the two slices begins with `<bos>`?",
 )
 def shifted_backwards(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
@@ -183,7 +183,7 @@ def shifted_backwards(
     return _step_on(loss, optimizer)
 
 
-@item.mistake(
+@item.misconception(
     "You give back the loss after the step.",
     why="It costs a second pass through the model, and the first point of the curve, ln V, is "
     "never seen.",
@@ -196,7 +196,7 @@ def loss_after_the_step(
     return loss_of(model, batch, pad_id).item()
 
 
-@item.mistake(
+@item.misconception(
     "Your loss counts the pads.",
     why="Each step then also teaches the model to say filling.",
     hint="Who tells your loss what a pad is?",
@@ -209,7 +209,7 @@ def pads_counted_in_the_step(
     return _step_on(loss, optimizer)
 
 
-@item.mistake(
+@item.misconception(
     "You give back a tensor, not a number.",
     why="It keeps all that it was made of: a list of such losses keeps the graph of every step "
     "alive, and memory runs full.",
@@ -223,7 +223,7 @@ def gives_back_a_tensor(
     return loss
 
 
-@item.mistake(
+@item.misconception(
     "The model is not in training mode while it learns.",
     why="eval() switches dropout off, which is there to make learning by heart harder. eval() is "
     "for measuring and translating.",
@@ -235,7 +235,7 @@ def learns_in_eval_mode(
     return _train_step(model.eval(), batch, optimizer, pad_id)
 
 
-@item.mistake(
+@item.misconception(
     "You follow the sum of the losses, not their mean.",
     why="A batch with more words then makes a larger step, and the learning rate means another "
     "thing each time.",

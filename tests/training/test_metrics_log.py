@@ -12,7 +12,7 @@ import pytest
 from course_lib import cli, lab
 from course_lib.errors import CourseError
 from course_lib.training import make_optimizer, train
-from course_lib.training.history import rates_of, read_histories, read_history
+from course_lib.training.metrics_log import rates_of, read_metrics_log, read_metrics_logs
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def without_checkpoint(folder):
 
 def test_a_history_is_what_the_run_was(toy, tmp_path):
     run = train(toy, folder=tmp_path / "mine", max_steps=4)
-    history = read_history(tmp_path / "mine")
+    history = read_metrics_log(tmp_path / "mine")
     assert history.name == "mine"
     assert history.losses == run.losses
     assert history.epochs == run.epochs
@@ -54,7 +54,7 @@ def test_the_rates_are_those_that_the_optimiser_had(toy, tmp_path, schedule):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("course_lib.training.trainer.make_optimizer", spy)
         train(replace(toy, schedule=schedule), folder=tmp_path, max_steps=8)
-    assert read_history(tmp_path).rates == pytest.approx(rates)
+    assert read_metrics_log(tmp_path).rates == pytest.approx(rates)
 
 
 def test_where_time_was_given_the_rates_follow_the_pace(toy):
@@ -69,7 +69,7 @@ def test_where_time_was_given_the_rates_follow_the_pace(toy):
 
 def test_a_run_of_some_minutes_says_of_how_many(toy, tmp_path):
     train(toy, folder=tmp_path, minutes=0.01)
-    history = read_history(tmp_path)
+    history = read_metrics_log(tmp_path)
     assert len(history.rates) == len(history.losses)
     assert " of 0.01 min" in history.summary
 
@@ -80,7 +80,7 @@ def test_a_run_under_way_is_seen_as_it_was_saved(toy, tmp_path, monkeypatch):
 
     def look(run):
         if run.step > 1:
-            seen.append(read_history(tmp_path))
+            seen.append(read_metrics_log(tmp_path))
 
     train(toy, folder=tmp_path, max_steps=3, on_step=look)
     assert [len(history.losses) for history in seen] == [1, 2]
@@ -92,11 +92,11 @@ def test_a_run_that_stopped_early_says_so(toy, tmp_path):
     recipe = replace(toy, lr=1e-9, valid_every=1, patience=1)
     run = train(recipe, folder=tmp_path, max_steps=50)
     assert run.stopped_early
-    assert read_history(tmp_path).summary.endswith("min, stopped early")
+    assert read_metrics_log(tmp_path).summary.endswith("min, stopped early")
 
 
 def test_without_the_checkpoint_the_validations_are_left(without_checkpoint):
-    history = read_history(without_checkpoint)
+    history = read_metrics_log(without_checkpoint)
     assert (history.losses, history.rates) == ([], [])
     assert [row["step"] for row in history.epochs] == [2, 3]
     assert len(history.minutes) == 3
@@ -107,11 +107,11 @@ def test_runs_are_called_like_their_folders_and_by_their_paths_where_these_agree
     other = tmp_path / "other" / "run"
     other.parent.mkdir()
     os.symlink(folder, tmp_path / "link")
-    read = read_histories([folder, tmp_path / "link", folder])
+    read = read_metrics_logs([folder, tmp_path / "link", folder])
     assert [history.name for history in read] == ["run"]
     other.mkdir()
     (other / "last.safetensors").write_bytes((folder / "last.safetensors").read_bytes())
-    assert [h.name for h in read_histories([folder, other])] == [str(folder), str(other)]
+    assert [h.name for h in read_metrics_logs([folder, other])] == [str(folder), str(other)]
 
 
 @pytest.mark.parametrize(
@@ -120,14 +120,14 @@ def test_runs_are_called_like_their_folders_and_by_their_paths_where_these_agree
 def test_what_is_no_run_is_named(tmp_path, place, found):
     (tmp_path / "file").write_text("")
     with pytest.raises(CourseError, match=f"expected the folder of a run at .* found {found}:"):
-        read_history(tmp_path / place)
+        read_metrics_log(tmp_path / place)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x08\0\0\0\0\0\0\0{}      ", b"half a checkpoint"])
 def test_a_broken_checkpoint_is_named(folder, content):
     (folder / "last.safetensors").write_bytes(content)
     with pytest.raises(CourseError, match="last.safetensors as a run writes it, got a file that"):
-        read_history(folder)
+        read_metrics_log(folder)
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "run.json"])
@@ -135,13 +135,13 @@ def test_a_broken_file_of_numbers_is_named(without_checkpoint, name):
     path = without_checkpoint / name
     path.write_text(path.read_text("utf-8")[:-5], "utf-8")
     with pytest.raises(CourseError, match=f"{name} as a run writes it, got a file that cannot be"):
-        read_history(without_checkpoint)
+        read_metrics_log(without_checkpoint)
 
 
 def test_numbers_that_are_not_there_are_named(without_checkpoint):
     (without_checkpoint / "history.jsonl").write_text(json.dumps({"step": 3}))
     with pytest.raises(CourseError, match="numbers of a run in .*KeyError: 'seconds'"):
-        read_history(without_checkpoint)
+        read_metrics_log(without_checkpoint)
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -151,7 +151,7 @@ def test_a_run_without_a_step_says_when_to_try_again(toy, tmp_path, kept):
     if not kept:
         (tmp_path / "last.safetensors").unlink()
     with pytest.raises(CourseError, match="has saved no step yet: it saves about once a minute"):
-        read_history(tmp_path)
+        read_metrics_log(tmp_path)
 
 
 def test_plot_draws_into_the_folder_of_the_run(folder, capsys):

@@ -20,7 +20,7 @@ from course_lib.training.step import make_schedule
 
 
 @dataclass(frozen=True)
-class History:
+class MetricsLog:
     """The numbers of a run.
 
     ``losses``, ``rates`` (learning rates) and ``minutes`` (since the start) have an entry for each
@@ -35,23 +35,23 @@ class History:
     epochs: list[Epoch]
 
 
-def read_histories(folders: Sequence[Path]) -> list[History]:
+def read_metrics_logs(folders: Sequence[Path]) -> list[MetricsLog]:
     """The history of each run, each under a name of its own.
 
     A run is called like its folder, or by the whole path where two folders have one name.
 
     Raises:
-        CourseError: as ``read_history``.
+        CourseError: as ``read_metrics_log``.
     """
     distinct = list({folder.resolve(): folder for folder in folders}.values())
     names = Counter(folder.resolve().name for folder in distinct)
     return [
-        read_history(folder, name=None if names[folder.resolve().name] == 1 else str(folder))
+        read_metrics_log(folder, name=None if names[folder.resolve().name] == 1 else str(folder))
         for folder in distinct
     ]
 
 
-def read_history(folder: Path, *, name: str | None = None) -> History:
+def read_metrics_log(folder: Path, *, name: str | None = None) -> MetricsLog:
     """The history of the run in ``folder``.
 
     All of it stands in ``last.safetensors``, which is replaced as a whole about once a minute: a
@@ -113,14 +113,14 @@ def _read_info(folder: Path) -> dict[str, Any]:
     )
 
 
-def _history(info: dict[str, Any], name: str) -> History:
+def _history(info: dict[str, Any], name: str) -> MetricsLog:
     losses, epochs = [float(loss) for loss in info["losses"]], list(info["epochs"])
     known = {0: 0.0} | {int(row["step"]): float(row["seconds"]) for row in epochs}
     if losses:
         known[len(losses)] = float(info["seconds"])
     steps = np.arange(1, max(known) + 1)
     seconds = np.interp(steps, list(known), list(known.values()))
-    return History(
+    return MetricsLog(
         name=name,
         summary=_summary(info, len(steps), float(seconds[-1]) if len(steps) else 0.0),
         losses=losses,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tqdm.auto import tqdm
 
 from course_lib.training.distributed import rank
-from course_lib.training.report import epoch_line
+from course_lib.training.final_report import epoch_line
 from course_lib.training.run import Epoch, Run
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EVERY = 10  # steps between two points of the curve of the training loss
 
 
-class EventLog:
+class TensorBoardLogger:
     """Writes what training says about itself; without a ``writer`` it writes nothing."""
 
     def __init__(self, writer: SummaryWriter | None) -> None:
@@ -41,10 +41,10 @@ class EventLog:
 
 
 @contextmanager
-def event_log(folder: Path) -> Iterator[EventLog]:
+def tensorboard_logger(folder: Path) -> Iterator[TensorBoardLogger]:
     """A log in ``folder``/events, to be seen with ``tensorboard --logdir``."""
     with _writer(folder / "events") or nullcontext() as writer:
-        yield EventLog(writer)
+        yield TensorBoardLogger(writer)
 
 
 def _writer(folder: Path) -> SummaryWriter | None:

@@ -7,9 +7,8 @@ import torch
 
 from course_lib.data import Corpus, SentencePair
 from course_lib.errors import CourseError
-from course_lib.training import load_task, train
-from course_lib.training import stream as training_stream
-from course_lib.training.stream import BatchStream, Place
+from course_lib.training import batch_sampler, load_training_data, train
+from course_lib.training.batch_sampler import BatchSampler, Place
 
 
 def numbered(n, *, too_long=()):
@@ -27,13 +26,13 @@ def numbered(n, *, too_long=()):
 
 
 def stream_of(recipe, corpus, *, max_len=10, seed=0):
-    task = load_task(replace(recipe, train_size=None, valid_size=0), corpus)
-    return BatchStream(task, max_tokens=20, max_len=max_len, pad_id=0, seed=seed)
+    task = load_training_data(replace(recipe, train_size=None, valid_size=0), corpus)
+    return BatchSampler(task, max_tokens=20, max_len=max_len, pad_id=0, seed=seed)
 
 
 def seen(stream, batches):
     """How often each pair was in the batches, by its first source word."""
-    words = stream.task.source_vocabulary.words
+    words = stream.task.source_vocabulary.tokens
     return Counter(words[row[0]] for batch, _ in batches for row in batch.source)
 
 
@@ -46,7 +45,7 @@ def until(stream, pools):
 
 @pytest.mark.parametrize("pool", [100, 60, 16])
 def test_every_epoch_has_every_pair_once_however_many_pools_there_are(toy, monkeypatch, pool):
-    monkeypatch.setattr(training_stream, "POOL", pool)
+    monkeypatch.setattr(batch_sampler, "POOL", pool)
     stream = stream_of(toy, numbered(60))
     assert stream.pools_per_epoch == -(-60 // pool)
     for epochs in (1, 2):
@@ -56,7 +55,7 @@ def test_every_epoch_has_every_pair_once_however_many_pools_there_are(toy, monke
 
 @pytest.mark.parametrize("pool", [100, 16])
 def test_epochs_differ_in_order_and_the_seed_decides_it(toy, monkeypatch, pool):
-    monkeypatch.setattr(training_stream, "POOL", pool)
+    monkeypatch.setattr(batch_sampler, "POOL", pool)
 
     def sources(seed):
         stream = stream_of(toy, numbered(60), seed=seed)
@@ -72,7 +71,7 @@ def test_epochs_differ_in_order_and_the_seed_decides_it(toy, monkeypatch, pool):
 
 @pytest.mark.parametrize("pool", [100, 16])
 def test_from_any_place_on_the_rest_is_the_same(toy, monkeypatch, pool):
-    monkeypatch.setattr(training_stream, "POOL", pool)
+    monkeypatch.setattr(batch_sampler, "POOL", pool)
     whole = list(islice(stream_of(toy, numbered(40)).batches(Place()), 30))
     for done in (1, 7, 13, 22):
         rest = islice(stream_of(toy, numbered(40)).batches(whole[done - 1][1]), 30 - done)
@@ -89,7 +88,7 @@ def test_the_batches_of_an_epoch_are_counted_beforehand(toy):
 
 def test_the_batches_of_several_pools_are_estimated_from_the_first(toy, monkeypatch):
     whole = stream_of(toy, numbered(60)).per_epoch
-    monkeypatch.setattr(training_stream, "POOL", 20)
+    monkeypatch.setattr(batch_sampler, "POOL", 20)
     assert stream_of(toy, numbered(60)).per_epoch == pytest.approx(whole, abs=3)
 
 
@@ -105,7 +104,7 @@ def test_the_batches_of_several_pools_are_estimated_from_the_first(toy, monkeypa
 def test_pairs_that_are_too_long_are_left_out_and_counted(
     toy, monkeypatch, too_long, pool, expected
 ):
-    monkeypatch.setattr(training_stream, "POOL", pool)
+    monkeypatch.setattr(batch_sampler, "POOL", pool)
     stream = stream_of(toy, numbered(60, too_long=too_long))
     counts = seen(stream, until(stream, stream.pools_per_epoch))
     assert set(counts) == {f"s{i:03}" for i in range(60) if i not in too_long}
@@ -118,7 +117,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(
 def test_a_target_may_be_one_longer_for_its_last_token_is_never_read(toy):
     corpus = numbered(3)
     assert stream_of(toy, corpus, max_len=2).left_out == "1 pair of more than 2 tokens is left out"
-    # Each target is <sos> word <eos>: three tokens, two of which are read; the sources have 1 … 3.
+    # Each target is <bos> word <eos>: three tokens, two of which are read; the sources have 1 … 3.
     with pytest.raises(
         CourseError, match="at most 1 tokens.*all 3 are longer.*one sentence a line"
     ):
@@ -133,6 +132,6 @@ def test_training_says_how_many_pairs_were_too_long_and_trains_on_the_rest(toy, 
 
 
 def test_validation_pairs_that_are_too_long_stop_no_run(toy):
-    # max_len 4 reads targets of at most 5 tokens, <sos> and <eos> included; the toy has 6.
+    # max_len 4 reads targets of at most 5 tokens, <bos> and <eos> included; the toy has 6.
     run = train(replace(toy, model={**toy.model, "max_len": 4}), max_steps=2)
     assert run.epochs[-1]["valid_loss"] > 0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from course_lib.errors import CourseError
 
-PAD, SOS, EOS, UNK = "<pad>", "<sos>", "<eos>", "<unk>"
+PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
@@ -36,20 +36,20 @@ class Vocabulary:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
-        self.words = list(words)
-        self.ids = {word: i for i, word in enumerate(self.words)}
-        if len(self.ids) != len(self.words):
-            twice = next(word for word, n in Counter(self.words).items() if n > 1)
+        self.tokens = list(words)
+        self.ids = {word: i for i, word in enumerate(self.tokens)}
+        if len(self.ids) != len(self.tokens):
+            twice = next(word for word, n in Counter(self.tokens).items() if n > 1)
             raise CourseError(f"a vocabulary lists each word once, but {twice!r} stands twice")
-        if self.words[:1] != [PAD]:
+        if self.tokens[:1] != [PAD]:
             raise CourseError(
-                f"a vocabulary begins with {PAD!r} (id 0), got {self.words[:1]}: "
+                f"a vocabulary begins with {PAD!r} (id 0), got {self.tokens[:1]}: "
                 "build it with Vocabulary.from_sentences"
             )
 
     @classmethod
     def from_sentences(
-        cls, sentences: Iterable[Sequence[str]], *, specials: Sequence[str] = (PAD, SOS, EOS, UNK)
+        cls, sentences: Iterable[Sequence[str]], *, specials: Sequence[str] = (PAD, BOS, EOS, UNK)
     ) -> Vocabulary:
         """All words of the sentences, most frequent first, ties in alphabetical order."""
         counts = Counter(word for sentence in sentences for word in sentence)
@@ -64,7 +64,7 @@ class Vocabulary:
         return join_words(tokens)
 
     def __len__(self) -> int:
-        return len(self.words)
+        return len(self.tokens)
 
     def __contains__(self, word: str) -> bool:
         return word in self.ids
@@ -96,16 +96,16 @@ class Vocabulary:
 
     def suggestion(self, word: str) -> str:
         """`` : did you mean …?`` for a known word spelt alike, else nothing."""
-        close = difflib.get_close_matches(word, self.words, n=1)
+        close = difflib.get_close_matches(word, self.tokens, n=1)
         return f": did you mean {close[0]!r}?" if close else ""
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The words of the ids, up to ``<eos>`` and without other specials."""
         words: list[str] = []
         for i in ids:
-            word = self.words[i]
+            word = self.tokens[i]
             if word == EOS:
                 break
-            if word not in (PAD, SOS):
+            if word not in (PAD, BOS):
                 words.append(word)
         return words

@@ -7,8 +7,8 @@ import pytest
 
 from course_lib.data.grammar import HELD_OUT, SPLITS, sample_pairs
 from course_lib.data.grammar.check import check_alignment
-from course_lib.data.grammar.corpus import sample_meanings
 from course_lib.data.grammar.count import lower_bound
+from course_lib.data.grammar.grammar_corpus import sample_meanings
 from course_lib.data.grammar.meaning import constructions, uses
 from course_lib.data.pairs import SentencePair
 from course_lib.errors import CourseError

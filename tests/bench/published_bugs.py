@@ -1,6 +1,6 @@
 """What each published mistake costs: a small model with it and without it, trained alike.
 
-    python -m tests.bench.faults        # about a quarter of an hour; writes docs/faults.md
+    python -m tests.bench.published_bugs    # a quarter of an hour; writes docs/published_bugs.md
 
 Unlike the speed of `python -m tests.bench`, these numbers do not depend on who else uses the
 machine.
@@ -16,21 +16,28 @@ from typing import Any
 
 import torch
 
+from course_lib.atomic import write_atomically
 from course_lib.data import Corpus, Pair, SentencePair, load_corpus
 from course_lib.model import Transformer, preset
-from course_lib.training import Recipe, Task, evaluate, load_task, teacher_forced, train
-from course_lib.training.checkpoint import write_atomically
-from course_lib.training.faults import commit
+from course_lib.training import (
+    Recipe,
+    TrainingData,
+    evaluate,
+    load_training_data,
+    teacher_forced,
+    train,
+)
+from course_lib.training.injected_bugs import inject_bugs
 from course_lib.training.step import LossOf
 from tests.bench.page import ROOT, machine
 from tests.bench.rounds import table
 
-PAGE = ROOT / "docs" / "faults.md"
+PAGE = ROOT / "docs" / "bugs.md"
 STEPS, TESTED = 1000, 300
 # As in the published sizes, a head is an eighth of the model.
 SMALL = {"d_model": 64, "d_ff": 256, "n_heads": 8, "d_head": None, "n_layers": 2, "max_len": 64}
 BASE = Recipe(
-    name="faults",
+    name="bugs",
     summary="to measure with",
     corpus="grammar_de_en",
     preset="small",
@@ -39,14 +46,14 @@ BASE = Recipe(
     schedule="cosine",
     lr=2e-3,
     warmup=40,
-    clip=1.0,
+    max_grad_norm=1.0,
     valid_every=100_000,
 )
 BLANK = 10  # one line in so many … of the file is where the blank line stands
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fault:
+class Bug:
     """A mistake, the recipe that is free of it, and what the mistake changes in that."""
 
     name: str
@@ -81,7 +88,7 @@ def slipped(corpus: Corpus) -> Corpus:
     return replace(corpus, sample=sample)
 
 
-def faults() -> list[Fault]:
+def bugs() -> list[Bug]:
     """All of them, in the order of the systems."""
     qa = small("fastai_qa")
     scratch = small("einsum_scratch", model={"residual_dropout": 0.1})
@@ -91,37 +98,37 @@ def faults() -> list[Fault]:
     few = replace(ted, train_size=200)
     naive = small("naive_mt")
     return [
-        Fault(
+        Bug(
             name="LayerNorm without parameters",
             system="naive_mt",
             says="norms without a scale and a shift of their own learn more slowly",
             mended=small("naive_mt", model={"norm_affine": True}),
             changes={"model": naive.model},
         ),
-        Fault(
+        Bug(
             name="Positions without /d_model",
             system="fastai_qa",
             says="all but a few columns say the same at every position, so order is hard to see",
             mended=qa,
-            changes={"faults": ("positions_without_width",)},
+            changes={"bugs": ("positions_without_width",)},
         ),
-        Fault(
+        Bug(
             name="Tied embeddings from N(0, 1)",
             system="fastai_qa",
             says="the first loss is many times ln V, and much of the training goes into undoing "
             "that",
             mended=qa,
-            changes={"faults": ("embeddings_from_normal",)},
+            changes={"bugs": ("embeddings_from_normal",)},
         ),
-        Fault(
+        Bug(
             name="The last weights instead of the best",
             system="fastestimator_ted",
             says="200 pairs, learnt for long: the loss on unseen sentences has risen far above its "
             "best; their BLEU, low as it is, has not fallen with it",
             mended=replace(few, schedule="constant", lr=1e-3, valid_every=50, valid_size=100),
-            changes={"keep": "last"},
+            changes={"keep_weights": "last"},
         ),
-        Fault(
+        Bug(
             name="Blank lines dropped on each side by itself",
             system="fastestimator_ted",
             says=f"one blank line, a {BLANK}th into the file: from there on, every target is a "
@@ -129,30 +136,30 @@ def faults() -> list[Fault]:
             mended=ted,
             slips=True,
         ),
-        Fault(
+        Bug(
             name="Scores divided by √d_model",
             system="einsum_scratch",
             says="attention starts flatter than it should, and learns to be sharp all the same, a "
             "little later",
             mended=scratch,
-            changes={"faults": ("scores_by_width",)},
+            changes={"bugs": ("scores_by_width",)},
         ),
-        Fault(
+        Bug(
             name="Dropout after the LayerNorm",
             system="einsum_scratch",
             says="noise on the residual stream itself, with no way around it, is among the "
-            "costliest faults of a model here",
+            "costliest bugs of a model here",
             mended=scratch,
-            changes={"faults": ("dropout_after_norm",)},
+            changes={"bugs": ("dropout_after_norm",)},
         ),
-        Fault(
+        Bug(
             name="An encoder without dropout",
             system="wmt14_de_en",
             says="on 1,500 pairs, read again and again, nothing that one seed could show",
             mended=wmt,
-            changes={"faults": ("encoder_without_dropout",)},
+            changes={"bugs": ("encoder_without_dropout",)},
         ),
-        Fault(
+        Bug(
             name="A warm-up of 10 steps",
             system="wmt14_de_en",
             says="the rate decays from step 10 on, and the model hardly learns at all",
@@ -181,11 +188,11 @@ class Outcome:
 
 
 @cache
-def data(train_size: int, valid_size: int, *, slips: bool) -> Task:
+def data(train_size: int, valid_size: int, *, slips: bool) -> TrainingData:
     """All that a recipe's task depends on here, loaded once."""
     recipe = replace(BASE, train_size=train_size, valid_size=valid_size)
     corpus = load_corpus(recipe.corpus)
-    return load_task(recipe, slipped(corpus) if slips else corpus)
+    return load_training_data(recipe, slipped(corpus) if slips else corpus)
 
 
 def outcome(recipe: Recipe, *, steps: int, slips: bool = False, seed: int = 0) -> Outcome:
@@ -199,9 +206,9 @@ def outcome(recipe: Recipe, *, steps: int, slips: bool = False, seed: int = 0) -
     return Outcome(run.losses[0], fmean(last), valid, scores.bleu, scores.exact)
 
 
-def compare(faults: Sequence[Fault], steps: int) -> list[list[str]]:
-    """Two rows of the table for each fault."""
-    known: dict[str, Outcome] = {}  # several faults may share what is mended
+def compare(bugs: Sequence[Bug], steps: int) -> list[list[str]]:
+    """Two rows of the table for each bug."""
+    known: dict[str, Outcome] = {}  # several bugs may share what is mended
 
     def once(recipe: Recipe, steps: int, *, slips: bool = False) -> Outcome:
         name = repr((recipe, steps, slips))
@@ -210,13 +217,13 @@ def compare(faults: Sequence[Fault], steps: int) -> list[list[str]]:
         return known[name]
 
     rows = []
-    for number, fault in enumerate(faults, start=1):
-        taken = round(fault.steps * steps)
-        mended = once(fault.mended, taken)
-        spoilt = once(replace(fault.mended, **fault.changes), taken, slips=fault.slips)
+    for number, bug in enumerate(bugs, start=1):
+        taken = round(bug.steps * steps)
+        mended = once(bug.mended, taken)
+        spoilt = once(replace(bug.mended, **bug.changes), taken, slips=bug.slips)
         rows += [
-            [f"{number}. {fault.name}", "mended", *mended.cells],
-            [f"`{fault.system}`", "as published", *spoilt.cells],
+            [f"{number}. {bug.name}", "mended", *mended.cells],
+            [f"`{bug.system}`", "as published", *spoilt.cells],
         ]
         print("\n".join(" | ".join(row) for row in rows[-2:]), flush=True)
     return rows
@@ -226,7 +233,7 @@ def first_loss(*names: str) -> float:
     """Of `fastai_qa` in its published size, on words drawn at random."""
     torch.manual_seed(0)
     model = Transformer(preset("fastai_qa")).eval()
-    commit(names, model)
+    inject_bugs(names, model)
     ids = torch.randint(2, model.config.target_vocab, (8, 24))
     with torch.no_grad():
         return float(LossOf(model, model.config.pad_id, 0.0)(ids, ids[:, :-1], ids[:, 1:]))
@@ -234,7 +241,7 @@ def first_loss(*names: str) -> float:
 
 def chapter(steps: int = STEPS) -> str:
     """The page."""
-    listed = faults()
+    listed = bugs()
     header = ["", "", "first loss", "loss", "unseen loss", "BLEU", "exactly right"]
     rows = compare(listed, steps)
     again = outcome(small("fastai_qa"), steps=steps, seed=1)
@@ -245,7 +252,7 @@ def chapter(steps: int = STEPS) -> str:
     says = "\n".join(f"{n}. **{f.name}**: {f.says}." for n, f in enumerate(listed, start=1))
     return f"""# What the published mistakes cost
 
-Written by `python -m tests.bench.faults`. Each row trains one small model (d_model
+Written by `python -m tests.bench.published_bugs`. Each row trains one small model (d_model
 {SMALL["d_model"]}, {SMALL["n_layers"]} + {SMALL["n_layers"]} layers, {SMALL["n_heads"]} heads, \
 otherwise the preset of its system) on `{BASE.corpus}`, with
 the same first weights, batches and rate ({steps:,} steps{exceptions}).

@@ -4,9 +4,8 @@ import sys
 import pytest
 
 from course_lib.cli import main
-from course_lib.training import events as training_events
-from course_lib.training import read_checkpoint
-from course_lib.training.events import event_log
+from course_lib.training import read_checkpoint, tensorboard
+from course_lib.training.tensorboard import tensorboard_logger
 
 
 def test_tensorboard_sees_the_losses_of_the_run(at_home):
@@ -31,13 +30,13 @@ def test_without_tensorboard_the_run_is_the_same(at_home, monkeypatch, capsys):
 
 
 def test_only_the_first_of_several_processes_writes_events(tmp_path, monkeypatch):
-    monkeypatch.setattr(training_events, "rank", lambda: 1)
-    with event_log(tmp_path) as log:
+    monkeypatch.setattr(tensorboard, "rank", lambda: 1)
+    with tensorboard_logger(tmp_path) as log:
         assert log.writer is None
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_hold_events_stops_nothing(tmp_path):
     (tmp_path / "events").write_text("in the way")
-    with event_log(tmp_path) as log:
+    with tensorboard_logger(tmp_path) as log:
         assert log.writer is None

@@ -6,16 +6,16 @@ import pytest
 
 from course_lib.cli import main
 from course_lib.errors import CourseError
-from course_lib.training import folder as training_folder
+from course_lib.training import run_folder
 from course_lib.training.checkpoint import PRETRAINED
-from course_lib.training.folder import claimed
+from course_lib.training.run_folder import locked_run_folder
 from tests.training.test_loop import interrupt_at
 
 fcntl = pytest.importorskip("fcntl", reason="Windows has no such lock")
 
 
 def test_a_folder_in_which_another_process_trains_is_refused_until_it_ends(at_home, capsys):
-    with claimed(at_home / "run", resume=False):
+    with locked_run_folder(at_home / "run", resume=False):
         for resume in ([], ["--resume"]):
             assert main(["train", "toy", "--out", "run", *resume]) == 1
             error = capsys.readouterr().err
@@ -54,7 +54,7 @@ def test_half_a_file_of_a_killed_run_is_cleared_away(tmp_path):
     draft = tmp_path / ".saving-x" / "last.safetensors"
     draft.parent.mkdir()
     draft.write_bytes(b"half")
-    with claimed(tmp_path, resume=False):
+    with locked_run_folder(tmp_path, resume=False):
         assert not list(tmp_path.iterdir())
 
 
@@ -62,22 +62,22 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(CourseError, match="could not write to .*file/run.*is a file in the way"),
-        claimed(tmp_path / "file" / "run", resume=False),
+        locked_run_folder(tmp_path / "file" / "run", resume=False),
     ):
-        pytest.fail("claimed")
+        pytest.fail("locked_run_folder")
 
 
 def test_of_several_processes_only_the_first_claims_the_folder(tmp_path, monkeypatch):
-    with claimed(tmp_path, resume=False):
-        monkeypatch.setattr(training_folder, "rank", lambda: 1)
-        with claimed(tmp_path, resume=False):
+    with locked_run_folder(tmp_path, resume=False):
+        monkeypatch.setattr(run_folder, "rank", lambda: 1)
+        with locked_run_folder(tmp_path, resume=False):
             pass
 
 
 def test_a_system_without_locks_trains_without_them(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "fcntl", None)
-        with claimed(tmp_path, resume=False), claimed(tmp_path, resume=False):
+        with locked_run_folder(tmp_path, resume=False), locked_run_folder(tmp_path, resume=False):
             pass
 
     def no_lock(handle, kind):
@@ -85,5 +85,5 @@ def test_a_system_without_locks_trains_without_them(tmp_path, monkeypatch):
 
     network = SimpleNamespace(flock=no_lock, LOCK_EX=fcntl.LOCK_EX, LOCK_NB=fcntl.LOCK_NB)
     monkeypatch.setitem(sys.modules, "fcntl", network)
-    with claimed(tmp_path, resume=False), claimed(tmp_path, resume=False):
+    with locked_run_folder(tmp_path, resume=False), locked_run_folder(tmp_path, resume=False):
         pass

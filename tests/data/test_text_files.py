@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data import TextPair, files, read_json_lines, read_lines, read_pairs, read_tsv
+from course_lib.data import TextPair, read_json_lines, read_lines, read_pairs, read_tsv, text_files
 from course_lib.errors import CourseError
 
 SENTENCES = [
@@ -65,7 +65,7 @@ LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0
 def test_any_text_comes_back_however_the_file_is_searched(lines, block):
     whole = "".join(line + "\n" for line in lines).encode()
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "BLOCK", block)
+        patch.setattr(text_files, "BLOCK", block)
         path = Path(folder, "a.txt.gz")
         path.write_bytes(gzip.compress(whole))
         found = list(read_lines(path))

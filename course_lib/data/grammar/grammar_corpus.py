@@ -10,7 +10,7 @@ from random import Random
 from course_lib.data.grammar import english, german, portuguese
 from course_lib.data.grammar.meaning import Sentence, uses
 from course_lib.data.grammar.sampler import sample_meaning
-from course_lib.data.grammar.words import Word, align, texts
+from course_lib.data.grammar.word_alignment import Word, align, texts
 from course_lib.data.pairs import SentencePair
 from course_lib.errors import CourseError
 

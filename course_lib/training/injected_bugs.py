@@ -71,7 +71,7 @@ def encoder_without_dropout(model: Transformer) -> None:
                 module.dropout = 0.0
 
 
-FAULTS: dict[str, Callable[[Transformer], None]] = {
+BUGS: dict[str, Callable[[Transformer], None]] = {
     fault.__name__: fault
     for fault in (
         positions_without_width,
@@ -84,8 +84,8 @@ FAULTS: dict[str, Callable[[Transformer], None]] = {
 WHEN_BUILT = {"embeddings_from_normal"}  # decide how training starts, and are over then
 
 
-def commit(names: Iterable[str], model: Transformer, *, trained: bool = False) -> None:
+def inject_bugs(names: Iterable[str], model: Transformer, *, trained: bool = False) -> None:
     """Spoil the model with these faults; a ``trained`` one with those that outlast its start."""
     for name in names:
         if not (trained and name in WHEN_BUILT):
-            FAULTS[name](model)
+            BUGS[name](model)

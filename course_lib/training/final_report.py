@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from course_lib.training.evaluation import (
     evaluate,
     head_alignment_errors,
+    shuffled_source_scores,
     translate_sources,
-    wrong_source_scores,
 )
-from course_lib.training.loss import source_blind_floor
+from course_lib.training.loss import target_only_entropy
 from course_lib.training.run import Epoch, Run
-from course_lib.training.task import Task
+from course_lib.training.training_data import TrainingData
 
 BY_HEART = 20  # pairs that can be meant to be learnt by heart
 
@@ -31,7 +31,7 @@ def epoch_line(row: Epoch) -> str:
     return f"epoch {int(row['epoch']):2d}  " + "  ".join(numbers)
 
 
-def report(run: Run, task: Task) -> Iterator[str]:
+def report(run: Run, task: TrainingData) -> Iterator[str]:
     """What a finished run can do, line by line.
 
     A few pairs to be learnt by heart are checked on themselves, against the loss that a model blind
@@ -49,8 +49,8 @@ def report(run: Run, task: Task) -> Iterator[str]:
         )
 
 
-def _report_by_heart(run: Run, task: Task) -> Iterator[str]:
-    floor = source_blind_floor([list(pair.target) for pair in task.train])
+def _report_by_heart(run: Run, task: TrainingData) -> Iterator[str]:
+    floor = target_only_entropy([list(pair.target) for pair in task.train])
     crossed = [int(row["epoch"]) for row in run.epochs if row["loss"] < floor]
     if crossed:
         yield (
@@ -65,7 +65,7 @@ def _report_by_heart(run: Run, task: Task) -> Iterator[str]:
         yield f"{pair.source_text} → {said}  ({verdict})"
 
 
-def _report_unseen(run: Run, task: Task, held_out: str) -> Iterator[str]:
+def _report_unseen(run: Run, task: TrainingData, held_out: str) -> Iterator[str]:
     size, decoding = run.recipe.test_size or 500, run.recipe.decoding
     way = f"{decoding.method}, free-running"
     yield f"{way:<34}{'sentences':>9}{'exact':>9}{'BLEU':>8}{'chrF':>8}"
@@ -74,7 +74,10 @@ def _report_unseen(run: Run, task: Task, held_out: str) -> Iterator[str]:
     for split, title in splits.items():
         if split in task.corpus.splits:
             pairs = task.corpus.pairs(split, size)
-            for name, test in ((title, evaluate), (f"{title}, wrong source", wrong_source_scores)):
+            for name, test in (
+                (title, evaluate),
+                (f"{title}, wrong source", shuffled_source_scores),
+            ):
                 scores = test(run.translator, pairs, decoding)
                 signature = scores.signature
                 yield (

@@ -7,10 +7,9 @@ import torch
 
 from course_lib.cli import main
 from course_lib.data import Subwords
-from course_lib.decoding import Decoding, Translation
-from course_lib.training import files as training_files
-from course_lib.training import load_task, load_translator, save_checkpoint, train
-from course_lib.training.files import translate_lines
+from course_lib.decoding import Decoding, Translation, translate_file
+from course_lib.decoding.translate_file import translate_lines
+from course_lib.training import load_training_data, load_translator, save_checkpoint, train
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def lines_of(translator, lines, decoding=None):
 
 
 def test_line_i_belongs_to_line_i_and_an_empty_one_stays_empty(translator, monkeypatch):
-    monkeypatch.setattr(training_files, "SORTED", 3)  # several chunks
+    monkeypatch.setattr(translate_file, "SORTED", 3)  # several chunks
     lines = ["a b c", "", "a", "b a", "   ", "c", "a b c d", "\t"]
     said, _ = lines_of(translator, lines)
     assert len(said) == len(lines)
@@ -41,7 +40,7 @@ def test_a_beam_may_be_asked_for(translator):
 
 
 def test_doubts_name_their_line_even_in_a_later_chunk(translator, monkeypatch):
-    monkeypatch.setattr(training_files, "SORTED", 2)
+    monkeypatch.setattr(translate_file, "SORTED", 2)
     with torch.no_grad():
         translator.model.output.bias[translator.target_vocabulary.ids["<eos>"]] = 1e9
     _, warnings = lines_of(translator, ["a", "", "b", "a zebra"])
@@ -115,12 +114,12 @@ def test_what_translate_cannot_do_is_said_in_one_line(run, at_home, capsys, argu
 
 def test_a_run_with_one_vocabulary_of_pieces_comes_back_from_its_checkpoint(toy, tmp_path):
     model = {**toy.model, "tying": "all"}
-    recipe = replace(toy, tokens="bpe", joint=True, vocab_size=300, model=model)
+    recipe = replace(toy, tokens="bpe", shared_vocabulary=True, vocab_size=300, model=model)
     run = train(recipe, folder=tmp_path, max_steps=5)
     loaded = load_translator(tmp_path)
     assert isinstance(loaded.source_vocabulary, Subwords)
     assert loaded.source_vocabulary is loaded.target_vocabulary
-    assert loaded.source_vocabulary.words == run.translator.source_vocabulary.words
+    assert loaded.source_vocabulary.tokens == run.translator.source_vocabulary.tokens
     tied = {loaded.model.output.weight, loaded.model.source_embedding.tokens.weight}
     assert len(tied) == 1
     for text in ("a b", "Größe, 3 €", "never seen"):
@@ -129,9 +128,9 @@ def test_a_run_with_one_vocabulary_of_pieces_comes_back_from_its_checkpoint(toy,
 
 def test_two_vocabularies_of_pieces_come_back_too(toy, tmp_path):
     recipe = replace(toy, tokens="bpe", vocab_size=280)
-    translator = load_task(recipe).new_translator(recipe, seed=0)
+    translator = load_training_data(recipe).new_translator(recipe, seed=0)
     save_checkpoint(tmp_path / "m.safetensors", translator)
     loaded = load_translator(tmp_path / "m.safetensors")
-    assert loaded.source_vocabulary.words == translator.source_vocabulary.words
-    assert loaded.target_vocabulary.words == translator.target_vocabulary.words
-    assert loaded.source_vocabulary.words != loaded.target_vocabulary.words
+    assert loaded.source_vocabulary.tokens == translator.source_vocabulary.tokens
+    assert loaded.target_vocabulary.tokens == translator.target_vocabulary.tokens
+    assert loaded.source_vocabulary.tokens != loaded.target_vocabulary.tokens

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data import EOS, PAD, SOS, UNK, Vocabulary, join_words, split_words
+from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary, join_words, split_words
 from course_lib.errors import CourseError
 
 
@@ -27,12 +27,12 @@ def test_join_words_leaves_no_blank_before_punctuation():
 
 def test_frequent_words_get_small_ids_and_ties_are_alphabetical():
     vocabulary = Vocabulary.from_sentences(["b a".split(), "c b".split()])
-    assert vocabulary.words == [PAD, SOS, EOS, UNK, "b", "a", "c"]
+    assert vocabulary.tokens == [PAD, BOS, EOS, UNK, "b", "a", "c"]
 
 
 def test_decode_stops_at_the_end_of_the_sentence_and_drops_pads():
     vocabulary = Vocabulary.from_sentences([["a", "b"]])
-    ids = [vocabulary.ids[w] for w in (SOS, "a", PAD, "b", EOS, "a")]
+    ids = [vocabulary.ids[w] for w in (BOS, "a", PAD, "b", EOS, "a")]
     assert vocabulary.decode(ids) == ["a", "b"]
 
 

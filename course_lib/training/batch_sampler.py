@@ -10,7 +10,7 @@ import numpy as np
 
 from course_lib.data import Batch, EncodedPair, bucket, epoch_batches
 from course_lib.errors import CourseError
-from course_lib.training.task import Task
+from course_lib.training.training_data import TrainingData
 
 POOL = 100_000  # pairs that are encoded together, and put into batches of like lengths
 
@@ -29,7 +29,7 @@ def fits(pair: EncodedPair, max_len: int) -> bool:
     return len(pair.source) <= max_len and len(pair.target) <= max_len + 1
 
 
-class BatchStream:
+class BatchSampler:
     """Batches without end, epoch after epoch.
 
     A corpus larger than ``POOL`` is shuffled and taken pool by pool, so that training starts at
@@ -44,7 +44,7 @@ class BatchStream:
     """
 
     def __init__(
-        self, task: Task, *, max_tokens: int, max_len: int, pad_id: int, seed: int
+        self, task: TrainingData, *, max_tokens: int, max_len: int, pad_id: int, seed: int
     ) -> None:
         self.task, self.seed = task, seed
         self.max_tokens, self.max_len, self.pad_id = max_tokens, max_len, pad_id

@@ -1,4 +1,4 @@
-"""10.source_blind_floor: What English alone is worth."""
+"""10.target_only_entropy: What English alone is worth."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _use_floor(floor: Callable[..., Any], pairs: Sequence[tuple[list[str], list[
 
 
 def _floor(pairs: Pairs) -> float:
-    return training.source_blind_floor([pair.target for pair in pairs])
+    return training.target_only_entropy([pair.target for pair in pairs])
 
 
 def _said(*lines: str) -> list[tuple[list[str], list[str]]]:
@@ -53,7 +53,7 @@ def _babble(draw: Draw, count: int, *, words: str = "abc") -> list[tuple[list[st
 
 
 item = Item(
-    "10.source_blind_floor",
+    "10.target_only_entropy",
     reference=_floor,
     use=_use_floor,
     probes=[
@@ -143,7 +143,7 @@ def _mean_surprise(events: Sequence[tuple[Hashable, str]]) -> float:
     return sum(math.log(known[event[0]] / both[event]) for event in events) / len(events)
 
 
-@item.mistake(
+@item.misconception(
     "Your model knows only the word before, not the whole beginning.",
     why="A blind model has read its own words so far, all of them. Whoever knows more can do "
     "better: your floor is too high.",
@@ -153,7 +153,7 @@ def only_the_word_before(pairs: Pairs) -> float:
     return _mean_surprise(_events(pairs, lambda pair, words, place: tuple(words[:place][-1:])))
 
 
-@item.mistake(
+@item.misconception(
     "Your model knows how frequent each word is, and nothing of what was said before.",
     why="It is blind for the source, not for its own words: it may read the beginning.",
     hint="Of which words do you count how often they came: of all, or of those after a beginning?",
@@ -162,7 +162,7 @@ def frequencies_alone(pairs: Pairs) -> float:
     return _mean_surprise(_events(pairs, lambda pair, words, place: None))
 
 
-@item.mistake(
+@item.misconception(
     "Your model knows at which place a word stands, and not what was said before.",
     why="After 'he can' other words follow than after 'she can'. A model that reads its beginning "
     "can tell them apart.",
@@ -172,7 +172,7 @@ def only_the_place(pairs: Pairs) -> float:
     return _mean_surprise(_events(pairs, lambda pair, words, place: place))
 
 
-@item.mistake(
+@item.misconception(
     "Your model has read the source.",
     why="That is the floor of a model that translates: 0, where each source has one translation. "
     "A blind model may not use it.",
@@ -184,7 +184,7 @@ def reads_the_source(pairs: Pairs) -> float:
     )
 
 
-@item.mistake(
+@item.misconception(
     "Your sentences have no end.",
     why="The end is a label like any other, and may be the one in doubt: 'i want' can stop there "
     "or go on.",
@@ -194,7 +194,7 @@ def no_end(pairs: Pairs) -> float:
     return _mean_surprise([event for event in _events(pairs) if event[1] != END])
 
 
-@item.mistake(
+@item.misconception(
     "You divide by the number of sentences.",
     why="The loss that it is compared with is a mean over tokens.",
     hint="How many labels do the two sentences of the lesson have?",
@@ -204,7 +204,7 @@ def per_sentence(pairs: Pairs) -> float:
     return _mean_surprise(events) * len(events) / len(pairs)
 
 
-@item.mistake(
+@item.misconception(
     "You sum the nats and do not divide.",
     why="The loss that it is compared with is a mean over tokens.",
     hint="How many labels do the two sentences of the lesson have?",
@@ -214,7 +214,7 @@ def not_divided(pairs: Pairs) -> float:
     return _mean_surprise(events) * len(events)
 
 
-@item.mistake(
+@item.misconception(
     "Your floor is in bits: it comes from log2.",
     why="The loss is in nats. ln 2 nats are one bit.",
     hint="Which logarithm has e as its base?",
@@ -223,7 +223,7 @@ def floor_in_bits(pairs: Pairs) -> float:
     return _floor(pairs) / math.log(2)
 
 
-@item.mistake(
+@item.misconception(
     "You count each different target once, however often it is said.",
     why="Where three guests of four order a beer, 'beer' is the better bet, and pays.",
     hint="What happens to a sentence that comes twice?",
@@ -232,7 +232,7 @@ def each_target_once(pairs: Pairs) -> float:
     return _floor(list({tuple(pair.target): pair for pair in pairs}.values()))
 
 
-@item.mistake(
+@item.misconception(
     "You give the same probability to all words that ever followed a beginning.",
     why="A blind model knows how often each of them came, and bets accordingly: the floor lies "
     "lower.",
@@ -244,7 +244,7 @@ def even_shares(pairs: Pairs) -> float:
     return sum(math.log(kinds[key]) for key, _ in events) / len(events)
 
 
-@item.mistake(
+@item.misconception(
     "You take the mean over beginnings, as if all came equally often.",
     why="A beginning that stands in every sentence is met more often, and so is its doubt.",
     hint="How often is 'i want a' met, and how often 'i want a beer'?",

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import torch
 
 from course_lib.data import (
+    BOS,
     EOS,
     PAD,
-    SOS,
     UNK,
     Corpus,
     EncodedPair,
@@ -30,7 +30,7 @@ VOCABULARY_PAIRS = 200_000  # pairs from which a tokenizer is made
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingData:
     """The training and validation pairs of a recipe, and the tokenizers that number them."""
 
     corpus: Corpus
@@ -40,10 +40,10 @@ class Task:
     target_vocabulary: Tokenizer
 
     def encode(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
-        """Pairs as ids, the target between ``<sos>`` and ``<eos>``."""
+        """Pairs as ids, the target between ``<bos>`` and ``<eos>``."""
         sources = _encode(self.source_vocabulary, pairs, "source")
         targets = _encode(self.target_vocabulary, pairs, "target")
-        sos, eos = (self.target_vocabulary.ids[token] for token in (SOS, EOS))
+        sos, eos = (self.target_vocabulary.ids[token] for token in (BOS, EOS))
         return [
             EncodedPair(source, [sos, *target, eos])
             for source, target in zip(sources, targets, strict=True)
@@ -74,7 +74,7 @@ def _encode(tokenizer: Tokenizer, pairs: Sequence[Pair], side: str) -> list[list
     return tokenizer.encode_texts([getattr(pair, f"{side}_text") for pair in pairs])
 
 
-def load_task(recipe: Recipe, corpus: Corpus | None = None) -> Task:
+def load_training_data(recipe: Recipe, corpus: Corpus | None = None) -> TrainingData:
     """Load the recipe's corpus (or take another) and make its tokenizers.
 
     Raises:
@@ -84,7 +84,7 @@ def load_task(recipe: Recipe, corpus: Corpus | None = None) -> Task:
     train = corpus.pairs("train", recipe.train_size)
     has_valid = recipe.valid_size and "valid" in corpus.splits
     source, target = _tokenizers(recipe, train)
-    return Task(
+    return TrainingData(
         corpus=corpus,
         train=train,
         valid=corpus.pairs("valid", recipe.valid_size) if has_valid else [],
@@ -101,13 +101,13 @@ def _tokenizers(recipe: Recipe, train: Sequence[Pair]) -> tuple[Tokenizer, Token
     if recipe.tokens == "bpe":
         sources = [pair.source_text for pair in train]
         targets = [pair.target_text for pair in train]
-        if recipe.joint:
+        if recipe.shared_vocabulary:
             both = train_bpe([*sources, *targets], recipe.vocab_size)
             return both, both
         return train_bpe(sources, recipe.vocab_size), train_bpe(targets, recipe.vocab_size)
     unknown = (UNK,) if recipe.unknown_word else ()
-    specials = (PAD, SOS, EOS, *unknown)
-    if recipe.joint:
+    specials = (PAD, BOS, EOS, *unknown)
+    if recipe.shared_vocabulary:
         sides = (side for pair in train for side in (pair.source, pair.target))
         both_words = Vocabulary.from_sentences(sides, specials=specials)
         return both_words, both_words

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from course_lib.atomic import DRAFT_PREFIX
 from course_lib.errors import CourseError
 from course_lib.training.checkpoint import read_info
 from course_lib.training.distributed import rank
@@ -16,7 +17,7 @@ _WAY_OUT = "Delete it to begin anew, or choose another folder with --out"
 
 
 @contextmanager
-def claimed(folder: Path, *, resume: bool) -> Iterator[None]:
+def locked_run_folder(folder: Path, *, resume: bool) -> Iterator[None]:
     """Make the folder and keep other processes out of it; half a file that a killed one left goes.
 
     Of several processes that train together, the first one does so.
@@ -36,7 +37,7 @@ def claimed(folder: Path, *, resume: bool) -> Iterator[None]:
         ) from error
     with _locked(folder):
         _check(folder, resume=resume)
-        for draft in folder.glob(".saving-*"):
+        for draft in folder.glob(f"{DRAFT_PREFIX}*"):
             shutil.rmtree(draft, ignore_errors=True)
         yield
 
