@@ -1,4 +1,4 @@
-"""Honest numbers: what is measured under teacher forcing, and what on free-running translations.
+"""Honest numbers: what is measured under teacher forcing, and what on decoded translations.
 
 B batch, T target length, V vocabulary.
 """
@@ -14,9 +14,9 @@ from torch import Tensor
 def masked_accuracy(
     logits: Float[Tensor, "batch target vocab"], labels: Int[Tensor, "batch target"], pad_id: int
 ) -> float:
-    """Share of real tokens whose likeliest prediction is right, under teacher forcing.
+    """Share of real tokens whose most probable prediction is right, under teacher forcing.
 
-    Each prediction starts from the *right* words before it, so this flatters a model.
+    Each prediction starts from the *right* prefix, so this flatters a model (exposure bias).
     """
     real = labels != pad_id
     right = (logits.argmax(dim=-1) == labels) & real
@@ -44,7 +44,7 @@ def alignment_error_rate(
 
 @dataclass(frozen=True)
 class TranslationScores:
-    """Scores of free-running translations.
+    """Scores of translations that the model decoded by itself.
 
     ``exact`` is the share of sentences equal to the reference; ``bleu`` and ``chrf`` are
     sacrebleu's corpus scores from 0 to 100; ``signature`` says how BLEU was counted.

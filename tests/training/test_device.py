@@ -62,13 +62,13 @@ def test_mixed_precision_rounds_products_only():
 
 def test_a_step_in_bf16_is_a_rounded_step_in_fp32():
     recipe = load_recipe("naive_mt")
-    task = load_training_data(recipe)
+    data = load_training_data(recipe)
     losses = {}
     for precision in ("fp32", "bf16"):
-        translator = task.new_translator(recipe, seed=0)
+        translator = data.new_translator(recipe)
         optimizer = make_optimizer(recipe, translator.model)
         optimizer.param_groups[0]["lr"] = recipe.lr
-        batch = collate(task.encode(task.train), pad_id=0)
+        batch = collate(data.encode(data.train), pad_id=0)
         losses[precision] = [
             train_step(translator.model, batch, optimizer, 0, precision=precision) for _ in range(3)
         ]
