@@ -16,7 +16,7 @@ def work_per_token(config: TransformerConfig) -> int:
     done number by number.
     """
     c = config
-    attention = 4 * c.d_model * c.n_heads * c.head_width
+    attention = 4 * c.d_model * c.n_heads * c.resolved_d_head
     feed_forward = 2 * c.d_model * c.d_ff
     # A block of the encoder has one attention, one of the decoder two.
     blocks = c.n_layers * (3 * attention + 2 * feed_forward)

@@ -90,9 +90,9 @@ item = Item(
     hints=(
         "Count one attention, one feed-forward, one norm. Then: how many of each in an encoder "
         "block, in a decoder block?",
-        "Write down the shapes. All heads together are n_heads · head_width wide: that is one side "
-        "of all four matrices of an attention, and the length of three of its biases. A bias that "
-        "is switched off counts 0; True and False are 1 and 0 in a product.",
+        "Write down the shapes. All heads together are n_heads · resolved_d_head wide: that is one "
+        "side of all four matrices of an attention, and the length of three of its biases. A bias "
+        "that is switched off counts 0; True and False are 1 and 0 in a product.",
         "As a rule attention is 4D² + 4D, feed-forward 2DF + F + D, norm 2D. Then n_layers * "
         "(... * attention + feed_forward + ... * norm) for each stack, and a last norm; and the "
         "tables: rows by tying, 2 * max_len more if learned, times D; the output's bias.",
@@ -223,7 +223,7 @@ def sines_counted(config: TransformerConfig) -> int:
     "You take all heads together to be D wide, even if d_head says otherwise.",
     why="With a width of their own, H heads have H · E columns: that is the width of three of the "
     "biases and one side of all four matrices.",
-    hint="config.head_width is the width of one head, whatever d_head is.",
+    hint="config.resolved_d_head is the width of one head, whatever d_head is.",
 )
 def width_of_heads_ignored(config: TransformerConfig) -> int:
     usual = replace(config, d_head=None)
