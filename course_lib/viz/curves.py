@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.typing import ColorType
 from torch import Tensor
 
-from course_lib.viz.reading import as_array
+from course_lib.viz.attention_summary import as_array
 from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, new_axes, styled
-from course_lib.viz.words import from_to, sentence, tell
+from course_lib.viz.alt_text import from_to, sentence, tell
 
 Numbers = Tensor | np.ndarray | Sequence[float]
 

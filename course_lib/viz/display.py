@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.viz.style import figure_of, styled
-from course_lib.viz.words import describe
+from course_lib.viz.alt_text import describe
 
 VISIBLE = 48  # of 255: a colour that is farther off would be another one
 

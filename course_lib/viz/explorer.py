@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.viz.alignment import Link
+from course_lib.viz.plot_alignment import Link
 from course_lib.viz.display import bundle
 from course_lib.viz.explorer_data import AttentionData, Kind, attention_data, pack
 from course_lib.viz.explorer_page import fragment, page

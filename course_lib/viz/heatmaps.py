@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
 
-from course_lib.viz.reading import as_array, describe_attention, entropy
+from course_lib.viz.attention_summary import as_array, describe_attention, entropy
 from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, styled
-from course_lib.viz.words import from_to, sentence, tell
+from course_lib.viz.alt_text import from_to, sentence, tell
 
 QUERY_AXIS = "query (reads)"
 KEY_AXIS = "key (is read)"

@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import DisplayHandle, display
 
 from course_lib.viz.display import bundle, to_png
-from course_lib.viz.runs import plot_runs
+from course_lib.viz.plot_runs import plot_runs
 
 PAUSE = 0.5  # seconds between two pictures, at least
 SHARE = 10  # drawing takes at most about one part in so many of the time

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.viz.runs import PANELS, Curve, History, curves_of, for_people
+from course_lib.viz.plot_runs import PANELS, Curve, History, curves_of, for_people
 
 PAGE = Path(__file__).parent.parent / "assets" / "curves.html"
 POINTS = 1500  # of a curve, at most: more than the page is wide

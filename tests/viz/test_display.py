@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from PIL import Image
 
 from course_lib.viz.display import bundle, show_figure, to_png
-from course_lib.viz.figures import plot_attention_lines
+from course_lib.viz.plot_attention_lines import plot_attention_lines
 from course_lib.viz.heatmaps import plot_heatmap
 from course_lib.viz.style import new_axes
 

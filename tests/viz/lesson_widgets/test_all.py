@@ -9,7 +9,7 @@ from ipywidgets import DOMWidget
 from course_lib import viz
 from course_lib.data.batching import bucket
 from course_lib.training.schedules import inverse_sqrt_lr, warmup_cosine_lr
-from course_lib.viz.beam import Branch
+from course_lib.viz.plot_beam import Branch
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 WORDS = "the dog barks .".split()

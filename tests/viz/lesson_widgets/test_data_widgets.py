@@ -9,16 +9,16 @@ import course_lib.model as course
 from course_lib.data.batching import bucket
 from course_lib.errors import CourseError
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
-from course_lib.viz.beam import Branch
-from course_lib.viz.lesson_widgets.batches import batch_widget, in_order
-from course_lib.viz.lesson_widgets.beams import beam_widget
-from course_lib.viz.lesson_widgets.config import config_widget, work_per_token
-from course_lib.viz.lesson_widgets.depth import stack_gradients
-from course_lib.viz.lesson_widgets.embedding import embedding_widget
-from course_lib.viz.lesson_widgets.live_training import live_training_widget
-from course_lib.viz.lesson_widgets.positions import positions_widget
-from course_lib.viz.lesson_widgets.schedules import schedule_widget
-from course_lib.viz.lesson_widgets.steps import attention_steps_widget
+from course_lib.viz.plot_beam import Branch
+from course_lib.viz.lesson_widgets.batch_widget import batch_widget, in_order
+from course_lib.viz.lesson_widgets.beam_widget import beam_widget
+from course_lib.viz.lesson_widgets.config_widget import config_widget, work_per_token
+from course_lib.viz.lesson_widgets.depth_widget import stack_gradients
+from course_lib.viz.lesson_widgets.embedding_widget import embedding_widget
+from course_lib.viz.lesson_widgets.live_training_widget import live_training_widget
+from course_lib.viz.lesson_widgets.positions_widget import positions_widget
+from course_lib.viz.lesson_widgets.schedule_widget import schedule_widget
+from course_lib.viz.lesson_widgets.attention_steps_widget import attention_steps_widget
 
 LENGTHS = [3, 20, 4, 18, 5, 19, 6, 17]
 

@@ -1,0 +1,179 @@
+"""Lesson 05: what becomes of each axis in an einsum."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ipywidgets import Combobox
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch, Patch
+
+from course_lib.errors import CourseError
+from course_lib.viz.style import LINES, REFERENCE, figure_of, new_axes, styled
+from course_lib.viz.interactive_figure import Explorer, Picture, explore
+
+# All different, so that no two axes can be taken for each other; other letters have size 2.
+SIZES = {"b": 2, "h": 3, "q": 5, "k": 7, "e": 4, "s": 6, "d": 12, "i": 3, "j": 4}
+OTHER_SIZE = 2
+MOST_LETTERS = 8
+EXAMPLES = {
+    "bhqe,bhke->bhqk": "scores",
+    "bhqk,bhke->bhqe": "context",
+    "bsd,dhe->bhse": "projection into heads",
+    "bhse,hed->bsd": "heads merged and projected",
+    "bhqe,bhke->bqhk": "scores in another order",
+    "bhqk->bhkq": "transposition",
+    "bhqk->bhq": "row sums",
+    "ij,jk->ik": "matrix product",
+    "i,j->ij": "outer product",
+    "ii->": "trace",
+}
+ROLES: dict[str, dict[str, Any]] = {
+    "matched": {"facecolor": "#dbe9f6", "edgecolor": LINES[0], "linewidth": 1.5},
+    "kept": {"facecolor": "white", "edgecolor": REFERENCE, "linewidth": 1.5},
+    "summed over": {"facecolor": "#fde5cf", "edgecolor": LINES[3], "linewidth": 2.0, "hatch": "//"},
+}
+
+
+@dataclass(frozen=True)
+class Subscripts:
+    """An einsum's letters, operand by operand, and what becomes of each."""
+
+    operands: tuple[str, ...]
+    result: str
+
+    @property
+    def letters(self) -> str:
+        """Each letter once: those of the result in its order, then those that are summed over."""
+        return "".join(dict.fromkeys(self.result + "".join(self.operands)))
+
+    def role(self, letter: str) -> str:
+        """A key of ROLES."""
+        if letter not in self.result:
+            return "summed over"
+        return "matched" if sum(letter in o for o in self.operands) > 1 else "kept"
+
+    def formula(self) -> str:
+        """The same with indices: A[i,j] · B[j,k]."""
+        summed = "".join(c for c in self.letters if c not in self.result)
+        sign = f"Σ over {', '.join(summed)} of " if summed else ""
+        factors = [f"{'ABC'[i]}[{','.join(o)}]" for i, o in enumerate(self.operands)]
+        return f"result[{','.join(self.result)}] = {sign}{' · '.join(factors)}"
+
+
+def parse_subscripts(text: str) -> Subscripts:
+    """Read "bhqe,bhke->bhqk"; spaces are left out.
+
+    Raises:
+        CourseError: the text is no einsum of one to three operands.
+    """
+    found = re.fullmatch(r"([a-zA-Z]+(?:,[a-zA-Z]+){0,2})->([a-zA-Z]*)", text.replace(" ", ""))
+    if not found:
+        raise CourseError(
+            "subscripts must be letters for one to three operands, an arrow and the letters of the "
+            f'result, such as "ij,jk->ik", got {text!r}: is a comma or the arrow missing?'
+        )
+    operands, result = tuple(found[1].split(",")), found[2]
+    for letter in result:
+        if not any(letter in operand for operand in operands):
+            raise CourseError(
+                f"the result has the letter {letter!r}, which no operand has: an einsum cannot "
+                "make a new axis"
+            )
+        if result.count(letter) > 1:
+            raise CourseError(f"the result may have each letter once, got {letter!r} twice")
+    parsed = Subscripts(operands, result)
+    if len(parsed.letters) > MOST_LETTERS:
+        raise CourseError(
+            f"at most {MOST_LETTERS} different letters can be drawn, got {len(parsed.letters)}"
+        )
+    return parsed
+
+
+def einsum_widget(sizes: Mapping[str, int] | None = None) -> Explorer:
+    """Type subscripts; see which axes are matched, kept and summed over, and the result's shape.
+
+    Args:
+        sizes: of the axes, by letter; a letter without one has size 2.
+    """
+    known = SIZES if sizes is None else sizes
+
+    def draw(subscripts: str) -> Picture:
+        parsed = parse_subscripts(subscripts)
+        size = {c: known.get(c, OTHER_SIZE) for c in parsed.letters}
+        shape = tuple(size[c] for c in parsed.result)
+        ax = _draw_axes(parsed, size)
+        parts = []
+        for role in ROLES:
+            letters = [c for c in parsed.letters if parsed.role(c) == role]
+            if letters:
+                verb = "is" if len(letters) == 1 else "are"
+                parts.append(f"{_listed(letters)} {verb} {role}")
+        alone = [
+            c
+            for c in parsed.letters
+            if c not in parsed.result and "".join(parsed.operands).count(c) == 1
+        ]
+        words = (
+            f"{'; '.join(parts)}. The result has shape {shape}; {prod(size.values()):,} products."
+        )
+        if alone and len(parsed.operands) > 1:
+            words += f" Only one operand has {_listed(alone)}: was it meant to be summed over?"
+        name = EXAMPLES.get(subscripts.replace(" ", ""))
+        return ax, f"{name.capitalize()}: {words}" if name else words
+
+    typed = Combobox(
+        value=next(iter(EXAMPLES)),
+        options=list(EXAMPLES),
+        description="subscripts",
+        ensure_option=False,  # the options are suggestions
+        continuous_update=False,
+        style={"description_width": "initial"},
+    )
+    return explore(draw, subscripts=typed)
+
+
+def _listed(letters: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(letters[:-1]), letters[-1]]))
+
+
+@styled
+def _draw_axes(parsed: Subscripts, size: Mapping[str, int]) -> Axes:
+    """A row for each tensor, a column for each letter: what stands in one column is one axis."""
+    rows = [*zip("ABC", parsed.operands, strict=False), ("result", parsed.result)]
+    ax = new_axes(width=8.0, height=1.5 + 0.78 * len(rows))
+    for row, (name, letters) in enumerate(rows):
+        ax.text(-0.75, row, name, ha="right", va="center", fontsize=12)
+        for column, letter in enumerate(parsed.letters):
+            if letter in letters:
+                _box(ax, column, row, letters, letter, size=size[letter], role=parsed.role(letter))
+            elif name == "result":
+                ax.text(column, row, "Σ", ha="center", va="center", fontsize=15, color=LINES[3])
+    ax.set_xlim(-1.7, max(6, len(parsed.letters)) - 0.4)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_axis_off()
+    ax.set_title(parsed.formula())
+    roles = [role for role in ROLES if any(parsed.role(c) == role for c in parsed.letters)]
+    handles = [Patch(**ROLES[role], label=role) for role in roles]
+    figure_of(ax).legend(handles=handles, loc="outside lower left", ncols=3)
+    return ax
+
+
+def _box(
+    ax: Axes, column: int, row: int, letters: str, letter: str, *, size: int, role: str
+) -> None:
+    box = FancyBboxPatch(
+        (column - 0.4, row - 0.36),
+        0.8,
+        0.72,
+        boxstyle="round,pad=0,rounding_size=0.08",
+        **ROLES[role],
+    )
+    ax.add_patch(box)
+    places = ", ".join(str(i) for i, c in enumerate(letters) if c == letter)
+    backing = {"facecolor": box.get_facecolor(), "edgecolor": "none", "pad": 1.0}
+    ax.text(column, row - 0.13, letter, ha="center", va="center", fontsize=14, bbox=backing)
+    text = f"{'axes' if ',' in places else 'axis'} {places}\nsize {size}"
+    ax.text(column, row + 0.17, text, ha="center", va="center", fontsize=8, bbox=backing)
