@@ -1,4 +1,4 @@
-"""Tensors as numbers to draw, and attention weights in words: what alt texts and captions say."""
+"""Attention weights summarised for alt texts and captions: entropy, and the strongest keys."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def as_array(values: Tensor | ArrayLike) -> np.ndarray:
-    """Numbers to draw, from any device and precision, with or without a gradient."""
+    """A NumPy array from a tensor of any device and precision, with or without a gradient."""
     if isinstance(values, Tensor):
         values = values.detach().cpu()
         return (values.float() if values.is_floating_point() else values).numpy()
@@ -16,24 +16,27 @@ def as_array(values: Tensor | ArrayLike) -> np.ndarray:
 
 
 def entropy(weights: Tensor | np.ndarray) -> np.ndarray:
-    """How widely each query reads, in nats: 0 for one key, ln n for n keys alike.
+    """Entropy of each query's weights in nats: 0 for a single key, ln n for n equal weights.
 
     Args:
         weights: (…, query, key), rows that sum to one; a fully masked row gives 0.
+
+    Returns:
+        (…, query).
     """
     rows = as_array(weights).astype(np.float64)
     return -(rows * np.log(np.where(rows > 0, rows, 1.0))).sum(axis=-1) + 0.0
 
 
 def top_keys(row: Tensor | np.ndarray, key_tokens: Sequence[str], *, count: int = 3) -> str:
-    """The keys that one query reads most, such as ``'Hund' 0.71, 'der' 0.20, '.' 0.05``.
+    """The keys that one query attends to most, such as ``'Hund' 0.71, 'der' 0.20, '.' 0.05``.
 
-    Keys whose weights are equal to two decimals keep the order of the sentence.
+    Keys whose weights agree to two decimals keep the order of the sentence.
 
     Args:
         row: (key,), the weights of one query.
         key_tokens: one for each weight.
-        count: how many keys are named.
+        count: how many keys are listed.
     """
     rounded = as_array(row).astype(np.float64).round(2)
     order = np.argsort(-rounded, kind="stable")[:count]

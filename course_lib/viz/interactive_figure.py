@@ -1,7 +1,7 @@
-"""Pictures that answer to a slider, and stay a picture where no kernel runs.
+"""Figures that are redrawn when a slider moves, and remain an image where no kernel runs.
 
 Each redraw replaces the bytes of one image. While a redraw runs, the browser holds back all but
-the latest position of a slider, so dragging never queues up old pictures.
+the newest position of a slider, so dragging never queues up outdated images.
 """
 
 import html
@@ -13,57 +13,58 @@ import ipywidgets as widgets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_lib.viz.accessible_widgets import Picture as PictureWidget
-from course_lib.viz.accessible_widgets import Slider
+from course_lib.viz.accessible_widgets import ImageWidget, Slider
 from course_lib.viz.display import bundle, to_png
 
-Picture = tuple[Axes | Figure, str]
-Draw = Callable[..., Picture | Iterator[Picture]]
+DrawnFigure = tuple[Axes | Figure, str]
+"""A picture and its alt text."""
+PlotFunction = Callable[..., DrawnFigure | Iterator[DrawnFigure]]
 ALL = -1  # not None, which a dropdown takes for "nothing chosen"
-NO_START = object()  # a control that nobody told where to start
+NO_START = object()  # for a control whose start value is not given
 
 
-class Explorer:
-    """Controls, a picture, and a line that says in words what the picture shows.
+class InteractiveFigure:
+    """Controls, a picture, and a status line that says in words what the picture shows.
 
-    In a live notebook the controls move the picture; a stored notebook keeps the picture and its
-    alt text. Made by `explore`. ``controls`` holds the widgets by name, ``image`` the picture.
+    In a live notebook the controls redraw the picture; a stored notebook keeps the picture and its
+    alt text. Made by `interact`. ``controls`` holds the controls by name, ``image`` the picture,
+    ``status`` the status line.
     """
 
-    def __init__(self, draw: Draw, controls: dict[str, widgets.DOMWidget]):
+    def __init__(self, draw: PlotFunction, controls: dict[str, widgets.DOMWidget]):
         self.draw = draw
         self.controls = controls
-        self.image = PictureWidget()
-        self.words = widgets.HTML()
-        # The first picture is drawn unguarded: a mistake in `draw` belongs to its author.
-        *_, last = self._pictures()  # nobody sees those before it
+        self.image = ImageWidget()
+        self.status = widgets.HTML()
+        # Errors in the first drawing are not caught: the author of `draw` should see them.
+        *_, last = self._drawn()  # the ones before it would not be seen
         self._show(*last)
         for control in controls.values():
             control.observe(self._redraw, names="value")
         row = widgets.Layout(flex_flow="row wrap")
         self.box = widgets.VBox(
-            [widgets.Box(list(controls.values()), layout=row), self.image, self.words]
+            [widgets.Box(list(controls.values()), layout=row), self.image, self.status]
         )
 
-    def _pictures(self) -> Iterator[Picture]:
+    def _drawn(self) -> Iterator[DrawnFigure]:
         drawn = self.draw(**{name: c.value for name, c in self.controls.items()})
         yield from [drawn] if isinstance(drawn, tuple) else drawn
 
     def _show(self, picture: Axes | Figure, alt: str) -> None:
         self.alt = self.image.alt = alt
         self.image.value = to_png(picture)
-        # role=status lets a screen reader say the new words when they change.
-        self.words.value = f'<div role="status">{html.escape(alt)}</div>'
+        # role=status makes a screen reader announce the new text when it changes.
+        self.status.value = f'<div role="status">{html.escape(alt)}</div>'
 
     def _redraw(self, change: object) -> None:
         try:
-            for picture, alt in self._pictures():
-                self._show(picture, alt)  # is seen at once: the kernel sends while it works
+            for picture, alt in self._drawn():
+                self._show(picture, alt)  # visible at once: the kernel sends while it works
         except Exception as error:
             reason = html.escape(f"{type(error).__name__}: {error}")
-            self.words.value = (
+            self.status.value = (
                 f'<div role="alert"><b>Not drawn.</b> {reason}<br>'
-                "The picture above is still the last one.</div>"
+                "The picture above is still the previous one.</div>"
             )
             raise
 
@@ -73,25 +74,26 @@ class Explorer:
         return {"application/vnd.jupyter.widget-view+json": view, **data}, metadata
 
 
-def explore(draw: Draw, **controls: Any) -> Explorer:
-    """A picture with controls: ``explore(draw, depth=(1, 48), norm=["pre", "post"])``.
+def interact(draw: PlotFunction, **controls: Any) -> InteractiveFigure:
+    """A picture with controls: ``interact(draw, depth=(1, 48), norm=["pre", "post"])``.
 
-    Each control is named after a parameter of ``draw``. What is given decides its kind; sliders
-    and dropdowns start at the parameter's default, or at their first value if it has none:
+    Like ``ipywidgets.interact``, but what it shows has an alt text and survives without a kernel.
+    Each control is named after a parameter of ``draw``. Its type follows from the value given;
+    sliders and dropdowns start at the parameter's default, or at their first value if it has none:
 
-    - ``(low, high)`` or ``(low, high, step)``: a slider, of floats if one of them is a float;
+    - ``(low, high)`` or ``(low, high, step)``: a slider, of floats if any of them is a float;
     - a list of values, or of ``(label, value)`` pairs: a dropdown;
-    - True or False: a tick box in that state;
+    - True or False: a checkbox in that state;
     - a string: a text box that holds it, read when Enter is pressed;
-    - an ipywidgets control: itself, with the label that it brings.
+    - an ipywidgets control: used as it is, with its own label.
 
     Args:
         draw: called with the controls' values by name; returns the picture and its alt text, or
             yields several of them, which are shown one after the other as they come.
-        controls: what may be changed.
+        controls: the parameters that can be changed.
 
     Raises:
-        TypeError: a control of no known kind.
+        TypeError: a control is specified by something else.
     """
     parameters = inspect.signature(draw).parameters
     made = {}
@@ -99,21 +101,21 @@ def explore(draw: Draw, **controls: Any) -> Explorer:
         default = parameters[name].default if name in parameters else inspect.Parameter.empty
         start = NO_START if default is inspect.Parameter.empty else default
         made[name] = make_control(name, spec, start=start)
-    return Explorer(draw, made)
+    return InteractiveFigure(draw, made)
 
 
 def make_control(name: str, spec: Any, *, start: Any = NO_START) -> widgets.DOMWidget:
-    """One control that works by keyboard and says its name; see `explore` for the kinds.
+    """One control, labelled and usable from the keyboard; see `interact` for the types.
 
     Args:
         name: becomes the label.
-        spec: what may be chosen.
+        spec: the values to choose from.
         start: where a slider or a dropdown starts; by default at its first value.
 
     Raises:
-        TypeError: a spec of no known kind.
+        TypeError: the spec is none of those that `interact` lists.
     """
-    # d_model, d_head and d_ff are names of the paper, not words joined by an underscore.
+    # d_model, d_head and d_ff are the paper's symbols: their underscore stays.
     label = name if name.startswith("d_") else name.replace("_", " ")
     common = {"description": label, "style": {"description_width": "initial"}}
     chosen = {} if start is NO_START else {"value": start}

@@ -1,4 +1,4 @@
-"""What happens from block to block: how long the vectors get, how much gradient comes back.
+"""Norms from block to block: of the vectors on the residual stream, and of the gradients.
 
 S source length, T target length.
 """
@@ -23,9 +23,9 @@ from course_lib.viz.style import styled
 def residual_norms(
     model: Transformer, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
 ) -> dict[str, Float[Tensor, " depth"]]:
-    """How long a position's vector is on the residual stream, mean over all real tokens.
+    """Norm of the vectors on the residual stream, averaged over all tokens that are not pads.
 
-    The model runs as it is: in training mode, dropout takes part.
+    The model is left in its mode: in training mode, dropout is active.
 
     Args:
         model: post-norm or pre-norm.
@@ -33,20 +33,20 @@ def residual_norms(
         target: what the decoder reads, (B, T).
 
     Returns:
-        For "encoder" and "decoder" the lengths before the first block and after each, (layers+1,).
+        For "encoder" and "decoder" the norms before the first block and after each, (layers+1,).
     """
     real = {"encoder": source != model.config.pad_id, "decoder": target != model.config.pad_id}
     norms: dict[str, list[Tensor]] = {"encoder": [], "decoder": []}
 
-    def listener(stack: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
-        def listen(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-            seen = [output] if norms[stack] else [inputs[0], output]
-            norms[stack] += [x[real[stack]].float().norm(dim=-1).mean() for x in seen]
+    def recorder(stack: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
+        def record(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+            streams = [output] if norms[stack] else [inputs[0], output]
+            norms[stack] += [x[real[stack]].float().norm(dim=-1).mean() for x in streams]
 
-        return listen
+        return record
 
     hooks = [
-        layer.register_forward_hook(listener(stack))
+        layer.register_forward_hook(recorder(stack))
         for stack, layers in (("encoder", model.encoder.layers), ("decoder", model.decoder.layers))
         for layer in layers
     ]
@@ -55,11 +55,11 @@ def residual_norms(
     finally:
         for hook in hooks:
             hook.remove()
-    return {stack: torch.stack(lengths) for stack, lengths in norms.items()}
+    return {stack: torch.stack(values) for stack, values in norms.items()}
 
 
 def gradient_norms(layers: Iterable[nn.Module]) -> Float[Tensor, " layers"]:
-    """How long the gradient of each layer is, all its parameters together, after ``backward()``.
+    """Norm of each layer's gradient, all its parameters together, after ``backward()``.
 
     Args:
         layers: such as ``model.decoder.layers``, or any list of modules.
@@ -73,7 +73,7 @@ def gradient_norms(layers: Iterable[nn.Module]) -> Float[Tensor, " layers"]:
         if not gradients:
             raise ValueError(
                 f"each layer must have a gradient, layer {depth} has none: "
-                "did you call loss.backward(), and has the layer parameters that the loss needs?"
+                "did you call loss.backward(), and does the loss depend on the layer's parameters?"
             )
         norms.append(torch.stack([gradient.float().norm() for gradient in gradients]).norm())
     if not norms:
@@ -89,22 +89,22 @@ def plot_residual_norms(
     log_y: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """How the vectors grow, or not, from the embedding to the last block.
+    """How the vectors grow, or do not grow, from the embedding to the last block.
 
     Args:
-        norms: name, such as "pre-norm, encoder" → lengths (layers+1,) from `residual_norms`.
-        title: what is seen.
-        log_y: logarithmic axis of the lengths.
+        norms: name, such as "pre-norm, encoder" → norms (layers+1,) from `residual_norms`.
+        title: what the picture shows.
+        log_y: logarithmic y axis.
         ax: where to draw; by default on a new figure.
 
     Raises:
-        ValueError: nothing to draw, or lines of different depth.
+        ValueError: nothing to draw, or curves for different numbers of blocks.
     """
     return _plot_by_depth(
         norms,
         first=0,
         x_label="blocks passed (0: the embedding)",
-        y_label="length of a vector (mean)",
+        y_label="norm of a vector (mean)",
         title=title,
         log_y=log_y,
         ax=ax,
@@ -119,23 +119,23 @@ def plot_gradient_norms(
     log_y: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """The gradient that each block gets; blocks count from 1, the first is the farthest from the
-    loss.
+    """The gradient that reaches each block. Blocks count from 1; the first is the farthest from
+    the loss.
 
     Args:
-        norms: name, such as "with residual" → lengths (layers,) from `gradient_norms`.
-        title: what is seen.
-        log_y: logarithmic axis of the lengths.
+        norms: name, such as "with residual" → norms (layers,) from `gradient_norms`.
+        title: what the picture shows.
+        log_y: logarithmic y axis.
         ax: where to draw; by default on a new figure.
 
     Raises:
-        ValueError: nothing to draw, or lines of different depth.
+        ValueError: nothing to draw, or curves for different numbers of blocks.
     """
     return _plot_by_depth(
         norms,
         first=1,
         x_label="block (the loss is on the right)",
-        y_label="length of the gradient",
+        y_label="norm of the gradient",
         title=title,
         log_y=log_y,
         ax=ax,

@@ -1,4 +1,4 @@
-"""What enters the first block: the token's vector plus the position's, drawn as a sum."""
+"""The input of the first block: token embedding plus positional encoding, drawn as a sum."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from course_lib.viz.alt_text import set_alt_text
 from course_lib.viz.heatmaps import as_matrix, draw_matrix, visible
 from course_lib.viz.style import LINES, STYLE, styled
-from course_lib.viz.alt_text import tell
 
 BAR = 0.36  # of a row
 
@@ -24,16 +24,16 @@ def plot_sum(
     *,
     title: str = "Token plus position",
 ) -> Figure:
-    """Both parts and their sum as strips of colour on one scale, and how long the parts are.
+    """Both parts and their sum as strips of colour on the same scale, and the norms of the parts.
 
     Args:
         tokens: one for each row.
-        token_vectors: (position, d_model), as they are added: after × √d_model, if there is that.
+        token_vectors: (position, d_model), as they are added: after × √d_model, if used.
         position_vectors: (position, d_model).
-        title: what is seen.
+        title: what the picture shows.
 
     Raises:
-        ValueError: parts of different shapes, or not one row for each token.
+        ValueError: parts of different shapes, or a number of rows other than that of the tokens.
     """
     token, position = as_matrix(token_vectors), as_matrix(position_vectors)
     if token.shape != position.shape or len(token) != len(tokens):
@@ -54,25 +54,25 @@ def plot_sum(
     strips[0].set_ylabel("token")
     strips[0].set_yticks(range(len(tokens)), tokens)
     figure.colorbar(image, ax=strips, label="value", location="bottom", aspect=50, shrink=0.6)
-    lengths = {"token": token, "position": position}
-    norms = {name: np.linalg.norm(part, axis=1) for name, part in lengths.items()}
+    addends = {"token": token, "position": position}
+    norms = {name: np.linalg.norm(part, axis=1) for name, part in addends.items()}
     _draw_norms(bars, norms)
     figure.legend(*bars.get_legend_handles_labels(), loc="outside lower right", ncols=2)
     figure.suptitle(title, x=0.01, ha="left", fontsize=STYLE["axes.titlesize"])
-    return tell(
+    return set_alt_text(
         figure,
-        f"{title}: strips of {len(tokens)} tokens by {token.shape[1]} columns. A token's vector "
-        f"is {norms['token'].mean():.3g} long on average, a position's "
+        f"{title}: strips of {len(tokens)} tokens by {token.shape[1]} columns. The norm of a "
+        f"token's vector is {norms['token'].mean():.3g} on average, that of a position's "
         f"{norms['position'].mean():.3g}.",
     )
 
 
 def _draw_norms(ax: Axes, norms: dict[str, np.ndarray]) -> None:
-    for i, (name, lengths) in enumerate(norms.items()):
-        rows = np.arange(len(lengths)) + (i - 0.5) * BAR
+    for i, (name, values) in enumerate(norms.items()):
+        rows = np.arange(len(values)) + (i - 0.5) * BAR
         hatch = "////" if i else None  # so that colour is not needed to tell them apart
-        ax.barh(rows, lengths, BAR, color=LINES[i], hatch=hatch, edgecolor="white", label=name)
-    ax.set_title("how long", fontsize=11)
-    ax.set_xlabel("length of the vector")
+        ax.barh(rows, values, BAR, color=LINES[i], hatch=hatch, edgecolor="white", label=name)
+    ax.set_title("norms", fontsize=11)
+    ax.set_xlabel("norm of the vector")
     ax.grid(visible=True, axis="x")
     ax.tick_params(axis="y", length=0)

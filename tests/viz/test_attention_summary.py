@@ -18,7 +18,7 @@ def test_entropy_is_taken_over_the_keys():
     assert entropy(torch.full((2, 3, 5, 4), 0.25)).shape == (2, 3, 5)
 
 
-def test_top_keys_come_largest_first_with_their_weights():
+def test_top_keys_are_sorted_by_weight():
     assert top_keys(WEIGHTS[0], ["der", "Hund", "."], count=2) == "'Hund' 0.70, '.' 0.20"
 
 

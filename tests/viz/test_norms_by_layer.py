@@ -40,10 +40,10 @@ def test_post_norm_keeps_the_stream_at_root_d_and_pre_norm_lets_it_grow():
 
 def test_pads_are_not_counted():
     model = small()
-    alone = residual_norms(model, SOURCE[:1, :3], TARGET[:1, :2])
+    unpadded = residual_norms(model, SOURCE[:1, :3], TARGET[:1, :2])
     padded = residual_norms(model, SOURCE[:1], TARGET[:1])
-    assert torch.allclose(alone["encoder"], padded["encoder"], atol=1e-5)
-    assert torch.allclose(alone["decoder"], padded["decoder"], atol=1e-5)
+    assert torch.allclose(unpadded["encoder"], padded["encoder"], atol=1e-5)
+    assert torch.allclose(unpadded["decoder"], padded["decoder"], atol=1e-5)
 
 
 @pytest.mark.usefixtures("own_messages")
@@ -77,14 +77,14 @@ def test_no_layers_are_refused():
         gradient_norms([])
 
 
-def test_the_stream_is_drawn_from_block_zero_on():
+def test_residual_norms_are_drawn_from_block_zero_on():
     ax = plot_residual_norms({"post": [1.0, 4.0, 4.0], "pre": torch.tensor([1.0, 2.0, 3.0])})
     assert [line.get_xdata().tolist() for line in ax.lines] == [[0, 1, 2]] * 2
     assert ax.lines[1].get_ydata().tolist() == [1, 2, 3]
     assert ax.get_ylim()[0] == 0
 
 
-def test_gradients_are_drawn_from_block_one_on_a_logarithmic_axis():
+def test_gradient_norms_are_drawn_from_block_one_on_a_logarithmic_axis():
     ax = plot_gradient_norms({"with residual": [1.0, 2.0], "without": [1e-6, 1.0]})
     assert ax.lines[0].get_xdata().tolist() == [1, 2]
     assert ax.get_yscale() == "log"
@@ -95,5 +95,5 @@ def test_gradients_are_drawn_from_block_one_on_a_logarithmic_axis():
 def test_nothing_to_draw_and_lines_of_different_depth_are_refused(draw):
     with pytest.raises(ValueError, match="at least one named curve, got none"):
         draw({})
-    with pytest.raises(ValueError, match="curve 'b' must have one value for each of the 2 places"):
+    with pytest.raises(ValueError, match="curve 'b' must have one value for each of the 2 values"):
         draw({"a": [1.0, 2.0], "b": [1.0]})

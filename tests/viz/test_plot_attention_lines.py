@@ -3,9 +3,9 @@ import pytest
 import torch
 from matplotlib.colors import to_rgba
 
+from course_lib.viz.alt_text import describe
 from course_lib.viz.plot_attention_lines import LANES, plot_attention_lines
 from course_lib.viz.style import LINES
-from course_lib.viz.alt_text import describe
 
 QUERIES, KEYS = ["the", "dog"], ["der", "Hund", "."]
 # Head 0: "the" reads "der"; "dog" reads "Hund" and a little of ".". Head 1: all read ".".
@@ -41,7 +41,7 @@ def test_one_word_and_all_heads_as_in_figure_3():
     assert pale != dark
 
 
-def test_a_head_keeps_its_colour_when_it_is_drawn_alone():
+def test_a_single_head_keeps_its_colour():
     both = plot_attention_lines(WEIGHTS, QUERIES, KEYS)
     alone = plot_attention_lines(WEIGHTS, QUERIES, KEYS, heads=[1])
     for collection in (both.collections[1], alone.collections[0]):
@@ -49,7 +49,7 @@ def test_a_head_keeps_its_colour_when_it_is_drawn_alone():
     assert alone.get_legend() is None
 
 
-def test_heads_that_meet_at_a_word_stand_side_by_side():
+def test_lines_of_several_heads_at_a_word_are_side_by_side():
     same = WEIGHTS[1:].repeat(4, 1, 1)
     ax = plot_attention_lines(same, QUERIES, KEYS, queries=[0])
     ends = [collection.get_segments()[0][1][0] for collection in ax.collections]
@@ -62,14 +62,14 @@ def test_less_than_one_can_be_opaque():
     assert [opacity for *_, opacity in lines(ax.collections[0])] == [1.0, 1.0, 0.5]
 
 
-def test_the_heaviest_line_is_put_in_words():
+def test_the_largest_weight_is_in_the_alt_text():
     words = describe(plot_attention_lines(WEIGHTS, QUERIES, KEYS, queries=[1], title="Figure 3"))
     assert words.startswith("Figure 3: lines of 2 heads from 1 of 2 queries to 3 keys.")
-    assert words.endswith("The heaviest, 1.00, goes from 'dog' to '.' in head 1.")
+    assert words.endswith("The largest weight, 1.00, goes from 'dog' to '.' in head 1.")
 
 
 @pytest.mark.parametrize("n_heads", [8, 12])
-def test_heads_have_colours_of_their_own(n_heads):
+def test_heads_have_different_colours(n_heads):
     ax = plot_attention_lines(WEIGHTS[:1].repeat(n_heads, 1, 1), QUERIES, KEYS)
     assert len({tuple(c.get_colors()[0]) for c in ax.collections}) == n_heads
 
@@ -86,12 +86,12 @@ def test_transposed_weights_are_refused():
 
 @pytest.mark.parametrize("name", ["queries", "heads"])
 @pytest.mark.parametrize("chosen", [[], [2], [-1]])
-def test_a_query_or_head_that_is_not_there_is_refused(name, chosen):
+def test_an_index_out_of_range_is_refused(name, chosen):
     with pytest.raises(ValueError, match=f"{name} must be indices from 0 to 1, at least one, got"):
         plot_attention_lines(WEIGHTS, QUERIES, KEYS, **{name: chosen})
 
 
 @pytest.mark.parametrize("opaque", [0.0, float("nan")])
-def test_an_opaque_weight_of_nothing_is_refused(opaque):
+def test_an_opaque_weight_that_is_not_positive_is_refused(opaque):
     with pytest.raises(ValueError, match="opaque must be a weight above 0, got"):
         plot_attention_lines(WEIGHTS, QUERIES, KEYS, opaque=opaque)

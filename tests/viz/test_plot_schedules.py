@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from course_lib.training.schedules import inverse_sqrt_lr
-from course_lib.viz.plot_schedules import plot_schedules
 from course_lib.viz.alt_text import describe
+from course_lib.viz.plot_schedules import plot_schedules
 
 
 def paper(step):
@@ -56,5 +56,5 @@ def test_no_schedule_is_refused():
 
 @pytest.mark.parametrize("steps", [0, {"other": 10}])
 def test_a_run_without_a_step_is_refused_by_name(steps):
-    with pytest.raises(ValueError, match="steps of 'paper' must be at least 1, got 0: give one le"):
+    with pytest.raises(ValueError, match="steps of 'paper' must be at least 1, got 0: give one nu"):
         plot_schedules({"paper": paper}, steps=steps)

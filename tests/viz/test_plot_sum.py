@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 import torch
 
+from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
 from course_lib.viz.plot_sum import plot_sum
-from course_lib.viz.alt_text import describe
 
 TOKENS = ["the", "dog"]
 TOKEN = torch.tensor([[3.0, 4.0, 0.0], [0.0, 0.0, 5.0]])
 POSITION = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 
 
-def test_the_parts_and_their_sum_are_drawn_on_one_scale():
+def test_the_parts_and_their_sum_are_drawn_on_the_same_scale():
     strips = plot_sum(TOKENS, TOKEN, POSITION).axes[:3]
     drawn = [np.asarray(ax.images[0].get_array()) for ax in strips]
     for matrix, expected in zip(drawn, (TOKEN, POSITION, TOKEN + POSITION), strict=True):
@@ -20,16 +20,16 @@ def test_the_parts_and_their_sum_are_drawn_on_one_scale():
     assert [label.get_text() for label in strips[0].get_yticklabels()] == TOKENS
 
 
-def test_bars_are_as_long_as_the_vectors():
+def test_bars_show_the_norms_of_the_vectors():
     bars = plot_sum(TOKENS, TOKEN, POSITION).axes[3]
     assert [bar.get_width() for bar in bars.patches] == [5, 5, 1, 1]
     middles = [bar.get_y() + bar.get_height() / 2 for bar in bars.patches]
     assert np.round(middles).tolist() == [0, 1, 0, 1]
 
 
-def test_the_lengths_are_put_in_words_and_the_legend_covers_nothing():
+def test_the_norms_are_in_the_alt_text_and_the_legend_covers_nothing():
     figure = plot_sum(TOKENS, TOKEN, POSITION)
-    assert describe(figure).endswith("is 5 long on average, a position's 1.")
+    assert describe(figure).endswith("vector is 5 on average, that of a position's 1.")
     to_png(figure)
     legend = figure.legends[0].get_window_extent()
     bars = figure.axes[3]

@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_lib.model import parameter_parts, preset
-from course_lib.viz.display import to_png
-from course_lib.viz.plot_treemap import plot_treemap, share, squarify
 from course_lib.viz.alt_text import describe
+from course_lib.viz.display import to_png
+from course_lib.viz.plot_treemap import percentage, plot_treemap, squarify
 
 
 def fields(ax):
     return [patch for patch in ax.patches if patch.get_fill()]
 
 
-def test_areas_are_as_large_as_their_numbers():
+def test_areas_are_proportional_to_their_numbers():
     ax = plot_treemap({"a": {"x": 600, "y": 300}, "b": {"z": 100}})
     areas = {f.get_label(): f.get_width() * f.get_height() for f in fields(ax)}
     whole = sum(areas.values())
@@ -25,11 +25,11 @@ def test_areas_are_as_large_as_their_numbers():
     assert ax.get_title(loc="left") == "Where the parameters sit: 1,000"
     legend = [text.get_text() for text in ax.figure.legends[0].get_texts()]
     assert legend == ["a: 900 (90.0%)", "b: 100 (10.0%)"]
-    assert "a 900 (90.0%); b 100 (10.0%)" in describe(ax)
+    assert "Treemap: a 900 (90.0%); b 100 (10.0%)" in describe(ax)
 
 
 @pytest.mark.parametrize("name", ["small", "paper_base", "fastai_qa", "wmt14_de_en", "naive_mt"])
-def test_no_name_leaves_its_field_and_the_legend_fits(name):
+def test_every_label_fits_its_rectangle_and_the_legend_the_figure(name):
     ax = plot_treemap(parameter_parts(preset(name)), title=name)
     to_png(ax)
     renderer = FigureCanvasAgg(ax.figure).get_renderer()
@@ -63,10 +63,15 @@ def test_boxes_are_as_square_as_in_the_paper():
 
 
 @pytest.mark.parametrize("parts", [{}, {"a": {}}, {"a": {"x": 0}}, {"a": {"x": 2, "y": -1}}])
-def test_what_has_no_area_is_refused(parts):
-    with pytest.raises(ValueError, match="numbers that are not negative, one of them positive, go"):
+def test_parts_without_an_area_are_refused(parts):
+    with pytest.raises(ValueError, match="numbers that are not negative, at least one of them p"):
         plot_treemap(parts)
 
 
-def test_a_small_part_is_not_called_nothing():
-    assert [share(part) for part in (0, 0.0001, 0.005, 1)] == ["0.0%", "< 0.1%", "0.5%", "100.0%"]
+def test_a_small_share_is_not_rounded_to_zero():
+    assert [percentage(part) for part in (0, 0.0001, 0.005, 1)] == [
+        "0.0%",
+        "< 0.1%",
+        "0.5%",
+        "100.0%",
+    ]

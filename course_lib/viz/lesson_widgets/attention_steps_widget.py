@@ -11,12 +11,12 @@ from torch import Tensor
 
 from course_lib.errors import CourseError
 from course_lib.model import masked_softmax
-from course_lib.viz.heatmaps import KEY_AXIS, QUERY_AXIS, visible
 from course_lib.viz.attention_summary import top_keys
+from course_lib.viz.heatmaps import KEY_AXIS, QUERY_AXIS, visible
+from course_lib.viz.interactive_figure import DrawnFigure, InteractiveFigure, interact
 from course_lib.viz.style import LINES, MASKED, MASKED_HATCH, REFERENCE, styled
-from course_lib.viz.interactive_figure import Explorer, Picture, explore
 
-MOST_NUMBERED_BARS = 24
+MAX_NUMBERED_BARS = 24
 HIDDEN: dict[str, Any] = {"facecolor": MASKED, "edgecolor": MASKED_HATCH, "hatch": "////"}
 
 
@@ -30,8 +30,8 @@ def attention_steps_widget(
     key_tokens: Sequence[str] | None = None,
     value_names: Sequence[str] | None = None,
     start: int = 0,
-) -> Explorer:
-    """Pick a query and follow it: scores, scaled scores, weights, context.
+) -> InteractiveFigure:
+    """Pick a query and follow it step by step: scores, scaled scores, weights, context.
 
     Args:
         query: one head of one sentence, (query, d_head); leading axes of size 1 are dropped.
@@ -40,12 +40,13 @@ def attention_steps_widget(
         tokens: one for each query.
         mask: True = may attend, broadcastable to (query, key).
         key_tokens: one for each key; by default those of the queries.
-        value_names: what the columns of the values mean, if they mean something.
-        start: the query that is shown first.
+        value_names: one for each column of the values; by default the indices.
+        start: index of the query that is shown first.
 
     Raises:
-        CourseError: the tensors do not fit each other or the tokens.
-        TypeError, ValueError: a mask that is not boolean, or does not fit.
+        CourseError: the shapes of the tensors do not match each other or the tokens.
+        TypeError: the mask is not boolean.
+        ValueError: the mask does not broadcast to (query, key).
     """
     keys = tokens if key_tokens is None else key_tokens
     query, key, value = (_one_head(x.detach().cpu().float()) for x in (query, key, value))
@@ -72,30 +73,30 @@ def attention_steps_widget(
     ]
 
     @styled
-    def draw(query: int = start, steps: int = 4) -> Picture:
-        rows = max(len(keys), min(len(names), MOST_NUMBERED_BARS))
+    def draw(query: int = start, steps: int = 4) -> DrawnFigure:
+        rows = max(len(keys), min(len(names), MAX_NUMBERED_BARS))
         figure = Figure(figsize=(8.8, 1.6 + 0.24 * rows), layout="constrained")
-        # Scores and scaled scores have one scale, so that the division is seen.
-        ends = _limits(scores[query]), _limits(scores[query]), (0.0, 1.25), _limits(context)
-        panels = zip(figure.subplots(1, 4), stages, ends, LINES, strict=False)
-        for i, (ax, (title, matrix, labels, rows_open), limits, colour) in enumerate(panels):
-            open_now = None if rows_open is None else rows_open[query]
-            _bars(ax, matrix[query], open_now, colour=colour)
+        # Scores and scaled scores share a scale, so that the effect of the division shows.
+        x_limits = _limits(scores[query]), _limits(scores[query]), (0.0, 1.25), _limits(context)
+        panels = zip(figure.subplots(1, 4), stages, x_limits, LINES, strict=False)
+        for i, (ax, (title, matrix, labels, may_attend), limits, colour) in enumerate(panels):
+            row_mask = None if may_attend is None else may_attend[query]
+            _draw_bars(ax, matrix[query], row_mask, colour=colour)
             ax.set(title=title, xlim=limits, xlabel=title.split()[1].rstrip("s"))
             ax.title.set_fontsize(11)
             ax.set_visible(i < steps)
-            named = i in (0, 3) and len(labels) <= MOST_NUMBERED_BARS
+            named = i in (0, 3) and len(labels) <= MAX_NUMBERED_BARS
             ax.set_yticks(range(len(labels)) if named else [], labels if named else [])
         figure.axes[0].set_ylabel(KEY_AXIS)
         figure.suptitle(f"{QUERY_AXIS}: {query} {tokens[query]}", x=0.01, ha="left", fontsize=13)
         row = stages[min(steps, 3) - 1][1][query]
         verb = "reads" if steps > 2 else "matches"
-        words = f"Step {steps} of 4: {tokens[query]!r} {verb} most: {top_keys(row, keys)}."
+        text = f"Step {steps} of 4: {tokens[query]!r} {verb} most: {top_keys(row, keys)}."
         if steps == 4:
-            words += f" Its context holds most of {top_keys(context[query], names)}."
-        return figure, words
+            text += f" The largest entries of its context: {top_keys(context[query], names)}."
+        return figure, text
 
-    return explore(
+    return interact(
         draw, query=[(f"{i} {token}", i) for i, token in enumerate(tokens)], steps=(1, 4)
     )
 
@@ -110,26 +111,26 @@ def _one_head(x: Tensor) -> Tensor:
 
 
 def _limits(values: Tensor) -> tuple[float, float]:
-    """Ends of an axis, with room for a number at the end of a bar."""
+    """Ends of an axis, with a margin for the number at the end of a bar."""
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    room = 0.5 * (high - low or 1.0)
-    return low - room * (low < 0), high + room
+    margin = 0.5 * (high - low or 1.0)
+    return low - margin * (low < 0), high + margin
 
 
-def _bars(ax: Axes, values: Tensor, allowed: Tensor | None, *, colour: str) -> None:
-    """A bar for each number; where the mask hides a key there is none."""
-    places = np.arange(len(values))
+def _draw_bars(ax: Axes, values: Tensor, allowed: Tensor | None, *, colour: str) -> None:
+    """Draw a bar for each number, except where the mask hides the key."""
+    rows = np.arange(len(values))
     hidden = np.zeros(len(values), bool) if allowed is None else ~allowed.numpy()
     numbers = np.where(hidden, 0.0, values.numpy())
-    bars = ax.barh(places, numbers, color=colour)
-    if len(values) <= MOST_NUMBERED_BARS:
+    bars = ax.barh(rows, numbers, color=colour)
+    if len(values) <= MAX_NUMBERED_BARS:
         texts = ["" if h else f"{n:.2f}" for h, n in zip(hidden, numbers, strict=True)]
         ax.bar_label(bars, texts, padding=3, fontsize=8.5)
-        ax.set_xticks([])  # the numbers stand at the bars
+        ax.set_xticks([])  # the numbers are written at the bars
     ax.axvline(0, color=REFERENCE, linewidth=1)
     ax.spines["left"].set_visible(False)
-    for place in places[hidden]:
-        ax.axhspan(place - 0.4, place + 0.4, linewidth=0, **HIDDEN)
-        ax.text(0.5, place, "masked", va="center", transform=ax.get_yaxis_transform(), fontsize=8.5)
+    for row in rows[hidden]:
+        ax.axhspan(row - 0.4, row + 0.4, linewidth=0, **HIDDEN)
+        ax.text(0.5, row, "masked", va="center", transform=ax.get_yaxis_transform(), fontsize=8.5)
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()

@@ -1,4 +1,4 @@
-"""Lesson 07: switch off parts of the blocks, and see how far the output moves."""
+"""Lesson 07: ablate parts of the blocks, and see how the predictions change."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from course_lib.errors import CourseError
 from course_lib.model import AddNorm, Transformer
 from course_lib.viz.curves import plot_bars
-from course_lib.viz.interactive_figure import ALL, Explorer, Picture, explore
+from course_lib.viz.interactive_figure import ALL, DrawnFigure, InteractiveFigure, interact
 
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
 PARTS = (*SUBLAYERS, "norms", "residuals")
@@ -21,32 +21,33 @@ def block_widget(
     source: Tensor,
     target: Tensor,
     *,
-    target_words: Sequence[str] | None = None,
+    target_tokens: Sequence[str] | None = None,
     vocabulary: Sequence[str] | None = None,
-) -> Explorer:
-    """Untick parts of one block or of all; see how much of each prediction moves elsewhere.
+) -> InteractiveFigure:
+    """Uncheck parts of one block or of all; see how much each predicted distribution changes.
 
-    What moves is the share of the probability that changes its word: 0 nothing, 1 everything.
+    The change is the total variation distance: the probability that moves to other tokens, from 0
+    (none) to 1 (all).
 
     Args:
         model: trained or not.
-        source: tokens of one sentence, (1, S).
+        source: token ids of one sentence, (1, S).
         target: what the decoder reads, (1, T).
-        target_words: one for each target token; by default their ids.
-        vocabulary: the target's words in the order of their ids; with it, the words say what the
-            model predicts instead.
+        target_tokens: one for each target id; by default the ids.
+        vocabulary: the target tokens in the order of their ids; with it, the alt text says what
+            the model predicts instead.
 
     Raises:
-        CourseError: not one sentence, or words that do not fit it.
+        CourseError: not exactly one sentence, or tokens that do not fit it.
     """
-    words = [str(i) for i in target[0].tolist()] if target_words is None else target_words
-    if len(source) != 1 or len(target) != 1 or len(words) != target.size(1):
+    tokens = [str(i) for i in target[0].tolist()] if target_tokens is None else target_tokens
+    if len(source) != 1 or len(target) != 1 or len(tokens) != target.size(1):
         raise CourseError(
-            f"expected one source (1, S), one target (1, T) and T words, got "
-            f"{tuple(source.shape)}, {tuple(target.shape)} and {len(words)} words: "
+            f"expected one source (1, S), one target (1, T) and T target tokens, got "
+            f"{tuple(source.shape)}, {tuple(target.shape)} and {len(tokens)} tokens: "
             "pick one sentence, such as source[:1]"
         )
-    whole = _predict(model, source, target)
+    intact = _predict(model, source, target)
 
     def draw(
         stack: str = "decoder",
@@ -56,38 +57,41 @@ def block_widget(
         feed_forward: bool = True,
         norms: bool = True,
         residuals: bool = True,
-    ) -> Picture:
-        ticks = (self_attention, cross_attention, feed_forward, norms, residuals)
-        off = [part for part, on in zip(PARTS, ticks, strict=True) if not on]
+    ) -> DrawnFigure:
+        checked = (self_attention, cross_attention, feed_forward, norms, residuals)
+        off = [part for part, on in zip(PARTS, checked, strict=True) if not on]
         layers = getattr(model, stack).layers
-        with switched_off(list(layers) if layer == ALL else [layers[layer]], off):
-            now = _predict(model, source, target)
-        moved = (now - whole).abs().sum(-1) / 2  # (T,)
-        what = f"without {', '.join(off)}".replace("_", "-") if off else "nothing is off"
+        with ablated(list(layers) if layer == ALL else [layers[layer]], off):
+            predicted = _predict(model, source, target)
+        change = (predicted - intact).abs().sum(-1) / 2  # (T,)
+        what = f"without {', '.join(off)}".replace("_", "-") if off else "nothing ablated"
         where = "all layers" if layer == ALL else f"layer {layer}"
         ax = plot_bars(
             {
-                f"{i} {word}": m
-                for i, (word, m) in enumerate(zip(words, moved.tolist(), strict=True))
+                f"{i} {token}": moved
+                for i, (token, moved) in enumerate(zip(tokens, change.tolist(), strict=True))
             },
             title=f"{stack.capitalize()}, {where}: {what}",
-            value="share of the prediction that moves",
+            value="probability that moves to other tokens",
             group="after reading",
             limits=(0, 1),
             decimals=2,
         )
         text = (
-            f"{stack.capitalize()}, {where}, {what}: {moved.mean():.2f} of the predictions moves."
+            f"{stack.capitalize()}, {where}, {what}: {change.mean():.2f} of the probability moves "
+            "to other tokens."
         )
         if stack == "encoder" and not cross_attention:
-            text += " An encoder has no cross-attention to switch off."
+            text += " An encoder has no cross-attention to ablate."
         if vocabulary is not None:
-            said, says = ([vocabulary[i] for i in p.argmax(-1).tolist()] for p in (whole, now))
-            text += f" Instead of {' '.join(said)!r} the likeliest words are {' '.join(says)!r}."
+            before, after = (
+                " ".join(vocabulary[i] for i in p.argmax(-1).tolist()) for p in (intact, predicted)
+            )
+            text += f" Instead of {before!r} the most probable tokens are {after!r}."
         return ax, text
 
     count = range(len(model.encoder.layers))
-    return explore(
+    return interact(
         draw,
         stack=["encoder", "decoder"],
         layer=[("all", ALL), *((str(i), i) for i in count)],
@@ -96,15 +100,15 @@ def block_widget(
 
 
 @contextmanager
-def switched_off(blocks: Collection[nn.Module], parts: Collection[str]) -> Iterator[None]:
-    """While it runs, the blocks do without some of their parts.
+def ablated(blocks: Collection[nn.Module], parts: Collection[str]) -> Iterator[None]:
+    """Ablate some parts of the blocks within a with statement.
 
-    A sublayer that is off adds nothing; a norm hands on what it gets; without residual, AddNorm
-    forgets its input. Nothing of this touches the parameters.
+    An ablated sublayer outputs zeros; a norm returns its input; without residuals, AddNorm does
+    not add its input. The parameters are not changed.
 
     Args:
         blocks: encoder or decoder blocks.
-        parts: names out of PARTS; what a block does not have is left out.
+        parts: some of PARTS; those that a block does not have are ignored.
     """
     with ExitStack() as hooks:
         for module in (m for block in blocks for m in block.modules()):
@@ -113,7 +117,7 @@ def switched_off(blocks: Collection[nn.Module], parts: Collection[str]) -> Itera
         for block in blocks:
             for name, part in block.named_children():
                 if name in SUBLAYERS and name in parts:
-                    hooks.callback(part.register_forward_hook(_nothing).remove)
+                    hooks.callback(part.register_forward_hook(_zeros).remove)
         yield
 
 
@@ -125,7 +129,7 @@ def _hooks(module: nn.Module, parts: Collection[str]) -> list[Callable[..., Any]
     return []
 
 
-def _nothing(_: nn.Module, args: Any, output: Tensor) -> Tensor:
+def _zeros(_: nn.Module, args: Any, output: Tensor) -> Tensor:
     return torch.zeros_like(output)
 
 
@@ -136,7 +140,7 @@ def _without_residual(add_norm: AddNorm, args: Any, output: Tensor) -> Tensor:
 
 @torch.no_grad()
 def _predict(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
-    """Probabilities of the next token after each, (T, V), without dropout."""
+    """Probabilities of the next token at each target position, (T, V), without dropout."""
     was_training = model.training
     try:
         return model.eval()(source, target)[0].softmax(-1).cpu()

@@ -1,19 +1,19 @@
-"""Lesson 08: from the sizes of a Transformer to its parameters, its memory and its work."""
+"""Lesson 08: the parameters, memory and compute of a Transformer of any size."""
 
 from course_lib.model import TransformerConfig, count_parameters, parameter_parts
 from course_lib.model.config import Tying
+from course_lib.viz.interactive_figure import DrawnFigure, InteractiveFigure, interact
 from course_lib.viz.plot_treemap import plot_treemap
-from course_lib.viz.interactive_figure import Explorer, Picture, explore
 
-BYTES = 4 * 4  # float32: the weight, its gradient, and the two averages that Adam keeps of it
+BYTES = 4 * 4  # per parameter, in float32: weight, gradient, and the two moments of Adam
 
 
-def work_per_token(config: TransformerConfig) -> int:
+def flops_per_token(config: TransformerConfig) -> int:
     """Floating-point operations of one forward pass for one source and one target token.
 
-    Each number in a weight matrix is multiplied and added once, which makes two. Left out are
-    query · key and weights · value, which grow with the length of the sentence, and all that is
-    done number by number.
+    Each entry of a weight matrix takes part in one multiplication and one addition. Not counted
+    are query · key and weights · value, which grow with the length of the sentence, and all
+    elementwise operations.
     """
     c = config
     attention = 4 * c.d_model * c.n_heads * c.head_width
@@ -23,10 +23,10 @@ def work_per_token(config: TransformerConfig) -> int:
     return 2 * (blocks + c.d_model * c.target_vocab)
 
 
-def config_widget() -> Explorer:
-    """Move the sizes; see where the parameters sit, and what they cost in memory and work.
+def config_widget() -> InteractiveFigure:
+    """Move the sizes; see where the parameters sit, and what they cost in memory and compute.
 
-    It starts at the paper's base model, whose vocabulary both languages share.
+    It starts at the paper's base model, whose vocabulary is shared by both languages.
     """
 
     def draw(
@@ -36,7 +36,7 @@ def config_widget() -> Explorer:
         n_layers: int = 6,
         vocabulary: int = 37_000,
         tying: Tying = "all",
-    ) -> Picture:
+    ) -> DrawnFigure:
         config = TransformerConfig(
             source_vocab=vocabulary,
             target_vocab=vocabulary,
@@ -48,19 +48,20 @@ def config_widget() -> Explorer:
         )
         count = count_parameters(config)
         parts = parameter_parts(config)
-        memory, work = BYTES * count / 1e9, work_per_token(config) / 1e6
-        cost = f"{memory:.2f} GB to train, {work:,.0f} million operations for a pair of tokens"
+        memory, flops = BYTES * count / 1e9, flops_per_token(config) / 1e6
+        cost = f"{memory:.2f} GB to train, {flops:,.0f} million FLOPs for a pair of tokens"
         ax = plot_treemap(parts, title=f"{cost}\nParameters")
         (kind, largest) = max(
-            ((kind, sum(some.values())) for kind, some in parts.items()), key=lambda pair: pair[1]
+            ((kind, sum(sizes.values())) for kind, sizes in parts.items()),
+            key=lambda pair: pair[1],
         )
         return ax, (
             f"{count:,} parameters, of which {largest / count:.0%} {kind}. In float32, weights, "
-            f"gradients and Adam's two averages take {memory:.2f} GB. One source and one target "
-            f"token take {work:,.0f} million operations forward."
+            f"gradients and Adam's two moments take {memory:.2f} GB. A forward pass takes "
+            f"{flops:,.0f} million floating-point operations for one source and one target token."
         )
 
-    return explore(
+    return interact(
         draw,
         d_model=(64, 1024, 64),
         d_ff=(128, 4096, 128),

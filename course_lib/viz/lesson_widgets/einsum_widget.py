@@ -1,4 +1,4 @@
-"""Lesson 05: what becomes of each axis in an einsum."""
+"""Lesson 05: what an einsum does with each axis."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,20 +11,20 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Patch
 
 from course_lib.errors import CourseError
+from course_lib.viz.interactive_figure import DrawnFigure, InteractiveFigure, interact
 from course_lib.viz.style import LINES, REFERENCE, figure_of, new_axes, styled
-from course_lib.viz.interactive_figure import Explorer, Picture, explore
 
-# All different, so that no two axes can be taken for each other; other letters have size 2.
+# Different sizes where axes could be confused; other letters have size 2.
 SIZES = {"b": 2, "h": 3, "q": 5, "k": 7, "e": 4, "s": 6, "d": 12, "i": 3, "j": 4}
 OTHER_SIZE = 2
-MOST_LETTERS = 8
+MAX_LETTERS = 8
 EXAMPLES = {
     "bhqe,bhke->bhqk": "scores",
     "bhqk,bhke->bhqe": "context",
     "bsd,dhe->bhse": "projection into heads",
     "bhse,hed->bsd": "heads merged and projected",
     "bhqe,bhke->bqhk": "scores in another order",
-    "bhqk->bhkq": "transposition",
+    "bhqk->bhkq": "transpose",
     "bhqk->bhq": "row sums",
     "ij,jk->ik": "matrix product",
     "i,j->ij": "outer product",
@@ -39,24 +39,24 @@ ROLES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Subscripts:
-    """An einsum's letters, operand by operand, and what becomes of each."""
+    """The subscripts of an einsum, parsed: the letters of each operand and of the result."""
 
     operands: tuple[str, ...]
     result: str
 
     @property
     def letters(self) -> str:
-        """Each letter once: those of the result in its order, then those that are summed over."""
+        """Each letter once: those of the result in order, then those that are summed over."""
         return "".join(dict.fromkeys(self.result + "".join(self.operands)))
 
     def role(self, letter: str) -> str:
-        """A key of ROLES."""
+        """The role of a letter, a key of ROLES."""
         if letter not in self.result:
             return "summed over"
         return "matched" if sum(letter in o for o in self.operands) > 1 else "kept"
 
     def formula(self) -> str:
-        """The same with indices: A[i,j] · B[j,k]."""
+        """The same written with indices, such as result[i,k] = Σ over j of A[i,j] · B[j,k]."""
         summed = "".join(c for c in self.letters if c not in self.result)
         sign = f"Σ over {', '.join(summed)} of " if summed else ""
         factors = [f"{'ABC'[i]}[{','.join(o)}]" for i, o in enumerate(self.operands)]
@@ -64,10 +64,10 @@ class Subscripts:
 
 
 def parse_subscripts(text: str) -> Subscripts:
-    """Read "bhqe,bhke->bhqk"; spaces are left out.
+    """Parse "bhqe,bhke->bhqk"; spaces are ignored.
 
     Raises:
-        CourseError: the text is no einsum of one to three operands.
+        CourseError: the text is not an einsum of one to three operands.
     """
     found = re.fullmatch(r"([a-zA-Z]+(?:,[a-zA-Z]+){0,2})->([a-zA-Z]*)", text.replace(" ", ""))
     if not found:
@@ -85,22 +85,22 @@ def parse_subscripts(text: str) -> Subscripts:
         if result.count(letter) > 1:
             raise CourseError(f"the result may have each letter once, got {letter!r} twice")
     parsed = Subscripts(operands, result)
-    if len(parsed.letters) > MOST_LETTERS:
+    if len(parsed.letters) > MAX_LETTERS:
         raise CourseError(
-            f"at most {MOST_LETTERS} different letters can be drawn, got {len(parsed.letters)}"
+            f"at most {MAX_LETTERS} different letters can be drawn, got {len(parsed.letters)}"
         )
     return parsed
 
 
-def einsum_widget(sizes: Mapping[str, int] | None = None) -> Explorer:
+def einsum_widget(sizes: Mapping[str, int] | None = None) -> InteractiveFigure:
     """Type subscripts; see which axes are matched, kept and summed over, and the result's shape.
 
     Args:
-        sizes: of the axes, by letter; a letter without one has size 2.
+        sizes: size of each axis, by letter; letters without a size have size 2.
     """
     known = SIZES if sizes is None else sizes
 
-    def draw(subscripts: str) -> Picture:
+    def draw(subscripts: str) -> DrawnFigure:
         parsed = parse_subscripts(subscripts)
         size = {c: known.get(c, OTHER_SIZE) for c in parsed.letters}
         shape = tuple(size[c] for c in parsed.result)
@@ -111,18 +111,18 @@ def einsum_widget(sizes: Mapping[str, int] | None = None) -> Explorer:
             if letters:
                 verb = "is" if len(letters) == 1 else "are"
                 parts.append(f"{_listed(letters)} {verb} {role}")
-        alone = [
+        unmatched = [
             c
             for c in parsed.letters
             if c not in parsed.result and "".join(parsed.operands).count(c) == 1
         ]
-        words = (
+        text = (
             f"{'; '.join(parts)}. The result has shape {shape}; {prod(size.values()):,} products."
         )
-        if alone and len(parsed.operands) > 1:
-            words += f" Only one operand has {_listed(alone)}: was it meant to be summed over?"
+        if unmatched and len(parsed.operands) > 1:
+            text += f" Only one operand has {_listed(unmatched)}: was it meant to be summed over?"
         name = EXAMPLES.get(subscripts.replace(" ", ""))
-        return ax, f"{name.capitalize()}: {words}" if name else words
+        return ax, f"{name.capitalize()}: {text}" if name else text
 
     typed = Combobox(
         value=next(iter(EXAMPLES)),
@@ -132,7 +132,7 @@ def einsum_widget(sizes: Mapping[str, int] | None = None) -> Explorer:
         continuous_update=False,
         style={"description_width": "initial"},
     )
-    return explore(draw, subscripts=typed)
+    return interact(draw, subscripts=typed)
 
 
 def _listed(letters: Sequence[str]) -> str:
@@ -141,14 +141,16 @@ def _listed(letters: Sequence[str]) -> str:
 
 @styled
 def _draw_axes(parsed: Subscripts, size: Mapping[str, int]) -> Axes:
-    """A row for each tensor, a column for each letter: what stands in one column is one axis."""
+    """A row for each tensor, a column for each letter: one column is one axis."""
     rows = [*zip("ABC", parsed.operands, strict=False), ("result", parsed.result)]
     ax = new_axes(width=8.0, height=1.5 + 0.78 * len(rows))
     for row, (name, letters) in enumerate(rows):
         ax.text(-0.75, row, name, ha="right", va="center", fontsize=12)
         for column, letter in enumerate(parsed.letters):
             if letter in letters:
-                _box(ax, column, row, letters, letter, size=size[letter], role=parsed.role(letter))
+                _draw_box(
+                    ax, column, row, letters, letter, size=size[letter], role=parsed.role(letter)
+                )
             elif name == "result":
                 ax.text(column, row, "Σ", ha="center", va="center", fontsize=15, color=LINES[3])
     ax.set_xlim(-1.7, max(6, len(parsed.letters)) - 0.4)
@@ -161,7 +163,7 @@ def _draw_axes(parsed: Subscripts, size: Mapping[str, int]) -> Axes:
     return ax
 
 
-def _box(
+def _draw_box(
     ax: Axes, column: int, row: int, letters: str, letter: str, *, size: int, role: str
 ) -> None:
     box = FancyBboxPatch(
@@ -172,8 +174,8 @@ def _box(
         **ROLES[role],
     )
     ax.add_patch(box)
-    places = ", ".join(str(i) for i, c in enumerate(letters) if c == letter)
+    positions = ", ".join(str(i) for i, c in enumerate(letters) if c == letter)
     backing = {"facecolor": box.get_facecolor(), "edgecolor": "none", "pad": 1.0}
     ax.text(column, row - 0.13, letter, ha="center", va="center", fontsize=14, bbox=backing)
-    text = f"{'axes' if ',' in places else 'axis'} {places}\nsize {size}"
+    text = f"{'axes' if ',' in positions else 'axis'} {positions}\nsize {size}"
     ax.text(column, row + 0.17, text, ha="center", va="center", fontsize=8, bbox=backing)

@@ -1,4 +1,4 @@
-"""Lesson 02: a token and a position become one vector."""
+"""Lesson 02: token embedding plus positional encoding."""
 
 from collections.abc import Mapping
 
@@ -6,45 +6,45 @@ from torch.nn import functional as F
 
 from course_lib.errors import CourseError
 from course_lib.model import TransformerEmbedding
+from course_lib.viz.interactive_figure import DrawnFigure, InteractiveFigure, interact
 from course_lib.viz.plot_sum import plot_sum
-from course_lib.viz.interactive_figure import Explorer, Picture, explore
 
 
 def embedding_widget(
     embedding: TransformerEmbedding, tokens: Mapping[str, int], *, last_position: int = 50
-) -> Explorer:
-    """Pick a token and a position; see both vectors and their sum, and how long they are.
+) -> InteractiveFigure:
+    """Pick a token and a position; see both vectors, their sum, and their norms.
 
     Args:
-        embedding: of a model, trained or not.
-        tokens: the words to pick from, each with its id.
-        last_position: to which the slider goes.
+        embedding: that of a model, trained or not.
+        tokens: token → id, for the tokens to choose from.
+        last_position: the largest position of the slider.
 
     Raises:
-        CourseError: there are no tokens, or an id that the embedding does not have.
+        CourseError: there are no tokens, or an id is outside the vocabulary.
     """
     table = embedding.tokens.weight.detach().cpu()
-    places = embedding.positions.table.detach().cpu()
+    encodings = embedding.positions.table.detach().cpu()
     if not tokens or not 0 <= min(tokens.values()) <= max(tokens.values()) < len(table):
         raise CourseError(
-            f"tokens must map at least one word to an id from 0 to {len(table) - 1}, got "
+            f"tokens must map at least one token to an id from 0 to {len(table) - 1}, got "
             f"{dict(tokens)}: do tokenizer and embedding belong together?"
         )
     root = table.size(1) ** 0.5
 
-    def draw(token: str, position: int = 3, times_root_d: bool = True) -> Picture:
+    def draw(token: str, position: int = 3, times_root_d: bool = True) -> DrawnFigure:
         vector = table[tokens[token]] * (root if times_root_d else 1.0)  # (D,)
-        place = places[position]
+        encoding = encodings[position]
         scale = f" × {root:.1f}" if times_root_d else ""
         title = f"{token!r}{scale} at position {position}"
-        alike = F.cosine_similarity(vector, vector + place, dim=0)
-        figure = plot_sum([token], vector[None], place[None], title=title)
-        figure.set_figheight(3.2)  # a single row would be too thin to be seen
+        cosine = F.cosine_similarity(vector, vector + encoding, dim=0)
+        figure = plot_sum([token], vector[None], encoding[None], title=title)
+        figure.set_figheight(3.2)  # a single row would be too thin to see
         return figure, (
-            f"{title}: the token's vector is {vector.norm():.1f} long, the position's "
-            f"{place.norm():.1f}, the sum {(vector + place).norm():.1f}. Between token and sum the "
-            f"cosine is {alike:.2f}."
+            f"{title}: the norm of the token's vector is {vector.norm():.1f}, that of the "
+            f"position's {encoding.norm():.1f}, that of the sum {(vector + encoding).norm():.1f}. "
+            f"The cosine similarity of token and sum is {cosine:.2f}."
         )
 
-    last = min(last_position, len(places) - 1)
-    return explore(draw, token=list(tokens), position=(0, last), times_root_d=True)
+    last = min(last_position, len(encodings) - 1)
+    return interact(draw, token=list(tokens), position=(0, last), times_root_d=True)

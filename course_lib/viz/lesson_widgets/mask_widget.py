@@ -1,4 +1,4 @@
-"""Lesson 06: build masks for a batch of one's own, and see what they leave."""
+"""Lesson 06: build masks for your own batch, and see the weights that remain."""
 
 import math
 import zlib
@@ -12,28 +12,28 @@ from torch import Tensor
 from course_lib.errors import CourseError
 from course_lib.model import causal_mask, masked_softmax, padding_mask
 from course_lib.viz.heatmaps import plot_attention
+from course_lib.viz.interactive_figure import DrawnFigure, InteractiveFigure, interact
 from course_lib.viz.style import styled
-from course_lib.viz.interactive_figure import Explorer, Picture, explore
 
 PAD, PAD_ID = "<pad>", 0
-MOST_SENTENCES, MOST_WORDS = 3, 7
-MOST_LETTERS_BELOW = 26  # side by side under a panel, all words as long as the longest
+MAX_SENTENCES, MAX_WORDS = 3, 7
+MAX_CHARACTERS_BELOW = 26  # number of words times the longest of them, side by side under a panel
 D_HEAD = 8
 
 
-def mask_widget(sentences: str = "we like tea / cats drink cold milk") -> Explorer:
-    """Type a batch, toggle the masks; see the weights that they leave. What is hidden is hatched.
+def mask_widget(sentences: str = "we like tea / cats drink cold milk") -> InteractiveFigure:
+    """Type a batch, switch the masks on and off; see the weights. Masked cells are hatched.
 
-    The words' queries and keys are random, but always the same for the same word.
+    Queries and keys are random, but always the same for the same word.
 
     Args:
-        sentences: the batch to begin with, a slash between two sentences.
+        sentences: the batch to start with, with a slash between two sentences.
     """
 
     @styled
     def draw(
         sentences: str, padding: bool = True, causal: bool = True, pad_side: str = "right"
-    ) -> Picture:
+    ) -> DrawnFigure:
         rows = read_batch(sentences, pad_left=pad_side == "left")
         tokens = torch.tensor([[PAD_ID if word == PAD else 1 for word in row] for row in rows])
         mask = _mask(tokens, padding=padding, causal=causal)  # (B, 1, S, S)
@@ -46,40 +46,42 @@ def mask_widget(sentences: str = "we like tea / cats drink cold milk") -> Explor
             title = f"sentence {i}"
             plot_attention(weights[i], rows[i], rows[i], mask=mask[i], title=title, ax=ax)
             ax.images[0].colorbar.remove()  # the numbers are written in the cells
-            if max(map(len, rows[i])) * len(rows[i]) > MOST_LETTERS_BELOW:
+            if max(map(len, rows[i])) * len(rows[i]) > MAX_CHARACTERS_BELOW:
                 ax.tick_params(axis="x", labelrotation=90)
         is_pad = tokens == PAD_ID
         on_pads = (weights * is_pad[:, None, :]).sum(-1)[~is_pad].mean() + 0.0
         empty = int((~mask).all(-1).sum())
         return figure, (
-            f"{int(mask.sum())} of {mask.numel()} cells are open, and {empty} "
-            f"{'row has' if empty == 1 else 'rows have'} nothing left. The words of {len(rows)} "
-            f"{'sentence' if len(rows) == 1 else 'sentences'} spend {on_pads:.2f} of their "
-            "attention on pads."
+            f"The mask allows {int(mask.sum())} of {mask.numel()} pairs of query and key; {empty} "
+            f"{'query has' if empty == 1 else 'queries have'} no key left. In {len(rows)} "
+            f"{'sentence' if len(rows) == 1 else 'sentences'}, words put {on_pads:.2f} of their "
+            "attention weight on pads."
         )
 
-    return explore(draw, sentences=sentences, padding=True, causal=True, pad_side=["right", "left"])
+    return interact(
+        draw, sentences=sentences, padding=True, causal=True, pad_side=["right", "left"]
+    )
 
 
 def read_batch(text: str, *, pad_left: bool) -> list[list[str]]:
     """The words of each sentence, padded to one length.
 
     Raises:
-        CourseError: there is no sentence, or there is more than can be drawn.
+        CourseError: there is no sentence, or more text than can be drawn.
     """
     rows = [words for part in text.split("/") if (words := part.split())]
-    if not rows or len(rows) > MOST_SENTENCES or max(map(len, rows)) > MOST_WORDS:
+    if not rows or len(rows) > MAX_SENTENCES or max(map(len, rows)) > MAX_WORDS:
         raise CourseError(
-            f"type one to {MOST_SENTENCES} sentences of at most {MOST_WORDS} words, with / between "
+            f"type one to {MAX_SENTENCES} sentences of at most {MAX_WORDS} words, with / between "
             f"them, got {len(rows)} with {max(map(len, rows), default=0)} words in the longest"
         )
     length = max(map(len, rows))
-    fills = [[PAD] * (length - len(row)) for row in rows]
-    return [fill + row if pad_left else row + fill for row, fill in zip(rows, fills, strict=True)]
+    pads = [[PAD] * (length - len(row)) for row in rows]
+    return [pad + row if pad_left else row + pad for row, pad in zip(rows, pads, strict=True)]
 
 
 def scores_of(rows: Sequence[Sequence[str]]) -> Float[Tensor, "batch query key"]:
-    """Scaled scores between random queries and keys, which depend on nothing but the words."""
+    """Scaled scores of random queries and keys, which depend only on the words."""
 
     def vectors(word: str) -> Tensor:
         return torch.randn(

@@ -1,27 +1,27 @@
-"""Lesson 11: learning-rate schedules, with warm-up and d_model to move."""
+"""Lesson 11: learning-rate schedules, for any warm-up and d_model."""
 
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from course_lib.errors import CourseError
+from course_lib.viz.interactive_figure import DrawnFigure, InteractiveFigure, interact
 from course_lib.viz.plot_schedules import plot_schedules
 from course_lib.viz.style import new_axes
-from course_lib.viz.interactive_figure import Explorer, Picture, explore
 
 KNOWN = ("d_model", "warmup", "total", "peak")
 
 
-def schedule_widget(schedules: Mapping[str, Callable[..., float]]) -> Explorer:
-    """Move warm-up, d_model and the number of steps; see the learning rates, linear or log.
+def schedule_widget(schedules: Mapping[str, Callable[..., float]]) -> InteractiveFigure:
+    """Move warm-up, d_model and the number of steps; see the learning rates, on either scale.
 
     Args:
         schedules: name → function of the step, which counts from 1. Of ``d_model``, ``warmup``,
-            ``total`` (steps) and ``peak`` (the paper's: 1 / √(d_model · warmup)) it is given those
-            that are parameters of it without a default.
+            ``total`` (steps) and ``peak`` (1 / √(d_model · warmup), as in the paper), it is passed
+            those that it has as parameters without a default.
 
     Raises:
-        CourseError: there is no schedule, or one that needs something else.
+        CourseError: there is no schedule, or one that needs other arguments.
     """
     if not schedules:
         raise CourseError("expected at least one schedule, got none: pass {name: function}")
@@ -29,7 +29,7 @@ def schedule_widget(schedules: Mapping[str, Callable[..., float]]) -> Explorer:
 
     def draw(
         warmup: int = 4000, d_model: int = 512, total: int = 20_000, log_axes: bool = False
-    ) -> Picture:
+    ) -> DrawnFigure:
         peak = (d_model * warmup) ** -0.5
         given = dict(zip(KNOWN, (d_model, warmup, total, peak), strict=True))
         rates = {
@@ -45,11 +45,11 @@ def schedule_widget(schedules: Mapping[str, Callable[..., float]]) -> Explorer:
             ax=new_axes(height=3.6),
         )
         if log_axes:
-            ax.set_ylim(bottom=peak / 1e4)  # a schedule that ends at 0 would stretch it further
+            ax.set_ylim(bottom=peak / 1e4)  # a schedule that ends at 0 would extend the axis
         ends = ", ".join(f"{name} {rate(total):.2g}" for name, rate in rates.items())
         return ax, f"Warm-up {warmup:,}, d_model {d_model}. At step {total:,}: {ends}."
 
-    return explore(
+    return interact(
         draw,
         warmup=(100, 10_000, 100),
         d_model=[64, 128, 256, 512, 1024],
@@ -64,7 +64,7 @@ def _needs(name: str, schedule: Callable[..., float]) -> list[str]:
     unknown = [key for key in needed if key not in KNOWN]
     if unknown:
         raise CourseError(
-            f"schedule {name!r} may need {', '.join(KNOWN)}, but needs {unknown[0]!r}: "
-            "give that a default"
+            f"schedule {name!r} may require {', '.join(KNOWN)}, but requires {unknown[0]!r}: "
+            "give that parameter a default"
         )
     return needed

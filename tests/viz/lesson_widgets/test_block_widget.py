@@ -3,7 +3,7 @@ import torch
 
 import course_lib.model as course
 from course_lib.errors import CourseError
-from course_lib.viz.lesson_widgets.block_widget import PARTS, block_widget, switched_off
+from course_lib.viz.lesson_widgets.block_widget import PARTS, ablated, block_widget
 
 SOURCE, TARGET = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 7, 8]])
 
@@ -17,7 +17,7 @@ def block(request):
 
 def run(block, x, *off):
     memory = torch.randn(1, 4, 16, generator=torch.Generator().manual_seed(2))
-    with switched_off([block], off), torch.no_grad():
+    with ablated([block], off), torch.no_grad():
         return block(x, memory)
 
 
@@ -26,12 +26,12 @@ def x():
     return torch.randn(1, 3, 16, generator=torch.Generator().manual_seed(1))
 
 
-def test_without_sublayers_and_norms_a_block_hands_on_its_input(block, x):
+def test_without_sublayers_and_norms_a_block_returns_its_input(block, x):
     out = run(block, x, "self_attention", "cross_attention", "feed_forward", "norms")
     assert torch.equal(out, x)
 
 
-def test_without_sublayers_and_residuals_nothing_is_left(block, x):
+def test_without_sublayers_and_residuals_the_output_is_zero(block, x):
     out = run(block, x, "self_attention", "cross_attention", "feed_forward", "residuals")
     assert torch.equal(out, torch.zeros_like(out))
 
@@ -45,26 +45,26 @@ def test_without_residuals_and_norms_the_sublayers_follow_each_other(block, x):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_each_part_makes_a_difference_and_comes_back(block, x, part):
-    whole = run(block, x)
-    assert not torch.allclose(run(block, x, part), whole, atol=1e-3)
-    assert torch.equal(run(block, x), whole)
+def test_each_part_makes_a_difference_and_is_restored(block, x, part):
+    intact = run(block, x)
+    assert not torch.allclose(run(block, x, part), intact, atol=1e-3)
+    assert torch.equal(run(block, x), intact)
 
 
-def test_parts_come_back_after_an_error_too(block, x):
-    whole = run(block, x)
-    with pytest.raises(ZeroDivisionError), switched_off([block], PARTS):
+def test_parts_are_restored_after_an_error_too(block, x):
+    intact = run(block, x)
+    with pytest.raises(ZeroDivisionError), ablated([block], PARTS):
         1 / 0  # noqa: B018
-    assert torch.equal(run(block, x), whole)
+    assert torch.equal(run(block, x), intact)
 
 
-def test_with_all_parts_nothing_moves(model):
+def test_with_all_parts_nothing_changes(model):
     assert (
-        "nothing is off: 0.00 of the predictions moves" in block_widget(model, SOURCE, TARGET).alt
+        "nothing ablated: 0.00 of the probability moves" in block_widget(model, SOURCE, TARGET).alt
     )
 
 
-def test_words_tell_what_is_predicted_instead(model):
+def test_the_alt_text_says_what_is_predicted_instead(model):
     vocabulary = [f"w{i}" for i in range(1000)]
     shown = block_widget(model, SOURCE, TARGET, vocabulary=vocabulary)
     shown.controls["feed_forward"].value = False
@@ -73,22 +73,22 @@ def test_words_tell_what_is_predicted_instead(model):
 
 
 def test_only_the_chosen_layer_of_the_chosen_stack_is_changed(model):
-    shown = block_widget(model, SOURCE, TARGET, target_words=["<bos>", "a", "b"])
+    shown = block_widget(model, SOURCE, TARGET, target_tokens=["<bos>", "a", "b"])
     shown.controls["stack"].value = "encoder"
     shown.controls["layer"].label = "1"
     shown.controls["self_attention"].value = False
     assert shown.alt.startswith("Encoder, layer 1, without self-attention: 0.")
 
 
-def test_an_encoder_says_that_it_has_no_cross_attention(model):
+def test_the_encoder_has_no_cross_attention_to_ablate(model):
     shown = block_widget(model, SOURCE, TARGET)
     shown.controls["stack"].value = "encoder"
     shown.controls["cross_attention"].value = False
-    assert "0.00 of the predictions moves" in shown.alt
+    assert "0.00 of the probability moves" in shown.alt
     assert "An encoder has no cross-attention" in shown.alt
 
 
-def test_a_model_in_training_is_asked_without_dropout_and_stays_in_training(model):
+def test_a_model_in_training_mode_predicts_without_dropout_and_stays_in_that_mode(model):
     model.train()
     try:
         assert ": 0.00 of" in block_widget(model, SOURCE, TARGET).alt
@@ -97,8 +97,8 @@ def test_a_model_in_training_is_asked_without_dropout_and_stays_in_training(mode
         model.eval()
 
 
-@pytest.mark.parametrize("words", [None, ["a"]])
-def test_more_than_one_sentence_or_words_that_do_not_fit_are_refused(model, words):
-    target = TARGET.expand(2, -1) if words is None else TARGET
-    with pytest.raises(CourseError, match=r"one source \(1, S\), one target .* and . words: pick"):
-        block_widget(model, SOURCE, target, target_words=words)
+@pytest.mark.parametrize("tokens", [None, ["a"]])
+def test_more_than_one_sentence_or_tokens_that_do_not_fit_are_refused(model, tokens):
+    target = TARGET.expand(2, -1) if tokens is None else TARGET
+    with pytest.raises(CourseError, match=r"one source \(1, S\), one target .* and . tokens: pick"):
+        block_widget(model, SOURCE, target, target_tokens=tokens)

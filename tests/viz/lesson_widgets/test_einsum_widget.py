@@ -26,14 +26,14 @@ def test_the_result_has_the_shape_that_pytorch_gives(subscripts):
     assert f"The result has shape {shape_by_torch(subscripts)};" in shown.alt
 
 
-def test_the_words_say_what_becomes_of_each_axis():
+def test_the_alt_text_says_what_happens_to_each_axis():
     assert einsum_widget().alt == (
         "Scores: b and h are matched; q and k are kept; e is summed over. "
         "The result has shape (2, 3, 5, 7); 840 products."
     )
 
 
-def test_an_axis_of_one_operand_that_is_summed_is_questioned():
+def test_summing_over_an_axis_of_only_one_operand_is_questioned():
     shown = einsum_widget()
     shown.controls["subscripts"].value = "bhqe,bhkd->bhqk"
     assert "Only one operand has e and d: was it meant to be summed over?" in shown.alt
@@ -45,10 +45,10 @@ def test_a_formula_with_indices_is_the_title():
     assert parse_subscripts("i,j->ij").formula() == "result[i,j] = A[i] · B[j]"
 
 
-def test_an_axis_stands_in_one_column_and_says_its_place():
+def test_an_axis_is_drawn_in_one_column_with_its_index_in_each_tensor():
     ax, _ = einsum_widget().draw(subscripts="ij,jk->ik")
-    places = {(t.get_text(), t.get_position()[1] < 0.5): t.get_position()[0] for t in ax.texts}
-    below, above = places["j", False], places["j", True]
+    positions = {(t.get_text(), t.get_position()[1] < 0.5): t.get_position()[0] for t in ax.texts}
+    below, above = positions["j", False], positions["j", True]
     assert below == above
     assert {t.get_text() for t in ax.texts} >= {"axis 0\nsize 3", "axis 1\nsize 4", "Σ"}
 
@@ -58,7 +58,7 @@ def test_sizes_may_be_chosen():
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "message"),
     [
         ("bhqe,bhke", "is a comma or the arrow missing"),
         ("", "one to three operands, an arrow"),
@@ -71,16 +71,16 @@ def test_sizes_may_be_chosen():
         (f"{ascii_letters[:9]}->a", "at most 8 different letters can be drawn, got 9"),
     ],
 )
-def test_what_is_no_einsum_is_explained_and_the_last_picture_stays(text, fault):
+def test_text_that_is_not_an_einsum_is_explained_and_the_last_picture_stays(text, message):
     shown = einsum_widget()
     before = shown.image.value
-    with pytest.raises(CourseError, match=fault):
+    with pytest.raises(CourseError, match=message):
         shown.controls["subscripts"].value = text
-    assert 'role="alert"' in shown.words.value and shown.image.value == before
+    assert 'role="alert"' in shown.status.value and shown.image.value == before
 
 
-def test_what_is_typed_is_no_markup():
+def test_markup_in_the_text_is_escaped():
     shown = einsum_widget()
     with pytest.raises(CourseError):
         shown.controls["subscripts"].value = "<img src=x>"
-    assert "<img" not in shown.words.value and "&lt;img" in shown.words.value
+    assert "<img" not in shown.status.value and "&lt;img" in shown.status.value
