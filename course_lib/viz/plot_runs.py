@@ -103,7 +103,7 @@ def curves_of(runs: Sequence[RunCurves]) -> list[Curve]:
 
 
 def _curves(index: int, run: RunCurves) -> Iterator[Curve]:
-    losses, rates = np.asarray(run.losses, float), np.asarray(run.rates, float)
+    losses, rates = np.asarray(run.losses, float), np.asarray(run.learning_rates, float)
     if len(losses):
         steps = np.arange(1, len(losses) + 1)
         yield Curve(index, "loss", "each step", steps, losses)

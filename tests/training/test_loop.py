@@ -54,7 +54,7 @@ def test_max_steps_replaces_the_epochs(toy):
 def test_a_run_folder_holds_the_run(toy, tmp_path):
     run = train(toy, folder=tmp_path / "run")
     names = sorted(os.listdir(tmp_path / "run"))
-    assert names == ["best.safetensors", "metrics.jsonl", "last.safetensors", "run.json"]
+    assert names == ["best.safetensors", "last.safetensors", "metrics.jsonl", "run.json"]
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == run.epochs
     assert {"loss", "valid_loss", "valid_exact"} <= set(run.epochs[0])

@@ -17,7 +17,7 @@ from course_lib.training import (
 )
 from course_lib.training import step as training_step
 from course_lib.training.distributed import rows_of_this_rank
-from course_lib.training.parallel_step import ModelWithLoss
+from course_lib.training.parallel_step import ModelWithLoss, parallel_train_step
 
 
 @pytest.fixture
