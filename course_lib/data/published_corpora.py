@@ -49,7 +49,8 @@ def ted_corpus(source: str, target: str) -> Corpus:
     ``ted_hrlr_translate`` and of ``neulab/ted_hrlr`` on the Hugging Face hub. The archive has files
     such as ``datasets/pt_to_en/{pt,en}.{train,dev,test}`` with 51,785 / 1,193 / 1,803 pairs. If the
     source is two languages (``az_tr``), only the training file mixes them: it is called
-    ``az-tr.train``, but the others ``az.dev`` and ``az.test``.
+    ``az-tr.train``, but the others ``az.dev`` and ``az.test``. ``grammar_pt_en`` is a stand-in for
+    Portuguese to English that needs no download.
 
     Raises:
         CourseError: the archive is damaged, or it is not in the cache and cannot be downloaded.

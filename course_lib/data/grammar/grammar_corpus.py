@@ -64,7 +64,7 @@ def split_of(source: tuple[str, ...]) -> str:
 def sample_meanings(
     name: str, split: str, *, seed: int = 0
 ) -> Iterator[tuple[Sentence, SentencePair]]:
-    """Distinct meanings of a split without end, each with its sentence pair."""
+    """An endless sequence of distinct meanings of a split, each with its sentence pair."""
     language = LANGUAGES[name]
     rng = Random(f"{name} {split} {seed}")
     seen: set[tuple[str, ...]] = set()
