@@ -3,7 +3,7 @@
 B batch, T target length, V vocabulary.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sacrebleu
@@ -21,25 +21,6 @@ def masked_accuracy(
     real = labels != pad_id
     right = (logits.argmax(dim=-1) == labels) & real
     return float(right.sum() / real.sum().clamp(min=1))
-
-
-def alignment_error_rate(
-    links: Collection[tuple[int, ...]], gold: Collection[tuple[int, ...]]
-) -> float:
-    """Share of the links, found or right, that lack their counterpart (Och and Ney 2003, with all
-    gold links sure): 0 if the two sets are equal, 1 if they have nothing in common.
-
-    Args:
-        links: found (source index, target index), with the sentence's number before them if there
-            are several.
-        gold: the right ones.
-
-    Raises:
-        ValueError: there is no link at all.
-    """
-    if not links and not gold:
-        raise ValueError("an alignment error rate needs a link, found or right, got none")
-    return 1 - 2 * len(set(links) & set(gold)) / (len(set(links)) + len(set(gold)))
 
 
 @dataclass(frozen=True)

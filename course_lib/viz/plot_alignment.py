@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
+from course_lib.alignment_error_rate import alignment_error_rate
 from course_lib.viz.alt_text import set_alt_text
 from course_lib.viz.heatmaps import as_matrix, plot_attention
 from course_lib.viz.style import LINES, figure_of, styled
@@ -42,9 +43,12 @@ def alignment_error(
         weights: cross-attention (query, key).
         gold: (source index, target index).
         offset: the row of target word t is t + offset; see `plot_alignment`.
+
+    Raises:
+        ValueError: there is no gold link.
     """
     found = strongest_links(weights, {target for _, target in gold}, offset=offset)
-    return 1 - 2 * len(found & set(gold)) / (len(found) + len(set(gold)))
+    return alignment_error_rate(found, gold)
 
 
 @styled

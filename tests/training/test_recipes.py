@@ -3,8 +3,7 @@ from dataclasses import fields, replace
 import pytest
 
 from course_lib.cli import build_parser
-from course_lib.data import CORPORA
-from course_lib.data.public import PUBLIC
+from course_lib.data import corpus_summaries
 from course_lib.errors import CourseError
 from course_lib.training import (
     AS_RELEASED,
@@ -25,7 +24,7 @@ from tests.training.conftest import TOY
 def test_every_recipe_is_found_and_its_corpus_exists(name):
     recipe = load_recipe(name)
     assert recipe.name == name
-    assert recipe.corpus in {*CORPORA, *PUBLIC}
+    assert recipe.corpus in corpus_summaries()
 
 
 def test_fastai_qa_translates_french_questions_as_it_was_published():

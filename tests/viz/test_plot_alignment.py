@@ -2,7 +2,7 @@ import pytest
 import torch
 from matplotlib.patches import Rectangle
 
-from course_lib.training.metrics import alignment_error_rate
+from course_lib.alignment_error_rate import alignment_error_rate
 from course_lib.viz.alt_text import describe
 from course_lib.viz.plot_alignment import alignment_error, plot_alignment, strongest_links
 
@@ -29,6 +29,11 @@ def test_the_error_rate_is_that_of_the_metrics(gold, offset):
     found = strongest_links(WEIGHTS, {target for _, target in gold}, offset=offset)
     expected = alignment_error_rate(found, gold)
     assert alignment_error(WEIGHTS, gold, offset=offset) == pytest.approx(expected)
+
+
+def test_without_a_gold_link_there_is_no_error_rate():
+    with pytest.raises(ValueError, match="expected at least one link for an alignment error rate"):
+        alignment_error(WEIGHTS, set())
 
 
 def test_gold_links_are_framed_and_the_error_rate_is_the_title():

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.data import file_corpus
-from course_lib.data.file_corpora import file_languages
+from course_lib.data.file_corpus import file_languages
 from course_lib.errors import CourseError
 
 
@@ -33,18 +33,18 @@ def test_files_become_splits_with_names_and_languages(files, suffix):
     assert corpus.pairs("test")[0].source == ("nu",)
 
 
-def test_train_never_meets_a_held_out_source(files):
-    said = []
+def test_held_out_sources_are_removed_from_train(files):
+    messages = []
     corpus = file_corpus(
         tuple(map(str, files("train", "a", "b", "c", "d"))),
         files("valid", "b"),
         test=files("test", "c"),
         held_out={"test_2017": files("test_2017", "d")},
         name="mine",
-        tell=said.append,
+        tell=messages.append,
     )
     assert list(corpus.pairs("train")) == [("a", "A")]
-    assert said == [
+    assert messages == [
         "mine, train: kept 1 of 4 pairs: 1 also in valid (first: line 2), "
         "1 also in test (first: line 3), 1 also in test_2017 (first: line 4)"
     ]
@@ -83,11 +83,11 @@ def test_one_file_may_hold_both_sides(write, name, line):
         ("train.zh-en.tsv.gz", ("zh", "en")),
     ],
 )
-def test_languages_are_known_where_the_names_tell_both(paths, languages):
+def test_languages_are_known_if_the_names_show_both(paths, languages):
     assert file_languages(paths) == languages
 
 
-def test_files_whose_names_tell_nothing_have_a_source_and_a_target(write):
+def test_files_whose_names_show_no_language_have_a_source_and_a_target(write):
     pair = write("a.src", ["x"]), write("a.tgt", ["y"])
     corpus = file_corpus(pair, languages=("fr", "pt"))
     assert (corpus.source_language, corpus.target_language) == ("French", "Portuguese")

@@ -7,7 +7,7 @@ import pytest
 from course_lib.data import hub_corpus, load_corpus
 from course_lib.errors import CourseError
 
-# Not imported here: it reads only once whether it is offline.
+# Not imported here: it reads only once, at import, whether it is offline.
 pytestmark = pytest.mark.skipif(find_spec("datasets") is None, reason="the extra hub is missing")
 
 CONFIGS = """---
@@ -65,19 +65,19 @@ def test_a_dataset_with_a_translation_column_is_a_corpus(put, parquet):
     assert list(corpus.pairs("valid")) == [("Hund", "dog")]
 
 
-def test_what_is_cleaned_is_said_of_all_rows_and_of_the_first(put):
-    said = []
+def test_removed_pairs_are_reported_whether_all_rows_are_loaded_or_the_first(put):
+    messages = []
     put("me/tiny", train=rows(("a", "b"), (None, "c"), ("d", "e")), validation=rows(("a", "b")))
-    corpus = hub_corpus("me/tiny", tell=said.append)
+    corpus = hub_corpus("me/tiny", tell=messages.append)
     assert list(corpus.pairs("train")) == [("d", "e")]
     reason = "1 also in valid (first: line 1), 1 with an empty side (first: line 2)"
-    assert said == [f"me/tiny, train: kept 1 of 3 pairs: {reason}"]
+    assert messages == [f"me/tiny, train: kept 1 of 3 pairs: {reason}"]
     with pytest.raises(CourseError, match="at least one pair in train of me/tiny, kept 0 of 2"):
         corpus.pairs("train", 2)
 
 
 def test_wmt14_is_the_configuration_de_en_of_its_dataset(put):
-    # The keys stand the other way round: the configuration's name says the direction.
+    # The keys are in the opposite order: the name of the configuration gives the direction.
     splits = {
         f"de-en/{split}": rows((split, split.upper()), keys=("en", "de"))
         for split in ("train", "validation")
@@ -110,10 +110,12 @@ def test_the_direction_can_be_named_where_the_configuration_has_the_other(put):
     assert load_corpus("hub:me/plain::en-de").source_language == "English"
 
 
-@pytest.mark.parametrize(("asked", "said"), [("de-fr", "de and fr"), ("en", "en and ")])
-def test_a_direction_that_the_dataset_does_not_have_is_named(put, asked, said):
+@pytest.mark.parametrize(("asked", "expected"), [("de-fr", "de and fr"), ("en", "en and ")])
+def test_a_direction_that_the_dataset_does_not_have_is_named(put, asked, expected):
     put("me/tiny", train=rows(("Hund", "dog")))
-    with pytest.raises(CourseError, match=f"expected {said} in me/tiny, got de and en: .*SOURCE-"):
+    with pytest.raises(
+        CourseError, match=f"expected {expected} in me/tiny, got de and en: .*SOURCE-"
+    ):
         load_corpus(f"hub:me/tiny::{asked}")
 
 
@@ -127,29 +129,31 @@ def test_a_dataset_without_two_languages_is_named_with_its_columns(put, row):
         load_corpus("hub:me/other")
 
 
-def test_a_dataset_that_cannot_be_had_is_named_with_address_and_place(cache):
+def test_a_dataset_that_cannot_be_loaded_is_named_with_its_address_and_folder(cache):
     with pytest.raises(CourseError) as error:
         load_corpus("wmt14_de_en")
     message = str(error.value)
-    assert message.startswith("wmt/wmt14 with configuration de-en could not be had from https://")
+    assert message.startswith("could not load wmt/wmt14 with configuration de-en from https://")
     assert f"put a copy of its folder at {cache / 'hub' / 'wmt' / 'wmt14'}" in message
     assert "\n" not in message
 
 
 def test_an_unknown_configuration_is_named(put):
     put("wmt/wmt14", readme=CONFIGS, **{"de-en/train": rows(("a", "b"))})
-    with pytest.raises(CourseError, match=r"me-too could not be had .*de-en"):
+    with pytest.raises(CourseError, match=r"could not load .* me-too from .*de-en"):
         load_corpus("hub:wmt/wmt14:me-too")
 
 
 def test_a_row_that_breaks_later_is_an_error_too(put):
     put("me/tiny", train=[*rows(("a", "b")), {"translation": None}])
     corpus = hub_corpus("me/tiny")
-    with pytest.raises(CourseError, match="me/tiny could not be had .*TypeError: "):
+    with pytest.raises(CourseError, match="could not load me/tiny from .*TypeError: "):
         corpus.pairs("train", 2)
 
 
 def test_without_the_library_the_error_says_how_to_get_it(cache, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(CourseError, match="expected the library datasets .* pip install datasets"):
+    with pytest.raises(
+        CourseError, match="expected the library datasets .*not installed: pip install datasets"
+    ):
         load_corpus("hub:me/tiny")

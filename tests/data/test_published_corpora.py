@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from course_lib.data import download, load_corpus, public
+from course_lib.data import download, load_corpus, published_corpora
 from course_lib.errors import CourseError
 
 
@@ -42,77 +42,80 @@ def ted_files(source="pt", train="pt", target="en"):
     }
 
 
-def place(cache, content):
+def put_archive(cache, content):
     (cache / "ted").mkdir(parents=True)
-    (cache / "ted" / public.TED_ARCHIVE).write_bytes(content)
+    (cache / "ted" / published_corpora.TED_ARCHIVE).write_bytes(content)
 
 
 def test_there_are_fourteen_ted_pairs():
-    names = [name for name in public.PUBLIC if name.startswith("ted_")]
-    assert len(names) == len(set(public.TED_PAIRS)) == 14
+    names = [name for name in published_corpora.PUBLISHED_CORPORA if name.startswith("ted_")]
+    assert len(names) == len(set(published_corpora.TED_PAIRS)) == 14
     assert {"ted_pt_en", "ted_az_tr_en", "ted_he_pt"} < set(names)
 
 
 @pytest.mark.parametrize("root", ["datasets", "./datasets"])
-def test_a_ted_pair_is_taken_out_of_an_archive_that_is_there(cache, root):
-    place(cache, archive_of(ted_files() | ted_files("ru", "ru"), root))
+def test_a_ted_pair_is_unpacked_from_an_archive_in_the_cache(cache, root):
+    put_archive(cache, archive_of(ted_files() | ted_files("ru", "ru"), root))
     corpus = load_corpus("ted_pt_en")
     assert (corpus.name, corpus.splits) == ("ted_pt_en", ("train", "valid", "test"))
     assert (corpus.source_language, corpus.target_language) == ("Portuguese", "English")
     assert list(corpus.pairs("train", 2)) == [("não", "no"), ("sim", "yes")]
     assert corpus.pairs("valid")[0] == ("pão", "bread")
     assert corpus.pairs("test")[0] == ("maçã", "apple")
-    assert {path.name for path in (cache / "ted").iterdir()} == {"pt_to_en", public.TED_ARCHIVE}
+    assert {path.name for path in (cache / "ted").iterdir()} == {
+        "pt_to_en",
+        published_corpora.TED_ARCHIVE,
+    }
     assert len(list((cache / "ted" / "pt_to_en").iterdir())) == 6
 
 
 def test_a_source_of_two_languages_is_mixed_in_training_only(cache):
-    place(cache, archive_of(ted_files("gl_pt", "gl-pt")))
+    put_archive(cache, archive_of(ted_files("gl_pt", "gl-pt")))
     corpus = load_corpus("ted_gl_pt_en")
     assert corpus.source_language == "Galician and Portuguese"
     assert (len(corpus.pairs("train")), len(corpus.pairs("valid"))) == (3, 1)
 
 
-def test_a_ted_archive_is_fetched_where_it_is_missing(cache, server, monkeypatch):
+def test_a_ted_archive_is_downloaded_if_it_is_missing(cache, server, monkeypatch):
     server.files["/ted.tar.gz"] = archive_of(ted_files())
-    monkeypatch.setattr(public, "TED_ADDRESSES", [f"{server.address}/ted.tar.gz"])
+    monkeypatch.setattr(published_corpora, "TED_ADDRESSES", [f"{server.address}/ted.tar.gz"])
     with pytest.raises(CourseError, match="expected sha256 216a86c3df4d"):
         load_corpus("ted_pt_en")
-    monkeypatch.setattr(public, "TED_SHA256", None)
+    monkeypatch.setattr(published_corpora, "TED_SHA256", None)
     assert len(load_corpus("ted_pt_en").pairs("train")) == 3
     asked = len(server.asked)
     load_corpus("ted_pt_en")
     assert len(server.asked) == asked
 
 
-def test_without_network_the_archive_its_place_and_its_addresses_are_named(cache, monkeypatch):
-    monkeypatch.setattr(public, "TED_ADDRESSES", ["http://127.0.0.1:9/ted.tar.gz"])
-    place = re.escape(str(cache / "ted" / "qi18naacl-dataset.tar.gz"))
-    with pytest.raises(CourseError, match=f"{place} is missing .*127.0.0.1:9/ted.tar.gz"):
+def test_offline_the_path_of_the_archive_and_its_addresses_are_named(cache, monkeypatch):
+    monkeypatch.setattr(published_corpora, "TED_ADDRESSES", ["http://127.0.0.1:9/ted.tar.gz"])
+    path = re.escape(str(cache / "ted" / "qi18naacl-dataset.tar.gz"))
+    with pytest.raises(CourseError, match=f"{path} is missing .*127.0.0.1:9/ted.tar.gz"):
         load_corpus("ted_pt_en")
 
 
 def test_an_archive_that_points_outside_its_folder_is_refused(cache, tmp_path):
     (tmp_path / "secret").write_text("secret\n" * 3)
-    place(cache, archive_of(ted_files() | {"pt_to_en/pt.train": f"->{tmp_path / 'secret'}"}))
+    put_archive(cache, archive_of(ted_files() | {"pt_to_en/pt.train": f"->{tmp_path / 'secret'}"}))
     with pytest.raises(CourseError, match="expected the archive of http.*is a link to"):
         load_corpus("ted_pt_en")
     assert not (cache / "ted" / "pt_to_en").exists()
 
 
-def test_names_that_climb_out_of_the_folder_are_never_unpacked(cache, tmp_path):
-    place(cache, archive_of(ted_files() | {"pt_to_en/../../../../evil": "evil"}))
+def test_paths_that_leave_the_folder_are_never_unpacked(cache, tmp_path):
+    put_archive(cache, archive_of(ted_files() | {"pt_to_en/../../../../evil": "evil"}))
     load_corpus("ted_pt_en")
     assert not list(tmp_path.rglob("evil"))
 
 
 def test_an_archive_that_is_damaged_or_another_is_named(cache):
     whole = archive_of(ted_files())
-    place(cache, whole)
-    archive = cache / "ted" / public.TED_ARCHIVE
+    put_archive(cache, whole)
+    archive = cache / "ted" / published_corpora.TED_ARCHIVE
     for content in (b"<html>", whole[:200]):
         archive.write_bytes(content)
-        with pytest.raises(CourseError, match=f"at {archive}, got .*: delete it and fetch"):
+        with pytest.raises(CourseError, match=f"at {archive}, got .*: delete it and download"):
             load_corpus("ted_pt_en")
     archive.write_bytes(whole)
     with pytest.raises(CourseError, match=r"expected datasets/fr_to_pt/fr.dev in .*another archi"):
@@ -120,7 +123,7 @@ def test_an_archive_that_is_damaged_or_another_is_named(cache):
     assert [path.name for path in archive.parent.iterdir()] == [archive.name]
 
 
-def test_multi30k_is_taken_from_the_cache_plain_or_gz(cache, write):
+def test_multi30k_is_read_from_the_cache_plain_or_gz(cache, write):
     lines = {"train": ["Hund", "Katze"], "val": ["Haus"], "test_2017": ["b"], "test_2016": ["a"]}
     for i, (split, sources) in enumerate(lines.items()):
         for side in ("de", "en"):
@@ -140,8 +143,8 @@ def test_multi30k_needs_no_test_files(cache, write):
     assert load_corpus("multi30k").splits == ("train", "valid")
 
 
-def test_multi30k_is_fetched_where_it_is_missing(cache, server, monkeypatch):
-    monkeypatch.setattr(public, "MULTI30K_ADDRESS", f"{server.address}/")
+def test_multi30k_is_downloaded_if_it_is_missing(cache, server, monkeypatch):
+    monkeypatch.setattr(published_corpora, "MULTI30K_ADDRESS", f"{server.address}/")
     with pytest.raises(CourseError, match=r"multi30k/train\.de\.gz is missing .*HTTP Error 404"):
         load_corpus("multi30k")
     for split in ("train", "val", "test_2016_flickr"):

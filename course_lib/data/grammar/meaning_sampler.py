@@ -1,4 +1,4 @@
-"""Draw meanings at random: one clause or two, questions, reports and comparisons."""
+"""Draw random meanings: one clause or two, questions, reported speech and comparisons."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _UNREFERABLE = frozenset({"no", "every", "bare", "question", "much", "pronoun"})
 
 
 def _front(rng: Random, clause: Clause) -> Clause:
-    """Let another role than the subject open the clause; languages may ignore it."""
+    """Let a role other than the subject open the clause; a language may ignore it."""
     choices = []
     if clause.time:
         choices += ["time", "time"]
-    if clause.place and clause.place.noun_phrase and clause.verb.frame == "resting":
-        choices.append("place")
+    if clause.location and clause.location.noun_phrase and clause.verb.frame == "resting":
+        choices.append("location")
     for role in ("object", "recipient"):
         phrase = clause.object if role == "object" else clause.recipient
         if phrase and phrase.determiner in ("the", "my", "our", "this", "name"):
@@ -79,7 +79,7 @@ def _question(rng: Random) -> Sentence:
         somewhere = clause.verb.frame in ("resting", "intransitive") or clause.verb.en.base in DOING
         if clause.verb.frame in ("moving", "copula") or not somewhere:
             return _question(rng)
-        return Sentence(replace(clause, place=None, company=None, manner=None), asks=asks)
+        return Sentence(replace(clause, location=None, company=None, manner=None), asks=asks)
     if asks == "when":
         clause = replace(clause, time=None, frequency=None)
     if asks != "noun":
@@ -105,7 +105,7 @@ def _question_noun(rng: Random, clause: Clause) -> Sentence:
 
 
 def _pronouns(clause: Clause) -> list[NounPhrase]:
-    """Pronouns for what the clause has named: the subject's first, then the object's."""
+    """Pronouns for the noun phrases of the clause: first the subject, then the object."""
     found = []
     for phrase in (clause.subject, clause.object):
         if phrase is None:
@@ -120,7 +120,7 @@ def _pronouns(clause: Clause) -> list[NounPhrase]:
 
 
 def _second(rng: Random, first: Clause, *, tense: str = "") -> Clause:
-    """A clause that goes on about the first one's subject or object, as a pronoun, or does not."""
+    """A second clause, which mostly continues with a pronoun for a noun phrase of the first."""
     pronouns = _pronouns(first)
     subject = rng.choice(pronouns) if pronouns and maybe(rng, 0.85) else None
     others = [phrase for phrase in pronouns if phrase is not subject and phrase.noun is not SPEAKER]
@@ -131,12 +131,12 @@ def _second(rng: Random, first: Clause, *, tense: str = "") -> Clause:
 
 
 def _clumsy(link: Link, first: Clause, second: Clause) -> bool:
-    """Whether the two clauses repeat a quality, or put one "is" in time by another."""
+    """Whether the two clauses repeat a quality, or date one "is" by another."""
     states = [clause.verb is BE for clause in (first, second)]
     if any(states) and link.tense == "same":  # before it was new
         return True
-    said = (first.quality, first.subject.adjective)
-    return all(states) and (link.tense != "any" or second.quality in said)
+    used = (first.quality, first.subject.adjective)
+    return all(states) and (link.tense != "any" or second.quality in used)
 
 
 def _linked(rng: Random) -> Sentence:
@@ -145,7 +145,7 @@ def _linked(rng: Random) -> Sentence:
     first = draw_clause(rng, tense=tense)
     explains = link.en in ("because", "although") and tense == "present"
     second = _second(rng, first, tense="" if explains else tense)
-    if link.tense != "any":  # what never happens gives no time to something else
+    if link.tense != "any":  # something that never happens cannot date something else
         first = replace(first, negated=False, frequency=None)
         second = replace(second, negated=False, frequency=None, time=None)
     if _clumsy(link, first, second):
@@ -176,5 +176,5 @@ _BUILDERS = {
 
 
 def sample_meaning(rng: Random) -> Sentence:
-    """One meaning; whether a language can say it clearly is for that language to judge."""
+    """One meaning. Whether a language expresses it clearly, its ``unclear`` decides."""
     return _BUILDERS[draw(rng, _SHAPES)](rng)

@@ -1,4 +1,4 @@
-"""Corpora of the Hugging Face hub: any dataset that has a column ``translation``."""
+"""Corpora on the Hugging Face hub: any dataset with a column ``translation``."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def hub_corpus(
 ) -> Corpus:
     """A dataset such as ``wmt/wmt14`` with the configuration ``de-en``.
 
-    Where a size is asked for, only so many rows are fetched. A copy of the dataset's folder in
-    ``cache_folder()/hub/OWNER/NAME`` is used without a network.
+    If a size is given, only that many rows are downloaded. A copy of the dataset's folder at
+    ``cache_folder()/hub/OWNER/NAME`` is used instead of the hub, without a network connection.
 
     Args:
         dataset: OWNER/NAME.
-        config: needed where the dataset has several.
-        name: of the corpus.
-        languages: source and target among the keys of ``translation``; else as the configuration's
-            name ends (``de-en``), else in the order of the first row.
-        tell: is given a sentence where pairs were left out.
+        config: name of the configuration, needed if the dataset has several.
+        name: of the corpus; by default OWNER/NAME.
+        languages: source and target among the keys of ``translation``; by default taken from the
+            end of the configuration's name (``de-en``), else in the order of the first row.
+        tell: called with a sentence about the pairs that were removed, if there are any.
 
     Raises:
-        CourseError: the library ``datasets`` is missing, or the dataset is not to be had, or has
+        CourseError: the library ``datasets`` is missing, or the dataset cannot be loaded or has
             other columns or languages.
     """
     local = cache_folder() / "hub" / dataset
-    with _explained(dataset, config, local):
+    with _explain_errors(dataset, config, local):
         import datasets
 
         where = str(local) if local.exists() else dataset
@@ -51,7 +51,7 @@ def hub_corpus(
     source, target = _languages(dataset, config, row, languages)
 
     def pairs(split: str, size: int | None) -> Sequence[TextPair]:
-        with _explained(dataset, config, local):
+        with _explain_errors(dataset, config, local):
             if size is None and split == "train":
                 return _column_pairs(load(split=split), source, target)
             rows = load(split=split, streaming=True)
@@ -82,13 +82,13 @@ def _languages(
             f"expected {' and '.join(asked)} in {dataset}, got {' and '.join(texts)}: "
             "the direction is written as SOURCE-TARGET"
         )
-    said = asked or (config or "").split("-")[-2:]
-    source, target = said if set(said) == set(texts) else texts
+    named = asked or (config or "").split("-")[-2:]
+    source, target = named if set(named) == set(texts) else texts
     return source, target
 
 
 def _column_pairs(rows: Any, source: str, target: str) -> LazySequence[TextPair]:
-    """Pairs of a dataset on disk, read from its Arrow column: ``rows[i]`` takes 3 × as long."""
+    """Pairs of a dataset on disk, from its Arrow column, which is 3 × as fast as ``rows[i]``."""
     import pyarrow.compute as pc
 
     column = rows.data.column("translation")
@@ -99,18 +99,19 @@ def _column_pairs(rows: Any, source: str, target: str) -> LazySequence[TextPair]
 
 
 @contextmanager
-def _explained(dataset: str, config: str | None, local: Path) -> Iterator[None]:
-    """Whatever goes wrong among a dozen libraries, say what to do about it."""
+def _explain_errors(dataset: str, config: str | None, local: Path) -> Iterator[None]:
+    """Turn any error of the libraries below into a CourseError that says what to do."""
     try:
         yield
     except ImportError:
         raise CourseError(
-            f"expected the library datasets for {dataset}, got none: pip install datasets"
+            f"expected the library datasets for {dataset}, which is not installed: "
+            "pip install datasets"
         ) from None
     except Exception as error:
         asked = f"{dataset} with configuration {config}" if config else dataset
         raise CourseError(
-            f"{asked} could not be had from https://huggingface.co/datasets/{dataset} "
-            f"({type(error).__name__}: {' '.join(str(error).split())}): check name and network, "
-            f"or put a copy of its folder at {local}"
+            f"could not load {asked} from https://huggingface.co/datasets/{dataset} "
+            f"({type(error).__name__}: {' '.join(str(error).split())}): check the name and the "
+            f"network connection, or put a copy of its folder at {local}"
         ) from error

@@ -1,9 +1,9 @@
-"""The words, as tables: English | German | Portuguese, grouped by semantic class.
+"""The words of the grammar: English | German | Portuguese, grouped by semantic class.
 
 Nouns: ``singular[/plural] | singular/plural gender | singular[/plural] gender``; the German gender
 ``mw`` marks the weak masculines (den jungen). Verbs: ``infinitive/past | infinitive present
 participle [ist] | infinitive | subjects | objects``; ``auf+machen`` is separable, ``pick +up`` has
-a particle, ``confiar +em`` asks for a preposition. Adjectives: ``english | german | portuguese |
+a particle, ``confiar +em`` takes a preposition. Adjectives: ``english | german | portuguese |
 classes``.
 """
 
@@ -186,7 +186,7 @@ NAMES = {
     "woman": "anna maria lena julia emma",
 }
 
-# Words that stand for a whole class of nouns in the verbs' and adjectives' frames below.
+# Names for several classes of nouns at once, used by the verbs and adjectives below.
 GROUPS = {
     "person": "man woman child speaker",
     "animate": "person animal prey",
@@ -411,8 +411,8 @@ HERE = """
     upstairs | oben | lá_em_cima
 """
 
-# english | german | case | portuguese | classes of the place
-PLACES = """
+# english | german | case | portuguese | classes of the location
+LOCATIVES = """
     in | in | dative | em | site castle court bank
     next to | neben | dative | ao_lado_de | building tree furniture car opening
     behind | hinter | dative | atrás_de | building tree furniture car opening
@@ -451,18 +451,18 @@ LINKS = """
 THAT = "that | dass | que | final | any"
 WHETHER = "whether | ob | se | final | any"
 
-# English verbs of doing: one can do them quickly, in a place, with somebody.
+# English verbs for actions, which one can do quickly, somewhere, with somebody.
 DOING = """
     read write eat drink paint wash cook clean repair cut draw play sing dance work swim run go come
 """
-# Nobody says "my king" or "his wolf" in passing, and "mein mann" is a husband.
+# "My king" and "his wolf" would be odd, and "mein mann" is a husband.
 UNOWNED = "man woman boy girl king queen bear fox wolf lion monkey mouse bird"
-# Where one may sit, lie and live; everywhere else one may stand, wait and stay.
+# Where one can sit, lie and live. One can stand, wait and stay anywhere.
 RESTING = {
     "sit": "furniture bench tree lake sea area",
     "lie": "furniture room",
     "live": "building area castle lake sea",
 }
-# Where one does things, not only is.
-DOING_PLACES = "site castle bank court lake sea"
+# Where one can do one of the actions.
+DOING_LOCATIONS = "site castle bank court lake sea"
 ANYWHERE = "site castle court bank bench tree furniture lake sea"

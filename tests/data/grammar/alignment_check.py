@@ -1,4 +1,4 @@
-"""Is a gold alignment what the lexicon says it should be? Judged from the words alone."""
+"""Check a gold alignment against the lexicon, by the words alone."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def _portuguese_senses() -> dict[str, set[str]]:
 
 
 def check_alignment(pair: SentencePair, *, name: str = "grammar_de_en") -> list[str]:
-    """What is wrong with the links of a pair of that grammar; nothing is an empty list.
+    """What is wrong with the gold alignment of a pair of that grammar; an empty list if nothing is.
 
-    Every word but a comma has a link, no link leaves the sentences, punctuation is linked with
-    punctuation only, and a noun, verb or adjective is linked with a word of the same sense.
+    Every word except a comma must have a link, no link may leave the sentences, punctuation may be
+    linked only with punctuation, and nouns, verbs and adjectives only with words of their sense.
     """
     source, target, alignment = pair
     inside = [(i, j) for i, j in alignment if 0 <= i < len(source) and 0 <= j < len(target)]

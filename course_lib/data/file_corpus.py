@@ -1,4 +1,4 @@
-"""A corpus of the user's own files."""
+"""A corpus of your own text files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from course_lib.data.text_files import json_keys, read_json_lines, read_pairs, r
 from course_lib.errors import CourseError
 
 Paths = str | Path | Sequence[str | Path]
-"""Two line-aligned files, or one ``.tsv`` or ``.jsonl``; each may be ``.gz``."""
+"""Two line-aligned files, or one ``.tsv`` or ``.jsonl`` file; each may be compressed (``.gz``)."""
 
 
 def _paths(paths: Paths) -> list[Path]:
@@ -27,8 +27,8 @@ def open_pairs(paths: Paths) -> Sequence[TextPair]:
     """The pairs of two line-aligned files, or of one file with both sides.
 
     Raises:
-        CourseError: as ``read_pairs``, ``read_tsv`` and ``read_json_lines``, or another number or
-            kind of files.
+        CourseError: as in ``read_pairs``, ``read_tsv`` and ``read_json_lines``, or these are other
+            files than that.
     """
     match _paths(paths):
         case [source, target]:
@@ -45,9 +45,9 @@ def open_pairs(paths: Paths) -> Sequence[TextPair]:
 
 
 def file_languages(paths: Paths) -> tuple[str, str] | None:
-    """The codes of source and target, where the files' names or keys tell them.
+    """The language codes of source and target, if the names of the files or JSON keys show them.
 
-    ``train.de.gz`` and ``train.en.gz``, ``train.de-en.tsv`` and ``{"de": …, "en": …}`` do.
+    ``train.de.gz`` with ``train.en.gz``, ``train.de-en.tsv`` and ``{"de": …, "en": …}`` do.
     """
     match _paths(paths):
         case [source, target]:
@@ -69,20 +69,20 @@ def file_corpus(
     held_out: dict[str, Paths] | None = None,
     tell: Callable[[str], None] = print,
 ) -> Corpus:
-    """A corpus of text files; ``train`` is cleaned as in ``text_corpus``.
+    """A corpus of text files, cleaned as described in ``text_corpus``.
 
     Args:
-        train: source and target file, or one ``.tsv`` or ``.jsonl`` file with both.
-        valid: likewise, if there is one.
-        test: likewise.
-        name: of the corpus; else how the training file's name begins.
-        languages: their codes; else as the training files tell.
-        held_out: further test splits.
-        tell: is given a sentence where pairs were left out.
+        train: source and target file, or one ``.tsv`` or ``.jsonl`` file with both sides.
+        valid: the same for the validation split, if there is one.
+        test: the same for the test split.
+        name: of the corpus; by default the training file's name up to the first dot.
+        languages: codes of source and target; by default taken from the training files' names.
+        held_out: further test splits, by name.
+        tell: called with a sentence about the pairs that were removed, if there are any.
 
     Raises:
-        CourseError: a file is missing, damaged or not aligned with its partner, or two splits have
-            different languages.
+        CourseError: a file is missing or damaged, two files are not line-aligned, or two splits
+            have different languages.
     """
     files = {"train": train, "valid": valid, "test": test, **(held_out or {})}
     given = {split: paths for split, paths in files.items() if paths is not None}
@@ -104,7 +104,7 @@ def file_corpus(
 
 
 def first_of(pairs: Sequence[TextPair]) -> Callable[[int | None], Sequence[TextPair]]:
-    """A split for ``text_corpus``: the first so many of the pairs, or all."""
+    """A split for ``text_corpus``: a function from a size to the first pairs."""
     return lambda size: pairs[:size]
 
 

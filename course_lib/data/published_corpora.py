@@ -1,4 +1,7 @@
-"""Corpora that others have published, by name, fetched once and kept in ``cache_folder()``."""
+"""Published corpora by name: TED talks, Multi30k, WMT14, questions from giga-fren.
+
+Each is downloaded once and kept in ``cache_folder()``.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,22 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from course_lib.data.corpus import Corpus
 from course_lib.data.download import cache_folder, download
-from course_lib.data.file_corpora import file_corpus
-from course_lib.data.hub import hub_corpus
+from course_lib.data.file_corpus import file_corpus
+from course_lib.data.hugging_face_corpus import hub_corpus
+from course_lib.data.languages import language_name
 from course_lib.data.questions import questions_corpus
 from course_lib.errors import CourseError
 
 TED_ARCHIVE = "qi18naacl-dataset.tar.gz"
 TED_ADDRESSES = [
     f"http://www.phontron.com/data/{TED_ARCHIVE}",
-    # The archive has been gone from the first address at times.
+    # The first address has been out of order at times.
     f"https://web.archive.org/web/20240301220426if_/http://www.phontron.com/data/{TED_ARCHIVE}",
 ]
 TED_SHA256 = "216a86c3df4d4f522856fe9b920ff5be6b394d769cc88974ae8f9f5546953bbc"  # 131,005,909 bytes
@@ -30,7 +35,7 @@ TED_PAIRS = (
 )
 
 MULTI30K_ADDRESS = "https://github.com/multi30k/dataset/raw/master/data/task1/raw/"
-# train.en comes last: where it is, nothing is left to fetch.
+# train.en comes last: once it is there, all the others are too.
 MULTI30K_FILES = (
     *("train.de.gz", "val.de.gz", "val.en.gz"),
     *("test_2016_flickr.de.gz", "test_2016_flickr.en.gz", "train.en.gz"),
@@ -38,15 +43,17 @@ MULTI30K_FILES = (
 
 
 def ted_corpus(source: str, target: str) -> Corpus:
-    """TED talks in one of the 14 pairs of Qi et al. 2018 (https://aclanthology.org/N18-2084).
+    """TED talks in one of the 14 language pairs of Qi et al. (2018, aclanthology.org/N18-2084).
 
-    Pairs, file names and checksum are those of the TensorFlow dataset ``ted_hrlr_translate`` and of
-    ``neulab/ted_hrlr`` on the hub: ``datasets/pt_to_en/{pt,en}.{train,dev,test}`` in one archive,
-    51,785 / 1,193 / 1,803 pairs. Where a source is two languages (``az_tr``), only the training
-    file mixes them: ``az-tr.train``, but ``az.dev`` and ``az.test``.
+    Language pairs, file names and checksum are those of the TensorFlow dataset
+    ``ted_hrlr_translate`` and of ``neulab/ted_hrlr`` on the Hugging Face hub. The archive has files
+    such as ``datasets/pt_to_en/{pt,en}.{train,dev,test}`` with 51,785 / 1,193 / 1,803 pairs. If the
+    source is two languages (``az_tr``), only the training file mixes them: it is called
+    ``az-tr.train``, but the others ``az.dev`` and ``az.test``. ``grammar_pt_en`` is a stand-in for
+    Portuguese to English that needs no download.
 
     Raises:
-        CourseError: the archive is neither there nor to be had, or damaged.
+        CourseError: the archive is damaged, or it is not in the cache and cannot be downloaded.
     """
     folder = cache_folder() / "ted" / f"{source}_to_{target}"
     first = source.split("_")[0]
@@ -65,10 +72,10 @@ def ted_corpus(source: str, target: str) -> Corpus:
 
 
 def _unpack(archive: Path, folder: Path, *, names: list[str]) -> None:
-    """Take the named files of ``datasets/FOLDER`` out of the archive, all or none.
+    """Unpack the named files of ``datasets/FOLDER`` from the archive, all or none.
 
     Raises:
-        CourseError: the archive is damaged, lacks a file, or has a link in its place.
+        CourseError: the archive is damaged, lacks a file, or has a link instead of one.
     """
     inside = PurePosixPath("datasets") / folder.name
     wanted = {inside / name for name in names}
@@ -85,8 +92,8 @@ def _unpack(archive: Path, folder: Path, *, names: list[str]) -> None:
             (Path(scratch) / inside).replace(folder)
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         raise CourseError(
-            f"expected the archive of {TED_ADDRESSES[0]} at {archive}, got something else or a "
-            f"part of it ({error}): delete it and fetch it again"
+            f"expected the archive of {TED_ADDRESSES[0]} at {archive}, got something else or only "
+            f"a part of it ({error}): delete it and download it again"
         ) from None
 
 
@@ -94,11 +101,11 @@ def multi30k_corpus() -> Corpus:
     """Multi30k, German to English (Elliott et al. 2016): 29,000 descriptions of photographs.
 
     Looks in ``cache_folder()/multi30k`` for ``{train,val,test*}.{de,en}``, plain or ``.gz``, and
-    fetches them if the training files are missing. Of several tests, the first in order of name is
-    ``test``; the others keep their names.
+    downloads them if the training files are missing. If there are several test sets, the first by
+    name is ``test`` and the others keep their names.
 
     Raises:
-        CourseError: the files are neither there nor to be had.
+        CourseError: the files are not in the cache and cannot be downloaded.
     """
     folder = cache_folder() / "multi30k"
     if not all(path.exists() for path in _sides(folder, "train")):
@@ -116,14 +123,46 @@ def multi30k_corpus() -> Corpus:
 
 
 def _sides(folder: Path, stem: str) -> list[Path]:
-    """The German and English file, plain where there is one."""
+    """The German and the English file, uncompressed if there is one, else ``.gz``."""
     plain = [folder / f"{stem}.{side}" for side in ("de", "en")]
     return [path if path.exists() else path.with_name(path.name + ".gz") for path in plain]
 
 
-PUBLIC: dict[str, Callable[[], Corpus]] = {
-    "multi30k": multi30k_corpus,
-    "questions_fr_en": questions_corpus,
-    "wmt14_de_en": partial(hub_corpus, "wmt/wmt14", "de-en", name="wmt14_de_en"),
-    **{f"ted_{pair[0]}_{pair[1]}": partial(ted_corpus, *pair) for pair in TED_PAIRS},
+def wmt14_corpus() -> Corpus:
+    """WMT14, German to English (Bojar et al. 2014): 4.5 million pairs from parliament, news, web.
+
+    *Attention Is All You Need* trains on this corpus in the other direction, English to German. It
+    is the dataset ``wmt/wmt14`` of the Hugging Face hub with the configuration ``de-en``.
+
+    Raises:
+        CourseError: as in ``hub_corpus``.
+    """
+    return hub_corpus("wmt/wmt14", "de-en", name="wmt14_de_en")
+
+
+@dataclass(frozen=True)
+class PublishedCorpus:
+    """How to load a published corpus, and a line about it that needs no download."""
+
+    summary: str
+    load: Callable[[], Corpus]
+
+
+def _published_ted(source: str, target: str) -> PublishedCorpus:
+    direction = f"{language_name(source)} to {language_name(target)}"
+    return PublishedCorpus(f"{direction}: TED talks", partial(ted_corpus, source, target))
+
+
+PUBLISHED_CORPORA: dict[str, PublishedCorpus] = {
+    "multi30k": PublishedCorpus(
+        "German to English: 29,000 descriptions of photographs", multi30k_corpus
+    ),
+    "questions_fr_en": PublishedCorpus(
+        "French to English: 52,000 questions from the web", questions_corpus
+    ),
+    "wmt14_de_en": PublishedCorpus(
+        "German to English: 4.5 million pairs from parliament, news and the web", wmt14_corpus
+    ),
+    **{f"ted_{pair[0]}_{pair[1]}": _published_ted(*pair) for pair in TED_PAIRS},
 }
+"""The published corpora by name."""
