@@ -36,7 +36,7 @@ class Snapshot:
     losses: Sequence[float]
     epochs: Sequence[Mapping[str, float]]
     summary: str = ""
-    rates: Sequence[float] = ()
+    learning_rates: Sequence[float] = ()
     minutes: Sequence[float] = ()
 
 

@@ -89,7 +89,11 @@ def _table(histories: Sequence[RunCurves], names: Sequence[str]) -> str:
         rows = history.epochs or [{"step": len(history.losses), "loss": history.losses[-1]}]
         for row in rows:
             step = int(row["step"])
-            rate = f"{history.rates[step - 1]:.3g}" if step <= len(history.rates) else "–"
+            rate = (
+                f"{history.learning_rates[step - 1]:.3g}"
+                if step <= len(history.learning_rates)
+                else "–"
+            )
             cells = [name] if len(names) > 1 else []
             cells += [f"{step:,}", f"{history.minutes[step - 1]:.1f}", rate]
             body.append(cells + [f.format(row[k]) if k in row else "–" for k, _, f in COLUMNS])

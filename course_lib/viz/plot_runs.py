@@ -22,7 +22,7 @@ LONGEST = 60  # characters of a run's name that are shown
 class RunCurves(Protocol):
     """What a run has logged so far, such as a ``MetricsLog``.
 
-    ``losses`` and ``rates`` (learning rates) have one entry for each step, or are empty;
+    ``losses`` and ``learning_rates`` have one entry for each step, or are empty;
     ``minutes`` has one for each step. ``epochs`` has the metrics of each validation, by name.
     """
 
@@ -33,7 +33,7 @@ class RunCurves(Protocol):
     @property
     def losses(self) -> Sequence[float]: ...  # noqa: D102
     @property
-    def rates(self) -> Sequence[float]: ...  # noqa: D102
+    def learning_rates(self) -> Sequence[float]: ...  # noqa: D102
     @property
     def minutes(self) -> Sequence[float]: ...  # noqa: D102
     @property

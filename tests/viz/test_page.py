@@ -79,7 +79,7 @@ def test_before_the_first_validation_the_table_has_the_last_step(make_run):
 
 
 def test_without_rates_their_column_is_empty(make_run):
-    cells = Reader(runs_page([make_run(losses=[], rates=[])])).cells
+    cells = Reader(runs_page([make_run(losses=[], learning_rates=[])])).cells
     assert cells[9:12] == ["10", "2.5", "–"]
 
 
@@ -132,7 +132,7 @@ def test_a_long_curve_is_thinned_and_keeps_its_ends_and_its_peak(make_run):
     losses = [1.0 + i % 2 / 10 for i in range(50_000)]
     losses[33_333] = 99.0
     minutes = [i / 1000 for i in range(50_000)]
-    history = make_run(losses=losses, rates=[], epochs=[], minutes=minutes)
+    history = make_run(losses=losses, learning_rates=[], epochs=[], minutes=minutes)
     each = data_of(runs_page([history]))["curves"][0]
     assert len(each["steps"]) <= POINTS + 2
     assert (each["steps"][0], each["steps"][-1]) == (1, 50_000)

@@ -37,12 +37,12 @@ def test_a_run_shows_its_loss_its_metrics_and_its_learning_rate(make_run):
 
 
 def test_a_metric_that_was_not_measured_has_no_panel(make_run):
-    run = make_run(epochs=[], rates=[])
+    run = make_run(epochs=[], learning_rates=[])
     assert list(axes_of(plot_runs([run]))) == ["Loss"]
 
 
 def test_without_the_losses_of_steps_the_loss_is_that_of_the_validations(make_run):
-    axes = axes_of(plot_runs([make_run(losses=[], rates=[])]))
+    axes = axes_of(plot_runs([make_run(losses=[], learning_rates=[])]))
     training, validation = axes["Loss"].lines
     assert training.get_xdata().tolist() == validation.get_xdata().tolist() == [10, 20, 30, 40]
     assert training.get_ydata()[0] < validation.get_ydata()[0]
@@ -99,7 +99,7 @@ def test_any_name_can_be_drawn_and_is_in_the_legend(make_run, name):
 
 def test_nothing_to_draw_is_refused(make_run):
     with pytest.raises(ValueError, match="a run that took a step or was validated, got none"):
-        plot_runs([make_run(losses=[], rates=[], epochs=[])])
+        plot_runs([make_run(losses=[], learning_rates=[], epochs=[])])
 
 
 def test_the_running_mean_keeps_a_straight_line_and_reduces_noise():
