@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from course_lib.data import Vocabulary
 from course_lib.training.evaluation import (
     evaluate,
     head_alignment_errors,
@@ -91,7 +92,8 @@ def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]
                 )
     yield f"BLEU by sacrebleu, {signature}"
     aligned = data.corpus.pairs(held_out, min(size, 100))
-    if run.recipe.tokens == "words" and all(pair.alignment for pair in aligned):
+    words = isinstance(data.target_vocabulary, Vocabulary)
+    if words and all(pair.alignment for pair in aligned):
         errors = head_alignment_errors(run.translator, aligned)
         layer, head = divmod(int(errors.argmin()), errors.size(1))
         yield (

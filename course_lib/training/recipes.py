@@ -32,6 +32,9 @@ class Recipe:
     train_size: int | None = None  # pairs; None takes all that there are
     tokens: Literal["words", "bpe"] = "words"
     vocab_size: int = 8000  # of byte-pair encoding, at most
+    tokenizer: str | None = (
+        None  # a tokenizer.json or "hub:NAME", instead of one made from the data
+    )
     shared_vocabulary: bool = False  # one vocabulary for both languages
     unknown_word: bool = True  # whether vocabularies of words have <unk>
     batch_tokens: int = 4096  # tokens of a batch's longer side, padding included

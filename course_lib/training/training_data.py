@@ -17,6 +17,7 @@ from course_lib.data import (
     Tokenizer,
     Vocabulary,
     load_corpus,
+    load_tokenizer,
     train_bpe,
 )
 from course_lib.decoding import Translator
@@ -94,7 +95,10 @@ def load_training_data(recipe: Recipe, corpus: Corpus | None = None) -> Training
 
 
 def _tokenizers(recipe: Recipe, train: Sequence[Pair]) -> tuple[Tokenizer, Tokenizer]:
-    """One for each side, or one for both, made from the training pairs."""
+    """One for each side, or one for both: loaded, or made from the training pairs."""
+    if recipe.tokenizer:
+        both = load_tokenizer(recipe.tokenizer)
+        return both, both
     if len(train) > VOCABULARY_PAIRS:
         some = random.Random(0).sample(range(len(train)), VOCABULARY_PAIRS)
         train = [train[i] for i in sorted(some)]

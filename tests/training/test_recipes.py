@@ -3,7 +3,7 @@ from dataclasses import fields, replace
 import pytest
 
 from course_lib.cli import build_parser
-from course_lib.data import corpus_summaries
+from course_lib.data import corpus_summaries, train_bpe
 from course_lib.errors import CourseError
 from course_lib.training import (
     AS_RELEASED,
@@ -12,6 +12,7 @@ from course_lib.training import (
     RunOptions,
     load_recipe,
     load_training_data,
+    load_translator,
     on_corpus,
     train,
     training_data,
@@ -128,3 +129,15 @@ def test_a_tokenizer_of_a_large_corpus_is_made_from_a_part_of_it(toy, monkeypatc
     few = load_training_data(toy).source_vocabulary
     assert any(set(few.tokens[2:]) == set(p.source) for p in pair)
     assert few.tokens == load_training_data(toy).source_vocabulary.tokens
+
+
+def test_a_stored_tokenizer_may_replace_one_made_from_the_data(toy, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(train_bpe(["a b c d e f", "A B C D E F"] * 9, 300).to_json(), "utf-8")
+    recipe = replace(toy, tokenizer=str(path), model={**toy.model, "tying": "all"})
+    run = train(recipe, RunOptions(max_steps=1), folder=tmp_path / "run")
+    assert run.translator.source_vocabulary is run.translator.target_vocabulary
+    path.unlink()  # the run keeps a copy
+    assert load_translator(tmp_path / "run").translate("a b").source
+    with pytest.raises(CourseError, match="tokenizer.json"):
+        load_training_data(recipe)

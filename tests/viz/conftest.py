@@ -13,7 +13,7 @@ def make_run():
             "name": name,
             "summary": f"recipe toy, seed 0: {steps} steps",
             "losses": losses,
-            "rates": [1e-3 * (i + 1) / steps for i in range(steps)],
+            "learning_rates": [1e-3 * (i + 1) / steps for i in range(steps)],
             "minutes": [0.25 * (i + 1) for i in range(steps)],
             "epochs": [
                 {
