@@ -1,4 +1,4 @@
-"""The kill matrix and its like: what must hold of every item, whatever it asks for."""
+"""Every item: its reference and alternatives pass, each misconception fails and is recognised."""
 
 import importlib.util
 import pkgutil
@@ -17,13 +17,13 @@ HERE = Path(__file__).parent
 
 
 def in_one_process(item, *values, id):
-    """What the reference and the misconceptions answer is worked out once a process."""
+    """All tests of an item in one process, since answers are cached per process."""
     return pytest.param(*values, id=id, marks=pytest.mark.xdist_group(item.id))
 
 
 ALL = [item for number in TOPICS for item in load_items(number).values()]
 ITEMS = [in_one_process(item, item, id=item.id) for item in ALL]
-MISTAKES = [
+MISCONCEPTIONS = [
     in_one_process(item, item, misconception, id=f"{item.id}-{misconception.name}")
     for item in ALL
     for misconception in item.misconceptions
@@ -48,7 +48,7 @@ def _progress_elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("item", ITEMS)
 @pytest.mark.parametrize("seed", [SEED, 77])
-def test_the_reference_passes_on_any_numbers(item, seed):
+def test_the_reference_passes_with_any_seed(item, seed):
     diagnosis = diagnose(item, item.reference, line_of(item), seed=seed)
     assert [str(trial.difference) for trial in diagnosis.failed] == []
     assert diagnosis.status == "passed"
@@ -63,13 +63,13 @@ def test_untouched_code_is_not_started_and_earns_nothing(item):
 
 
 @pytest.mark.parametrize("item", ITEMS)
-def test_an_item_has_at_least_three_mistakes_with_names_of_their_own(item):
+def test_an_item_has_at_least_three_misconceptions_with_different_names(item):
     names = [misconception.name for misconception in item.misconceptions]
     assert len(names) >= 3 and len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("item", "misconception"), MISTAKES)
-def test_a_mistake_fails_and_is_called_by_its_name(item, misconception):
+@pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
+def test_a_misconception_fails_and_is_recognised(item, misconception):
     diagnosis = diagnose(item, misconception.subject, line_of(item))
     assert diagnosis.status == "not yet"
     assert (
@@ -77,15 +77,15 @@ def test_a_mistake_fails_and_is_called_by_its_name(item, misconception):
     )
 
 
-@pytest.mark.parametrize(("item", "misconception"), MISTAKES)
-def test_what_is_said_of_a_mistake_is_short_and_whole(item, misconception):
+@pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
+def test_the_texts_of_a_misconception_are_short_and_complete(item, misconception):
     for text in (misconception.symptom, misconception.why, misconception.hint):
         assert 10 < len(text) <= 330
         assert text == text.strip() and text[-1] in ".?!"
 
 
 @pytest.mark.parametrize("number", TOPICS)
-def test_right_answers_written_otherwise_raise_no_alarm(number):
+def test_correct_answers_written_in_other_ways_pass(number):
     answers = alternatives(TOPICS[number])
     assert set(answers) == set(load_items(number))
     for item_id, subjects in answers.items():
@@ -102,9 +102,9 @@ def test_the_table_and_the_modules_name_the_same_items(number):
     entries = [entry for entry in TABLE.values() if entry.id.startswith(f"{number}.")]
     package = importlib.import_module(f"course_lib.checks.items.{TOPICS[number]}")
     names = [module.name for module in pkgutil.iter_modules(package.__path__)]
-    rooms = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-    written = {room.item.id for room in rooms if hasattr(room, "item")}
-    assert written == {entry.id for entry in entries if entry.kind != "written"}
-    assert all(load_item(item_id).id == item_id for item_id in written)
+    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    implemented = {module.item.id for module in modules if hasattr(module, "item")}
+    assert implemented == {entry.id for entry in entries if entry.kind != "written"}
+    assert all(load_item(item_id).id == item_id for item_id in implemented)
     kinds = Counter(entry.kind for entry in entries)
     assert kinds["written"] >= 1 and kinds["bug"] >= 1 and kinds["code"] + kinds["bug"] >= 3
