@@ -46,7 +46,7 @@ item = Item(
             lambda draw: [Call((_lengths(draw, 23, 3, 9), 27), about="23 sentences")],
         ),
         Probe(
-            "equal lengths keep their order; one sentence or none will do",
+            "equal lengths keep their order; one sentence or none works, too",
             lambda draw: [
                 Call(([6, 2, 6, 2, 6, 2], 12), about="two lengths alternating"),
                 Call(([7], 50), about="one sentence"),
