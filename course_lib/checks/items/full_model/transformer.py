@@ -13,7 +13,7 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import spread_as_it_must
+from course_lib.checks.items.blocks.block_parts import compare_moments
 from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
 from course_lib.model import (
     Transformer,
@@ -117,7 +117,7 @@ item = Item(
         Probe("a longer target changes no earlier logits", _growing),
         Probe("it works for any sizes", _sizes),
         Probe("every parameter gets its gradient", _learning),
-        Probe("the embeddings use the dropout of the config", _dropped, judge=spread_as_it_must),
+        Probe("the embeddings use the dropout of the config", _dropped, compare=compare_moments),
     ],
     hints=(
         "Five modules, and one thing that passes from encoder to decoder: the memory. Draw them: "

@@ -21,7 +21,7 @@ def _smoothed(
     std: float = 2.0,
     dtype: torch.dtype = torch.float32,
 ) -> Call:
-    logits = draw.normal(*labels.shape, vocab, spread=std, dtype=dtype)
+    logits = draw.normal(*labels.shape, vocab, std=std, dtype=dtype)
     about = f"{labels.size(0)} × {labels.size(1)} labels, V = {vocab}, smoothing {smoothing}"
     return Call((logits, labels, pad_id, smoothing), about=about)
 
