@@ -79,7 +79,7 @@ item = Item(
 @item.misconception(
     "A truncated sentence still loses its `<eos>`.",
     why="The model is never trained to end a long sentence, so it won't end one by itself. No "
-    "error and no loss tells you.",
+    "error or loss will tell you.",
     hint="What is the last label of a sentence that is too long?",
 )
 def still_cut_off(

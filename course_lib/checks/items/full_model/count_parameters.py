@@ -1,4 +1,4 @@
-"""08.count_parameters: Count without building."""
+"""08.count_parameters: count parameters without building the model."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def learned_positions_forgotten(config: TransformerConfig) -> int:
 
 @item.misconception(
     "You count learned positions once; each side has its own table.",
-    why="Being third in the source may mean something else than being third in the target.",
+    why="The third position may mean one thing in the source and another in the target.",
     hint="How many embeddings does the model have?",
 )
 def positions_counted_once(config: TransformerConfig) -> int:
