@@ -48,7 +48,9 @@ def test_the_museum_counts_with_the_losses_of_the_page_of_bugs():
 
 
 def test_facts_from_the_page_of_faults_stand_on_it():
-    page = {number.value for number in numbers((ROOT / "docs" / "published_bugs.md").read_text("utf-8"))}
+    page = {
+        number.value for number in numbers((ROOT / "docs" / "published_bugs.md").read_text("utf-8"))
+    }
     quoted = [fact for fact in facts() if fact.source.startswith("docs/published_bugs.md")]
     assert len(quoted) > 5
     for fact in quoted:

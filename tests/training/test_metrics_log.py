@@ -11,14 +11,14 @@ import pytest
 
 from course_lib import cli, lab
 from course_lib.errors import CourseError
-from course_lib.training import make_optimizer, train
+from course_lib.training import RunOptions, make_optimizer, train
 from course_lib.training.metrics_log import rates_of, read_metrics_log, read_metrics_logs
 
 
 @pytest.fixture
 def folder(toy, tmp_path):
     """A run of three steps, validated after the second and the third."""
-    train(replace(toy, valid_every=2), folder=tmp_path / "run", max_steps=3)
+    train(replace(toy, valid_every=2), RunOptions(max_steps=3), folder=tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -29,7 +29,7 @@ def without_checkpoint(folder):
 
 
 def test_a_history_is_what_the_run_was(toy, tmp_path):
-    run = train(toy, folder=tmp_path / "mine", max_steps=4)
+    run = train(toy, RunOptions(max_steps=4), folder=tmp_path / "mine")
     history = read_metrics_log(tmp_path / "mine")
     assert history.name == "mine"
     assert history.losses == run.losses
@@ -53,7 +53,7 @@ def test_the_rates_are_those_that_the_optimiser_had(toy, tmp_path, schedule):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("course_lib.training.trainer.make_optimizer", spy)
-        train(replace(toy, schedule=schedule), folder=tmp_path, max_steps=8)
+        train(replace(toy, schedule=schedule), RunOptions(max_steps=8), folder=tmp_path)
     assert read_metrics_log(tmp_path).rates == pytest.approx(rates)
 
 
@@ -68,7 +68,7 @@ def test_where_time_was_given_the_rates_follow_the_pace(toy):
 
 
 def test_a_run_of_some_minutes_says_of_how_many(toy, tmp_path):
-    train(toy, folder=tmp_path, minutes=0.01)
+    train(toy, RunOptions(minutes=0.01), folder=tmp_path)
     history = read_metrics_log(tmp_path)
     assert len(history.rates) == len(history.losses)
     assert " of 0.01 min" in history.summary
@@ -82,7 +82,7 @@ def test_a_run_under_way_is_seen_as_it_was_saved(toy, tmp_path, monkeypatch):
         if run.step > 1:
             seen.append(read_metrics_log(tmp_path))
 
-    train(toy, folder=tmp_path, max_steps=3, on_step=look)
+    train(toy, RunOptions(max_steps=3), folder=tmp_path, on_step=look)
     assert [len(history.losses) for history in seen] == [1, 2]
     assert [history.epochs for history in seen] == [[], []]
     assert "1 of 3 steps" in seen[0].summary
@@ -90,7 +90,7 @@ def test_a_run_under_way_is_seen_as_it_was_saved(toy, tmp_path, monkeypatch):
 
 def test_a_run_that_stopped_early_says_so(toy, tmp_path):
     recipe = replace(toy, lr=1e-9, valid_every=1, patience=1)
-    run = train(recipe, folder=tmp_path, max_steps=50)
+    run = train(recipe, RunOptions(max_steps=50), folder=tmp_path)
     assert run.stopped_early
     assert read_metrics_log(tmp_path).summary.endswith("min, stopped early")
 
@@ -164,7 +164,7 @@ def test_plot_draws_into_the_folder_of_the_run(folder, capsys):
 
 
 def test_plot_compares_runs_here_or_where_it_is_told(folder, toy, tmp_path, monkeypatch):
-    train(toy, folder=tmp_path / "second", max_steps=2)
+    train(toy, RunOptions(max_steps=2), folder=tmp_path / "second")
     monkeypatch.chdir(tmp_path)
     assert cli.main(["plot", "run", "second"]) == 0
     assert "2 training runs compared" in Path("curves.html").read_text("utf-8")

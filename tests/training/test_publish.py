@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course_lib.data import corpora
+from course_lib.data import CORPORA
 from course_lib.errors import CourseError
 from course_lib.training import load_translator, train
 from course_lib.training import publish as publishing
@@ -13,9 +13,9 @@ from course_lib.training.publish import publish
 def test_the_published_translator_is_half_as_large_and_says_the_same(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(publishing, "TESTED", 20)
     split_twice = replace(
-        corpora.CORPORA["toy"],
-        splits=(*corpora.CORPORA["toy"].splits, "compositional"),
-        sample=lambda split, size, seed: corpora.CORPORA["toy"].sample("test", size, seed),
+        CORPORA["toy"],
+        splits=(*CORPORA["toy"].splits, "compositional"),
+        sample=lambda split, size, seed: CORPORA["toy"].sample("test", size, seed),
     )
     run = train(replace(toy, epochs=4), folder=tmp_path / "run")
     monkeypatch.setattr(publishing, "load_corpus", lambda name: split_twice)

@@ -3,13 +3,13 @@ from dataclasses import fields, replace
 import pytest
 
 from course_lib.cli import build_parser
-from course_lib.data import CORPORA
-from course_lib.data.public import PUBLIC
+from course_lib.data import corpus_summaries
 from course_lib.errors import CourseError
 from course_lib.training import (
     AS_RELEASED,
     RECIPES,
     Recipe,
+    RunOptions,
     load_recipe,
     load_training_data,
     on_corpus,
@@ -24,7 +24,7 @@ from tests.training.conftest import TOY
 def test_every_recipe_is_found_and_its_corpus_exists(name):
     recipe = load_recipe(name)
     assert recipe.name == name
-    assert recipe.corpus in {*CORPORA, *PUBLIC}
+    assert recipe.corpus in corpus_summaries()
 
 
 def test_fastai_qa_translates_french_questions_as_it_was_published():
@@ -41,7 +41,7 @@ def test_every_recipe_trains_when_made_small(toy, name, variant):
     recipe = replace(
         recipe, model=tiny, corpus="toy", train_size=60, valid_size=5 * bool(recipe.valid_size)
     )
-    run = train(recipe, max_steps=3)
+    run = train(recipe, RunOptions(max_steps=3))
     assert run.finished and run.step == 3
     assert ("valid_loss" in run.epochs[-1]) == bool(recipe.valid_size)
 
@@ -113,7 +113,8 @@ def test_the_paper_schedule_needs_no_rate(toy):
 
 def test_one_vocabulary_of_words_serves_both_sides(toy):
     run = train(
-        replace(toy, shared_vocabulary=True, model={**toy.model, "tying": "all"}), max_steps=1
+        replace(toy, shared_vocabulary=True, model={**toy.model, "tying": "all"}),
+        RunOptions(max_steps=1),
     )
     source, target = run.translator.source_vocabulary, run.translator.target_vocabulary
     assert source is target

@@ -4,7 +4,7 @@ import pytest
 
 
 @pytest.fixture
-def make_history():
+def make_run():
     """A run whose loss falls from 8 towards 0, validated every ten steps."""
 
     def make(name="first", steps=40, **changes):
