@@ -1,4 +1,4 @@
-"""What several items of this lesson need."""
+"""Alignment links, and calls that should raise a ValueError, for the items of lesson 13."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Links = set[Link]
 
 
 def refusal(use: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, str]:
-    """For calls that deserve a ValueError: its words are the learner's own affair."""
+    """For calls that should raise a ValueError, with any message."""
     try:
         value = use(*args, **kwargs)
     except ValueError:
         return {"it raises": "a ValueError"}
-    return {"it raises": f"no error, and gives {short(value)}"}
+    return {"it raises": f"no error, and returns {short(value)}"}
