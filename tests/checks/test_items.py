@@ -11,7 +11,7 @@ from course_lib.checks import TABLE, load_item, load_items
 from course_lib.checks.diagnose import SEED, diagnose
 from course_lib.checks.report import Report
 from course_lib.checks.table import TOPICS
-from tests.checks.page import line_of
+from tools.misconception_matrix import line_of
 
 HERE = Path(__file__).parent
 

@@ -6,9 +6,10 @@ import pytest
 
 from course_lib.checks import TABLE
 from course_lib.checks.table import TOPICS
-from tests.notebooks.exercises import EXERCISES, ROLES, SOLUTIONS, is_fresh, item_of, main, role_of
-from tests.notebooks.normal_form import read
-from tests.notebooks.rules import RULES, set_up, short_cells
+from tools import build_exercises
+from tools.build_exercises import EXERCISES, ROLES, SOLUTIONS, is_fresh, item_of, main, role_of
+from tools.notebook_normal_form import read
+from tools.notebook_rules import RULES, set_up, short_cells
 
 PAIRS = [(path, EXERCISES / path.relative_to(SOLUTIONS)) for path in SOLUTIONS.glob("*/*.ipynb")]
 BOTH = [path for pair in sorted(PAIRS) for path in pair]
@@ -81,8 +82,6 @@ def test_cells_carry_the_points_of_the_table_and_the_roles_of_nbgrader(pair):
 
 
 def test_check_says_what_is_stale(capsys, tmp_path, monkeypatch):
-    from tests.notebooks import exercises
-
-    monkeypatch.setattr(exercises, "EXERCISES", tmp_path)
+    monkeypatch.setattr(build_exercises, "EXERCISES", tmp_path)
     assert main(["--check", sorted(PAIRS)[0][0].parent.name]) == 1
     assert "STALE, run make exercises" in capsys.readouterr().out
