@@ -66,7 +66,7 @@ def text(matrix: list[Row]) -> str:
     for item in items.values():
         own = [row for row in matrix if row.item is item]
         parts.append(f"## {item.id} · {TABLE[item.id].title}")
-        parts.append("\n".join(f"{i}. {probe.claim}" for i, probe in enumerate(item.probes, 1)))
+        parts.append("\n".join(f"{i}. {probe.property}" for i, probe in enumerate(item.probes, 1)))
         header = ["misconception", *map(str, range(1, len(item.probes) + 1)), "named"]
         lines = [header, ["---", *[":-:"] * (len(header) - 1)]]
         for row in own:

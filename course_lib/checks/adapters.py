@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from course_lib.checks.call import Answer, Call, weighted_sum
 from course_lib.checks.compare import Difference, answers_differ, first_difference
-from course_lib.checks.item import Judge
+from course_lib.checks.item import Comparison
 
 
 class WrongParameters(Exception):
@@ -97,7 +97,7 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
         module.to(dtype)
 
 
-def judge_last_dropout(share: float, *, tolerance: float = 1e-4) -> Judge:
+def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison:
     """For two calls with one input, in use and in training: dropout is the last thing done.
 
     In use the answer is the reference's. In training it is the same with about this share of zeros,

@@ -64,7 +64,7 @@ def try_probe(probe: Probe, item: Item, subject: Any, draw_seed: int) -> Trial:
     """Put a probe's questions to the reference and to the subject, and compare."""
     calls, expected = _expected(probe, item, draw_seed)
     answers = answer_all(subject, calls, item.use)
-    difference = _judged(probe, item, calls, expected, answers)
+    difference = _compared(probe, item, calls, expected, answers)
     return Trial(probe, draw_seed, calls, expected, answers, difference)
 
 
@@ -93,14 +93,14 @@ def answer_all(subject: Any, calls: Sequence[Call], use: Use) -> list[Answer]:
 STOPPED = ("TookTooLong", "Interrupted")
 
 
-def _judged(
+def _compared(
     probe: Probe,
     item: Item,
     calls: Sequence[Call],
     expected: Sequence[Answer],
     answers: Sequence[Answer],
 ) -> Difference | None:
-    judge = probe.judge
+    judge = probe.compare
     if judge is not None and not any(answer.failure for answer in answers):
         return judge(calls, expected, answers)
     for a, b in zip(expected, answers, strict=True):
@@ -144,7 +144,7 @@ def _named(item: Item, trials: Sequence[Trial]) -> Misconception | None:
 def _explains(misconception: Misconception, item: Item, trials: Sequence[Trial]) -> bool:
     for trial in trials:
         theirs = _answers_of(misconception, item, trial)
-        if trial.probe.judge is None:
+        if trial.probe.compare is None:
             differ = (
                 answers_differ(a, b, tolerance=item.tolerance)
                 for a, b in zip(theirs, trial.answers, strict=True)
@@ -152,7 +152,7 @@ def _explains(misconception: Misconception, item: Item, trials: Sequence[Trial])
             if any(differ):
                 return False
         else:  # random answers are not equal even when they are wrong in one way
-            verdict = _judged(trial.probe, item, trial.calls, trial.expected, theirs)
+            verdict = _compared(trial.probe, item, trial.calls, trial.expected, theirs)
             kinds = [d and (d.kind, d.where) for d in (verdict, trial.difference)]
             if kinds[0] != kinds[1]:
                 return False

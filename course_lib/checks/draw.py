@@ -16,11 +16,9 @@ class Draw:
         """A whole number from low to high, both included."""
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
-    def normal(
-        self, *shape: int, spread: float = 1.0, dtype: torch.dtype = torch.float32
-    ) -> Tensor:
+    def normal(self, *shape: int, std: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
         """Numbers around 0."""
-        return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype) * spread
+        return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype) * std
 
     def strided(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """As ``normal``, but not contiguous: a transposed view, as split heads are."""
@@ -51,10 +49,10 @@ class Draw:
         mask[..., 0] |= ~mask.any(dim=-1)
         return mask
 
-    def weights(self, module: nn.Module, *, spread: float = 0.5) -> dict[str, Tensor]:
+    def weights(self, module: nn.Module, *, std: float = 0.5) -> dict[str, Tensor]:
         """Parameters for a module like this one, none at its usual first value."""
         return {
-            name: self.normal(*p.shape, spread=spread, dtype=p.dtype)
+            name: self.normal(*p.shape, std=std, dtype=p.dtype)
             + (1.0 if name.endswith("norm.weight") else 0.0)
             for name, p in module.named_parameters()
         }

@@ -12,7 +12,7 @@ from course_lib.checks.draw import Draw
 
 Subject = TypeVar("Subject", bound=Callable[..., Any])
 # judge(calls, answers of the reference, answers of the learner): None if all is well
-Judge = Callable[[Sequence[Call], Sequence[Answer], Sequence[Answer]], Difference | None]
+Comparison = Callable[[Sequence[Call], Sequence[Answer], Sequence[Answer]], Difference | None]
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Probe:
         judge: for what is random; by default every answer must equal the reference's.
     """
 
-    claim: str
+    property: str
     calls: Callable[[Draw], list[Call]]
-    judge: Judge | None = None
+    compare: Comparison | None = None
 
 
 @dataclass(frozen=True)

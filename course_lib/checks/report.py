@@ -65,7 +65,7 @@ class Report:
         lines = [self.headline]
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
-                lines.append(f"    {'✗' if trial.difference else '✓'} {trial.probe.claim}")
+                lines.append(f"    {'✗' if trial.difference else '✓'} {trial.probe.property}")
                 if trial.difference and not self.misconception:
                     lines.append(f"        {trial.difference}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
@@ -78,7 +78,7 @@ class Report:
         parts = [f"<p><strong>{e(self.headline)}</strong></p>"]
         if self.diagnosis.status != "not started":
             rows = "".join(
-                f"<li>{'✗' if trial.difference else '✓'} {e(trial.probe.claim)}"
+                f"<li>{'✗' if trial.difference else '✓'} {e(trial.probe.property)}"
                 f"{self._shown(trial)}</li>"
                 for trial in self.diagnosis.trials
             )

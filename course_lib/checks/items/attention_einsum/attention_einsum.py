@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.item import Item
-from course_lib.checks.items.attention_einsum.shared import Mask, Pair, mix, scaled_scores
-from course_lib.checks.items.attention_matmul.shared import (
+from course_lib.checks.items.attention_einsum.einsum_parts import Mask, Pair, mix, scaled_scores
+from course_lib.checks.items.attention_matmul.attention_parts import (
     ATTENTION_PROBES,
 )
 from course_lib.model import attention

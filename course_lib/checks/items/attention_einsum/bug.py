@@ -8,7 +8,7 @@ from torch import Tensor
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.checks.items.attention_einsum.shared import (
+from course_lib.checks.items.attention_einsum.einsum_parts import (
     draw_inputs,
     into_heads,
     out_of_heads,

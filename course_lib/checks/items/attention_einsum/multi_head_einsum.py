@@ -11,7 +11,7 @@ from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.attention_einsum.attention_einsum import softmax_over_readers
-from course_lib.checks.items.attention_einsum.shared import (
+from course_lib.checks.items.attention_einsum.einsum_parts import (
     Mask,
     Pair,
     draw_inputs,
@@ -20,7 +20,7 @@ from course_lib.checks.items.attention_einsum.shared import (
     out_of_heads,
     scaled_scores,
 )
-from course_lib.checks.items.attention_matmul.shared import (
+from course_lib.checks.items.attention_matmul.attention_parts import (
     hiding_mask,
     recent_mask,
 )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.item import Item
-from course_lib.checks.items.attention_einsum.shared import puzzle_probes
+from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
 def _outer(a: Tensor, b: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from course_lib.checks.adapters import use_module
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.checks.items.attention_matmul.shared import (
+from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
     layer_call,
     learning,

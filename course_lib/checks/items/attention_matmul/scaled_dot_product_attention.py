@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.item import Item
-from course_lib.checks.items.attention_matmul.shared import (
+from course_lib.checks.items.attention_matmul.attention_parts import (
     ATTENTION_PROBES,
 )
 from course_lib.model import attention

@@ -11,7 +11,7 @@ from course_lib.checks.adapters import load_weights
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.checks.items.blocks.shared import DecoderBlock, Mask, decode, two_sides
+from course_lib.checks.items.blocks.block_parts import DecoderBlock, Mask, decode, two_sides
 
 BUG = """\
 def pre_norm_decoder_block(block, x, memory, target_mask, memory_mask):
@@ -52,7 +52,7 @@ def _use_parts(
 
 
 def _unmasked(draw: Draw) -> list[Call]:
-    sides = draw.normal(2, 4, 8, spread=3) + 1, draw.normal(2, 6, 8), None, None
+    sides = draw.normal(2, 4, 8, std=3) + 1, draw.normal(2, 6, 8), None, None
     return [decode(draw, *sides, about="a stream with a mean and a length of its own")]
 
 

@@ -11,13 +11,13 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import (
+from course_lib.checks.items.blocks.block_parts import (
     DecoderBlock,
     Mask,
+    compare_moments,
     decode,
     init_block,
     padding,
-    spread_as_it_must,
     through_dropout,
     two_sides,
 )
@@ -25,7 +25,7 @@ from course_lib.model import FeedForward, masks
 
 
 def _decode_plainly(draw: Draw) -> list[Call]:
-    sides = draw.normal(2, 4, 8, spread=2) + 1, draw.normal(2, 6, 8)
+    sides = draw.normal(2, 4, 8, std=2) + 1, draw.normal(2, 6, 8)
     train = draw.normal(2, 5, 8), draw.normal(2, 3, 8)
     return [
         decode(draw, *sides, about="4 target words, 6 source words, no masks"),
@@ -83,7 +83,7 @@ item = Item(
         Probe(
             "dropout falls on what a sublayer returns, and on nothing else",
             through_dropout(decode, 2, 3),
-            judge=spread_as_it_must,
+            compare=compare_moments,
         ),
     ],
     hints=(

@@ -7,17 +7,17 @@ from torch.nn import functional as F
 
 from course_lib.checks.adapters import use_module
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import (
+from course_lib.checks.items.blocks.block_parts import (
     EncoderBlock,
     Mask,
     PreNormEncoderBlock,
+    compare_moments,
     encode,
     evaluated,
     learning,
     masked,
     plain,
     sizes,
-    spread_as_it_must,
     through_dropout,
 )
 
@@ -35,7 +35,7 @@ item = Item(
         Probe(
             "dropout falls on what a sublayer returns, and on nothing else",
             through_dropout(encode, 2),
-            judge=spread_as_it_must,
+            compare=compare_moments,
         ),
     ],
     hints=(

@@ -8,11 +8,12 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import (
+from course_lib.checks.items.blocks.block_parts import (
     SUBLAYERS,
     EncoderBlock,
     Mask,
     PreNormEncoderBlock,
+    compare_moments,
     encode,
     evaluated,
     learning,
@@ -20,13 +21,12 @@ from course_lib.checks.items.blocks.shared import (
     plain,
     silence,
     sizes,
-    spread_as_it_must,
     through_dropout,
 )
 
 
 def _silenced(draw: Draw) -> list[Call]:
-    call = encode(draw, draw.normal(2, 4, 8, spread=3) + 1, about="both sublayers return zeros")
+    call = encode(draw, draw.normal(2, 4, 8, std=3) + 1, about="both sublayers return zeros")
     return [silence(call, *SUBLAYERS)]
 
 
@@ -45,7 +45,7 @@ item = Item(
         Probe(
             "dropout falls on what a sublayer returns, and on nothing else",
             through_dropout(encode, 2),
-            judge=spread_as_it_must,
+            compare=compare_moments,
         ),
     ],
     hints=(

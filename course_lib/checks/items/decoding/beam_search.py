@@ -143,7 +143,7 @@ def _at_random(
     bos_id, eos_id, pad_id = ids
     about = f"width {width}, max_len {max_len}, length_penalty {length_penalty}"
     while True:
-        model = draw_model(draw, vocab=vocab, pad_id=pad_id, max_len=15, spread=1.5)
+        model = draw_model(draw, vocab=vocab, pad_id=pad_id, max_len=15, std=1.5)
         source = draw_sources(draw, 1, 5, pad_id=pad_id)
         args = (model, source, bos_id, eos_id, width, max_len, length_penalty)
         if _plain_is_safe(call := Call(args, options, about)):

@@ -138,11 +138,11 @@ def use_decoder(
 
 
 def draw_model(
-    draw: Draw, *ends: int, vocab: int = 9, pad_id: int = 0, max_len: int = 30, spread: float = 2.0
+    draw: Draw, *ends: int, vocab: int = 9, pad_id: int = 0, max_len: int = 30, std: float = 2.0
 ) -> dict[str, Any]:
     """The data of a toy model whose sources end after so many tokens."""
     return {
-        "answers": draw.normal(211, vocab, spread=spread),
+        "answers": draw.normal(211, vocab, std=std),
         "ends": list(ends),
         "pad_id": pad_id,
         "max_len": max_len,

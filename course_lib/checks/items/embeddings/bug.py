@@ -39,7 +39,7 @@ def _both_ends(
 
 
 def _ends(draw: Draw, *shape: int, d_model: int = 8, about: str, gradients: bool = False) -> Call:
-    table = draw.normal(20, d_model, spread=0.2)
+    table = draw.normal(20, d_model, std=0.2)
     code = positions.sinusoidal_positions(12, d_model)
     hidden = draw.normal(*shape, d_model)
     return Call((draw.ids(*shape), hidden, table, code), about=about, gradients=gradients)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.checks.adapters import judge_last_dropout, use_module
+from course_lib.checks.adapters import compare_last_dropout, use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
@@ -37,7 +37,7 @@ def _embed(
     **kwargs: Any,
 ) -> Call:
     init = {"vocab_size": 20, "d_model": d_model, "pad_id": pad_id, "dropout": dropout}
-    weights = {"tokens.weight": draw.normal(20, d_model, spread=0.5)}
+    weights = {"tokens.weight": draw.normal(20, d_model, std=0.5)}
     return Call((tokens,), {"init": init, "weights": weights, **kwargs}, about)
 
 
@@ -92,7 +92,7 @@ item = Item(
             ],
         ),
         Probe(
-            "dropout falls on the sum, and in training alone", _falling, judge_last_dropout(0.25)
+            "dropout falls on the sum, and in training alone", _falling, compare_last_dropout(0.25)
         ),
         Probe(
             "a row learns from each place where its word stands",

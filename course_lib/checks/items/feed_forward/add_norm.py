@@ -40,7 +40,7 @@ def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
         "shift": draw.normal(d_model, dtype=x.dtype),
         "init": {"d_model": d_model, "dropout": 0.0},
         "weights": {
-            "norm.weight": 1 + draw.normal(d_model, spread=0.3, dtype=x.dtype),
+            "norm.weight": 1 + draw.normal(d_model, std=0.3, dtype=x.dtype),
             "norm.bias": draw.normal(d_model, dtype=x.dtype),
         },
     }
@@ -64,7 +64,7 @@ def _falling(draw: Draw) -> list[Call]:
     return [Call((steps,), {**kwargs, "train": t}, "dropout 0.25") for t in (False, True)]
 
 
-def _judge_dropout_beside(
+def _compare_dropout_of_output(
     calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
 ) -> Difference | None:
     """Undo the norm by means of the left half, and see in the right half what fell."""
@@ -129,7 +129,7 @@ item = Item(
                 _around(draw, draw.normal(1, 1, 5), "a single position"),
                 _around(draw, draw.normal(4, 4, 4), "all sizes alike"),
                 _around(draw, draw.strided(3, 6, 4), "not contiguous"),
-                _around(draw, draw.normal(2, 3, 4, spread=100), "large numbers"),
+                _around(draw, draw.normal(2, 3, 4, std=100), "large numbers"),
                 _around(
                     draw,
                     draw.normal(2, 3, 8, dtype=torch.float64),
@@ -138,7 +138,7 @@ item = Item(
                 ),
             ],
         ),
-        Probe("dropout falls on the sublayer's output alone", _falling, _judge_dropout_beside),
+        Probe("dropout falls on the sublayer's output alone", _falling, _compare_dropout_of_output),
         Probe(
             "the norm learns, and x gets its gradient on both roads",
             lambda draw: [

@@ -57,7 +57,7 @@ def _block(draw: Draw, x: Tensor, about: str, *, gradients: bool = False) -> Cal
         "mix": draw.normal(length, length).softmax(dim=-1),
         "inner": draw.normal(d_model, 2 * d_model),
         "outer": draw.normal(2 * d_model, d_model),
-        "norms": torch.tensor([[1.0], [0.0]]) + draw.normal(2, 2, d_model, spread=0.3),
+        "norms": torch.tensor([[1.0], [0.0]]) + draw.normal(2, 2, d_model, std=0.3),
     }
     return Call((x,), parts, about, gradients)
 
@@ -77,7 +77,7 @@ item = Item(
             "any shape",
             lambda draw: [
                 _block(draw, draw.normal(1, 1, 8), "a single position"),
-                _block(draw, draw.normal(5, 4, 6, spread=3), "larger numbers"),
+                _block(draw, draw.normal(5, 4, 6, std=3), "larger numbers"),
             ],
         ),
         Probe(

@@ -43,7 +43,7 @@ def _pairs(draw: Draw) -> list[Call]:
     ]
 
 
-def _judge_hidden_dropout(
+def _compare_hidden_dropout(
     calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
 ) -> Difference | None:
     """The first answer is the reference's; the second shows which of each two units fell."""
@@ -112,7 +112,7 @@ item = Item(
         Probe(
             "dropout falls on the hidden layer, and in training alone",
             _pairs,
-            _judge_hidden_dropout,
+            _compare_hidden_dropout,
         ),
         Probe(
             "all four parameters learn",

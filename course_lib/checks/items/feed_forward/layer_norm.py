@@ -15,7 +15,7 @@ from course_lib.model import feed_forward as model
 
 def _norm(draw: Draw, x: Tensor, about: str, *, gradients: bool = False, **kwargs: Any) -> Call:
     """A call with a weight and a bias of its own, none of them 1 or 0."""
-    weight = 1 + draw.normal(x.size(-1), spread=0.5, dtype=x.dtype)
+    weight = 1 + draw.normal(x.size(-1), std=0.5, dtype=x.dtype)
     bias = draw.normal(x.size(-1), dtype=x.dtype)
     return Call((x, weight, bias), kwargs, about, gradients)
 
@@ -40,7 +40,7 @@ item = Item(
         ),
         Probe(
             "then it is scaled by weight and shifted by bias",
-            lambda draw: [_norm(draw, draw.normal(2, 3, 5, spread=2), "another weight and bias")],
+            lambda draw: [_norm(draw, draw.normal(2, 3, 5, std=2), "another weight and bias")],
         ),
         Probe(
             "a vector looks at itself alone, whatever stands beside it",
@@ -61,7 +61,7 @@ item = Item(
             "eps is added to the variance, inside the root",
             lambda draw: [
                 _norm(draw, draw.normal(2, 3, 6), "eps 0.5", eps=0.5),
-                _norm(draw, draw.normal(2, 3, 6, spread=0.01), "small vectors, eps left as it is"),
+                _norm(draw, draw.normal(2, 3, 6, std=0.01), "small vectors, eps left as it is"),
                 _norm(draw, torch.full((1, 2, 6), 7.0), "constant vectors"),
             ],
         ),

@@ -13,7 +13,7 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import spread_as_it_must
+from course_lib.checks.items.blocks.block_parts import compare_moments
 from course_lib.checks.items.full_model.shared import Fields, model_call, pair
 from course_lib.model import (
     Transformer,
@@ -115,7 +115,7 @@ item = Item(
         Probe("a longer target changes no earlier logit", _growing),
         Probe("it holds for any sizes", _sizes),
         Probe("all parameters get their gradients", _learning),
-        Probe("the embeddings drop as the config says", _dropped, judge=spread_as_it_must),
+        Probe("the embeddings drop as the config says", _dropped, compare=compare_moments),
     ],
     hints=(
         "Five parts and one wire, the memory. Draw them: what goes into each part, and which mask?",

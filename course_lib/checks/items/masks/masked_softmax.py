@@ -15,10 +15,8 @@ from course_lib.model import masks
 
 def _scores_and_mask(draw: Draw) -> list[Call]:
     return [
-        Call(
-            (draw.normal(2, 3, 4, 5, spread=2), draw.mask(2, 1, 4, 5)), about="a mask for each row"
-        ),
-        Call((draw.normal(2, 3, 5, 5, spread=2), draw.mask(2, 1, 1, 5)), about="a padding mask"),
+        Call((draw.normal(2, 3, 4, 5, std=2), draw.mask(2, 1, 4, 5)), about="a mask for each row"),
+        Call((draw.normal(2, 3, 5, 5, std=2), draw.mask(2, 1, 1, 5)), about="a padding mask"),
     ]
 
 
@@ -30,7 +28,7 @@ def _nothing_left(draw: Draw) -> list[Call]:
 
 def _extremes(draw: Draw) -> list[Call]:
     mask = draw.mask(2, 1, 3, 4)
-    large = draw.normal(2, 2, 3, 4, spread=300.0)
+    large = draw.normal(2, 2, 3, 4, std=300.0)
     return [
         Call((large, mask), about="scores in the hundreds"),
         Call((large - 2000.0, mask), about="scores far below zero"),

@@ -40,7 +40,7 @@ def _context(weights: Tensor, value: Tensor) -> Tensor:
 
 def _three(draw: Draw, queries: int, keys: int, heads: int, *, width: int = 4) -> list[Tensor]:
     sizes = (queries, keys, keys)
-    return [draw.normal(2, size, heads, width, spread=1.5) for size in sizes]
+    return [draw.normal(2, size, heads, width, std=1.5) for size in sizes]
 
 
 def _only_the_past(draw: Draw) -> list[Call]:

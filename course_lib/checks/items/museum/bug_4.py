@@ -40,7 +40,7 @@ def _self_attention(
 def _layer(
     draw: Draw, batch: int, length: int, d_model: int, heads: int, *, about: str, **how: Any
 ) -> Call:
-    weights = [draw.normal(d_model, d_model, spread=d_model**-0.5 * 1.6) for _ in range(4)]
+    weights = [draw.normal(d_model, d_model, std=d_model**-0.5 * 1.6) for _ in range(4)]
     return Call((draw.normal(batch, length, d_model), *weights, heads), about=about, **how)
 
 

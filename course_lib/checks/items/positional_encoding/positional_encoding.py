@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.checks.adapters import judge_last_dropout, require_module
+from course_lib.checks.adapters import compare_last_dropout, require_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
@@ -84,7 +84,7 @@ item = Item(
             ],
         ),
         Probe(
-            "dropout falls on the sum, and in training alone", _falling, judge_last_dropout(0.25)
+            "dropout falls on the sum, and in training alone", _falling, compare_last_dropout(0.25)
         ),
         Probe(
             "the table is not trained, and the module is called as a module",

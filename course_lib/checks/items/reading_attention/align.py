@@ -32,7 +32,7 @@ def _align(weights: Tensor) -> Links:
 
 def _map(draw: Draw, target: int, source: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """Cross-attention of a target of this many words, and <eos>; no two weights are alike."""
-    return draw.normal(target + 1, source, spread=2.0, dtype=dtype).softmax(dim=-1)
+    return draw.normal(target + 1, source, std=2.0, dtype=dtype).softmax(dim=-1)
 
 
 def _staircase(draw: Draw) -> list[Call]:

@@ -36,7 +36,7 @@ def _maps(
     """Maps of a batch padded to its longest and so many more, with the pads hidden as keys."""
     size = max(lengths) + pads
     real = torch.arange(size) < torch.tensor(lengths)[:, None]
-    scores = draw.normal(len(lengths), heads, size, size, spread=1.5)
+    scores = draw.normal(len(lengths), heads, size, size, std=1.5)
     return Call((masked_softmax(scores, real[:, None, None]), torch.tensor(lengths)), about=about)
 
 

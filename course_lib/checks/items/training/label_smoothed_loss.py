@@ -18,10 +18,10 @@ def _smoothed(
     *,
     pad_id: int = 0,
     vocab: int = 11,
-    spread: float = 2.0,
+    std: float = 2.0,
     dtype: torch.dtype = torch.float32,
 ) -> Call:
-    logits = draw.normal(*labels.shape, vocab, spread=spread, dtype=dtype)
+    logits = draw.normal(*labels.shape, vocab, std=std, dtype=dtype)
     size = f"{labels.size(0)} × {labels.size(1)} labels, {vocab} words, smoothing {smoothing}"
     return Call((logits, labels, pad_id, smoothing), about=size)
 
@@ -59,7 +59,7 @@ item = Item(
                 _smoothed(draw, draw.tokens(2, 4, high=1), 0.1, vocab=2),
                 _smoothed(draw, draw.ids(1, 1, high=6), 0.1, vocab=7),
                 _smoothed(draw, draw.tokens(5, 5, high=4), 0.1, vocab=5, dtype=torch.float64),
-                _smoothed(draw, draw.tokens(3, 4, high=10), 0.1, spread=300.0),
+                _smoothed(draw, draw.tokens(3, 4, high=10), 0.1, std=300.0),
             ],
         ),
         Probe(

@@ -54,7 +54,7 @@ def _neighbours(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -
 
 def _measure(draw: Draw, *lengths: int, about: str, pad_id: int = 0) -> Call:
     source, target = draw_batch(draw, *lengths, pad_id=pad_id)
-    return Call((draw.weights(Toy(*SIZES), spread=1.5), source, target, pad_id), about=about)
+    return Call((draw.weights(Toy(*SIZES), std=1.5), source, target, pad_id), about=about)
 
 
 item = Item(

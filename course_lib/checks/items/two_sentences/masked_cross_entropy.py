@@ -17,14 +17,12 @@ from course_lib.checks.item import Item, Probe
 def _logits_and_labels(draw: Draw) -> list[Call]:
     return [
         Call(
-            (draw.normal(3, 5, 7, spread=2), draw.tokens(3, 5, high=6), 0),
+            (draw.normal(3, 5, 7, std=2), draw.tokens(3, 5, high=6), 0),
             about="three sentences, padded on the right",
         ),
+        Call((draw.normal(2, 4, 6, std=2), draw.ids(2, 4, high=5), 0), about="nothing is padded"),
         Call(
-            (draw.normal(2, 4, 6, spread=2), draw.ids(2, 4, high=5), 0), about="nothing is padded"
-        ),
-        Call(
-            (draw.normal(5, 5, 5, spread=2), draw.tokens(5, 5, high=4), 0),
+            (draw.normal(5, 5, 5, std=2), draw.tokens(5, 5, high=4), 0),
             about="as many sentences as places as words",
         ),
     ]
@@ -34,8 +32,8 @@ def _long_and_short(draw: Draw) -> list[Call]:
     labels = draw.ids(2, 8, high=5)
     labels[1, 1:] = 0
     return [
-        Call((draw.normal(2, 8, 6, spread=3), labels, 0), about="eight real tokens, and one"),
-        Call((draw.normal(1, 8, 6, spread=3), labels[1:], 0), about="one real token in all"),
+        Call((draw.normal(2, 8, 6, std=3), labels, 0), about="eight real tokens, and one"),
+        Call((draw.normal(1, 8, 6, std=3), labels[1:], 0), about="one real token in all"),
     ]
 
 
@@ -62,7 +60,7 @@ item = Item(
             "large logits stay finite, and float64 stays float64",
             lambda draw: [
                 Call(
-                    (draw.normal(2, 4, 6, spread=300), draw.tokens(2, 4, high=5), 0),
+                    (draw.normal(2, 4, 6, std=300), draw.tokens(2, 4, high=5), 0),
                     about="logits in the hundreds",
                 ),
                 Call(

@@ -87,7 +87,7 @@ def padding(draw: Draw, batch: int, length: int, *, left: bool = False) -> Tenso
     return masks.padding_mask(draw.tokens(batch, length, left=left), 0)
 
 
-def spread_as_it_must(
+def compare_moments(
     calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
 ) -> Difference | None:
     """Of many equal sentences under dropout: the share of zeros, and each number's mean and spread,
@@ -177,7 +177,7 @@ encode = partial(_call, EncoderBlock)
 
 def plain(draw: Draw) -> list[Call]:
     return [
-        encode(draw, draw.normal(2, 5, 8, spread=2) + 1, about="no mask"),
+        encode(draw, draw.normal(2, 5, 8, std=2) + 1, about="no mask"),
         encode(draw, draw.normal(3, 4, 8), about="training mode, dropout 0", train=True),
     ]
 
@@ -198,7 +198,7 @@ def sizes(draw: Draw) -> list[Call]:
         encode(draw, *three, about="as many heads as words and sentences", init=init),
         encode(draw, draw.strided(2, 6, 8), about="x is not contiguous"),
         encode(draw, draw.normal(2, 3, 8, dtype=torch.float64), about="float64"),
-        encode(draw, draw.normal(2, 3, 8, spread=30), about="large numbers"),
+        encode(draw, draw.normal(2, 3, 8, std=30), about="large numbers"),
     ]
 
 

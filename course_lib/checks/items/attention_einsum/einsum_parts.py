@@ -41,15 +41,15 @@ def draw_inputs(
 ) -> tuple[Tensor, ...]:
     """The words x and the four weights, of a size that keeps scores around 1."""
     dtype = torch.float64 if double else torch.float32
-    into = [draw.normal(d, heads, e, spread=d**-0.5, dtype=dtype) for _ in range(3)]
-    out_of = draw.normal(heads, e, d, spread=(heads * e) ** -0.5, dtype=dtype)
+    into = [draw.normal(d, heads, e, std=d**-0.5, dtype=dtype) for _ in range(3)]
+    out_of = draw.normal(heads, e, d, std=(heads * e) ** -0.5, dtype=dtype)
     return draw.normal(batch, words, d, dtype=dtype), *into, out_of
 
 
 Shapes = Sequence[tuple[int, ...]]
 
 
-def puzzle_probes(claim: str, unlike: Shapes, alike: Shapes, lone: Shapes) -> list[Probe]:
+def puzzle_probes(property: str, unlike: Shapes, alike: Shapes, lone: Shapes) -> list[Probe]:
     """Three looks at one string: sizes that differ, sizes that do not, and all the rest."""
 
     def call(draw: Draw, shapes: Shapes, about: str, gradients: bool = False) -> Call:
