@@ -70,7 +70,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Fact:
-    """A number that somebody else chose or found, which lessons may quote it, and a source."""
+    """A number that others chose or found: which lessons may quote it, and its source."""
 
     number: str
     lessons: list[str]
@@ -79,7 +79,7 @@ class Fact:
 
 
 def prose_numbers_have_a_source(path: Path, notebook: NotebookNode) -> list[str]:
-    """Every number in the prose is printed by the lesson, set in its code, or cited in facts.toml."""
+    """The numbers of the prose that are not printed, not set in code, and not in facts.toml."""
     return [
         f"cell {cell!r}: {number.text!r} is neither printed nor set by the lesson's code, nor cited"
         f" in {FACTS.name}; print it, cite it, or say it without a number"

@@ -141,8 +141,8 @@ def bugs() -> list[Bug]:
         Bug(
             name="Scores divided by √d_model",
             system="einsum_scratch",
-            finding="attention starts flatter than it should; it still learns to be sharp, a little "
-            "later",
+            finding="attention starts flatter than it should; it still learns to be sharp, a "
+            "little later",
             fixed=scratch,
             changes={"bugs": ("scores_by_width",)},
         ),
