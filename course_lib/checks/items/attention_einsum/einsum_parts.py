@@ -67,7 +67,7 @@ def puzzle_probes(property: str, unlike: Shapes, alike: Shapes, lone: Shapes) ->
         ]
 
     return [
-        Probe(claim, lambda draw: [call(draw, unlike, "all sizes differ")]),
+        Probe(property, lambda draw: [call(draw, unlike, "all sizes differ")]),
         Probe(
             "axes of one size are not mixed up",
             lambda draw: [

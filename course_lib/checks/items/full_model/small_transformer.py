@@ -1,4 +1,4 @@
-"""What several items of this lesson need."""
+"""A small Transformer and padded inputs for the items of lesson 08."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SMALL: Fields = {
 
 
 def model_call(draw: Draw, *inputs: Tensor, about: str, **more: Any) -> Call:
-    """A call of a small Transformer; what is no argument of ``use_module`` changes the config."""
+    """A call of a small Transformer; keywords that ``use_module`` doesn't know go to the config."""
     known = ("train", "method", "learns")
     kwargs = {name: more.pop(name) for name in known if name in more}
     dtype, gradients = more.pop("dtype", torch.float32), more.pop("gradients", False)
@@ -46,6 +46,9 @@ def model_call(draw: Draw, *inputs: Tensor, about: str, **more: Any) -> Call:
 def pair(
     draw: Draw, batch: int, source: int, target: int, *, pad_id: int = 0, left: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Padded source and target tokens; some of the target's are no words of the source."""
-    kind: dict[str, Any] = {"pad_id": pad_id, "left": left}
-    return draw.tokens(batch, source, high=10, **kind), draw.tokens(batch, target, high=12, **kind)
+    """Padded source and target tokens; some target ids are beyond the source vocabulary."""
+    padding: dict[str, Any] = {"pad_id": pad_id, "left": left}
+    return (
+        draw.tokens(batch, source, high=10, **padding),
+        draw.tokens(batch, target, high=12, **padding),
+    )
