@@ -40,8 +40,8 @@ class Term:
 
     avoid: str
     use: str
-    only: tuple[str, ...] = ("*",)
-    allow: tuple[str, ...] = ()
+    only: Sequence[str] = ("*",)
+    allow: Sequence[str] = ()
 
     @cached_property
     def avoided(self) -> re.Pattern[str]:
@@ -74,12 +74,7 @@ class Hit:
 
 def load_terms(path: Path = LIST) -> list[Term]:
     """The entries of the list."""
-    entries = tomllib.loads(path.read_text("utf-8"))["term"]
-    lists = ("only", "allow")
-    return [
-        Term(**{key: tuple(value) if key in lists else value for key, value in entry.items()})
-        for entry in entries
-    ]
+    return [Term(**entry) for entry in tomllib.loads(path.read_text("utf-8"))["term"]]
 
 
 def files(root: Path = ROOT) -> list[str]:
