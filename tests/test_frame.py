@@ -1,4 +1,4 @@
-"""The files around the code say the same thing, and make says what is wrong."""
+"""The files around the code agree with each other, and make says what is wrong."""
 
 import os
 import re

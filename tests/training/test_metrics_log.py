@@ -118,8 +118,6 @@ def test_a_broken_checkpoint_is_named(folder, content):
     (folder / "last.safetensors").write_bytes(content)
     message = "whole checkpoint of the course at .*last.safetensors, got a file that"
     with pytest.raises(CourseError, match=message):
-        CourseError, match="whole checkpoint of the course at .*last.safetensors, got a file that"
-    ):
         read_metrics_log(folder)
 
 
