@@ -13,8 +13,8 @@ from course_lib.checks.item import Bug, Item, Probe
 from course_lib.checks.items.batching.padded_rows import Ids, Tensors
 
 BUG = """\
-def decoder_batch(targets, max_len, pad_id, sos_id, eos_id):
-    rows = [[sos_id, *words, eos_id][:max_len] for words in targets]
+def decoder_batch(targets, max_len, pad_id, bos_id, eos_id):
+    rows = [[bos_id, *words, eos_id][:max_len] for words in targets]
     longest = max(len(row) for row in rows)
     batch = torch.full((len(rows), longest), pad_id)
     for padded, row in zip(batch, rows):

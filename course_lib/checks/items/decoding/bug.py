@@ -10,13 +10,13 @@ from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
 
 BUG = """\
-def beam_step(said, log_prob, logits, width):
+def beam_step(prefixes, log_prob, logits, width):
     log_p = logits[:, -1].log_softmax(dim=-1)
     total = log_prob[:, None] + log_p
     log_prob, index = total.flatten().topk(width)
     beam, token = index // width, index % width
-    said = torch.cat((said[beam], token[:, None]), dim=1)
-    return said, log_prob
+    prefixes = torch.cat((prefixes[beam], token[:, None]), dim=1)
+    return prefixes, log_prob
 """
 
 

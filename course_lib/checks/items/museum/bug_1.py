@@ -10,12 +10,12 @@ from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
 
 NEXT = """\
-def say_next(logits, said):
+def append_next(logits, prefix):
     flat = logits.flatten(0, 1)
     last = flat[-1:]
     token = last.argmax(dim=-1, keepdim=True)
-    token = token.expand(said.size(0), 1)
-    return torch.cat((said, token), dim=1)
+    token = token.expand(prefix.size(0), 1)
+    return torch.cat((prefix, token), dim=1)
 """
 
 

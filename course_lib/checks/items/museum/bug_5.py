@@ -15,7 +15,7 @@ from course_lib.checks.item import Bug, Item, Probe
 from course_lib.model import sinusoidal_positions
 
 ADD_TABLE = """\
-class AddPlaces(nn.Module):
+class AddPositions(nn.Module):
     def __init__(self, max_len, d_model):
         super().__init__()
         table = sinusoidal_positions(max_len, d_model)
