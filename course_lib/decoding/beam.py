@@ -50,7 +50,7 @@ def beam_search(
     """The best translations of each sentence that a beam finds.
 
     At each step every beam is continued by every token, and the ``width`` most probable
-    continuations stay. Those that end in ``eos_id``, or are as long as allowed, are hypotheses; the
+    continuations survive. Those that end in ``eos_id``, or are as long as allowed, are hypotheses; the
     others are the next beams. All beams of all sentences are one batch; a sentence leaves it when
     nothing better can come. ``width=1`` is greedy decoding.
 
@@ -164,7 +164,7 @@ def _continuations(
 ) -> tuple[Float[Tensor, "batch width"], Int[Tensor, "batch width"], Int[Tensor, "batch width"]]:
     """The ``width`` most probable continuations: log-probability, the beam it continues, its token.
 
-    Beam 0 is the greedy one while it lives: its most probable continuation stays whatever its rank,
+    Beam 0 is the greedy one while it lives: its most probable continuation survives whatever its rank,
     and comes first.
     """
     beams, vocab = logits.shape[1:]
