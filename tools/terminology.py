@@ -1,5 +1,8 @@
 """Find words of our own where the field has a standard term: ``python -m tools.terminology``.
 
+    python -m tools.terminology                     # the whole tree
+    python -m tools.terminology course_lib/viz      # only below these paths
+
 Not a spell checker: it knows the list in ``terminology.toml`` and nothing else.
 """
 
@@ -12,19 +15,55 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools import ROOT
+
 LIST = Path(__file__).with_suffix(".toml")
 KINDS = (".py", ".md", ".js", ".mjs", ".css", ".html", ".toml", ".yml", "Makefile")
-# The lessons and exercises are edited as a whole, by hand; this list speaks of all other files,
-# but not of itself.
+# The lessons and exercises are edited as a whole, by hand; this list covers all other files but
+# itself.
 SKIPPED = ("notebooks/", "exercises/", "solutions/", "tools/terminology.", "constraints.txt")
 
 
 @dataclass(frozen=True)
+class Term:
+    """An entry of the list.
+
+    Attributes:
+        avoid: a regular expression for the words of our own.
+        use: the standard term.
+        only: patterns of the paths to which the entry is limited.
+        except_in: patterns of the paths that need the word: the glossary, old file formats.
+        allow: regular expressions for phrases in which the word means something else.
+    """
+
+    avoid: str
+    use: str
+    only: Sequence[str] = ("*",)
+    except_in: Sequence[str] = ()
+    allow: Sequence[str] = ()
+
+    @cached_property
+    def avoided(self) -> re.Pattern[str]:
+        """The words as whole words; an underscore ends a word, so that ``a_b`` is two."""
+        return re.compile(rf"(?<![A-Za-z0-9])_?(?:{self.avoid})(?![A-Za-z0-9])")
+
+    @cached_property
+    def allowed(self) -> re.Pattern[str]:
+        """The phrases that are no hits."""
+        return re.compile("|".join(f"(?:{phrase})" for phrase in self.allow) or r"(?!)")
+
+    def concerns(self, path: str) -> bool:
+        """Whether the entry applies to this file."""
+        excepted = any(fnmatch(path, pattern) for pattern in self.except_in)
+        return not excepted and any(fnmatch(path, pattern) for pattern in self.only)
+
+
+@dataclass(frozen=True)
 class Hit:
-    """A word of our own: where it stands, and what to write instead."""
+    """A word of our own: where it is, and what to write instead."""
 
     path: str
     line: int
@@ -34,6 +73,11 @@ class Hit:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.word!r} -> {self.use}\n    {self.text.strip()}"
+
+
+def load_terms(path: Path = LIST) -> list[Term]:
+    """The entries of the list."""
+    return [Term(**entry) for entry in tomllib.loads(path.read_text("utf-8"))["term"]]
 
 
 def files(root: Path = ROOT) -> list[str]:
@@ -52,22 +96,18 @@ def files(root: Path = ROOT) -> list[str]:
     )
 
 
-def hits_in(path: str, text: str, terms: Sequence[dict[str, object]]) -> Iterator[Hit]:
+def hits_in(path: str, text: str, terms: Sequence[Term]) -> Iterator[Hit]:
     """The words of our own in the text of one file."""
     for term in terms:
-        only, allow = term.get("only", ["*"]), term.get("allow", [])
-        if not any(fnmatch(path, pattern) for pattern in only):  # type: ignore[attr-defined]
-            continue
-        pattern = re.compile(rf"(?<![A-Za-z0-9])_?(?:{term['avoid']})(?![A-Za-z0-9])")
-        allowed = re.compile("|".join(f"(?:{a})" for a in allow) or r"(?!)")  # type: ignore[attr-defined]
-        for number, line in enumerate(text.splitlines(), start=1):
-            for found in pattern.finditer(allowed.sub("", line)):
-                yield Hit(path, number, found[0], line, str(term["use"]))
+        if term.concerns(path):
+            for number, line in enumerate(text.splitlines(), start=1):
+                for found in term.avoided.finditer(term.allowed.sub("", line)):
+                    yield Hit(path, number, found[0], line, term.use)
 
 
 def all_hits(paths: Sequence[str], root: Path = ROOT) -> list[Hit]:
     """The words of our own in these files."""
-    terms = tomllib.loads(LIST.read_text("utf-8"))["term"]
+    terms = load_terms()
     return [hit for path in paths for hit in hits_in(path, (root / path).read_text("utf-8"), terms)]
 
 
