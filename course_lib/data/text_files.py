@@ -1,7 +1,7 @@
-"""Lines and pairs of text files, decoded when they are asked for.
+"""Lines and sentence pairs of text files, decoded lazily.
 
-A file is mapped into memory (a ``.gz`` is unpacked there) and only the places where its lines begin
-and end are kept, so a million pairs are there in a second.
+A file is memory-mapped (a ``.gz`` is decompressed in memory) and only the offsets of its lines are
+stored, so a million pairs are ready in a second.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from course_lib.errors import CourseError
 
 T = TypeVar("T", covariant=True)
 
-BLOCK = 1 << 24  # bytes searched at a time: what is found is small, what is compared is not
+BLOCK = 1 << 24  # bytes searched for newlines at a time, to limit the memory for it
 
 
 class LazySequence(Sequence[T]):
-    """``item(i)`` for each of the indices, made anew whenever it is asked for.
+    """``item(i)`` for each of the indices, computed anew at every access.
 
     A slice is a LazySequence too.
     """
@@ -57,39 +57,39 @@ class LazySequence(Sequence[T]):
 class TextFile:
     r"""The lines of a UTF-8 file, plain or ``.gz``.
 
-    Only ``\n`` ends a line: ``str.splitlines`` would also cut at a U+2028 within a sentence, and
-    from there on the two sides would no longer be each other's translations.
+    Only ``\n`` ends a line: ``str.splitlines`` would also split at a U+2028 within a sentence, and
+    from there on the two files would no longer be line-aligned.
 
     Raises:
-        CourseError: there is no such file, or it is a damaged ``.gz``, or UTF-16.
+        CourseError: the file does not exist, is a damaged ``.gz``, or is UTF-16.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.data = _read(path)
         marked = self.data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        if marked or b"\0" in self.data[:1000]:  # no text has one, but half of UTF-16 may be that
-            raise self.fault(0, _expected_utf8("UTF-16"))
+        if marked or b"\0" in self.data[:1000]:  # UTF-8 text has no zero bytes, UTF-16 does
+            raise self.line_error(0, _expected_utf8("UTF-16"))
         self.starts, self.ends = _line_spans(self.data)
 
     def __len__(self) -> int:
         return len(self.ends)
 
-    def fault(self, i: int, message: str) -> CourseError:
-        """An error that names line i, counted from 1 as editors do."""
+    def line_error(self, i: int, message: str) -> CourseError:
+        """An error that names line i, counting from 1 as editors do."""
         return CourseError(f"{self.path}, line {i + 1}: {message}")
 
     def line(self, i: int) -> str:
-        """Line i, without its end.
+        """Line i, without its newline.
 
         Raises:
-            CourseError: a byte in it is no UTF-8.
+            CourseError: the line is not UTF-8.
         """
         line = self.data[self.starts[i] : self.ends[i]]
         try:
             return line.decode().removesuffix("\r")
         except UnicodeDecodeError:
-            raise self.fault(i, _expected_utf8(_likely_encoding(line))) from None
+            raise self.line_error(i, _expected_utf8(_likely_encoding(line))) from None
 
 
 def _read(path: Path) -> bytes | mmap.mmap:
@@ -99,11 +99,11 @@ def _read(path: Path) -> bytes | mmap.mmap:
         with path.open("rb") as file:
             if path.stat().st_size:
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            return file.read()  # empty, or a pipe: neither can be mapped
+            return file.read()  # an empty file or a pipe cannot be memory-mapped
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise CourseError(
-            f"expected a .gz file at {path}, got something else or a part of one ({error}): "
-            "was its download broken off? Delete it and fetch it again"
+            f"expected a .gz file at {path}, got something else or only a part of one ({error}): "
+            "was the download interrupted? Delete the file and download it again"
         ) from None
     except OSError as error:
         raise CourseError(
@@ -113,7 +113,7 @@ def _read(path: Path) -> bytes | mmap.mmap:
 
 
 def _line_spans(data: bytes | mmap.mmap) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each line starts and ends: without the byte order mark, without the newline."""
+    """Offsets of the start and end of each line, without byte order mark and newline."""
     text = np.frombuffer(data, dtype=np.uint8)
     blocks = range(0, len(text), BLOCK)
     newlines = [start + np.flatnonzero(text[start : start + BLOCK] == 10) for start in blocks]
@@ -134,10 +134,10 @@ def _expected_utf8(encoding: str) -> str:
 
 
 def _likely_encoding(line: bytes) -> str:
-    """A guess from how the bytes beyond ASCII stand: alone among Latin letters, or in rows."""
-    rows = re.findall(rb"[\x80-\xff]+", line)
-    if len(b"".join(rows)) > 2 * len(rows):
-        return "one for a script that is not Latin (Windows-1251, GB18030, Shift-JIS …)"
+    """A guess: bytes beyond ASCII stand alone among Latin letters, but in runs in other scripts."""
+    runs = re.findall(rb"[\x80-\xff]+", line)
+    if len(b"".join(runs)) > 2 * len(runs):
+        return "one for a script other than Latin (Windows-1251, GB18030, Shift-JIS …)"
     return "Windows-1252 (Latin-1)"
 
 
@@ -145,7 +145,7 @@ def read_lines(path: Path) -> LazySequence[str]:
     """The lines of a UTF-8 file, plain or ``.gz``.
 
     Raises:
-        CourseError: as TextFile; for a byte that is no UTF-8, when its line is asked for.
+        CourseError: as in TextFile; for a line that is not UTF-8, when that line is read.
     """
     file = TextFile(path)
     return LazySequence(file.line, range(len(file)))
@@ -155,7 +155,7 @@ def read_pairs(source: Path, target: Path) -> LazySequence[TextPair]:
     """Line i of one file and line i of the other.
 
     Raises:
-        CourseError: as read_lines, or one file has more lines than the other.
+        CourseError: as in read_lines, or one file has more lines than the other.
     """
     sources, targets = TextFile(source), TextFile(target)
     if len(sources) != len(targets):
@@ -169,17 +169,17 @@ def read_pairs(source: Path, target: Path) -> LazySequence[TextPair]:
 
 
 def read_tsv(path: Path) -> LazySequence[TextPair]:
-    """Source, tab, target on each line; a quotation mark is a character like any other.
+    """Source, tab, target on each line; quotation marks have no special meaning.
 
     Raises:
-        CourseError: as read_lines; for another number of columns, when the line is asked for.
+        CourseError: as in read_lines; for a line without two columns, when that line is read.
     """
     file = TextFile(path)
 
     def pair(i: int) -> TextPair:
         columns = file.line(i).split("\t")
         if len(columns) != 2:
-            raise file.fault(
+            raise file.line_error(
                 i, f"expected source, tab, target, got {len(columns)} columns: is it a .tsv?"
             )
         return TextPair(*columns)
@@ -192,10 +192,10 @@ def read_json_lines(path: Path, keys: tuple[str, str] | None = None) -> LazySequ
 
     Args:
         path: of the file, plain or ``.gz``.
-        keys: of source and target. Without them, the two texts of the first line.
+        keys: of source and target; by default the keys of the two texts on the first line.
 
     Raises:
-        CourseError: as read_lines; for a line without the two texts, when it is asked for.
+        CourseError: as in read_lines; for a line without the two texts, when that line is read.
     """
     file = TextFile(path)
     source, target = keys or _text_keys(file)
@@ -203,7 +203,7 @@ def read_json_lines(path: Path, keys: tuple[str, str] | None = None) -> LazySequ
     def pair(i: int) -> TextPair:
         texts = _json_texts(file, i)
         if source not in texts or target not in texts:
-            raise file.fault(
+            raise file.line_error(
                 i, f"expected texts under {source!r} and {target!r}, got {', '.join(texts)}"
             )
         return TextPair(texts[source], texts[target])
@@ -212,10 +212,10 @@ def read_json_lines(path: Path, keys: tuple[str, str] | None = None) -> LazySequ
 
 
 def json_keys(path: Path) -> tuple[str, str]:
-    """Under which keys the first line has source and target.
+    """The keys of source and target on the first line.
 
     Raises:
-        CourseError: as read_lines, or the first line does not have exactly two texts.
+        CourseError: as in read_lines, or the first line does not have exactly two texts.
     """
     return _text_keys(TextFile(path))
 
@@ -223,7 +223,7 @@ def json_keys(path: Path) -> tuple[str, str]:
 def _text_keys(file: TextFile) -> tuple[str, str]:
     keys = tuple(_json_texts(file, 0)) if len(file) else ()
     if len(keys) != 2:
-        raise file.fault(
+        raise file.line_error(
             0,
             f"expected an object with two texts, got {len(keys)} ({', '.join(keys)}): "
             "say which keys are source and target",
@@ -237,9 +237,9 @@ def _json_texts(file: TextFile, i: int) -> dict[str, str]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise file.fault(i, f"expected a JSON object, got {line[:60]!r}: {error}") from None
+        raise file.line_error(i, f"expected a JSON object, got {line[:60]!r}: {error}") from None
     if isinstance(row, dict):
         row = row.get("translation", row)
     if not isinstance(row, dict):
-        raise file.fault(i, f"expected a JSON object, got {line[:60]!r}")
+        raise file.line_error(i, f"expected a JSON object, got {line[:60]!r}")
     return {key: text for key, text in row.items() if isinstance(text, str)}

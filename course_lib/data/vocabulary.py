@@ -1,4 +1,4 @@
-"""From a line of text to words and back, and the vocabulary that numbers them."""
+"""A word vocabulary: split text into words, number them, and turn ids back into text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from course_lib.errors import CourseError
 
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
+"""The special tokens: padding, beginning of sequence, end of sequence, unknown token."""
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
@@ -21,18 +22,18 @@ def split_words(text: str) -> list[str]:
 
 
 def join_words(words: Iterable[str]) -> str:
-    """Readable text; ``split_words`` gives the words back."""
+    """Readable text from words; ``split_words`` of that text gives the words back."""
     return re.sub(r" ([.,?!])", r"\1", " ".join(words))
 
 
 class Vocabulary:
-    """Words and their ids; the specials come first, so ``<pad>`` is 0.
+    """A tokenizer whose tokens are words.
 
     Args:
-        words: distinct words in the order of their ids, specials included.
+        words: distinct words in the order of their ids, special tokens included, ``<pad>`` first.
 
     Raises:
-        CourseError: a word stands twice, or ``<pad>`` is not the first.
+        CourseError: a word appears twice, or ``<pad>`` is not the first.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -40,7 +41,7 @@ class Vocabulary:
         self.ids = {word: i for i, word in enumerate(self.tokens)}
         if len(self.ids) != len(self.tokens):
             twice = next(word for word, n in Counter(self.tokens).items() if n > 1)
-            raise CourseError(f"a vocabulary lists each word once, but {twice!r} stands twice")
+            raise CourseError(f"a vocabulary lists each word once, but {twice!r} appears twice")
         if self.tokens[:1] != [PAD]:
             raise CourseError(
                 f"a vocabulary begins with {PAD!r} (id 0), got {self.tokens[:1]}: "
@@ -51,7 +52,12 @@ class Vocabulary:
     def from_sentences(
         cls, sentences: Iterable[Sequence[str]], *, specials: Sequence[str] = (PAD, BOS, EOS, UNK)
     ) -> Vocabulary:
-        """All words of the sentences, most frequent first, ties in alphabetical order."""
+        """All words of the sentences, most frequent first, ties in alphabetical order.
+
+        Args:
+            sentences: as words.
+            specials: special tokens, which get the first ids.
+        """
         counts = Counter(word for sentence in sentences for word in sentence)
         return cls([*specials, *sorted(counts, key=lambda word: (-counts[word], word))])
 
@@ -66,46 +72,46 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def __contains__(self, word: str) -> bool:
-        return word in self.ids
+    def __contains__(self, token: str) -> bool:
+        return token in self.ids
 
-    def encode(self, words: Iterable[str]) -> list[int]:
-        """Ids of the words; an unknown word becomes ``<unk>``.
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """The ids of the tokens; a word that is not in the vocabulary becomes ``<unk>``.
 
         Raises:
             CourseError: a word is unknown and this vocabulary has no ``<unk>``.
         """
-        return [self._id(word) for word in words]
+        return [self._id(token) for token in tokens]
 
     def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """``encode(split(text))`` of each."""
+        """``encode(split(text))`` of each text."""
         return [self.encode(self.split(text)) for text in texts]
 
-    def _id(self, word: str) -> int:
-        found = self.ids.get(word, self.ids.get(UNK))
+    def _id(self, token: str) -> int:
+        found = self.ids.get(token, self.ids.get(UNK))
         if found is None:
             raise CourseError(
-                f"expected one of the {len(self)} words of this vocabulary, got {word!r}"
-                + self.suggestion(word)
+                f"expected one of the {len(self)} words of this vocabulary, got {token!r}"
+                + self.suggestion(token)
             )
         return found
 
-    def unknown(self, words: Iterable[str]) -> list[str]:
-        """The words that this vocabulary does not have, each once."""
-        return list(dict.fromkeys(word for word in words if word not in self.ids))
+    def unknown(self, tokens: Iterable[str]) -> list[str]:
+        """The tokens that are not in the vocabulary, each once."""
+        return list(dict.fromkeys(token for token in tokens if token not in self.ids))
 
-    def suggestion(self, word: str) -> str:
-        """`` : did you mean …?`` for a known word spelt alike, else nothing."""
-        close = difflib.get_close_matches(word, self.tokens, n=1)
+    def suggestion(self, token: str) -> str:
+        """``: did you mean …?`` with a known word of similar spelling, or an empty string."""
+        close = difflib.get_close_matches(token, self.tokens, n=1)
         return f": did you mean {close[0]!r}?" if close else ""
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The words of the ids, up to ``<eos>`` and without other specials."""
-        words: list[str] = []
+        """The tokens of ids up to the first ``<eos>``, without ``<pad>`` and ``<bos>``."""
+        tokens: list[str] = []
         for i in ids:
-            word = self.tokens[i]
-            if word == EOS:
+            token = self.tokens[i]
+            if token == EOS:
                 break
-            if word not in (PAD, BOS):
-                words.append(word)
-        return words
+            if token not in (PAD, BOS):
+                tokens.append(token)
+        return tokens

@@ -1,5 +1,6 @@
 """From a recipe to a trained translator, and honest numbers about it."""
 
+from course_lib.alignment_error_rate import alignment_error_rate
 from course_lib.training.checkpoint import load_translator, read_checkpoint, save_checkpoint
 from course_lib.training.evaluation import (
     evaluate,
@@ -14,16 +15,13 @@ from course_lib.training.loss import (
     masked_cross_entropy,
     target_only_entropy,
 )
-from course_lib.training.metrics import (
-    TranslationScores,
-    alignment_error_rate,
-    masked_accuracy,
-    translation_scores,
-)
+from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
+from course_lib.training.optimizers import make_optimizer, make_schedule
+from course_lib.training.options import RunOptions
 from course_lib.training.recipes import AS_RELEASED, RECIPES, Recipe, load_recipe, on_corpus
 from course_lib.training.run import Run
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
-from course_lib.training.step import make_optimizer, make_schedule, train_step
+from course_lib.training.step import train_step
 from course_lib.training.training_data import TrainingData, load_training_data
 
 __all__ = [
@@ -31,6 +29,7 @@ __all__ = [
     "RECIPES",
     "Recipe",
     "Run",
+    "RunOptions",
     "TrainingData",
     "TranslationScores",
     "alignment_error_rate",

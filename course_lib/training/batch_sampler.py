@@ -1,4 +1,4 @@
-"""The batches of a whole run, in an order that a seed decides, from any place on."""
+"""The batches of a whole run, in an order that a seed decides, from any position on."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import numpy as np
 
 from course_lib.data import Batch, EncodedPair, bucket, epoch_batches
 from course_lib.errors import CourseError
+from course_lib.model import TransformerConfig
+from course_lib.training.recipes import Recipe
 from course_lib.training.training_data import TrainingData
 
-POOL = 100_000  # pairs that are encoded together, and put into batches of like lengths
+SHARD_SIZE = 100_000  # pairs that are encoded, and put into batches of similar lengths, together
 
 
-class Place(NamedTuple):
-    """Where a run is: the pools that it has finished, and the batches of the one under way."""
+class DataPosition(NamedTuple):
+    """How far a run is: the shards that it has finished, and the batches of the present one."""
 
-    pools: int = 0
+    shards: int = 0
     batches: int = 0
 
 
 def fits(pair: EncodedPair, max_len: int) -> bool:
-    """Whether a model of that length can learn the pair: of its target, the decoder reads all but
-    the last token.
+    """Whether a model of that length can be trained on the pair: the decoder reads all of the
+    target but its last token.
     """
     return len(pair.source) <= max_len and len(pair.target) <= max_len + 1
 
@@ -32,11 +34,12 @@ def fits(pair: EncodedPair, max_len: int) -> bool:
 class BatchSampler:
     """Batches without end, epoch after epoch.
 
-    A corpus larger than ``POOL`` is shuffled and taken pool by pool, so that training starts at
-    once and memory holds one pool. Pairs longer than ``max_len`` are left out.
+    A corpus larger than ``SHARD_SIZE`` is shuffled and taken shard by shard, so that training
+    starts at once and memory holds one shard. Pairs longer than the model's ``max_len`` are left
+    out.
 
     Attributes:
-        per_epoch: batches of an epoch; an estimate from the first pool if there are several.
+        batches_per_epoch: an estimate from the first shard if there are several.
         left_out: a sentence about the pairs that were too long, empty if there was none.
 
     Raises:
@@ -44,48 +47,54 @@ class BatchSampler:
     """
 
     def __init__(
-        self, task: TrainingData, *, max_tokens: int, max_len: int, pad_id: int, seed: int
+        self, data: TrainingData, recipe: Recipe, config: TransformerConfig, *, seed: int
     ) -> None:
-        self.task, self.seed = task, seed
-        self.max_tokens, self.max_len, self.pad_id = max_tokens, max_len, pad_id
-        self.pools_per_epoch = -(-len(task.train) // POOL)
-        self._pool: tuple[int, list[EncodedPair]] = 0, self._encode(0)
-        first = self._pool[1]
-        taken = min(POOL, len(task.train))
-        self.left_out = _left_out(taken - len(first), taken, len(task.train), max_len)
-        if not first:
+        self.data, self.seed = data, seed
+        self.max_tokens, self.max_len, self.pad_id = (
+            recipe.batch_tokens,
+            config.max_len,
+            config.pad_id,
+        )
+        total = len(data.train)
+        self.shards_per_epoch = -(-total // SHARD_SIZE)
+        self._shard: tuple[int, list[EncodedPair]] = 0, self._encode(0)
+        pairs, taken = self._shard[1], min(SHARD_SIZE, total)
+        self.left_out = _left_out(taken - len(pairs), taken, total, self.max_len)
+        if not pairs:
             raise CourseError(
-                f"expected pairs of at most {max_len} tokens, the longest that this model can "
+                f"expected pairs of at most {self.max_len} tokens, the longest that this model can "
                 f"read, but all {taken:,} are longer: is the corpus one sentence a line?"
             )
-        lengths = [max(len(pair.source), len(pair.target)) for pair in first]
-        self.per_epoch = max(1, len(bucket(lengths, max_tokens)) * len(task.train) // taken)
+        lengths = [max(len(pair.source), len(pair.target)) for pair in pairs]
+        in_shard = len(bucket(lengths, self.max_tokens))
+        self.batches_per_epoch = max(1, in_shard * total // taken)
 
-    def batches(self, place: Place) -> Iterator[tuple[Batch, Place]]:
-        """Each batch from ``place`` on, with the place after it."""
-        pools, done = place
+    def batches(self, start: DataPosition) -> Iterator[tuple[Batch, DataPosition]]:
+        """Each batch from ``start`` on, with the position after it."""
+        shard, done = start
         while True:
-            if self._pool[0] != pools and self.pools_per_epoch > 1:
-                self._pool = pools, self._encode(pools)
+            if self._shard[0] != shard and self.shards_per_epoch > 1:
+                self._shard = shard, self._encode(shard)
             batches = epoch_batches(
-                self._pool[1],
+                self._shard[1],
                 max_tokens=self.max_tokens,
                 pad_id=self.pad_id,
                 seed=self.seed,
-                epoch=pools,
+                epoch=shard,
             )
             for number, batch in enumerate(islice(batches, done, None), start=done + 1):
-                yield batch, Place(pools, number)
-            pools, done = pools + 1, 0
+                yield batch, DataPosition(shard, number)
+            shard, done = shard + 1, 0
 
-    def _encode(self, pools: int) -> list[EncodedPair]:
-        """The pool that comes after so many."""
-        pairs = self.task.train
-        if self.pools_per_epoch > 1:
-            epoch, pool = divmod(pools, self.pools_per_epoch)
+    def _encode(self, shard: int) -> list[EncodedPair]:
+        """The pairs of a shard, counted from the start of the run, that are not too long."""
+        pairs = self.data.train
+        if self.shards_per_epoch > 1:
+            epoch, number = divmod(shard, self.shards_per_epoch)
             order = np.random.default_rng((self.seed, epoch)).permutation(len(pairs))
-            pairs = [pairs[i] for i in sorted(order[pool * POOL : (pool + 1) * POOL].tolist())]
-        return [pair for pair in self.task.encode(pairs) if fits(pair, self.max_len)]
+            chosen = order[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
+            pairs = [pairs[i] for i in sorted(chosen.tolist())]
+        return [pair for pair in self.data.encode(pairs) if fits(pair, self.max_len)]
 
 
 def _left_out(count: int, taken: int, total: int, max_len: int) -> str:

@@ -76,7 +76,7 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
     """
     with _opened(path) as (description, file):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        with torch.random.fork_rng(devices=[]):  # its first weights are nobody's chance
+        with torch.random.fork_rng(devices=[]):  # initial weights that nobody will use
             model = Transformer(TransformerConfig(**description["config"]))
         weights = {
             name.removeprefix("model."): value
@@ -87,24 +87,48 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
             for name, parameter in model.named_parameters():
                 parameter.copy_(weights.pop(name))
         if weights:
-            raise KeyError(f"{next(iter(weights))} has no place in the model")
+            raise KeyError(f"{next(iter(weights))} is no parameter of the model")
         source = _tokenizer(description["source"])
         target = _tokenizer(description["target"]) if description["target"] else source
         translator = Translator(model, source, target)
-        inject_bugs(description["info"].get("recipe", {}).get("bugs", ()), model, trained=True)
+        recipe = upgraded(description["info"]).get("recipe", {})
+        inject_bugs(recipe.get("bugs", ()), model, trained=True)
     extra = {
         name.removeprefix("extra."): value
         for name, value in tensors.items()
         if name.startswith("extra.")
     }
     model.eval()
-    return translator, description["info"], extra
+    return translator, upgraded(description["info"]), extra
 
 
 def read_info(path: Path) -> dict[str, Any]:
     """The ``info`` of a checkpoint alone; errors as ``read_checkpoint``."""
     with _opened(path) as (description, _):
-        return description["info"]
+        return upgraded(description["info"])
+
+
+# Names of earlier versions of the course, which their checkpoints still have.
+_RECIPE_NAMES = {
+    "faults": "bugs",
+    "pieces": "micro_batches",
+    "joint": "shared_vocabulary",
+    "keep": "keep_weights",
+    "clip": "max_grad_norm",
+}
+
+
+def upgraded(info: dict[str, Any]) -> dict[str, Any]:
+    """``info`` with the present names, whatever version of the course wrote it."""
+    info = dict(info)
+    if "recipe" in info:
+        recipe = info["recipe"].items()
+        info["recipe"] = {_RECIPE_NAMES.get(name, name): value for name, value in recipe}
+    if "place" in info:
+        info["position"] = info.pop("place")
+    if "losses" in info and "learning_rates" not in info:
+        info["learning_rates"] = [None] * len(info["losses"])  # they were not recorded
+    return info
 
 
 @contextmanager
@@ -143,7 +167,15 @@ def load_translator(path: Path | str | None = None) -> Translator:
     Raises:
         CourseError: there is no such checkpoint, or it is damaged.
     """
-    place = PRETRAINED if path is None else Path(path)
-    if place.is_dir():
-        place = place / "best.safetensors"
-    return read_checkpoint(place)[0]
+    file = PRETRAINED if path is None else Path(path)
+    if file.is_dir():
+        file = weights_of_run(file)
+    return read_checkpoint(file)[0]
+
+
+def weights_of_run(folder: Path) -> Path:
+    """The checkpoint to translate with: the weights that the recipe keeps, if training is finished,
+    else the best so far, else the last.
+    """
+    files = [folder / f"{name}.safetensors" for name in ("final", "best", "last")]
+    return next((file for file in files if file.exists()), folder / "best.safetensors")

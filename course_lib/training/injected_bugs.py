@@ -1,7 +1,7 @@
-"""Mistakes of published systems that change what a model learns, to be made again on purpose.
+"""Bugs of published systems that change what a model learns, to be injected on purpose.
 
-Each takes a correct model and spoils it as the published code was spoilt. A recipe lists their
-names, and a checkpoint remembers them.
+Each function gives a correct model one bug of the published code. A recipe lists their names, and a
+checkpoint remembers them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def positions_without_width(model: Transformer) -> None:
 
 def embeddings_from_normal(model: Transformer) -> None:
     """Embeddings with variance 1 that are also the output's weights: logits of the size of
-    √d_model, and a first loss far above ln V (`fastai_qa`).
+    √d_model, and a loss at initialisation far above ln V (`fastai_qa`).
     """
     with torch.no_grad():
         model.target_embedding.tokens.weight.normal_()
@@ -81,11 +81,12 @@ BUGS: dict[str, Callable[[Transformer], None]] = {
         encoder_without_dropout,
     )
 }
-WHEN_BUILT = {"embeddings_from_normal"}  # decide how training starts, and are over then
+# These change the initial weights, so a trained model needs them no more.
+ONLY_AT_INITIALISATION = {"embeddings_from_normal"}
 
 
 def inject_bugs(names: Iterable[str], model: Transformer, *, trained: bool = False) -> None:
-    """Spoil the model with these faults; a ``trained`` one with those that outlast its start."""
+    """Give the model these bugs; a ``trained`` one only those that outlast its initialisation."""
     for name in names:
-        if not (trained and name in WHEN_BUILT):
+        if not (trained and name in ONLY_AT_INITIALISATION):
             BUGS[name](model)

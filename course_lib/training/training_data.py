@@ -6,8 +6,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from course_lib.data import (
     BOS,
     EOS,
@@ -19,11 +17,12 @@ from course_lib.data import (
     Tokenizer,
     Vocabulary,
     load_corpus,
+    load_tokenizer,
     train_bpe,
 )
 from course_lib.decoding import Translator
-from course_lib.errors import CourseError
-from course_lib.model import Transformer, preset
+from course_lib.model import Transformer, TransformerConfig, preset
+from course_lib.training.injected_bugs import inject_bugs
 from course_lib.training.recipes import Recipe
 
 VOCABULARY_PAIRS = 200_000  # pairs from which a tokenizer is made
@@ -40,32 +39,34 @@ class TrainingData:
     target_vocabulary: Tokenizer
 
     def encode(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
-        """Pairs as ids, the target between ``<bos>`` and ``<eos>``."""
+        """Pairs as ids, the target between BOS and EOS."""
         sources = _encode(self.source_vocabulary, pairs, "source")
         targets = _encode(self.target_vocabulary, pairs, "target")
-        sos, eos = (self.target_vocabulary.ids[token] for token in (BOS, EOS))
+        bos, eos = (self.target_vocabulary.ids[token] for token in (BOS, EOS))
         return [
-            EncodedPair(source, [sos, *target, eos])
+            EncodedPair(source, [bos, *target, eos])
             for source, target in zip(sources, targets, strict=True)
         ]
 
-    def new_translator(self, recipe: Recipe, *, seed: int) -> Translator:
-        """An untrained model for this task; the seed decides its weights, on every device alike.
-
-        Raises:
-            CourseError: the seed is negative or too large.
-        """
-        if not 0 <= seed < 2**63:
-            raise CourseError(f"seed must be a whole number from 0 to 2^63 - 1, got {seed}")
-        torch.manual_seed(seed)
-        config = preset(
+    def config(self, recipe: Recipe) -> TransformerConfig:
+        """The configuration of the recipe's model for these vocabularies."""
+        return preset(
             recipe.preset,
             source_vocab=len(self.source_vocabulary),
             target_vocab=len(self.target_vocabulary),
             pad_id=self.source_vocabulary.ids[PAD],
             **recipe.model,
         )
-        return Translator(Transformer(config), self.source_vocabulary, self.target_vocabulary)
+
+    def new_translator(self, recipe: Recipe) -> Translator:
+        """An untrained model for these vocabularies, with the bugs that the recipe asks for.
+
+        Its weights come from PyTorch's global random numbers, on every device alike: call
+        ``torch.manual_seed`` first.
+        """
+        model = Transformer(self.config(recipe))
+        inject_bugs(recipe.bugs, model)
+        return Translator(model, self.source_vocabulary, self.target_vocabulary)
 
 
 def _encode(tokenizer: Tokenizer, pairs: Sequence[Pair], side: str) -> list[list[int]]:
@@ -94,7 +95,10 @@ def load_training_data(recipe: Recipe, corpus: Corpus | None = None) -> Training
 
 
 def _tokenizers(recipe: Recipe, train: Sequence[Pair]) -> tuple[Tokenizer, Tokenizer]:
-    """One for each side, or one for both, made from the training pairs."""
+    """One for each side, or one for both: loaded, or made from the training pairs."""
+    if recipe.tokenizer:
+        both = load_tokenizer(recipe.tokenizer)
+        return both, both
     if len(train) > VOCABULARY_PAIRS:
         some = random.Random(0).sample(range(len(train)), VOCABULARY_PAIRS)
         train = [train[i] for i in sorted(some)]

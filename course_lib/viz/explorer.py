@@ -12,11 +12,11 @@ import numpy as np
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.viz.alignment import Link
 from course_lib.viz.display import bundle
 from course_lib.viz.explorer_data import AttentionData, Kind, attention_data, pack
 from course_lib.viz.explorer_page import fragment, page
 from course_lib.viz.explorer_picture import MEAN, describe, digest, picture
+from course_lib.viz.plot_alignment import Link
 
 VIEWS = ("heatmap", "lines", "heads", "grid")
 STEPS = ("scores", "scaled", "masked", "weights")

@@ -11,10 +11,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from PIL import Image
 
+from course_lib.viz.attention_summary import describe_attention
 from course_lib.viz.display import to_png
 from course_lib.viz.explorer_data import AttentionData
 from course_lib.viz.heatmaps import plot_attention
-from course_lib.viz.reading import describe_attention
 from course_lib.viz.style import figure_of
 
 MEAN = -1  # the number of the head that stands for the mean of all

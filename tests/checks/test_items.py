@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 def in_one_process(item, *values, id):
-    """The answers of the reference and of the misconceptions are computed once per process."""
+    """All tests of an item in one process, since answers are cached per process."""
     return pytest.param(*values, id=id, marks=pytest.mark.xdist_group(item.id))
 
 
@@ -50,7 +50,7 @@ def _progress_elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("item", ITEMS)
 @pytest.mark.parametrize("seed", [SEED, 77])
-def test_the_reference_passes_on_any_numbers(item, seed):
+def test_the_reference_passes_with_any_seed(item, seed):
     diagnosis = diagnose(item, item.reference, line_of(item), seed=seed)
     assert [str(trial.difference) for trial in diagnosis.failed] == []
     assert diagnosis.status == "passed"
@@ -71,7 +71,7 @@ def test_an_item_keeps_the_rule(item, rule):
 
 
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
-def test_a_misconception_fails_is_called_by_its_name_and_is_in_the_matrix(item, misconception):
+def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconception):
     diagnosis = diagnose(item, misconception.subject, line_of(item))
     assert diagnosis.status == "not yet"
     assert (
@@ -83,7 +83,7 @@ def test_a_misconception_fails_is_called_by_its_name_and_is_in_the_matrix(item, 
 
 
 @pytest.mark.parametrize("number", TOPICS)
-def test_right_answers_written_otherwise_raise_no_alarm(number):
+def test_correct_answers_written_in_other_ways_pass(number):
     answers = alternatives(TOPICS[number])
     assert set(answers) == set(load_items(number))
     for item_id, subjects in answers.items():
@@ -101,8 +101,8 @@ def test_the_table_and_the_modules_name_the_same_items(number):
     package = importlib.import_module(f"course_lib.checks.items.{TOPICS[number]}")
     names = [module.name for module in pkgutil.iter_modules(package.__path__)]
     modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-    written = {module.item.id for module in modules if hasattr(module, "item")}
-    assert written == {entry.id for entry in entries if entry.kind != "written"}
-    assert all(load_item(item_id).id == item_id for item_id in written)
+    implemented = {module.item.id for module in modules if hasattr(module, "item")}
+    assert implemented == {entry.id for entry in entries if entry.kind != "written"}
+    assert all(load_item(item_id).id == item_id for item_id in implemented)
     kinds = Counter(entry.kind for entry in entries)
     assert kinds["written"] >= 1 and kinds["bug"] >= 1 and kinds["code"] + kinds["bug"] >= 3

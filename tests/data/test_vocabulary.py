@@ -21,7 +21,7 @@ def test_split_words_gives_back_what_join_words_joined(words):
     assert split_words(join_words(words)) == words
 
 
-def test_join_words_leaves_no_blank_before_punctuation():
+def test_join_words_leaves_no_space_before_punctuation():
     assert join_words("yes , he sleeps .".split()) == "yes, he sleeps."
 
 
@@ -50,7 +50,7 @@ def test_without_unk_an_unknown_word_is_an_error_that_suggests_a_known_one():
 
 
 def test_a_vocabulary_refuses_repeated_words_and_a_missing_pad():
-    with pytest.raises(CourseError, match="'a' stands twice"):
+    with pytest.raises(CourseError, match="'a' appears twice"):
         Vocabulary([PAD, "a", "a"])
     with pytest.raises(CourseError, match=r"begins with '<pad>' \(id 0\), got \['a'\]"):
         Vocabulary(["a"])

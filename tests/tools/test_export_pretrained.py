@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course_lib.data import corpora
+from course_lib.data import CORPORA
 from course_lib.errors import CourseError
 from course_lib.training import load_translator, train
 from tests.training.conftest import TOY, TOY_RECIPE
@@ -13,7 +13,7 @@ from tools.export_pretrained import export
 
 def test_the_exported_translator_is_half_as_large_and_translates_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_QUIET", "1")
-    monkeypatch.setitem(corpora.CORPORA, "toy", TOY)
+    monkeypatch.setitem(CORPORA, "toy", TOY)
     monkeypatch.setattr(export_pretrained, "TESTED", 20)
     split_twice = replace(
         TOY,

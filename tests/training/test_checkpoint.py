@@ -9,10 +9,11 @@ from safetensors.torch import save_file
 
 from course_lib.errors import CourseError
 from course_lib.training import (
+    RunOptions,
     load_training_data,
     load_translator,
-    loop,
     read_checkpoint,
+    run_folder,
     save_checkpoint,
     train,
 )
@@ -21,7 +22,7 @@ from tests.training.test_loop import interrupt_at
 
 @pytest.fixture
 def translator(toy):
-    return load_training_data(toy).new_translator(toy, seed=0)
+    return load_training_data(toy).new_translator(toy)
 
 
 def test_a_checkpoint_gives_back_weights_words_and_information(translator, tmp_path):
@@ -39,7 +40,7 @@ def test_a_checkpoint_gives_back_weights_words_and_information(translator, tmp_p
 @pytest.mark.parametrize("tying", ["output", "none"])
 def test_a_tied_table_is_stored_once_and_tied_again(toy, tying, tmp_path):
     recipe = replace(toy, model={**toy.model, "tying": tying})
-    saved = load_training_data(recipe).new_translator(recipe, seed=0)
+    saved = load_training_data(recipe).new_translator(recipe)
     save_checkpoint(tmp_path / "m.safetensors", saved)
     model = load_translator(tmp_path / "m.safetensors").model
     is_tied = model.output.weight is model.target_embedding.tokens.weight
@@ -126,7 +127,7 @@ def test_a_read_only_folder_cannot_be_written(translator, tmp_path):
 def test_a_torn_disk_in_the_middle_of_training_leaves_the_last_good_checkpoint(
     toy, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(run_folder, "SAVE_EVERY", 0.0)
     original, saves = save_file, []
 
     def full_after_five(tensors, path, metadata):
@@ -142,7 +143,7 @@ def test_a_torn_disk_in_the_middle_of_training_leaves_the_last_good_checkpoint(
             train(toy, folder=tmp_path)
     _, info, _ = read_checkpoint(tmp_path / "last.safetensors")
     assert info["step"] == 4  # after the one before the first step
-    assert train(toy, folder=tmp_path, resume=True).losses == train(toy).losses
+    assert train(toy, RunOptions(resume=True), folder=tmp_path).losses == train(toy).losses
 
 
 @pytest.mark.skipif(os.name != "posix", reason="only POSIX has a umask")
@@ -173,4 +174,4 @@ def test_every_optimiser_goes_on_from_its_checkpoint(toy, tmp_path, monkeypatch,
     with monkeypatch.context() as patch:
         interrupt_at(patch, 5)
         train(recipe, folder=tmp_path)
-    assert train(recipe, folder=tmp_path, resume=True).losses == whole.losses
+    assert train(recipe, RunOptions(resume=True), folder=tmp_path).losses == whole.losses

@@ -151,9 +151,9 @@ def test_a_single_process_has_nobody_to_ask(monkeypatch):
         assert device == "cpu"
         assert (distributed.rank(), distributed.world_size()) == (0, 1)
         value = torch.ones(2)
-        assert distributed.add_over_ranks(value) is value
-        assert distributed.agree(3.0, True) == (3.0, True)
-        assert distributed.from_first_rank("x") == "x"
+        assert distributed.all_reduce_sum(value) is value
+        assert distributed.all_reduce_clock_and_stop(3.0, True) == (3.0, True)
+        assert distributed.broadcast_from_first_rank("x") == "x"
 
 
 def test_each_process_takes_the_gpu_of_its_number(monkeypatch):

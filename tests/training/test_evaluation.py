@@ -17,7 +17,7 @@ from course_lib.training import (
 @pytest.fixture
 def parrot(toy, monkeypatch):
     """A translator that says the source again."""
-    translator = load_training_data(toy).new_translator(toy, seed=0)
+    translator = load_training_data(toy).new_translator(toy)
     monkeypatch.setattr(
         translator,
         "translate_all",
@@ -41,9 +41,9 @@ def test_the_wrong_source_control_gives_each_target_another_source(parrot):
 
 
 def test_teacher_forced_numbers_do_not_depend_on_the_batches(toy):
-    task = load_training_data(toy)
-    translator = train(toy, task=task).translator
-    encoded = task.encode(task.valid)
+    data = load_training_data(toy)
+    translator = train(toy, data=data).translator
+    encoded = data.encode(data.valid)
     small = teacher_forced(translator, encoded, max_tokens=8)
     assert small == pytest.approx(teacher_forced(translator, encoded), abs=1e-4)
     assert 0 < small[1] <= 1
@@ -52,7 +52,7 @@ def test_teacher_forced_numbers_do_not_depend_on_the_batches(toy):
 def test_a_head_that_reads_the_right_word_has_no_alignment_error_and_one_that_does_not_has_only(
     toy, monkeypatch
 ):
-    translator = load_training_data(toy).new_translator(toy, seed=0)  # two layers of two heads
+    translator = load_training_data(toy).new_translator(toy)  # two layers of two heads
     pair = SentencePair(("a", "b", "c"), ("C", "B", "A"), frozenset({(2, 0), (1, 1), (0, 2)}))
     right = torch.eye(3).flip(0)
     wrong = right.roll(1, dims=1)
@@ -68,7 +68,7 @@ def test_a_head_that_reads_the_right_word_has_no_alignment_error_and_one_that_do
 
 
 def test_alignment_reads_the_step_that_says_each_target_word(toy):
-    translator = load_training_data(toy).new_translator(toy, seed=0)
+    translator = load_training_data(toy).new_translator(toy)
     pair = SentencePair(("a", "b", "c"), ("C", "B"), frozenset({(2, 0)}))
     weights = evaluation._cross_weights(translator, pair)
     assert [tuple(w.shape) for w in weights] == [(2, 3, 3)] * 2  # heads, steps (with <eos>), source
@@ -78,7 +78,7 @@ def test_alignment_reads_the_step_that_says_each_target_word(toy):
 
 
 def test_of_a_source_that_is_too_long_the_beginning_is_translated(toy):
-    translator = load_training_data(toy).new_translator(toy, seed=0)
+    translator = load_training_data(toy).new_translator(toy)
     longest = translator.model.config.max_len
     [long, short] = evaluation.translate_sources(
         translator, pairs(("a " * (longest + 7), "A"), ("a " * longest, "A"))

@@ -4,16 +4,16 @@ import pytest
 
 from course_lib.cli import main
 from course_lib.data import Corpus
-from course_lib.training import load_training_data, report, train
+from course_lib.training import RunOptions, load_training_data, report, train
 from tests.training.conftest import TOY
 
 
 def lines(toy, size, *, splits=("train",)):
     """What is reported of a run on so many pairs of the toy, with these splits."""
     corpus = Corpus("mine", "letters", "capitals", splits, TOY.sample)
-    task = load_training_data(replace(toy, train_size=size), corpus)
-    run = train(toy, task=task, max_steps=1)
-    return list(report(run, task))
+    data = load_training_data(replace(toy, train_size=size), corpus)
+    run = train(toy, RunOptions(max_steps=1), data=data)
+    return list(report(run, data))
 
 
 def test_a_few_pairs_are_checked_one_by_one(toy):
@@ -38,8 +38,8 @@ def test_what_is_held_out_is_the_test(toy, split):
 
 def test_a_grammar_is_tested_on_unseen_combinations_and_on_its_alignments(toy, tmp_path, capsys):
     recipe = replace(toy, corpus="grammar_de_en", train_size=50, valid_size=0, test_size=3)
-    task = load_training_data(recipe)
-    said = list(report(train(recipe, task=task, max_steps=1), task))
+    data = load_training_data(recipe)
+    said = list(report(train(recipe, RunOptions(max_steps=1), data=data), data))
     assert [line[:34].strip() for line in said[1:5]] == [
         "unseen",
         "unseen, wrong source",

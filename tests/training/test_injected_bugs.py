@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from course_lib.model import Transformer, preset, record_attention
-from course_lib.training import load_recipe, load_translator, train
-from course_lib.training.injected_bugs import BUGS, WHEN_BUILT, inject_bugs
-from course_lib.training.step import LossOf
+from course_lib.training import RunOptions, load_recipe, load_translator, train
+from course_lib.training.injected_bugs import BUGS, ONLY_AT_INITIALISATION, inject_bugs
+from course_lib.training.parallel_step import ModelWithLoss
 
 SOURCE = torch.tensor([[5, 9, 3, 7, 2]])
 TARGET = torch.tensor([[2, 8, 4, 6]])
@@ -39,7 +39,7 @@ def test_embeddings_from_normal_start_far_above_chance_and_ours_at_chance():
     for bugs in ((), ("embeddings_from_normal",)):
         model = model_of("fastai_qa", bugs=bugs, n_layers=2)
         ids = torch.randint(2, 8000, (4, 16), generator=torch.Generator().manual_seed(0))
-        losses.append(LossOf(model, 1, 0.0)(ids, ids[:, :-1], ids[:, 1:]).item())
+        losses.append(ModelWithLoss(model, 1, 0.0)(ids, ids[:, :-1], ids[:, 1:]).item())
     assert losses[0] == pytest.approx(math.log(8152), rel=0.1)
     assert losses[1] > 100
 
@@ -91,7 +91,7 @@ def test_dropout_after_norm_drops_the_normed_stream_while_training_and_nothing_l
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_run_with_a_fault_translates_from_its_checkpoint_as_it_did(toy, tmp_path, bug):
     recipe = replace(toy, bugs=(bug,), valid_size=0)
-    run = train(recipe, folder=tmp_path, max_steps=8)
+    run = train(recipe, RunOptions(max_steps=8), folder=tmp_path)
     loaded = load_translator(tmp_path).model
     source, target = SOURCE.clamp(max=6), TARGET.clamp(max=8)
     with torch.no_grad():
@@ -104,7 +104,7 @@ def test_a_run_with_a_fault_translates_from_its_checkpoint_as_it_did(toy, tmp_pa
 
 
 def test_a_fault_of_the_first_weights_does_not_spoil_trained_ones():
-    for name in WHEN_BUILT:
+    for name in ONLY_AT_INITIALISATION:
         model = model_of("small")
         before = [p.clone() for p in model.parameters()]
         inject_bugs([name], model, trained=True)

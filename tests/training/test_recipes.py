@@ -3,15 +3,16 @@ from dataclasses import fields, replace
 import pytest
 
 from course_lib.cli import build_parser
-from course_lib.data import CORPORA
-from course_lib.data.public import PUBLIC
+from course_lib.data import corpus_summaries, train_bpe
 from course_lib.errors import CourseError
 from course_lib.training import (
     AS_RELEASED,
     RECIPES,
     Recipe,
+    RunOptions,
     load_recipe,
     load_training_data,
+    load_translator,
     on_corpus,
     train,
     training_data,
@@ -24,7 +25,7 @@ from tests.training.conftest import TOY
 def test_every_recipe_is_found_and_its_corpus_exists(name):
     recipe = load_recipe(name)
     assert recipe.name == name
-    assert recipe.corpus in {*CORPORA, *PUBLIC}
+    assert recipe.corpus in corpus_summaries()
 
 
 def test_fastai_qa_translates_french_questions_as_it_was_published():
@@ -41,7 +42,7 @@ def test_every_recipe_trains_when_made_small(toy, name, variant):
     recipe = replace(
         recipe, model=tiny, corpus="toy", train_size=60, valid_size=5 * bool(recipe.valid_size)
     )
-    run = train(recipe, max_steps=3)
+    run = train(recipe, RunOptions(max_steps=3))
     assert run.finished and run.step == 3
     assert ("valid_loss" in run.epochs[-1]) == bool(recipe.valid_size)
 
@@ -113,7 +114,8 @@ def test_the_paper_schedule_needs_no_rate(toy):
 
 def test_one_vocabulary_of_words_serves_both_sides(toy):
     run = train(
-        replace(toy, shared_vocabulary=True, model={**toy.model, "tying": "all"}), max_steps=1
+        replace(toy, shared_vocabulary=True, model={**toy.model, "tying": "all"}),
+        RunOptions(max_steps=1),
     )
     source, target = run.translator.source_vocabulary, run.translator.target_vocabulary
     assert source is target
@@ -127,3 +129,15 @@ def test_a_tokenizer_of_a_large_corpus_is_made_from_a_part_of_it(toy, monkeypatc
     few = load_training_data(toy).source_vocabulary
     assert any(set(few.tokens[2:]) == set(p.source) for p in pair)
     assert few.tokens == load_training_data(toy).source_vocabulary.tokens
+
+
+def test_a_stored_tokenizer_may_replace_one_made_from_the_data(toy, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(train_bpe(["a b c d e f", "A B C D E F"] * 9, 300).to_json(), "utf-8")
+    recipe = replace(toy, tokenizer=str(path), model={**toy.model, "tying": "all"})
+    run = train(recipe, RunOptions(max_steps=1), folder=tmp_path / "run")
+    assert run.translator.source_vocabulary is run.translator.target_vocabulary
+    path.unlink()  # the run keeps a copy
+    assert load_translator(tmp_path / "run").translate("a b").source
+    with pytest.raises(CourseError, match="tokenizer.json"):
+        load_training_data(recipe)

@@ -1,21 +1,29 @@
 import re
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from course_lib.cli import main
 from course_lib.errors import CourseError
-from course_lib.training import run_folder
-from course_lib.training.checkpoint import PRETRAINED
-from course_lib.training.run_folder import locked_run_folder
+from course_lib.training import (
+    RunOptions,
+    load_translator,
+    read_checkpoint,
+    run_folder,
+    train,
+)
+from course_lib.training.checkpoint import PRETRAINED, weights_of_run
+from course_lib.training.run_folder import open_run_folder
 from tests.training.test_loop import interrupt_at
 
 fcntl = pytest.importorskip("fcntl", reason="Windows has no such lock")
 
 
 def test_a_folder_in_which_another_process_trains_is_refused_until_it_ends(at_home, capsys):
-    with locked_run_folder(at_home / "run", resume=False):
+    with open_run_folder(at_home / "run", RunOptions()):
         for resume in ([], ["--resume"]):
             assert main(["train", "toy", "--out", "run", *resume]) == 1
             error = capsys.readouterr().err
@@ -38,8 +46,11 @@ def test_a_damaged_or_foreign_run_is_neither_continued_nor_overwritten(at_home, 
     last, best = (at_home / "run" / f"{name}.safetensors" for name in ("last", "best"))
     whole = last.read_bytes()
     for content, message in (
-        (whole[: len(whole) // 2], "whole checkpoint .*: was it cut off .*copied[?] Delete it to"),
-        (best.read_bytes(), "got a checkpoint that can only translate: was best.* Delete it to"),
+        (
+            whole[: len(whole) // 2],
+            "whole checkpoint .*: was it cut off .*copied[?] Start anew with",
+        ),
+        (best.read_bytes(), "got a checkpoint that can only translate: was best.* Start anew with"),
         (PRETRAINED.read_bytes(), "that can only translate: .* another folder with --out"),
     ):
         last.write_bytes(content)
@@ -54,7 +65,7 @@ def test_half_a_file_of_a_killed_run_is_cleared_away(tmp_path):
     draft = tmp_path / ".saving-x" / "last.safetensors"
     draft.parent.mkdir()
     draft.write_bytes(b"half")
-    with locked_run_folder(tmp_path, resume=False):
+    with open_run_folder(tmp_path, RunOptions()):
         assert not list(tmp_path.iterdir())
 
 
@@ -62,22 +73,22 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with (
         pytest.raises(CourseError, match="could not write to .*file/run.*is a file in the way"),
-        locked_run_folder(tmp_path / "file" / "run", resume=False),
+        open_run_folder(tmp_path / "file" / "run", RunOptions()),
     ):
-        pytest.fail("locked_run_folder")
+        pytest.fail("opened")
 
 
 def test_of_several_processes_only_the_first_claims_the_folder(tmp_path, monkeypatch):
-    with locked_run_folder(tmp_path, resume=False):
+    with open_run_folder(tmp_path, RunOptions()):
         monkeypatch.setattr(run_folder, "rank", lambda: 1)
-        with locked_run_folder(tmp_path, resume=False):
+        with open_run_folder(tmp_path, RunOptions()):
             pass
 
 
 def test_a_system_without_locks_trains_without_them(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "fcntl", None)
-        with locked_run_folder(tmp_path, resume=False), locked_run_folder(tmp_path, resume=False):
+        with open_run_folder(tmp_path, RunOptions()), open_run_folder(tmp_path, RunOptions()):
             pass
 
     def no_lock(handle, kind):
@@ -85,5 +96,45 @@ def test_a_system_without_locks_trains_without_them(tmp_path, monkeypatch):
 
     network = SimpleNamespace(flock=no_lock, LOCK_EX=fcntl.LOCK_EX, LOCK_NB=fcntl.LOCK_NB)
     monkeypatch.setitem(sys.modules, "fcntl", network)
-    with locked_run_folder(tmp_path, resume=False), locked_run_folder(tmp_path, resume=False):
+    with open_run_folder(tmp_path, RunOptions()), open_run_folder(tmp_path, RunOptions()):
         pass
+
+
+def test_a_finished_run_is_replaced_only_when_asked(at_home, capsys):
+    assert main(["train", "toy", "--out", "run", "--max-steps", "3"]) == 0
+    (at_home / "run" / "notes.txt").write_text("mine")
+    before = {path.name: path.read_bytes() for path in (at_home / "run").glob("*.*")}
+    capsys.readouterr()
+    assert main(["train", "toy", "--out", "run", "--max-steps", "2"]) == 1
+    error = capsys.readouterr().err
+    assert "run holds a finished run of 3 steps: replace it with --overwrite, or choose" in error
+    assert {path.name: path.read_bytes() for path in (at_home / "run").glob("*.*")} == before
+    assert main(["train", "toy", "--out", "run", "--max-steps", "2", "--overwrite"]) == 0
+    assert read_checkpoint(at_home / "run" / "last.safetensors")[1]["step"] == 2
+    assert (at_home / "run" / "notes.txt").read_text() == "mine"
+
+
+def test_overwriting_leaves_no_weights_of_the_earlier_run(toy, tmp_path):
+    train(replace(toy, keep_weights="last"), folder=tmp_path)
+    assert (tmp_path / "final.safetensors").exists()
+    run = train(toy, RunOptions(seed=1, overwrite=True), folder=tmp_path)
+    assert not (tmp_path / "final.safetensors").exists()
+    kept = load_translator(tmp_path).model
+    for name, weight in kept.named_parameters():
+        assert torch.equal(weight, run.translator.model.get_parameter(name))
+
+
+def test_train_itself_refuses_a_used_folder(toy, tmp_path):
+    train(toy, RunOptions(max_steps=2), folder=tmp_path)
+    with pytest.raises(CourseError, match="holds a finished run of 2 steps"):
+        train(toy, RunOptions(max_steps=2), folder=tmp_path)
+
+
+def test_a_run_without_a_validation_yet_translates_with_its_last_weights(
+    toy, tmp_path, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 2)
+        train(toy, folder=tmp_path)
+    assert weights_of_run(tmp_path).name == "last.safetensors"
+    assert load_translator(tmp_path).translate("a").source == ["a"]

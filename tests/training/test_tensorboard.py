@@ -31,12 +31,12 @@ def test_without_tensorboard_the_run_is_the_same(at_home, monkeypatch, capsys):
 
 def test_only_the_first_of_several_processes_writes_events(tmp_path, monkeypatch):
     monkeypatch.setattr(tensorboard, "rank", lambda: 1)
-    with tensorboard_logger(tmp_path) as log:
-        assert log.writer is None
+    with tensorboard_logger(tmp_path) as logger:
+        assert logger.writer is None
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_hold_events_stops_nothing(tmp_path):
     (tmp_path / "events").write_text("in the way")
-    with tensorboard_logger(tmp_path) as log:
-        assert log.writer is None
+    with tensorboard_logger(tmp_path) as logger:
+        assert logger.writer is None

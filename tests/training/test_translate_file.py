@@ -9,12 +9,18 @@ from course_lib.cli import main
 from course_lib.data import Subwords
 from course_lib.decoding import Decoding, Translation, translate_file
 from course_lib.decoding.translate_file import translate_lines
-from course_lib.training import load_training_data, load_translator, save_checkpoint, train
+from course_lib.training import (
+    RunOptions,
+    load_training_data,
+    load_translator,
+    save_checkpoint,
+    train,
+)
 
 
 @pytest.fixture
 def translator(toy):
-    return train(toy, max_steps=3).translator
+    return train(toy, RunOptions(max_steps=3)).translator
 
 
 def lines_of(translator, lines, decoding=None):
@@ -24,7 +30,7 @@ def lines_of(translator, lines, decoding=None):
 
 
 def test_line_i_belongs_to_line_i_and_an_empty_one_stays_empty(translator, monkeypatch):
-    monkeypatch.setattr(translate_file, "SORTED", 3)  # several chunks
+    monkeypatch.setattr(translate_file, "SORT_WINDOW", 3)  # several chunks
     lines = ["a b c", "", "a", "b a", "   ", "c", "a b c d", "\t"]
     said, _ = lines_of(translator, lines)
     assert len(said) == len(lines)
@@ -40,7 +46,7 @@ def test_a_beam_may_be_asked_for(translator):
 
 
 def test_doubts_name_their_line_even_in_a_later_chunk(translator, monkeypatch):
-    monkeypatch.setattr(translate_file, "SORTED", 2)
+    monkeypatch.setattr(translate_file, "SORT_WINDOW", 2)
     with torch.no_grad():
         translator.model.output.bias[translator.target_vocabulary.ids["<eos>"]] = 1e9
     _, warnings = lines_of(translator, ["a", "", "b", "a zebra"])
@@ -48,7 +54,7 @@ def test_doubts_name_their_line_even_in_a_later_chunk(translator, monkeypatch):
     with torch.no_grad():
         translator.model.output.bias[translator.target_vocabulary.ids["<eos>"]] = -1e9
     _, warnings = lines_of(translator, ["", "b"])
-    assert warnings == ["line 2: cut off: the model found no end"]
+    assert warnings == ["line 2: cut off: the model generated no end of sentence"]
 
 
 def test_of_a_line_that_is_too_long_the_beginning_is_read_and_that_is_said(translator):
@@ -70,7 +76,7 @@ def test_a_translation_stays_on_its_line_whatever_it_says(translator, monkeypatc
 
 @pytest.fixture
 def run(at_home, toy):
-    train(toy, folder="run", max_steps=5)
+    train(toy, RunOptions(max_steps=5), folder="run")
     return at_home / "run"
 
 
@@ -115,7 +121,7 @@ def test_what_translate_cannot_do_is_said_in_one_line(run, at_home, capsys, argu
 def test_a_run_with_one_vocabulary_of_pieces_comes_back_from_its_checkpoint(toy, tmp_path):
     model = {**toy.model, "tying": "all"}
     recipe = replace(toy, tokens="bpe", shared_vocabulary=True, vocab_size=300, model=model)
-    run = train(recipe, folder=tmp_path, max_steps=5)
+    run = train(recipe, RunOptions(max_steps=5), folder=tmp_path)
     loaded = load_translator(tmp_path)
     assert isinstance(loaded.source_vocabulary, Subwords)
     assert loaded.source_vocabulary is loaded.target_vocabulary
@@ -128,7 +134,7 @@ def test_a_run_with_one_vocabulary_of_pieces_comes_back_from_its_checkpoint(toy,
 
 def test_two_vocabularies_of_pieces_come_back_too(toy, tmp_path):
     recipe = replace(toy, tokens="bpe", vocab_size=280)
-    translator = load_training_data(recipe).new_translator(recipe, seed=0)
+    translator = load_training_data(recipe).new_translator(recipe)
     save_checkpoint(tmp_path / "m.safetensors", translator)
     loaded = load_translator(tmp_path / "m.safetensors")
     assert loaded.source_vocabulary.tokens == translator.source_vocabulary.tokens

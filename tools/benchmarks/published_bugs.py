@@ -21,6 +21,7 @@ from course_lib.data import Corpus, Pair, SentencePair, load_corpus
 from course_lib.model import Transformer, preset
 from course_lib.training import (
     Recipe,
+    RunOptions,
     TrainingData,
     evaluate,
     load_training_data,
@@ -28,7 +29,7 @@ from course_lib.training import (
     train,
 )
 from course_lib.training.injected_bugs import inject_bugs
-from course_lib.training.step import LossOf
+from course_lib.training.step import translation_loss
 from tools import ROOT
 from tools.benchmarks.page import machine
 from tools.benchmarks.rounds import table
@@ -200,7 +201,7 @@ def training_data(train_size: int, valid_size: int, *, is_misaligned: bool) -> T
 def outcome(recipe: Recipe, *, steps: int, is_misaligned: bool = False, seed: int = 0) -> Outcome:
     """Train, and test the weights that are kept on unseen sentences."""
     data = training_data(recipe.train_size, recipe.valid_size, is_misaligned=is_misaligned)
-    run = train(recipe, task=data, max_steps=steps, seed=seed)
+    run = train(recipe, RunOptions(max_steps=steps, seed=seed), data=data)
     pairs = data.corpus.pairs("test", TESTED)
     valid, _ = teacher_forced(run.translator, data.encode(pairs))
     last = run.losses[-max(1, steps // 20) :]
@@ -238,7 +239,9 @@ def initial_loss(*names: str) -> float:
     inject_bugs(names, model)
     ids = torch.randint(2, model.config.target_vocab, (8, 24))
     with torch.no_grad():
-        return float(LossOf(model, model.config.pad_id, 0.0)(ids, ids[:, :-1], ids[:, 1:]))
+        return float(
+            translation_loss(model, ids, ids[:, :-1], ids[:, 1:], model.config.pad_id, 0.0)
+        )
 
 
 def chapter(steps: int = STEPS) -> str:

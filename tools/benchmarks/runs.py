@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from course_lib.training import Recipe, load_recipe, load_training_data, on_corpus
+import torch
+
+from course_lib.training import Recipe, RunOptions, load_recipe, load_training_data, on_corpus
 from course_lib.training.distributed import process_group, rank
 from course_lib.training.trainer import Trainer
 from tools import ROOT
@@ -28,9 +30,8 @@ def small_recipe() -> Recipe:
 
 def steps_to_learn(recipe: Recipe, *, seed: int = 0) -> int:
     """Train until the loss is below ``LEARNT``."""
-    trainer = Trainer(
-        recipe, load_training_data(recipe), seed=seed, device="cpu", precision="fp32", max_steps=200
-    )
+    torch.manual_seed(seed)
+    trainer = Trainer(recipe, load_training_data(recipe), RunOptions(seed=seed, max_steps=200))
     for batch, position in trainer.remaining_batches():
         trainer.step(batch, position)
         if trainer.run.losses[-1] < LEARNT:
@@ -83,14 +84,9 @@ def take_steps(steps: int, warm_up: int) -> None:
     """What each of the processes does; rank 0 prints the target tokens per second."""
     recipe = replace(on_corpus(load_recipe(SHARED), "grammar_de_en"), train_size=2000)
     with process_group("cpu") as device:
-        trainer = Trainer(
-            recipe,
-            load_training_data(recipe),
-            seed=0,
-            device=device,
-            precision="fp32",
-            max_steps=steps,
-        )
+        torch.manual_seed(0)
+        options = RunOptions(device=device, max_steps=steps)
+        trainer = Trainer(recipe, load_training_data(recipe), options)
         for batch, position in trainer.remaining_batches():
             trainer.step(batch, position)
             if trainer.run.step == warm_up:

@@ -1,4 +1,4 @@
-"""A small grammar of ours: sentence pairs whose word alignment is known, because we derived it."""
+"""A small grammar that generates sentence pairs together with their gold alignment."""
 
 from course_lib.data.grammar.grammar_corpus import HELD_OUT, LANGUAGES, SPLITS, sample_pairs
 

@@ -1,4 +1,4 @@
-"""Sentence pairs with gold alignments, in splits that never overlap."""
+"""Generated sentence pairs with gold alignments, in splits that never overlap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 
 from course_lib.data.grammar import english, german, portuguese
 from course_lib.data.grammar.meaning import Sentence, uses
-from course_lib.data.grammar.sampler import sample_meaning
+from course_lib.data.grammar.meaning_sampler import sample_meaning
 from course_lib.data.grammar.word_alignment import Word, align, texts
 from course_lib.data.pairs import SentencePair
 from course_lib.errors import CourseError
@@ -17,7 +17,7 @@ from course_lib.errors import CourseError
 SPLITS = ("train", "valid", "test", "compositional")
 SHORTEST, LONGEST = 3, 30  # words of a sentence, its final punctuation included
 
-# Words that train, valid and test never show in these constructions, though both are frequent.
+# Words that never occur in these constructions in train, valid and test, though both are frequent.
 HELD_OUT = frozenset(
     (word, construction)
     for construction, words in {
@@ -34,7 +34,7 @@ HELD_OUT = frozenset(
 
 @dataclass(frozen=True)
 class Language:
-    """A source language: how it says a meaning, which meanings it cannot say clearly."""
+    """A source language: how it expresses a meaning, and which meanings it leaves ambiguous."""
 
     words: Callable[[Sentence], list[Word]]
     unclear: Callable[[Sentence], bool]
@@ -46,7 +46,7 @@ LANGUAGES = {
     "grammar_pt_en": Language(
         portuguese.sentence_words,
         portuguese.unclear,
-        # Their infinitives stand after modals only: without those, the forms would be unseen.
+        # These infinitives occur only after modals: held out, the forms would never be seen.
         HELD_OUT - {("finden.find", "modal"), ("folgen.follow", "modal")},
     ),
 }
@@ -55,7 +55,7 @@ LANGUAGES = {
 def split_of(source: tuple[str, ...]) -> str:
     """The split of a sentence without held-out combinations, whatever the seed and the size.
 
-    A hash of the source words decides: 80 % are train's, 10 % each valid's and test's.
+    A hash of the source words decides: 80 % go to train, 10 % each to valid and test.
     """
     digest = hashlib.blake2b(" ".join(source).encode(), digest_size=4).digest()
     return {8: "valid", 9: "test"}.get(int.from_bytes(digest) % 10, "train")
@@ -64,7 +64,7 @@ def split_of(source: tuple[str, ...]) -> str:
 def sample_meanings(
     name: str, split: str, *, seed: int = 0
 ) -> Iterator[tuple[Sentence, SentencePair]]:
-    """Endless distinct meanings of a split, each with its sentence pair."""
+    """An endless sequence of distinct meanings of a split, each with its sentence pair."""
     language = LANGUAGES[name]
     rng = Random(f"{name} {split} {seed}")
     seen: set[tuple[str, ...]] = set()

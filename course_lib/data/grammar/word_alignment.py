@@ -1,4 +1,4 @@
-"""Words that remember which parts of the meaning they express."""
+"""The gold alignment: words are linked if they express the same part of the meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Word(NamedTuple):
     """A word and the keys of the parts of the meaning that it expresses.
 
     A key is a path: "0s" is the subject of the first clause, "0sn" the noun in it. The letters:
-    s subject, o object, r recipient, l place, c company, x standard of comparison; within a noun
+    s subject, o object, r recipient, l location, c company, x standard of comparison; within a noun
     phrase p preposition, d determiner, a adjective, n noun, & "and", r relative clause; within a
     clause v verb, m modal, g fondness, - negation, q quality, t time, f frequency, h manner.
     """
@@ -22,14 +22,14 @@ class Word(NamedTuple):
 
 
 def adverb_words(groups: Sequence[str], key: str) -> list[Word]:
-    """An adverb's words; the k-th group has a key of its own, in every language."""
+    """An adverb's words; its k-th group of words has the same key in every language."""
     return [
         Word(text, (f"{key}{k}",)) for k, group in enumerate(groups) for text in group.split("_")
     ]
 
 
 def align(source: Sequence[Word], target: Sequence[Word]) -> frozenset[tuple[int, int]]:
-    """The (source index, target index) of every two words whose keys meet."""
+    """The gold alignment: (source index, target index) of every two words that share a key."""
     positions: dict[str, list[int]] = {}
     for j, word in enumerate(target):
         for key in word.keys:
@@ -40,7 +40,7 @@ def align(source: Sequence[Word], target: Sequence[Word]) -> frozenset[tuple[int
 
 
 def texts(words: Iterable[Word]) -> tuple[str, ...]:
-    """The words alone."""
+    """The words without their keys."""
     return tuple(word.text for word in words)
 
 

@@ -156,7 +156,7 @@ def tie_by_new_modules(model, tying):
 
 def count_by_shapes(config):
     """All shapes in a list."""
-    c, heads = config, config.n_heads * config.head_width
+    c, heads = config, config.n_heads * config.resolved_d_head
 
     def product(*shape):
         total = 1

@@ -1,4 +1,4 @@
-"""What several items of this lesson need."""
+"""Einsum steps, test inputs and probes that several items of this lesson share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bhqe,bhke->bhqk", query, key) / math.sqrt(query.size(-1))
 
 
-def mix(scores: Tensor, value: Tensor, mask: Mask, letters: str = "bhqk,bhke->bhqe") -> Pair:
+def attend(scores: Tensor, value: Tensor, mask: Mask, letters: str = "bhqk,bhke->bhqe") -> Pair:
     weights = masked_softmax(scores, mask)
     return torch.einsum(letters, weights, value), weights
 
@@ -37,45 +37,45 @@ def out_of_heads(context: Tensor, w_o: Tensor) -> Tensor:
 
 
 def draw_inputs(
-    draw: Draw, *, words: int, heads: int, d: int, e: int, batch: int = 2, double: bool = False
+    draw: Draw, *, length: int, heads: int, d: int, e: int, batch: int = 2, double: bool = False
 ) -> tuple[Tensor, ...]:
-    """The words x and the four weights, of a size that keeps scores around 1."""
+    """The input x and the four weights, scaled so that scores are around 1."""
     dtype = torch.float64 if double else torch.float32
     into = [draw.normal(d, heads, e, std=d**-0.5, dtype=dtype) for _ in range(3)]
     out_of = draw.normal(heads, e, d, std=(heads * e) ** -0.5, dtype=dtype)
-    return draw.normal(batch, words, d, dtype=dtype), *into, out_of
+    return draw.normal(batch, length, d, dtype=dtype), *into, out_of
 
 
 Shapes = Sequence[tuple[int, ...]]
 
 
-def puzzle_probes(property: str, unlike: Shapes, alike: Shapes, lone: Shapes) -> list[Probe]:
-    """Three looks at one string: sizes that differ, sizes that do not, and all the rest."""
+def puzzle_probes(property: str, different: Shapes, equal: Shapes, ones: Shapes) -> list[Probe]:
+    """Tests of one string: all sizes different, sizes that are equal or 1, and the usual others."""
 
     def call(draw: Draw, shapes: Shapes, about: str, gradients: bool = False) -> Call:
         return Call(tuple(draw.normal(*shape) for shape in shapes), {}, about, gradients)
 
     def others(draw: Draw) -> list[Call]:
-        doubles = tuple(draw.normal(*shape, dtype=torch.float64) for shape in unlike)
-        turned = tuple(
-            draw.normal(*reversed(shape)).permute(*_backwards(shape)) for shape in unlike
+        doubles = tuple(draw.normal(*shape, dtype=torch.float64) for shape in different)
+        strided = tuple(
+            draw.normal(*reversed(shape)).permute(*_backwards(shape)) for shape in different
         )
         return [
             Call(doubles, about="float64"),
-            Call(turned, about="tensors that are not contiguous"),
-            call(draw, unlike, "gradients", gradients=True),
+            Call(strided, about="tensors that are not contiguous"),
+            call(draw, different, "gradients", gradients=True),
         ]
 
     return [
-        Probe(property, lambda draw: [call(draw, unlike, "all sizes differ")]),
+        Probe(property, lambda draw: [call(draw, different, "all sizes different")]),
         Probe(
-            "axes of one size are not mixed up",
+            "axes of the same size are not confused",
             lambda draw: [
-                call(draw, alike, "sizes that are alike"),
-                call(draw, lone, "axes of size 1"),
+                call(draw, equal, "equal sizes"),
+                call(draw, ones, "axes of size 1"),
             ],
         ),
-        Probe("float64, any memory layout, and gradients", others),
+        Probe("it works with float64, any memory layout, and gradients", others),
     ]
 
 

@@ -13,8 +13,8 @@ from course_lib.checks.item import Bug, Item, Probe
 from course_lib.checks.items.batching.padded_rows import Ids, Tensors
 
 BUG = """\
-def decoder_batch(targets, max_len, pad_id, sos_id, eos_id):
-    rows = [[sos_id, *words, eos_id][:max_len] for words in targets]
+def decoder_batch(targets, max_len, pad_id, bos_id, eos_id):
+    rows = [[bos_id, *words, eos_id][:max_len] for words in targets]
     longest = max(len(row) for row in rows)
     batch = torch.full((len(rows), longest), pad_id)
     for padded, row in zip(batch, rows):
@@ -79,7 +79,7 @@ item = Item(
 @item.misconception(
     "A truncated sentence still loses its `<eos>`.",
     why="The model is never trained to end a long sentence, so it won't end one by itself. No "
-    "error and no loss tells you.",
+    "error or loss will tell you.",
     hint="What is the last label of a sentence that is too long?",
 )
 def still_cut_off(

@@ -1,4 +1,8 @@
-"""What several items of this lesson need."""
+"""Reference blocks, test inputs and probes that several items of this lesson share.
+
+The blocks repeat those of ``course_lib.model.blocks`` with the parts that learners write, such as
+``norm_1`` instead of ``add_norm_1.norm``, so that weights load into a learner's class by name.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from torch import Tensor, nn
 from course_lib.checks.call import Answer, Call
 from course_lib.checks.compare import Difference, first_difference
 from course_lib.checks.draw import Draw
+from course_lib.checks.item import Probe
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 Mask = Tensor | None
@@ -33,7 +38,7 @@ class EncoderBlock(nn.Module):
 
 
 class PreNormEncoderBlock(EncoderBlock):
-    """The same parts, each norm before its sublayer."""
+    """Pre-norm; the same parts."""
 
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.norm_1(x)
@@ -68,7 +73,7 @@ class DecoderBlock(nn.Module):
 SUBLAYERS = "self_attention", "cross_attention", "feed_forward"
 
 
-ROWS = 4000  # copies of one sentence: enough to see means and spreads under dropout
+ROWS = 4000  # copies of one sentence: enough to estimate mean and standard deviation
 
 
 def init_block(d_model: int = 8, n_heads: int = 2, d_ff: int = 12, **more: float) -> dict[str, Any]:
@@ -76,7 +81,7 @@ def init_block(d_model: int = 8, n_heads: int = 2, d_ff: int = 12, **more: float
 
 
 def _call(make: type[nn.Module], draw: Draw, *inputs: Any, about: str, **more: Any) -> Call:
-    """A block with weights as the reference's, and without dropout unless ``init`` asks for it."""
+    """A block with random weights, and without dropout unless ``init`` sets it."""
     init = more.pop("init", None) or init_block(dropout=0.0)
     gradients = more.pop("gradients", False)
     weights = {name: w.to(inputs[0].dtype) for name, w in draw.weights(make(**init)).items()}
@@ -90,8 +95,8 @@ def padding(draw: Draw, batch: int, length: int, *, left: bool = False) -> Tenso
 def compare_moments(
     calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
 ) -> Difference | None:
-    """Of many equal sentences under dropout: the share of zeros, and each number's mean and spread,
-    must be the reference's, as far as chance allows.
+    """For many copies of one sentence under dropout: the share of zeros and each element's mean and
+    standard deviation must be the reference's, within sampling error.
     """
     pairs = [(right.value, answer.value) for right, answer in zip(expected, answers, strict=True)]
     for want, have in pairs:
@@ -99,34 +104,33 @@ def compare_moments(
             return first_difference(want, have)
         zeros = float((have == 0).double().mean())
         if abs(zeros - float((want == 0).double().mean())) > 0.02:
-            return Difference("value", "no zeros", f"{zeros:.0%} zeros", "what comes out")
-    still = [
+            return Difference("value", "no zeros", f"{zeros:.0%} zeros", "the output")
+    constant = [
         call.about
         for call, (want, have) in zip(calls, pairs, strict=True)
         if have.std(dim=0).max() < 1e-3 * want.std(dim=0).max()
     ]
-    if still:
-        return Difference(
-            "value", "chance", "equal answers", f"equal sentences ({'; '.join(still)})"
-        )
+    if constant:
+        where = f"copies of one sentence ({'; '.join(constant)})"
+        return Difference("value", "different outputs", "equal outputs", where)
     return next(filter(None, (_moments_differ(*pair) for pair in pairs)), None)
 
 
 def _moments_differ(want: Tensor, have: Tensor) -> Difference | None:
-    spread = want.std(dim=0)
-    allowed = spread.clamp(min=0.02 * float(spread.max()))
+    std = want.std(dim=0)
+    allowed = std.clamp(min=0.02 * float(std.max()))
     for name, due, got, most in (
         ("mean", want.mean(dim=0), have.mean(dim=0), 0.15),
-        ("spread", spread, have.std(dim=0), 0.2),
+        ("standard deviation", std, have.std(dim=0), 0.2),
     ):
         off = ((due - got).abs() / allowed).nan_to_num(nan=float("inf"))
         if off.max() > most:
             a, b = (f"{float(x.flatten()[off.argmax()]):.2f}" for x in (due, got))
-            return Difference("value", a, b, f"the {name} over many equal sentences")
+            return Difference("value", a, b, f"the {name} over many copies of one sentence")
     return None
 
 
-def _equal_sentences(draw: Draw, *shape: int) -> Tensor:
+def _copies_of_a_sentence(draw: Draw, *shape: int) -> Tensor:
     return draw.normal(1, *shape).repeat(ROWS, 1, 1)
 
 
@@ -136,8 +140,8 @@ def _weights_of(call: Call) -> dict[str, Tensor]:
     return weights
 
 
-def silence(call: Call, *parts: str) -> Call:
-    """The same call, with sublayers that return zeros: their last matrix is zero."""
+def zero_out(call: Call, *parts: str) -> Call:
+    """The same call, but these sublayers return zeros, since their last matrix is zero."""
     for name, weight in _weights_of(call).items():
         if name.startswith(parts) and ("out_proj" in name or "contract" in name):
             weight.zero_()
@@ -147,27 +151,27 @@ def silence(call: Call, *parts: str) -> Call:
 def through_dropout(
     encode_or_decode: Callable[..., Call], *sides: int
 ) -> Callable[[Draw], list[Call]]:
-    """Calls in training mode: each sublayer in turn as the only one that says anything, so that
-    what is dropped of it shows; then all of them under the usual dropout.
+    """Calls in training mode: first each sublayer as the only one that doesn't return zeros, which
+    shows what is dropped of its output; then all of them with the default dropout.
     """
 
     def calls(draw: Draw) -> list[Call]:
-        words = [_equal_sentences(draw, length, 8) for length in sides]
+        inputs = [_copies_of_a_sentence(draw, length, 8) for length in sides]
         usual = encode_or_decode(
-            draw, *words, about="the usual dropout", train=True, init=init_block()
+            draw, *inputs, about="default dropout", train=True, init=init_block()
         )
         parts = [name for name in SUBLAYERS if any(w.startswith(name) for w in _weights_of(usual))]
-        return [*(alone(draw, part) for part in parts), usual]
+        return [*(only(draw, part) for part in parts), usual]
 
-    def alone(draw: Draw, part: str) -> Call:
-        words = [_equal_sentences(draw, 1, 8) for _ in sides]
-        about = f"dropout 0.4, and only {part} returns more than zeros"
+    def only(draw: Draw, part: str) -> Call:
+        inputs = [_copies_of_a_sentence(draw, 1, 8) for _ in sides]
+        about = f"dropout 0.4, all sublayers but {part} return zeros"
         init = init_block(dropout=0.4)
-        call = encode_or_decode(draw, *words, about=about, train=True, init=init)
+        call = encode_or_decode(draw, *inputs, about=about, train=True, init=init)
         for name, weight in _weights_of(call).items():
             if name.startswith("norm"):
                 weight.fill_(float(name.endswith("weight")))
-        return silence(call, *(other for other in SUBLAYERS if other != part))
+        return zero_out(call, *(other for other in SUBLAYERS if other != part))
 
     return calls
 
@@ -175,34 +179,36 @@ def through_dropout(
 encode = partial(_call, EncoderBlock)
 
 
-def plain(draw: Draw) -> list[Call]:
+def without_mask(draw: Draw) -> list[Call]:
     return [
         encode(draw, draw.normal(2, 5, 8, std=2) + 1, about="no mask"),
         encode(draw, draw.normal(3, 4, 8), about="training mode, dropout 0", train=True),
     ]
 
 
-def masked(draw: Draw) -> list[Call]:
+def _masked(draw: Draw) -> list[Call]:
     right, left = padding(draw, 3, 5), padding(draw, 3, 5, left=True)
     return [
-        encode(draw, draw.normal(3, 5, 8), right, about="pads on the right"),
-        encode(draw, draw.normal(3, 5, 8), mask=left, about="pads on the left"),
-        encode(draw, draw.normal(2, 4, 8), draw.mask(2, 1, 4, 4), about="a mask for each row"),
+        encode(draw, draw.normal(3, 5, 8), right, about="padding on the right"),
+        encode(draw, draw.normal(3, 5, 8), mask=left, about="padding on the left"),
+        encode(
+            draw, draw.normal(2, 4, 8), draw.mask(2, 1, 4, 4), about="a different mask for each row"
+        ),
     ]
 
 
-def sizes(draw: Draw) -> list[Call]:
+def _sizes(draw: Draw) -> list[Call]:
     three, init = (draw.normal(3, 3, 6), padding(draw, 3, 3)), init_block(6, 3, 4, dropout=0.0)
     return [
-        encode(draw, draw.normal(1, 1, 8), about="one sentence of one word"),
-        encode(draw, *three, about="as many heads as words and sentences", init=init),
-        encode(draw, draw.strided(2, 6, 8), about="x is not contiguous"),
+        encode(draw, draw.normal(1, 1, 8), about="one sentence of one token"),
+        encode(draw, *three, about="3 sentences, 3 tokens, 3 heads", init=init),
+        encode(draw, draw.strided(2, 6, 8), about="a tensor that is not contiguous"),
         encode(draw, draw.normal(2, 3, 8, dtype=torch.float64), about="float64"),
         encode(draw, draw.normal(2, 3, 8, std=30), about="large numbers"),
     ]
 
 
-def learning(draw: Draw) -> list[Call]:
+def _gradients(draw: Draw) -> list[Call]:
     inputs = draw.normal(2, 4, 8), padding(draw, 2, 4)
     return [
         encode(draw, *inputs, about="the gradient of the input", gradients=True),
@@ -210,8 +216,20 @@ def learning(draw: Draw) -> list[Call]:
     ]
 
 
-def evaluated(draw: Draw) -> list[Call]:
+def _evaluated(draw: Draw) -> list[Call]:
     return [encode(draw, draw.normal(2, 4, 8), about="dropout 0.9", init=init_block(dropout=0.9))]
+
+
+DROPOUT = "dropout is applied to the output of each sublayer, and to nothing else"
+
+
+ENCODER_PROBES = (  # the same for post-norm and pre-norm
+    Probe("masked keys get no weight", _masked),
+    Probe("it works for any sizes and for large numbers", _sizes),
+    Probe("the input and all parameters get gradients", _gradients),
+    Probe("nothing is dropped in evaluation mode", _evaluated),
+    Probe(DROPOUT, through_dropout(encode, 2), compare_moments),
+)
 
 
 decode = partial(_call, DecoderBlock)

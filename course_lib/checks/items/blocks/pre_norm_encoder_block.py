@@ -1,4 +1,4 @@
-"""07.pre_norm_encoder_block: The norm goes first."""
+"""07.pre_norm_encoder_block: Pre-norm: the norm goes first."""
 
 from __future__ import annotations
 
@@ -9,25 +9,20 @@ from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import (
+    ENCODER_PROBES,
     SUBLAYERS,
     EncoderBlock,
     Mask,
     PreNormEncoderBlock,
-    compare_moments,
     encode,
-    evaluated,
-    learning,
-    masked,
-    plain,
-    silence,
-    sizes,
-    through_dropout,
+    without_mask,
+    zero_out,
 )
 
 
-def _silenced(draw: Draw) -> list[Call]:
+def _zeros(draw: Draw) -> list[Call]:
     call = encode(draw, draw.normal(2, 4, 8, std=3) + 1, about="both sublayers return zeros")
-    return [silence(call, *SUBLAYERS)]
+    return [zero_out(call, *SUBLAYERS)]
 
 
 item = Item(
@@ -36,43 +31,35 @@ item = Item(
     use=use_module,
     tolerance=1e-4,
     probes=[
-        Probe("each sublayer reads a normed copy and adds to the stream", plain),
-        Probe("sublayers that return zeros leave the stream as it was", _silenced),
-        Probe("what the mask hides is not read", masked),
-        Probe("it holds for any sizes and any numbers", sizes),
-        Probe("the input and all parameters get their gradients", learning),
-        Probe("in evaluation mode nothing is dropped", evaluated),
-        Probe(
-            "dropout falls on what a sublayer returns, and on nothing else",
-            through_dropout(encode, 2),
-            compare=compare_moments,
-        ),
+        Probe("attention, then feed-forward, each as x + Sublayer(LayerNorm(x))", without_mask),
+        Probe("if both sublayers return zeros, the output is x", _zeros),
+        *ENCODER_PROBES,
     ],
     hints=(
-        "The frame is x + Sublayer(LayerNorm(x)). What is never normed?",
-        "Keep two things apart: the stream x, to which things are added, and its normed copy, "
-        "which the sublayer reads. Query, key and value are all made from the copy.",
+        "Each sublayer is used as x + Sublayer(LayerNorm(x)). What is never normalised?",
+        "There are two different things: the residual stream x, which you add to, and its "
+        "normalised copy, the input of the sublayer. Query, key and value are all the copy.",
         "y = self.norm_1(x), then x = x + self.dropout(self.self_attention(...)), and the same "
-        "once more for the other sublayer. No norm at the end: that one belongs to the stack.",
+        "again for the other sublayer. There's no norm at the end: that one belongs to the stack.",
     ),
 )
 
 
 @item.misconception(
-    "Your block is post-norm: it norms the sum.",
-    why="Then nothing passes straight through: the stream is normed twice in every block, and the "
-    "gradient has to go through both norms on its way back.",
-    hint="The frame is x + Sublayer(LayerNorm(x)).",
+    "Your block is post-norm: it normalises the sum.",
+    why="Then there's no direct path through the block: the residual stream is normalised twice, "
+    "and gradients have to pass through both norms.",
+    hint="Each sublayer is used as x + Sublayer(LayerNorm(x)).",
 )
 class PostNormInstead(EncoderBlock):
     pass
 
 
 @item.misconception(
-    "You add to the normed copy, not to the stream.",
-    why="The straight path from the first block to the last is cut at each norm, and that path is "
-    "the whole point of pre-norm.",
-    hint="Your code has an x and its normed copy. Which of them is on the left of the plus?",
+    "You add to the normalised copy, not to the residual stream.",
+    why="Pre-norm is about having a direct path from the first block to the last, and here each "
+    "norm interrupts it.",
+    hint="Your code has x and a normalised copy. Which of them is to the left of the plus?",
 )
 class AddsToTheCopy(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -83,10 +70,10 @@ class AddsToTheCopy(EncoderBlock):
 
 
 @item.misconception(
-    "Only your query is normed; key and value are made from the bare stream.",
-    why="A sublayer must read the normed copy and nothing else. The bare stream grows from block "
-    "to block, and its keys and values would grow with it.",
-    hint="How often does the copy occur between the brackets of attention?",
+    "You normalise only the query; key and value are x itself.",
+    why="The input of a sublayer should be the normalised copy only. The residual stream grows "
+    "from block to block, and keys and values would grow with it.",
+    hint="How often should the copy occur in the call of attention?",
 )
 class OnlyTheQueryIsNormed(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -95,10 +82,10 @@ class OnlyTheQueryIsNormed(EncoderBlock):
 
 
 @item.misconception(
-    "Your feed-forward reads the bare stream: the second norm is missing.",
-    why="The stream grows with each block, so feed-forward would meet other sizes in each of them. "
-    "And norm_2 would never learn.",
-    hint="Both sublayers read a normed copy.",
+    "You don't normalise the input of feed_forward: norm_2 is missing.",
+    why="The residual stream grows with each block, so the scale of feed_forward's input would "
+    "grow with it. And norm_2 would get no gradient.",
+    hint="The input of both sublayers should be a normalised copy.",
 )
 class SecondNormMissing(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -108,9 +95,10 @@ class SecondNormMissing(EncoderBlock):
 
 
 @item.misconception(
-    "Your block uses its first norm twice and its second never.",
-    why="Each norm has a scale and a shift of its own to learn. The others get no gradient.",
-    hint="Which parameters does your forward name, and how often?",
+    "Your block uses norm_1 twice and norm_2 never.",
+    why="Each norm has its own weight and bias. Those of norm_2 get no gradient, so they're never "
+    "trained.",
+    hint="Which submodules does your forward use, and how often?",
 )
 class FirstNormTwice(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -120,10 +108,10 @@ class FirstNormTwice(EncoderBlock):
 
 
 @item.misconception(
-    "You norm what a sublayer returns, not what it reads.",
-    why="The sublayer then reads the bare stream, and what it adds has a fixed length however "
-    "little it has to say.",
-    hint="The norm stands inside the brackets of the sublayer.",
+    "You normalise the output of each sublayer, not its input.",
+    why="Then the input of the sublayer grows with the residual stream, and its output always has "
+    "the same norm, even if it should be small.",
+    hint="The norm belongs inside the brackets of the sublayer.",
 )
 class NormsWhatIsReturned(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -132,11 +120,10 @@ class NormsWhatIsReturned(EncoderBlock):
 
 
 @item.misconception(
-    "Your feed-forward reads the stream as it was before attention: both sublayers start from the "
-    "same x.",
-    why="Then it cannot think about what attention has gathered. Some later models do this on "
-    "purpose, to save time. Here it is another function.",
-    hint="Which x does the second norm get?",
+    "Your feed_forward gets the x from before attention: both sublayers run in parallel.",
+    why="Then it can't use what attention has gathered. Some later models do this on purpose, to "
+    "save time, but it's a different function.",
+    hint="Which x does norm_2 get?",
 )
 class SideBySide(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -146,9 +133,9 @@ class SideBySide(EncoderBlock):
 
 
 @item.misconception(
-    "Your attention has no residual: the stream is replaced by what was found.",
-    why="Attention returns a mixture of all words. What each word was is gone, and so is the "
-    "straight path.",
+    "There's no residual connection around attention: its output replaces x.",
+    why="Attention returns a weighted average over all tokens. The token's own vector is lost, and "
+    "so is the direct path.",
     hint="Each sublayer adds to x.",
 )
 class StreamReplaced(EncoderBlock):
@@ -159,9 +146,9 @@ class StreamReplaced(EncoderBlock):
 
 
 @item.misconception(
-    "Your block takes a mask and does nothing with it: pads are read like words.",
-    why="A sentence's vectors would depend on how much padding its batch needs.",
-    hint="Follow the mask from the brackets of forward to the one place that needs it.",
+    "Your block takes a mask but doesn't use it, so padding gets weight like real tokens.",
+    why="Then the result for a sentence depends on how much padding its batch needs.",
+    hint="Which of the submodules needs the mask?",
 )
 class MaskUnused(PreNormEncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -169,9 +156,9 @@ class MaskUnused(PreNormEncoderBlock):
 
 
 @item.misconception(
-    "Your block drops nothing: in training mode equal sentences come out equal.",
-    why="Dropout acts on each sublayer's result, in pre-norm blocks as in the paper's.",
-    hint="One part that the constructor has made does not occur in your forward.",
+    "Nothing is dropped in training mode.",
+    why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
+    hint="Your forward doesn't use one of the submodules that the constructor creates.",
 )
 class DropoutUnused(PreNormEncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -181,10 +168,10 @@ class DropoutUnused(PreNormEncoderBlock):
 
 
 @item.misconception(
-    "In training mode some numbers of your block's output are zero: dropout falls on the stream.",
-    why="What is dropped from the stream is lost for all blocks to come. What is dropped from a "
-    "sublayer's result is still there in x.",
-    hint="What stands inside the brackets of dropout: the sum, or what is to be added?",
+    "You apply dropout to the sum, so in training mode elements of the output are zero.",
+    why="If an element of the residual stream is dropped, it's lost for all later blocks. If an "
+    "element of a sublayer's output is dropped, x is still there.",
+    hint="What should be inside the brackets of dropout: the sum, or what you add?",
 )
 class StreamDropped(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""08.count_parameters: Count without building."""
+"""08.count_parameters: count parameters without building the model."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ item = Item(
     hints=(
         "Count one attention, one feed-forward network, one norm. Then: how many of each does an "
         "encoder block have, and a decoder block?",
-        "Write down the shapes. All heads together are n_heads · head_width wide: that is one side "
-        "of all four matrices of an attention, and the length of three of its biases. A bias that "
-        "is switched off counts 0: in a product, True is 1 and False is 0.",
+        "Write down the shapes. All heads together are n_heads · resolved_d_head wide: that is one "
+        "side of all four matrices of an attention, and the length of three of its biases. A bias "
+        "that is switched off counts 0: in a product, True is 1 and False is 0.",
         "With the usual options, attention is 4D² + 4D, feed-forward 2DF + F + D, a norm 2D. Then "
         "n_layers * (... * attention + feed_forward + ... * norm) for each stack, and the final "
         "norm. Then the tables: rows according to tying, 2 * max_len more if positions are "
@@ -207,7 +207,7 @@ def learned_positions_forgotten(config: TransformerConfig) -> int:
 
 @item.misconception(
     "You count learned positions once; each side has its own table.",
-    why="Being third in the source may mean something else than being third in the target.",
+    why="The third position may mean one thing in the source and another in the target.",
     hint="How many embeddings does the model have?",
 )
 def positions_counted_once(config: TransformerConfig) -> int:
@@ -227,7 +227,7 @@ def sines_counted(config: TransformerConfig) -> int:
     "You assume that all heads together are D wide, even if d_head says otherwise.",
     why="If d_head is set, H heads have H · E columns: that is the length of three of the biases "
     "and one side of all four matrices.",
-    hint="config.head_width is the width of one head, whatever d_head is.",
+    hint="config.resolved_d_head is the width of one head, whatever d_head is.",
 )
 def width_of_heads_ignored(config: TransformerConfig) -> int:
     usual = replace(config, d_head=None)

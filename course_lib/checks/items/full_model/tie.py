@@ -138,8 +138,8 @@ def memory_shared(model: Transformer, tying: str) -> None:
 
 @item.misconception(
     "You tied the right tables, but kept the output layer's values.",
-    why="The task asks for the target embedding's. Which values survive is the only difference "
-    "that the direction makes, and here a trained embedding would be lost.",
+    why="The task asks for the target embedding's values. Which ones survive is the only "
+    "difference that the direction makes, and here a trained embedding would be lost.",
     hint="What's on the left of the = gets replaced.",
 )
 def output_kept(model: Transformer, tying: str) -> None:

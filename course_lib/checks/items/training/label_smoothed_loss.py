@@ -43,7 +43,7 @@ item = Item(
     "11.label_smoothed_loss",
     reference=loss.label_smoothed_loss,
     probes=[
-        Probe("a share `smoothing` of each label is divided among all V tokens equally", _shares),
+        Probe("the share `smoothing` of each label is divided equally among all V tokens", _shares),
         Probe("padding isn't counted, in the sum or in the divisor", _padded),
         Probe(
             "with smoothing 0 it is the masked cross-entropy",
@@ -131,7 +131,7 @@ def mean_of_sentences(logits: Tensor, labels: Tensor, pad_id: int, smoothing: fl
 @item.misconception(
     "Your loss is a sum over the tokens, not a mean.",
     why="It then grows with the batch, and so does the gradient.",
-    hint="Nats per token: something has to be divided.",
+    hint="Nats per token: what do you have to divide by?",
 )
 def not_divided(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
     return _mixed(logits, labels, smoothing)[labels != pad_id].sum()

@@ -21,7 +21,7 @@ from course_lib.checks.items.two_sentences.toy_translator import (
 from course_lib.data import Batch
 
 BUG = """\
-def wrong_source_gap(model, source, target, pad_id):
+def shuffled_source_gap(model, source, target, pad_id):
     decoder_input, labels = target[:, :-1], target[:, 1:]
     shuffled = source.roll(1, dims=1)
     losses = []

@@ -192,7 +192,7 @@ def reads_the_source(pairs: Pairs) -> float:
 
 
 @item.misconception(
-    "Your sentences have no end.",
+    "You don't count the end of a sentence.",
     why="The end is a label like any other, and it may be the uncertain one: 'i want' can stop "
     "there or go on.",
     hint="How many labels does a target of five words have?",

@@ -232,7 +232,7 @@ def gives_back_a_tensor(
     "The model isn't in training mode while it learns.",
     why="eval() switches off dropout, which is there to make overfitting harder. eval() is for "
     "validation and inference.",
-    hint="Which line of yours changes the mode of the model?",
+    hint="Which of your lines changes the mode of the model?",
 )
 def learns_in_eval_mode(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
