@@ -35,12 +35,14 @@ class Term:
         avoid: a regular expression for the words of our own.
         use: the standard term.
         only: patterns of the paths to which the entry is limited.
+        except_in: patterns of the paths that need the word: the glossary, old file formats.
         allow: regular expressions for phrases in which the word means something else.
     """
 
     avoid: str
     use: str
     only: Sequence[str] = ("*",)
+    except_in: Sequence[str] = ()
     allow: Sequence[str] = ()
 
     @cached_property
@@ -55,7 +57,8 @@ class Term:
 
     def concerns(self, path: str) -> bool:
         """Whether the entry applies to this file."""
-        return any(fnmatch(path, pattern) for pattern in self.only)
+        excepted = any(fnmatch(path, pattern) for pattern in self.except_in)
+        return not excepted and any(fnmatch(path, pattern) for pattern in self.only)
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,8 @@ def encoder_without_dropout(model: Transformer) -> None:
 
 
 BUGS: dict[str, Callable[[Transformer], None]] = {
-    fault.__name__: fault
-    for fault in (
+    bug.__name__: bug
+    for bug in (
         positions_without_width,
         embeddings_from_normal,
         scores_by_width,

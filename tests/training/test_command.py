@@ -32,7 +32,7 @@ def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home
     assert (at_home / "runs" / "toy-seed0" / "best.safetensors").exists()
 
 
-def test_two_sentences_are_reported_against_the_floor_and_by_heart(at_home, capsys):
+def test_two_sentences_are_reported_against_the_target_only_entropy(at_home, capsys):
     assert main(["train", "naive_mt", "--epochs", "2", "--out", "run"]) == 0
     out = capsys.readouterr().out
     assert "epoch  2  loss" in out and "epoch  3" not in out
@@ -89,7 +89,7 @@ def test_a_stopped_run_is_never_overwritten_but_a_finished_one_may_be(at_home, c
         (["translate", "--run", "run", "a " * 10_000], "at most 256 tokens for this model"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line_without_a_traceback(
+def test_what_cannot_be_done_is_told_in_one_line_without_a_traceback(
     at_home, toy, capsys, arguments, message
 ):
     (at_home / "file").write_text("in the way")
@@ -213,7 +213,7 @@ def test_another_corpus_may_be_named(at_home, capsys):
         (["--precision", "fp8"], "precision must be auto, fp32 or bf16, got 'fp8'"),
     ],
 )
-def test_what_train_cannot_do_is_said_in_one_line(own_files, capsys, arguments, message):
+def test_what_train_cannot_do_is_told_in_one_line(own_files, capsys, arguments, message):
     assert main(["train", "toy", *arguments]) == 1
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == 1 and "Traceback" not in err

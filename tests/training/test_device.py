@@ -12,7 +12,7 @@ from course_lib.training.device import (
     mixed_precision,
     supports_bf16,
 )
-from course_lib.training.step import make_optimizer
+from course_lib.training.optimizers import make_optimizer
 
 
 def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):

@@ -30,11 +30,11 @@ def pairs(*lines):
     return [SentencePair(tuple(s.split()), tuple(t.split())) for s, t in lines]
 
 
-def test_evaluate_compares_free_running_translations_with_the_targets(parrot):
+def test_evaluate_compares_decoded_translations_with_the_targets(parrot):
     assert evaluate(parrot, pairs(("a b", "a b"), ("c d", "c e"))).exact == 0.5
 
 
-def test_the_wrong_source_control_gives_each_target_another_source(parrot):
+def test_the_shuffled_source_control_gives_each_target_another_source(parrot):
     same = pairs(("a b", "a b"), ("c d", "c d"), ("e f", "e f"))
     assert evaluate(parrot, same).exact == 1
     assert shuffled_source_scores(parrot, same).exact == 0
@@ -77,7 +77,7 @@ def test_alignment_reads_the_step_that_says_each_target_word(toy):
     assert set(errors.flatten().tolist()) <= {0.0, 1.0}  # one link is right or wrong
 
 
-def test_of_a_source_that_is_too_long_the_beginning_is_translated(toy):
+def test_of_a_source_that_is_too_long_the_prefix_is_translated(toy):
     translator = load_training_data(toy).new_translator(toy)
     longest = translator.model.config.max_len
     [long, short] = evaluation.translate_sources(

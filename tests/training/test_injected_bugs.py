@@ -1,4 +1,4 @@
-"""Each published mistake, made again, does to the model what its description says."""
+"""Each published bug, made again, does to the model what its description says."""
 
 import math
 from dataclasses import replace
@@ -89,21 +89,21 @@ def test_dropout_after_norm_drops_the_normed_stream_while_training_and_nothing_l
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_run_with_a_fault_translates_from_its_checkpoint_as_it_did(toy, tmp_path, bug):
+def test_a_run_with_a_bug_translates_from_its_checkpoint_as_it_did(toy, tmp_path, bug):
     recipe = replace(toy, bugs=(bug,), valid_size=0)
     run = train(recipe, RunOptions(max_steps=8), folder=tmp_path)
     loaded = load_translator(tmp_path).model
     source, target = SOURCE.clamp(max=6), TARGET.clamp(max=8)
     with torch.no_grad():
         assert torch.equal(loaded(source, target), run.translator.model(source, target))
-        mended = Transformer(loaded.config).eval()
-        mended.load_state_dict(loaded.state_dict())
+        fixed = Transformer(loaded.config).eval()
+        fixed.load_state_dict(loaded.state_dict())
         changes_the_trained_model = bug in {"positions_without_width", "scores_by_width"}
-        same = torch.allclose(loaded(source, target), mended(source, target), atol=1e-4)
+        same = torch.allclose(loaded(source, target), fixed(source, target), atol=1e-4)
         assert same != changes_the_trained_model
 
 
-def test_a_fault_of_the_first_weights_does_not_spoil_trained_ones():
+def test_a_bug_of_the_first_weights_does_not_spoil_trained_ones():
     for name in ONLY_AT_INITIALISATION:
         model = model_of("small")
         before = [p.clone() for p in model.parameters()]
@@ -113,7 +113,7 @@ def test_a_fault_of_the_first_weights_does_not_spoil_trained_ones():
         assert not all(map(torch.equal, before, model.parameters()))
 
 
-def test_what_was_published_lists_its_faults():
+def test_what_was_published_lists_its_bugs():
     bugs = {
         name: load_recipe(name, variant="as_released").bugs
         for name in ("naive_mt", "fastai_qa", "fastestimator_ted", "einsum_scratch", "wmt14_de_en")

@@ -105,12 +105,12 @@ def test_runs_are_called_like_their_folders_and_by_their_paths_where_these_agree
 
 
 @pytest.mark.parametrize(
-    ("place", "found"), [("nowhere", "nothing"), ("file", "a file"), (".", "another folder")]
+    ("path", "found"), [("nowhere", "nothing"), ("file", "a file"), (".", "another folder")]
 )
-def test_what_is_no_run_is_named(tmp_path, place, found):
+def test_what_is_no_run_is_named(tmp_path, path, found):
     (tmp_path / "file").write_text("")
     with pytest.raises(CourseError, match=f"expected the folder of a run at .* found {found}:"):
-        read_metrics_log(tmp_path / place)
+        read_metrics_log(tmp_path / path)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x08\0\0\0\0\0\0\0{}      ", b"half a checkpoint"])
@@ -150,9 +150,9 @@ def test_plot_draws_into_the_folder_of_the_run(folder, capsys):
     assert cli.main(["plot", str(folder)]) == 0
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "curves.html").read_text("utf-8").startswith("<!doctype html>")
-    said = capsys.readouterr().out
-    assert "run: recipe toy on toy, seed 0: 3 of 3 steps" in said
-    assert str(folder / "curves.html") in said
+    printed = capsys.readouterr().out
+    assert "run: recipe toy on toy, seed 0: 3 of 3 steps" in printed
+    assert str(folder / "curves.html") in printed
 
 
 def test_plot_compares_runs_here_or_where_it_is_told(folder, toy, tmp_path, monkeypatch):

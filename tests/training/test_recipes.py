@@ -47,7 +47,7 @@ def test_every_recipe_trains_when_made_small(toy, name, variant):
     assert ("valid_loss" in run.epochs[-1]) == bool(recipe.valid_size)
 
 
-def test_what_was_published_differs_from_what_is_mended_as_documented():
+def test_what_was_published_differs_from_what_is_fixed_as_documented():
     differences = {
         name: {
             field.name

@@ -202,7 +202,7 @@ def test_without_validation_the_last_weights_are_kept(toy, tmp_path):
     assert torch.equal(kept, weights(run))
 
 
-def test_a_run_in_another_precision_is_not_resumed_in_silence(toy, tmp_path, monkeypatch):
+def test_a_run_in_another_precision_is_not_resumed_unnoticed(toy, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_at(patch, 2)
         train(toy, RunOptions(precision="bf16"), folder=tmp_path)

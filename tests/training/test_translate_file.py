@@ -25,16 +25,18 @@ def translator(toy):
 
 def lines_of(translator, lines, decoding=None):
     warnings = []
-    said = translate_lines(translator, lines, decoding=decoding or Decoding(), warn=warnings.append)
-    return said, warnings
+    output = translate_lines(
+        translator, lines, decoding=decoding or Decoding(), warn=warnings.append
+    )
+    return output, warnings
 
 
 def test_line_i_belongs_to_line_i_and_an_empty_one_stays_empty(translator, monkeypatch):
     monkeypatch.setattr(translate_file, "SORT_WINDOW", 3)  # several chunks
     lines = ["a b c", "", "a", "b a", "   ", "c", "a b c d", "\t"]
-    said, _ = lines_of(translator, lines)
-    assert len(said) == len(lines)
-    for line, text in zip(lines, said, strict=True):
+    output, _ = lines_of(translator, lines)
+    assert len(output) == len(lines)
+    for line, text in zip(lines, output, strict=True):
         assert text == (str(translator.translate(line)) if line.strip() else "")
     assert lines_of(translator, []) == ([], [])
     assert lines_of(translator, ["", " "]) == (["", ""], [])
@@ -45,7 +47,7 @@ def test_a_beam_may_be_asked_for(translator):
     assert lines_of(translator, ["a b"], beam)[0] == [str(translator.translate("a b", beam))]
 
 
-def test_doubts_name_their_line_even_in_a_later_chunk(translator, monkeypatch):
+def test_warnings_name_their_line_even_in_a_later_chunk(translator, monkeypatch):
     monkeypatch.setattr(translate_file, "SORT_WINDOW", 2)
     with torch.no_grad():
         translator.model.output.bias[translator.target_vocabulary.ids["<eos>"]] = 1e9
@@ -57,10 +59,10 @@ def test_doubts_name_their_line_even_in_a_later_chunk(translator, monkeypatch):
     assert warnings == ["line 2: cut off: the model generated no end of sentence"]
 
 
-def test_of_a_line_that_is_too_long_the_beginning_is_read_and_that_is_said(translator):
+def test_a_line_that_is_too_long_is_truncated_with_a_warning(translator):
     longest = translator.model.config.max_len
-    said, warnings = lines_of(translator, ["a", "b " * (longest + 5)])
-    assert said[1] == str(translator.translate("b " * longest))
+    output, warnings = lines_of(translator, ["a", "b " * (longest + 5)])
+    assert output[1] == str(translator.translate("b " * longest))
     expected = f"line 2: {longest + 5} tokens, only the first {longest} are read"
     assert warnings[0] == expected
 
@@ -85,10 +87,10 @@ def test_translate_reads_a_file_and_writes_as_many_lines(run, at_home, capsys):
     assert main(["translate", "--run", "run", "--input", "in.txt", "--output", "out.txt"]) == 0
     out, err = capsys.readouterr()
     assert out == "" and "course translate: line 3: the model does not know 'zebra'\n" in err
-    said = (at_home / "out.txt").read_text(encoding="utf-8")
-    assert said.count("\n") == 3 and said.split("\n")[1] == ""
+    output = (at_home / "out.txt").read_text(encoding="utf-8")
+    assert output.count("\n") == 3 and output.split("\n")[1] == ""
     assert main(["translate", "--run", "run", "--input", "in.txt"]) == 0
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == output
     assert main(["translate", "--run", "run", "--beam", "2", "--input", "in.txt"]) == 0
     beam = Decoding("beam", width=2)
     first = str(load_translator(run).translate("a b", beam))
@@ -111,14 +113,14 @@ def test_an_empty_file_gives_an_empty_file(run, at_home, capsys):
         (["--input", "in.txt", "--output", "in.txt/out.txt"], "could not write in.txt/out.txt"),
     ],
 )
-def test_what_translate_cannot_do_is_said_in_one_line(run, at_home, capsys, arguments, message):
+def test_what_translate_cannot_do_is_told_in_one_line(run, at_home, capsys, arguments, message):
     (at_home / "in.txt").write_text("a\n")
     assert main(["translate", "--run", "run", *arguments]) == 1
     err = capsys.readouterr().err
     assert message in err.splitlines()[-1] and "Traceback" not in err
 
 
-def test_a_run_with_one_vocabulary_of_pieces_comes_back_from_its_checkpoint(toy, tmp_path):
+def test_a_run_with_one_vocabulary_of_subwords_comes_back_from_its_checkpoint(toy, tmp_path):
     model = {**toy.model, "tying": "all"}
     recipe = replace(toy, tokens="bpe", shared_vocabulary=True, vocab_size=300, model=model)
     run = train(recipe, RunOptions(max_steps=5), folder=tmp_path)
@@ -132,7 +134,7 @@ def test_a_run_with_one_vocabulary_of_pieces_comes_back_from_its_checkpoint(toy,
         assert str(loaded.translate(text)) == str(run.translator.translate(text))
 
 
-def test_two_vocabularies_of_pieces_come_back_too(toy, tmp_path):
+def test_two_vocabularies_of_subwords_come_back_too(toy, tmp_path):
     recipe = replace(toy, tokens="bpe", vocab_size=280)
     translator = load_training_data(recipe).new_translator(recipe)
     save_checkpoint(tmp_path / "m.safetensors", translator)
