@@ -109,7 +109,7 @@ export function fillLegend(legend, scene) {
   const items = [
     overview && (state.stretch || matrix.step !== "weights")
       ? make("span", { className: "ae-item" }, "each head has its own colour scale")
-      : lines ? item("ae-stroke", `${STEPS[matrix.step].value}: the darker and thicker, the larger`)
+      : lines ? item("ae-stroke", `${STEPS[matrix.step].value}: the thicker the line, the larger`)
         : scaleLegend(scene),
   ];
   if (matrix.masked.includes(1)) items.push(item("ae-hatched", "masked"));
