@@ -2,7 +2,7 @@
 # Written for any POSIX make shell and for make 3.81, which is what macOS has.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab test notebooks exercises bench
+.PHONY: help env lab quick test notebooks exercises new-item bench
 SHELL := /bin/sh
 
 BIN := .venv/bin
@@ -19,11 +19,13 @@ step = printf '\n== %s\n' "$(1)"; $(2) || { printf '\nStopped at: %s\n' "$(1)" >
 
 help:
 	@echo 'make lab        open the lessons in JupyterLab (the first time, this also does make env)'
-	@echo 'make test       check everything: format, lint, types, floors, tests, lessons'
+	@echo 'make quick      the checks of half a minute: format, lint, and the fast tests'
+	@echo 'make test       check everything: format, lint, types, layers, tests, lessons'
 	@echo 'make env        build .venv with everything the course needs'
 	@echo 'make notebooks  run the lessons and store them with their outputs'
 	@echo 'make exercises  make exercises/ from solutions/, and store both with their outputs'
-	@echo 'make bench      measure speed, peers side by side, and write docs/benchmarks.md'
+	@echo 'make new-item   write the stubs of a new exercise: make new-item ITEM=06.my_item'
+	@echo 'make bench      measure speed beside other implementations, and write docs/benchmarks.md'
 
 env: $(STAMP)
 
@@ -32,23 +34,32 @@ lab: env
 
 test: env
 	@$(call step,Format: every file is laid out by ruff,$(BIN)/ruff format --check .)
-	@$(call step,Lint: ruff finds no fault in code and notebooks,$(BIN)/ruff check .)
+	@$(call step,Lint: ruff finds nothing wrong in code and notebooks,$(BIN)/ruff check .)
 	@$(call step,Types: mypy follows every annotation,$(BIN)/mypy)
-	@$(call step,Floors: no room imports from a floor above it,$(BIN)/lint-imports)
-	@$(call step,Tests: they pass and reach 95 % of course_lib,OMP_NUM_THREADS=1 $(BIN)/python -m \
+	@$(call step,Layers: no package imports from a layer above it,$(BIN)/lint-imports)
+	@$(call step,Tests: they pass and cover 95 % of course_lib and tools,OMP_NUM_THREADS=1 $(BIN)/python -m \
 		pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered)
 	@$(call step,Lessons: every notebook runs and gives what it stores,OMP_NUM_THREADS=1 $(BIN)/python -m \
-		pytest -n auto --dist loadfile -p tests.notebooks.nbval_plugin --nbval notebooks solutions exercises --nbval-cell-timeout=600)
+		pytest -n auto --dist loadfile -p tools.nbval_plugin --nbval notebooks solutions exercises --nbval-cell-timeout=600)
 	@printf '\nEverything holds.\n'
 
+quick: env
+	@$(call step,Format: every file is laid out by ruff,$(BIN)/ruff format --check .)
+	@$(call step,Lint: ruff finds nothing wrong in code and notebooks,$(BIN)/ruff check .)
+	@$(call step,Tests: the fast ones pass,OMP_NUM_THREADS=1 $(BIN)/python -m \
+		pytest -q -n auto --dist loadgroup -m "not slow")
+
 notebooks: env
-	@$(BIN)/python -m tests.notebooks.build
+	@$(BIN)/python -m tools.build_notebooks
 
 exercises: env
-	@$(BIN)/python -m tests.notebooks.exercises
+	@$(BIN)/python -m tools.build_exercises
+
+new-item: env
+	@$(BIN)/python -m tools.new_item "$(ITEM)"
 
 bench: env
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tools.benchmarks
 
 # An interrupted build leaves no stamp, so the next make starts again.
 $(STAMP): pyproject.toml constraints.txt

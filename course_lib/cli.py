@@ -32,7 +32,7 @@ def add_lab_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         default="00",
         metavar="NOTEBOOK",
-        help="a lesson by the beginning of its name, or a path (default: the first lesson)",
+        help="a lesson by the start of its name, or a path (default: the first lesson)",
     )
     parser.add_argument("--port", type=int, metavar="N", help="the port to try first")
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
@@ -47,7 +47,7 @@ def run_lab(options: Namespace) -> int:
 
 
 def add_doctor_arguments(parser: ArgumentParser) -> None:
-    """There is nothing to choose."""
+    """It takes no arguments."""
 
 
 def run_doctor(options: Namespace) -> int:
@@ -65,6 +65,15 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         "recipe",
         metavar="RECIPE",
         help="naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, multi30k",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help="change a field of the recipe or, as model.NAME, of its model; may be repeated "
+        "(`course recipes RECIPE` lists them)",
     )
     data = parser.add_mutually_exclusive_group()
     data.add_argument("--corpus", metavar="NAME", help="another corpus than the recipe's own")
@@ -85,9 +94,9 @@ def add_train_arguments(parser: ArgumentParser) -> None:
     length.add_argument("--minutes", type=float, metavar="M", help="minutes, instead of epochs")
     parser.add_argument(
         "--variant",
-        choices=("fixed", "as_published"),
+        choices=("fixed", "as_released"),
         default="fixed",
-        help="with the faults of the published system mended (default), or as it was",
+        help="with the bugs of the published system fixed (default), or as it was released",
     )
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: runs/RECIPE-seedS)"
@@ -103,16 +112,21 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         "--precision",
         default="auto",
         metavar="P",
-        help="fp32, or bf16 where the device computes with it (default: bf16 if it does)",
+        help="fp32, or bf16 where the device supports it (default: bf16 if it does)",
     )
-    parser.add_argument("--resume", action="store_true", help="go on where the run was stopped")
+    earlier = parser.add_mutually_exclusive_group()
+    earlier.add_argument("--resume", action="store_true", help="go on where the run was stopped")
+    earlier.add_argument(
+        "--overwrite", action="store_true", help="replace an earlier run in the folder"
+    )
 
 
 def run_train(options: Namespace) -> int:
     """Train by a recipe and report; 130 if Ctrl-C stopped it."""
     from course_lib.data import file_corpus
-    from course_lib.training import load_recipe, on_corpus
+    from course_lib.training import RunOptions, load_recipe, on_corpus
     from course_lib.training.command import train_and_report
+    from course_lib.training.recipe_settings import with_settings
 
     recipe = load_recipe(options.recipe, variant=options.variant)
     corpus = None
@@ -124,19 +138,50 @@ def run_train(options: Namespace) -> int:
     elif options.corpus:
         recipe = on_corpus(recipe, options.corpus)
     changes = {"epochs": options.epochs, "train_size": options.limit}
+    recipe = replace(recipe, **{name: n for name, n in changes.items() if n is not None})
     name = recipe.name if options.variant == "fixed" else f"{recipe.name}-{options.variant}"
     finished = train_and_report(
-        replace(recipe, **{key: value for key, value in changes.items() if value is not None}),
-        corpus=corpus,
+        with_settings(recipe, options.settings),
+        RunOptions(
+            seed=options.seed,
+            device=options.device,
+            precision=options.precision,
+            max_steps=options.max_steps,
+            minutes=options.minutes,
+            resume=options.resume,
+            overwrite=options.overwrite,
+        ),
         folder=options.out or Path("runs") / f"{name}-seed{options.seed}",
-        seed=options.seed,
-        device=options.device,
-        precision=options.precision,
-        max_steps=options.max_steps,
-        minutes=options.minutes,
-        resume=options.resume,
+        corpus=corpus,
     )
     return 0 if finished else 130
+
+
+def add_recipes_arguments(parser: ArgumentParser) -> None:
+    """Which recipe to show."""
+    parser.add_argument("recipe", nargs="?", metavar="RECIPE", help="show all fields of this one")
+
+
+def run_recipes(options: Namespace) -> int:
+    """List the recipes and the corpora, or the fields of one recipe with their values."""
+    from course_lib.data import corpus_summaries
+    from course_lib.training import RECIPES, load_recipe
+    from course_lib.training.recipe_settings import as_text, settings_of
+
+    if options.recipe:
+        recipe = load_recipe(options.recipe)
+        print(f"{recipe.name}: {recipe.summary}\n")
+        for name, value in settings_of(recipe):
+            print(f"  {name:<32}{as_text(value)}")
+        print(f"\nChange any of them: course train {recipe.name} --set lr=1e-3")
+        return 0
+    print("Recipes, for course train RECIPE:")
+    for recipe in RECIPES.values():
+        print(f"  {recipe.name:<20}{recipe.summary}")
+    print("\nCorpora, for course train RECIPE --corpus NAME:")
+    for name, summary in corpus_summaries().items():
+        print(f"  {name:<20}{summary}")
+    return 0
 
 
 def add_translate_arguments(parser: ArgumentParser) -> None:
@@ -154,17 +199,17 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
         "--output", type=Path, metavar="FILE", help="a translation a line (default: the screen)"
     )
     parser.add_argument(
-        "--beam", type=int, metavar="W", help="keep the W best beginnings instead of the best one"
+        "--beam", type=int, metavar="W", help="beam search with W hypotheses instead of greedy"
     )
 
 
 def run_translate(options: Namespace) -> int:
     """Print each sentence's translation on a line, and warn of words that could not be read."""
+    from course_lib.atomic import write_atomically
     from course_lib.data import read_lines
     from course_lib.decoding import Decoding
+    from course_lib.decoding.translate_file import translate_lines, warnings_for
     from course_lib.training import load_translator
-    from course_lib.training.checkpoint import write_atomically
-    from course_lib.training.files import doubts, translate_lines
 
     if bool(options.text) == bool(options.input):
         raise CourseError("give sentences to translate, or a file with --input: one of the two")
@@ -172,13 +217,13 @@ def run_translate(options: Namespace) -> int:
     translator = load_translator(options.folder)
     if options.input:
         lines = read_lines(options.input)
-        said = translate_lines(translator, lines, decoding=decoding, warn=_warn)
+        output = translate_lines(translator, lines, decoding=decoding, warn=_warn)
     else:
         translations = translator.translate_texts(options.text, decoding=decoding)
-        said = [str(translation) for translation in translations]
-        for doubt in (d for t in translations for d in doubts(translator, t)):
-            _warn(doubt)
-    text = "".join(f"{line}\n" for line in said)
+        output = [str(translation) for translation in translations]
+        for warning in (w for t in translations for w in warnings_for(translator, t)):
+            _warn(warning)
+    text = "".join(f"{line}\n" for line in output)
     if options.output:
         write_atomically(options.output, text)
     else:
@@ -187,7 +232,7 @@ def run_translate(options: Namespace) -> int:
 
 
 def add_progress_arguments(parser: ArgumentParser) -> None:
-    """There is nothing to choose."""
+    """It takes no arguments."""
 
 
 def run_progress(options: Namespace) -> int:
@@ -218,18 +263,18 @@ def add_plot_arguments(parser: ArgumentParser) -> None:
 
 def run_plot(options: Namespace) -> int:
     """Draw the curves of runs as a picture and as a page, and say where they are."""
-    from course_lib.training.checkpoint import write_atomically
-    from course_lib.training.history import read_histories
+    from course_lib.atomic import write_atomically
+    from course_lib.training.metrics_log import read_metrics_logs
     from course_lib.viz import plot_runs, runs_page
     from course_lib.viz.display import to_png
 
-    histories = read_histories(options.runs)
-    folder = options.out or (options.runs[0] if len(histories) == 1 else Path())
+    logs = read_metrics_logs(options.runs)
+    folder = options.out or (options.runs[0] if len(logs) == 1 else Path())
     picture, page = folder / "curves.png", folder / "curves.html"
-    write_atomically(page, runs_page(histories))  # finds out whether the folder can be written
-    picture.write_bytes(to_png(plot_runs(histories, dpi=150)))
-    for history in histories:
-        print(f"{history.name}: {history.summary}")
+    write_atomically(page, runs_page(logs))  # finds out whether the folder can be written
+    picture.write_bytes(to_png(plot_runs(logs, dpi=150)))
+    for log in logs:
+        print(f"{log.name}: {log.summary}")
     print(f"Drawn in {picture} and, with values under the pointer, {page}")
     if options.open:
         import webbrowser
@@ -249,9 +294,15 @@ def _warn(message: str) -> None:
 VERBS = {
     "train": Verb(
         help="train a translator by a recipe",
-        example="course train small --out runs/first",
+        example="course train small --set lr=1e-3 --set model.d_model=64 --out runs/first",
         add_arguments=add_train_arguments,
         run=run_train,
+    ),
+    "recipes": Verb(
+        help="list recipes and corpora, or all fields of one recipe",
+        example="course recipes small",
+        add_arguments=add_recipes_arguments,
+        run=run_recipes,
     ),
     "translate": Verb(
         help="translate sentences",
@@ -278,7 +329,7 @@ VERBS = {
         run=run_lab,
     ),
     "doctor": Verb(
-        help="say what is installed, what is missing and how to mend it",
+        help="say what is installed, what is missing and how to fix it",
         example="course doctor",
         add_arguments=add_doctor_arguments,
         run=run_doctor,

@@ -1,6 +1,7 @@
-"""What ``course doctor`` looks at: Python, packages, device, lessons.
+"""What ``course doctor`` checks: Python, packages, devices, lessons.
 
-Nothing here may fail because something is missing: packages are imported where they are looked at.
+Nothing here may fail because a package is missing or broken, so each is imported where it is
+checked.
 """
 
 from __future__ import annotations
@@ -17,45 +18,45 @@ from course_lib.lab import NOTEBOOKS
 
 DISTRIBUTION = "transformer-question-by-question"
 OLDEST_PYTHON = (3, 11)
-# The extras that a learner may want; what only developers need is left to make.
+# The extras that a learner may want; `make env` installs those that only developers need.
 EXTRAS = {"lab": "course lab", "hub": "corpora from the Hugging Face hub", "grading": "nbgrader"}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report; ``mend`` says what to do where it is not fine."""
+    """One line of the report; ``fix`` says what to do if it is not fine."""
 
     name: str
     value: str
     fine: bool = True
     required: bool = True
-    mend: str = ""
+    fix: str = ""
 
 
 def examine() -> list[Finding]:
-    """Everything there is to say about this installation, in the order of the report."""
+    """All findings about this installation, in the order of the report."""
     return [examine_python(), *examine_packages(), *examine_device(), examine_lessons()]
 
 
 def examine_python() -> Finding:
-    """The running Python and its system."""
+    """The Python version and the operating system."""
     return Finding(
         "Python",
         f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         fine=sys.version_info[:2] >= OLDEST_PYTHON,
-        mend="install Python 3.11 or newer, then build the environment again",
+        fix="install Python 3.11 or newer, then build the environment again",
     )
 
 
 def examine_packages() -> Iterator[Finding]:
-    """The course's own requirements, base first, then each extra.
+    """The course's requirements: the base first, then each extra.
 
-    Read from the metadata of the installed course, so that no list has to follow pyproject.toml.
+    They are read from the metadata of the installed course, so pyproject.toml has the only list.
     """
     try:
         requirements = importlib.metadata.requires(DISTRIBUTION) or []
     except importlib.metadata.PackageNotFoundError:
-        yield Finding("course", "not installed", fine=False, mend="pip install -e .")
+        yield Finding("course", "not installed", fine=False, fix="pip install -e .")
         return
     for requirement in requirements:
         if "extra ==" not in requirement:
@@ -67,93 +68,92 @@ def examine_packages() -> Iterator[Finding]:
 
 
 def examine_package(requirement: str, *, extra: str = "", purpose: str = "") -> Finding:
-    """One installed package against its lower bound.
+    """Whether one package is installed, and new enough.
 
     Args:
-        requirement: as the metadata writes it: ``torch>=2.6`` or ``nbgrader>=0.9; extra == "…"``.
-        extra: the extra that asks for it, "" for a package that everybody needs.
+        requirement: as in the metadata: ``torch>=2.6`` or ``nbgrader>=0.9; extra == "…"``.
+        extra: the extra that requires it, "" for a package that everybody needs.
         purpose: what the extra is for.
     """
     bound = requirement.split(";")[0].strip()
     name, _, oldest = bound.partition(">=")
-    mend = f"pip install '{bound}'" + (f" (only for {purpose})" if extra else "")
+    fix = f"pip install '{bound}'" + (f" (only for {purpose})" if extra else "")
     label = f"{name} [{extra}]" if extra else name
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(label, "not installed", fine=False, required=not extra, mend=mend)
+        return Finding(label, "not installed", fine=False, required=not extra, fix=fix)
     if as_numbers(version) >= as_numbers(oldest):
         return Finding(label, version, required=not extra)
     value = f"{version}, older than {oldest}"
-    return Finding(label, value, fine=False, required=not extra, mend=mend)
+    return Finding(label, value, fine=False, required=not extra, fix=fix)
 
 
 def as_numbers(version: str) -> tuple[int, ...]:
-    """The release of a version, for comparison: "2.13.0+cpu" gives (2, 13, 0)."""
+    """A version as numbers that can be compared: "2.13.0+cpu" gives (2, 13, 0)."""
     return tuple(int(number) for number in re.findall(r"\d+", version.split("+")[0])[:3])
 
 
 def examine_device() -> Iterator[Finding]:
-    """Where PyTorch will compute, and whether it has instructions for bf16."""
+    """The devices that PyTorch can use, and whether they compute in bf16."""
     try:
         import torch
-    except (ImportError, OSError) as error:  # OSError: a shared library of PyTorch did not load
+    except (ImportError, OSError) as error:  # OSError: one of its shared libraries did not load
         yield Finding(
             "PyTorch loads",
             f"{type(error).__name__}: {error}",
             fine=False,
-            mend="pip install --force-reinstall torch",
+            fix="pip install --force-reinstall torch",
         )
         return
     capability = torch.backends.cpu.get_cpu_capability()
     cores = f"{os.cpu_count()} cores, {torch.get_num_threads()} threads"
-    bf16 = "yes" if cpu_has_bf16() else "no (slow: leave it off)"
-    yield Finding("processor", f"{capability}, {cores}; bf16: {bf16}")
+    yield Finding("processor", f"{capability}, {cores}; bf16: {describe_bf16('cpu')}")
     if torch.cuda.is_available():
         for index in range(torch.cuda.device_count()):
-            card = torch.cuda.get_device_properties(index)
-            bf16 = "yes" if card.major >= 8 else "no"
-            memory = f"{card.total_memory / 2**30:.0f} GiB"
-            yield Finding(f"cuda:{index}", f"{card.name}, {memory}; bf16: {bf16}")
+            device = f"cuda:{index}"
+            gpu = torch.cuda.get_device_properties(index)
+            memory = f"{gpu.total_memory / 2**30:.0f} GiB"
+            yield Finding(device, f"{gpu.name}, {memory}; bf16: {describe_bf16(device)}")
     elif torch.backends.mps.is_available():
         yield Finding("mps", "Apple GPU")
     else:
-        yield Finding("GPU", "none; every lesson runs on the processor")
+        yield Finding("GPU", "none; no lesson needs one")
 
 
-def cpu_has_bf16() -> bool:
-    """Whether the processor multiplies bf16 in hardware; False where PyTorch cannot tell."""
-    import torch
-
-    # PyTorch 2.6, the oldest that the course accepts, has no such function.
-    capabilities: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
-    return any(capabilities.get(name) is True for name in ("avx512_bf16", "amx_bf16", "bf16"))
+def describe_bf16(device: str) -> str:
+    """Whether the device computes in bf16, in words for the report."""
+    try:
+        from course_lib.training.device import supports_bf16
+    except (ImportError, OSError) as error:  # of another package, which has a finding of its own
+        return f"unknown ({error})"
+    return "yes" if supports_bf16(device) else "no (slow: leave it off)"
 
 
 def examine_lessons() -> Finding:
-    """The notebooks beside the library, which only a copy of the repository has."""
+    """The notebooks beside the library; only a clone of the repository has them."""
     count = len(list(NOTEBOOKS.glob("*.ipynb")))
     return Finding(
         "lessons",
         f"{count} in {NOTEBOOKS}" if count else "none beside the library",
         fine=count > 0,
         required=False,
-        mend="to read them here, clone the repository; Colab opens them without",
+        fix="to read them here, clone the repository; or open them in Colab, without cloning",
     )
 
 
 def report(findings: list[Finding]) -> str:
-    """The findings as aligned lines, then what to mend."""
+    """The findings as aligned lines, then how to fix what is not fine."""
     width = max(len(finding.name) for finding in findings)
     lines = [f"{_mark(each)} {each.name:<{width}}  {each.value}" for each in findings]
-    mends = [f"  {each.name}: {each.mend}" for each in findings if not each.fine]
-    if not mends:
+    fixes = [f"  {each.name}: {each.fix}" for each in findings if not each.fine]
+    if not fixes:
         return "\n".join([*lines, "", "Everything is here."])
-    return "\n".join([*lines, "", "To mend (x is required, - is optional):", *mends])
+    return "\n".join([*lines, "", "To fix (x is required, - is optional):", *fixes])
 
 
 def _mark(finding: Finding) -> str:
-    """ASCII, for the consoles that know nothing else."""
+    """ASCII, since some consoles print nothing else."""
     if finding.fine:
         return "."
     return "x" if finding.required else "-"

@@ -1,8 +1,8 @@
-"""The one error that the course raises on purpose for something a person can mend."""
+"""The error that the course raises for problems that its users can fix."""
 
 
 class CourseError(ValueError):
-    """A one-sentence message: what was expected, what came, the likely cause.
+    """One sentence: what was expected, what was found, the likely cause, and what to do.
 
     The ``course`` command prints it without a traceback.
     """

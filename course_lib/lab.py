@@ -12,17 +12,17 @@ from course_lib.errors import CourseError
 
 LIBRARY = Path(__file__).resolve().parent
 NOTEBOOKS = LIBRARY.parent / "notebooks"
-# Holds the page configuration that switches off JupyterLab's announcements (a lesson asks nothing
-# of the network, and the first thing a learner sees is not a question about news) and nbgrader's
-# menus, which are for teachers.
+# Its page configuration switches off JupyterLab's announcements (lessons need no network, and the
+# first thing a learner sees should not be a question about news) and nbgrader's menus, which are
+# for teachers.
 JUPYTER_CONFIG = LIBRARY / "assets" / "jupyter"
 
 
 def find_notebook(name: str) -> Path:
-    """The notebook that is meant by a path or by the beginning of a lesson's name.
+    """The notebook with this path, or the lesson whose name starts like this.
 
     Raises:
-        CourseError: there are no lessons here, or none of that name.
+        CourseError: there are no lessons here, or none with that name.
     """
     path = Path(name)
     if path.suffix == ".ipynb" and path.is_file():
@@ -37,7 +37,7 @@ def find_notebook(name: str) -> Path:
         if lesson.name.startswith(path.name):
             return lesson
     raise CourseError(
-        f"expected a notebook or the beginning of a lesson's name, got {name!r}: "
+        f"expected a notebook or the start of a lesson's name, got {name!r}: "
         f"the lessons are {', '.join(lesson.stem for lesson in found)}"
     )
 
@@ -45,13 +45,13 @@ def find_notebook(name: str) -> Path:
 def lab_arguments(
     notebook: Path, *, port: int | None = None, browser: bool = True, root: bool = False
 ) -> list[str]:
-    """What JupyterLab is started with.
+    """The command-line arguments for JupyterLab.
 
     Args:
-        notebook: the file to open; a lesson is opened with the whole repository in the file list.
-        port: tried first; JupyterLab itself takes the next free one.
-        browser: whether to open one.
-        root: whether the user is root, whom Jupyter turns away unless told.
+        notebook: the file to open; with a lesson, the file list shows the whole repository.
+        port: the port to try first; if it is taken, JupyterLab uses the next free one.
+        browser: whether to open a browser.
+        root: whether the user is root; Jupyter does not start as root unless it is told to.
     """
     folder = notebook.parent.parent if notebook.parent == NOTEBOOKS else notebook.parent
     page = quote(notebook.relative_to(folder).as_posix())
@@ -66,7 +66,7 @@ def lab_arguments(
 
 
 def has_browser() -> bool:
-    """Whether a browser with windows can open; on Linux without a display none can."""
+    """Whether a graphical browser can be opened; on Linux, only with a display."""
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
         return False
@@ -78,17 +78,17 @@ def has_browser() -> bool:
 
 
 def open_lab(name: str, *, port: int | None = None, browser: bool = True) -> None:
-    """Start JupyterLab in this process and stay until it is stopped.
+    """Start JupyterLab in this process and return when it stops.
 
     Raises:
-        CourseError: no such lesson, or JupyterLab is not installed.
+        CourseError: there is no such lesson, or JupyterLab is not installed.
     """
     notebook = find_notebook(name)
     try:
         from jupyterlab.labapp import LabApp
     except ImportError as error:
         raise CourseError(
-            f"expected JupyterLab beside the course, found none ({error}): "
+            f"expected JupyterLab beside the course, but it cannot be imported ({error}): "
             "install it with pip install -e '.[lab]'"
         ) from error
     browser = browser and has_browser()
@@ -98,5 +98,5 @@ def open_lab(name: str, *, port: int | None = None, browser: bool = True) -> Non
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
     print(f"Opening {notebook.name} in JupyterLab. Ctrl-C here stops it.")
     if not browser:
-        print("Open the address that ends in a token, printed below, in your browser.", flush=True)
+        print("Open the address printed below, which ends in a token, in your browser.", flush=True)
     LabApp.launch_instance(lab_arguments(notebook, port=port, browser=browser, root=root))

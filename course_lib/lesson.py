@@ -1,4 +1,4 @@
-"""What each lesson's set-up cell calls, and the one way in which lessons print numbers."""
+"""What the set-up cell of each lesson calls, and how lessons print numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from torch import Tensor
 
 
 def set_up(seed: int = 0) -> None:
-    """Make a notebook give the same numbers on every run and every machine.
+    """Make a notebook give the same numbers in every run.
 
-    Seeds PyTorch, asks for full float32 products (no TF32) and for deterministic algorithms.
+    Seeds PyTorch and switches on full float32 precision in matrix products (no TF32) and
+    deterministic algorithms.
     """
     torch.manual_seed(seed)
     torch.set_float32_matmul_precision("highest")
@@ -20,9 +21,9 @@ def show(x: Tensor | float, decimals: int = 3, *, name: str = "") -> None:
     """Print a number or a tensor with a fixed number of decimals, never as ``-0.000``.
 
     Args:
-        x: any shape with at most two axes; booleans and whole numbers are printed as they are.
-        decimals: digits after the point: 3 or 4 for what a forward pass gives, 2 after training.
-        name: printed before it.
+        x: any shape with at most two axes; booleans and integers are printed as they are.
+        decimals: digits after the point: 3 or 4 for the result of a forward pass, 2 after training.
+        name: printed before the numbers, as in ``name = 0.123``.
 
     Raises:
         ValueError: x has more than two axes, or decimals is negative.

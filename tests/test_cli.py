@@ -72,7 +72,7 @@ def test_an_error_is_one_line_without_a_traceback(monkeypatch, capsys):
     assert capsys.readouterr().err == "course lab: expected a, got b\n"
 
 
-def test_an_unforeseen_error_names_its_kind_and_the_way_to_its_place(monkeypatch, capsys):
+def test_an_unexpected_error_names_its_type_and_how_to_see_the_traceback(monkeypatch, capsys):
     monkeypatch.setitem(cli.VERBS, "lab", fail(ZeroDivisionError("by zero")))
     assert cli.main(["lab"]) == 1
     expected = "course lab: ZeroDivisionError: by zero (--debug shows where)\n"
@@ -102,7 +102,7 @@ def test_the_module_is_the_command_and_help_loads_no_torch():
 @pytest.mark.parametrize(
     ("name", "expected"), [("00", "00_start_here"), ("06", "06_masks"), ("06_masks.ipynb",) * 2]
 )
-def test_a_lesson_is_found_by_the_beginning_of_its_name(lessons, name, expected):
+def test_a_lesson_is_found_by_the_start_of_its_name(lessons, name, expected):
     found = lab.find_notebook(name)
     assert found == lessons / f"{expected.removesuffix('.ipynb')}.ipynb"
 
@@ -161,7 +161,7 @@ def test_without_a_browser_lab_says_where_the_address_is(lessons, started, monke
     cli.main(["lab"])
     assert "--no-browser" in started[0]
     assert "Opening 00_start_here.ipynb" in (printed := capsys.readouterr().out)
-    assert "address that ends in a token" in printed
+    assert "address printed below, which ends in a token" in printed
 
 
 def test_a_browser_opens_where_there_is_one(lessons, started, monkeypatch, capsys):
@@ -222,7 +222,7 @@ def test_this_installation_has_all_that_is_required(capsys):
         assert name in printed
 
 
-def test_a_missing_required_package_fails_and_is_mended_by_name(monkeypatch, capsys):
+def test_a_missing_required_package_fails_and_the_fix_names_it(monkeypatch, capsys):
     version = importlib.metadata.version
 
     def without_safetensors(name):
@@ -256,14 +256,14 @@ def test_a_version_is_compared_by_its_numbers(monkeypatch, version, fine):
     assert ("older than 2.6" in finding.value) == (not fine)
 
 
-def test_an_uninstalled_course_is_mended_by_installing_it(monkeypatch):
+def test_the_fix_for_an_uninstalled_course_is_to_install_it(monkeypatch):
     def unknown(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "requires", unknown)
     [finding] = doctor.examine_packages()
     assert not finding.fine
-    assert finding.mend == "pip install -e ."
+    assert finding.fix == "pip install -e ."
 
 
 def test_the_doctor_reads_the_requirements_of_pyproject():
@@ -278,21 +278,26 @@ def test_an_old_python_is_not_fine(monkeypatch):
     assert not doctor.examine_python().fine
 
 
-def test_a_torch_that_does_not_load_is_told_not_thrown(monkeypatch):
+def test_a_torch_that_does_not_load_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     [finding] = doctor.examine_device()
     assert not finding.fine
-    assert "reinstall torch" in finding.mend
+    assert "reinstall torch" in finding.fix
 
 
-def test_every_gpu_is_listed_with_its_memory(monkeypatch):
+def test_every_gpu_is_listed_with_its_memory_and_its_own_bf16(monkeypatch):
     import torch
 
-    card = types.SimpleNamespace(name="Card", total_memory=8 * 2**30, major=7)
+    from course_lib.training import device
+
+    gpu = types.SimpleNamespace(name="Card", total_memory=8 * 2**30)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: card)
-    assert doctor.Finding("cuda:0", "Card, 8 GiB; bf16: no") in list(doctor.examine_device())
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: gpu)
+    monkeypatch.setattr(device, "supports_bf16", lambda name: name == "cuda:1")
+    findings = list(doctor.examine_device())
+    assert doctor.Finding("cuda:0", "Card, 8 GiB; bf16: no (slow: leave it off)") in findings
+    assert doctor.Finding("cuda:1", "Card, 8 GiB; bf16: yes") in findings
 
 
 def test_an_apple_gpu_is_named(monkeypatch):
@@ -304,16 +309,25 @@ def test_an_apple_gpu_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("capabilities", [{"avx512_bf16": True}, {"avx512_bf16": False}, {}])
-def test_bf16_is_claimed_only_where_the_processor_has_it(monkeypatch, capabilities):
+def test_bf16_is_reported_only_if_the_processor_has_it(monkeypatch, capabilities):
     import torch
 
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
-    assert doctor.cpu_has_bf16() == capabilities.get("avx512_bf16", False)
+    expected = capabilities.get("avx512_bf16", False)
+    assert (doctor.describe_bf16("cpu") == "yes") == expected
+    [processor] = (f for f in doctor.examine_device() if f.name == "processor")
+    assert ("bf16: yes" in processor.value) == expected
 
 
-def test_lessons_are_counted_and_their_absence_is_told(lessons):
+def test_bf16_is_unknown_if_the_training_package_cannot_be_imported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "course_lib.training.device", None)
+    [processor] = (f for f in doctor.examine_device() if f.name == "processor")
+    assert "bf16: unknown (import of course_lib.training.device halted" in processor.value
+
+
+def test_lessons_are_counted_and_missing_ones_reported(lessons):
     assert doctor.examine_lessons().value.startswith("2 in ")
     for lesson in lessons.glob("*.ipynb"):
         lesson.unlink()
     assert not doctor.examine_lessons().fine
-    assert "clone the repository" in doctor.examine_lessons().mend
+    assert "clone the repository" in doctor.examine_lessons().fix

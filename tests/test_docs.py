@@ -1,4 +1,4 @@
-"""Numbers that are quoted stand in the page that a command wrote."""
+"""Pages that a command writes are up to date, and numbers quoted from them are on them."""
 
 import ast
 import re
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.faults import faults
-from tests.notebooks.normal_form import read
-from tests.notebooks.prose_numbers import facts, numbers
+from tools.benchmarks.published_bugs import bugs
+from tools.notebook_normal_form import read
+from tools.prose_numbers import facts, numbers
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -22,20 +22,19 @@ def test_the_readme_quotes_the_benchmarks():
         assert f"{number} (" in benchmarks, number
 
 
-@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
-def test_the_page_of_faults_says_what_the_command_would(fault):
-    page = (ROOT / "docs" / "faults.md").read_text("utf-8")
-    assert f". **{fault.name}**: {fault.says}." in page
-    assert f". {fault.name} | mended |" in page
+@pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
+def test_the_page_of_published_bugs_has_the_text_of_the_command(bug):
+    page = (ROOT / "docs" / "published_bugs.md").read_text("utf-8")
+    assert f". **{bug.name}**: {bug.finding}." in page
+    assert f". {bug.name} | fixed |" in page
 
 
-def test_the_museum_counts_with_the_losses_of_the_page_of_faults():
-    lines = (ROOT / "docs" / "faults.md").read_text("utf-8").splitlines()
+def test_the_museum_counts_with_the_losses_of_the_page_of_bugs():
+    lines = (ROOT / "docs" / "published_bugs.md").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("|")]
     column = rows[0].index("unseen loss")
-    mended, published = (
-        [float(row[column]) for row in rows if row[2] == kind]
-        for kind in ("mended", "as published")
+    fixed, released = (
+        [float(row[column]) for row in rows if row[2] == kind] for kind in ("fixed", "as released")
     )
     [cell] = (
         cell
@@ -43,13 +42,15 @@ def test_the_museum_counts_with_the_losses_of_the_page_of_faults():
         if cell.id == "q14c-cost"
     )
     cost, other_seed = (ast.literal_eval(line.value) for line in ast.parse(cell.source).body[:2])
-    assert list(cost.values()) == list(zip(mended, published, strict=True))
+    assert list(cost.values()) == list(zip(fixed, released, strict=True))
     assert other_seed == float(rows[-1][column])
 
 
-def test_facts_from_the_page_of_faults_stand_on_it():
-    page = {number.value for number in numbers((ROOT / "docs" / "faults.md").read_text("utf-8"))}
-    quoted = [fact for fact in facts() if fact.source.startswith("docs/faults.md")]
+def test_facts_quoted_from_the_page_of_published_bugs_are_on_it():
+    page = {
+        number.value for number in numbers((ROOT / "docs" / "published_bugs.md").read_text("utf-8"))
+    }
+    quoted = [fact for fact in facts() if fact.source.startswith("docs/published_bugs.md")]
     assert len(quoted) > 5
     for fact in quoted:
         [number] = numbers(fact.number)

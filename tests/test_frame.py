@@ -1,4 +1,4 @@
-"""The files around the code say the same thing, and make says what is wrong."""
+"""The files around the code agree with each other, and make says what is wrong."""
 
 import os
 import re
@@ -130,7 +130,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_no_file_names_a_registry_or_a_place_on_one_machine(name):
+def test_no_file_names_a_registry_or_a_path_on_one_machine(name):
     text = (ROOT / name).read_text("utf-8")
     assert not re.findall(r"pypi\.|pythonhosted|download\.pytorch|anaconda\.org", text)
     assert not re.findall(r"(?<![\w.:/])/(?:home|root|work|opt|Users|tmp|mnt)/", text)

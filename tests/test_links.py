@@ -47,8 +47,8 @@ def test_links_within_the_project_lead_somewhere(page):
     for link in LINK.findall(CODE.sub("", FENCE.sub("", text_of(page)))):
         if re.match(r"[a-z]+:", link):
             continue
-        place, _, anchor = link.partition("#")
-        target = (page.parent / place).resolve() if place else page
-        assert target.exists(), f"{link}: there is no {place}"
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{link}: there is no {path}"
         if anchor and target.suffix in (".md", ".ipynb"):
             assert anchor in anchors_of(target), f"{link}: no such heading"

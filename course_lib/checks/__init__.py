@@ -1,4 +1,4 @@
-"""Exercises that diagnose: `check("06.padding_mask", padding_mask)` says what fails."""
+"""Check a learner's answer to an exercise: `check("06.padding_mask", padding_mask)`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, cast
 from course_lib.checks.compare import short
 from course_lib.checks.diagnose import SEED, diagnose
 from course_lib.checks.item import Item
-from course_lib.checks.progress import Progress, note_passed
+from course_lib.checks.progress import FORMER_IDS, Progress, note_passed
 from course_lib.checks.report import Report
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
@@ -33,15 +33,22 @@ def load_item(item_id: str) -> Item:
     """The item of that id, "06.padding_mask".
 
     Raises:
-        CourseError: there is none, or it is one that a person marks.
+        CourseError: there is no such item, it has a new id, or a person marks it.
     """
+    if item_id in FORMER_IDS:
+        raise CourseError(
+            f"expected an item's present id, got {item_id!r}: it is now called "
+            f"{FORMER_IDS[item_id]!r}, so write that instead"
+        )
     entry = TABLE.get(item_id)
     if entry is None:
         lesson = str(item_id).split(".")[0]
         known = ", ".join(i for i in TABLE if i.startswith(lesson)) or ", ".join(TOPICS)
         raise CourseError(f"item must be one of {known}, got {item_id!r}: is it misspelt?")
     if entry.kind == "written":
-        raise CourseError(f"expected an item that is checked, got {item_id!r}: a person marks it")
+        raise CourseError(
+            f"expected an item that is checked automatically, got {item_id!r}: a person marks it"
+        )
     lesson, name = item_id.split(".")
     module = import_module(f"course_lib.checks.items.{TOPICS[lesson]}.{name}")
     return cast(Item, module.item)
@@ -50,20 +57,20 @@ def load_item(item_id: str) -> Item:
 def check(
     item_id: str, subject: Any, line: Callable[[], int] | None = None, *, seed: int = SEED
 ) -> Report:
-    """Try a learner's code on an item's probes, and say what was found.
+    """Run an item's tests on a learner's code, and report the result.
 
     Args:
         item_id: lesson and name, "06.padding_mask".
         subject: their function or class.
-        line: of a spot-the-bug item, their function that returns the number of the wrong line.
-        seed: of the numbers that it is tried on.
+        line: for a spot-the-bug item, their function that returns the number of the wrong line.
+        seed: of the random test inputs.
 
     Raises:
-        CourseError: there is no such item, or the subject is no function or class.
+        CourseError: there is no such item, or the subject is not a function or class.
     """
     if not callable(subject):
         raise CourseError(
-            f"subject must be a function or a class, got {short(subject)}: hand it over without "
+            f"subject must be a function or a class, got {short(subject)}: pass it without "
             f'calling it, as in check("{item_id}", {item_id.split(".")[-1]})'
         )
     report = Report(diagnose(load_item(item_id), subject, line, seed=seed))

@@ -1,4 +1,4 @@
-"""How the subject of an item is used, where calling it is not all."""
+"""Call a learner's module with given weights, and test its dropout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from course_lib.checks.call import Answer, Call, weighted_sum
 from course_lib.checks.compare import Difference, answers_differ, first_difference
-from course_lib.checks.item import Judge
+from course_lib.checks.item import Comparison
 
 
 class WrongParameters(Exception):
@@ -27,19 +27,19 @@ def use_module(
     learns: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Make a module, give it weights under the documented names, and call it.
+    """Create a module, load weights under the documented names, and call it.
 
     Args:
         make: the learner's class.
-        inputs, kwargs: of the call.
-        init: what it is made with.
-        weights: its parameters by name. Buffers are the learner's own affair.
-        train: its mode.
+        inputs, kwargs: arguments of the call.
+        init: arguments of the constructor.
+        weights: the parameters by name. Buffers are up to the learner.
+        train: training mode; otherwise evaluation mode.
         method: what to call, "__call__" for the module itself.
-        learns: give the gradients of all parameters, too, as {"output": …, "gradients": {…}}.
+        learns: also return the gradients of all parameters, as {"output": …, "gradients": {…}}.
 
     Raises:
-        WrongParameters: names or shapes of its parameters are others.
+        WrongParameters: its parameters have other names or shapes.
     """
     module = make(**init)
     load_weights(module, weights)
@@ -58,11 +58,12 @@ def require_module(module: Any) -> nn.Module:
     """The module itself.
 
     Raises:
-        WrongParameters: it is none.
+        WrongParameters: it is not a module.
     """
     if not isinstance(module, nn.Module):
         raise WrongParameters(
-            f"expected a torch.nn.Module, got {type(module).__name__}: does your class inherit it?"
+            f"expected a torch.nn.Module, got {type(module).__name__}: "
+            "does your class inherit from it?"
         )
     return module
 
@@ -77,7 +78,7 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Copy weights into the parameters of the same names.
 
     Raises:
-        WrongParameters: it is no module, or names or shapes of its parameters are others.
+        WrongParameters: it is not a module, or its parameters have other names or shapes.
     """
     require_module(module)
     own = {name: tuple(p.shape) for name, p in module.named_parameters()}
@@ -87,7 +88,7 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
         extra = _named([f"{n} {s}" for n, s in own.items() if wanted.get(n) != s])
         raise WrongParameters(
             f"expected parameters {missing or 'no more than those asked for'}; "
-            f"got {extra or 'none in their place'}: names and shapes are part of the task"
+            f"got {extra or 'none of these'}: names and shapes are part of the task"
         )
     with torch.no_grad():
         for name, parameter in module.named_parameters():
@@ -97,40 +98,44 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
         module.to(dtype)
 
 
-def judge_last_dropout(share: float, *, tolerance: float = 1e-4) -> Judge:
-    """For two calls with one input, in use and in training: dropout is the last thing done.
+def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison:
+    """For one input in evaluation mode and then in training mode: dropout is the last operation.
 
-    In use the answer is the reference's. In training it is the same with about this share of zeros,
-    independent of each other, and the rest scaled up by 1 / (1 - share). The answer must be large,
-    thousands of numbers, and none of them zero in use.
+    In evaluation mode the answer must be the reference's. In training mode about this share of its
+    elements must be zero, each independently, and the others scaled up by 1 / (1 - share). The
+    answer needs thousands of elements, none of them zero in evaluation mode.
     """
 
-    def judge(
+    def compare(
         calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
     ) -> Difference | None:
         clean, noisy = expected[0].value, answers[1].value
         if difference := answers_differ(expected[0], answers[0], tolerance=tolerance):
-            quiet = answers_differ(expected[0], answers[1], tolerance=tolerance) is None
-            where = "in use, and not in training" if quiet else "in use"
+            unchanged = answers_differ(expected[0], answers[1], tolerance=tolerance) is None
+            where = (
+                "in evaluation mode, and not in training mode"
+                if unchanged
+                else "in evaluation mode"
+            )
             return Difference(difference.kind, difference.expected, difference.got, where)
         if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
-            return first_difference(clean, noisy, tolerance=tolerance, where="in training")
+            return first_difference(clean, noisy, tolerance=tolerance, where="in training mode")
         zeros = noisy == 0
         found = float(zeros.float().mean())
         if found < 0.01:
             same = torch.allclose(clean, noisy, rtol=tolerance, atol=tolerance)
-            where = "what falls in training" if same else "where it falls in training"
+            where = "dropout in training mode" if same else "position of dropout in training mode"
             return Difference("value", f"about {share:.0%} zeros", "none", where)
         if abs(found - share) > 0.04:
-            where = "share of zeros in training"
+            where = "share of zeros in training mode"
             return Difference("value", f"about {share:.2f}", f"{found:.2f}", where)
         if zeros.all(dim=-1).any() or torch.equal(zeros[0], zeros[1]):
-            where = "zeros in training"
-            return Difference("value", "each number to fall by itself", "whole rows", where)
-        grown = torch.where(zeros, 0.0, clean / (1 - share))
-        if difference := first_difference(grown, noisy, tolerance=tolerance):
-            where = "what training leaves"
+            where = "zeros in training mode"
+            return Difference("value", "each element dropped independently", "whole rows", where)
+        scaled = torch.where(zeros, 0.0, clean / (1 - share))
+        if difference := first_difference(scaled, noisy, tolerance=tolerance):
+            where = "elements that dropout keeps"
             return Difference("value", difference.expected, difference.got, where)
         return None
 
-    return judge
+    return compare

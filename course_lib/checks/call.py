@@ -1,7 +1,7 @@
-"""One use of a learner's code, as data, and what came of it.
+"""Call a learner's code in isolation, and record what it returned or raised.
 
-A learner's code may fail in any way. Whatever it does, asking it returns an `Answer`: plain data
-that can be compared, shown or sent elsewhere.
+A learner's code may fail in any way. Whatever it does, ``ask`` returns an `Answer`: plain data that
+can be compared, shown or sent elsewhere.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-SECONDS = 10.0  # for one call; the course's own take milliseconds
-Use = Callable[..., Any]  # use(subject, *args, **kwargs): how an item's subject is called
+SECONDS = 10.0  # time limit of one call; the course's own code takes milliseconds
+Use = Callable[..., Any]  # use(subject, *args, **kwargs): how the learner's code is called
 _NOT_THE_LEARNERS = tuple(
     str(Path(path).resolve())
     for path in (
@@ -40,12 +40,13 @@ _NOT_THE_LEARNERS = tuple(
 
 @dataclass(frozen=True)
 class Call:
-    """What the learner's code is given.
+    """The arguments of one call.
 
     Attributes:
-        args, kwargs: handed to the item's ``use`` as copies.
+        args, kwargs: passed to the item's ``use`` as copies.
         about: what is special about them, in a few words.
-        gradients: also ask how a fixed sum of the outputs changes with each input.
+        gradients: also compute the gradient of a fixed weighted sum of the outputs with respect to
+            each input.
     """
 
     args: tuple[Any, ...]
@@ -56,7 +57,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception of the learner's: its type, its message, the line of theirs that led to it."""
+    """An exception: its type, its message, and the line of the learner's code that led to it."""
 
     kind: str
     message: str
@@ -65,7 +66,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call: a value or a failure, and whether inputs were edited in place."""
+    """The result of a call: a value or a failure, and whether inputs were modified in place."""
 
     value: Any = None
     failure: Failure | None = None
@@ -84,28 +85,28 @@ def call_plainly(subject: Any, *args: Any, **kwargs: Any) -> Any:
 def ask(
     subject: Any, call: Call, use: Use = call_plainly, *, seconds: float | None = None
 ) -> Answer:
-    """Give the learner's code one call, and see.
+    """Make one call of the learner's code.
 
     Args:
         subject: their function, class or value.
-        call: what it is given.
+        call: its arguments.
         use: how it is called.
-        seconds: after which it is stopped, by default ``SECONDS``; only in a program's main thread
-            and where the system has alarms (elsewhere the learner interrupts the kernel).
+        seconds: time limit, by default ``SECONDS``. It works only in a program's main thread and
+            where the system has alarms (elsewhere the learner interrupts the kernel).
     """
     args, kwargs = copy.deepcopy((call.args, dict(call.kwargs)))
     inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
     before = [x.clone() for x in inputs]
     try:
-        with _untouched_world(), _alarm(SECONDS if seconds is None else seconds):
-            torch.manual_seed(0)  # so that dropout falls the same for everyone
+        with _isolated(), _alarm(SECONDS if seconds is None else seconds):
+            torch.manual_seed(0)  # so that dropout is the same for everyone
             if call.gradients:
                 value = _with_gradients(use, subject, args, kwargs, inputs)
             else:
                 value = use(subject, *args, **kwargs)
     except KeyboardInterrupt as error:
         return Answer(failure=Failure("Interrupted", "you stopped it", _learners_line(error)))
-    except BaseException as error:  # whatever it may be: it is the learner's
+    except BaseException as error:  # whatever it is, the learner's code raised it
         return Answer(failure=Failure(type(error).__name__, str(error), _learners_line(error)))
     changed = any(
         x.shape != old.shape or not torch.equal(x.nan_to_num(), old.nan_to_num())
@@ -117,7 +118,7 @@ def ask(
 def _with_gradients(
     use: Use, subject: Any, args: Any, kwargs: Any, inputs: list[Tensor]
 ) -> dict[str, Any]:
-    """The value, and the gradient of Σ cos(i) · outputᵢ with respect to each real input."""
+    """The value, and the gradient of Σ cos(i) · outputᵢ with respect to each float input."""
     real = [x.requires_grad_() for x in inputs if x.is_floating_point()]
     value = use(subject, *args, **kwargs)
     outputs = [x for x in tree.tree_leaves(value) if isinstance(x, Tensor) and x.requires_grad]
@@ -129,7 +130,7 @@ def _with_gradients(
 
 
 def weighted_sum(x: Tensor) -> Tensor:
-    """Σ cos(i) · xᵢ: a number whose gradient tells every element of x from the others."""
+    """Σ cos(i) · xᵢ: a number whose gradient is different for every element of x."""
     return (torch.cos(torch.arange(x.numel(), dtype=x.dtype)).view(x.shape) * x).sum()
 
 
@@ -138,8 +139,8 @@ def _detached(value: Any) -> Any:
 
 
 @contextmanager
-def _untouched_world() -> Iterator[None]:
-    """Nothing that the learner's code sets, prints or warns of is left behind."""
+def _isolated() -> Iterator[None]:
+    """Undo what the learner's code sets, and hide what it prints and warns about."""
     dtype, learning = torch.get_default_dtype(), torch.is_grad_enabled()
     try:
         with (
@@ -157,7 +158,7 @@ def _untouched_world() -> Iterator[None]:
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise ``TookTooLong`` in the code within, once the time is up."""
+    """Raise ``TookTooLong`` in the block once the time is up."""
     can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if not can:
         yield
@@ -176,7 +177,7 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 
 def _learners_line(error: BaseException) -> str:
-    """Where in the learner's own code it happened, as "line 3: return x @ y"; "" if nowhere."""
+    """Where in the learner's own code it happened, as "line 3: return x @ y"; "" if outside it."""
     if isinstance(error, SyntaxError) and error.text:
         return f"line {error.lineno}: {error.text.strip()}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):

@@ -1,4 +1,4 @@
-"""Where two answers first differ, said so that a learner can go on from there."""
+"""Find the first difference between two answers, and describe it to a learner."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from torch import Tensor
 
 from course_lib.checks.call import Answer
 
-Kind = Literal["failure", "changed input", "type", "shape", "dtype", "nan", "value"]
+DifferenceKind = Literal["failure", "changed input", "type", "shape", "dtype", "nan", "value"]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first difference: of which kind, where, what was expected and what came.
+    """The first difference: its kind, where it is, what was expected and what came.
 
-    ``expected_shape`` and ``got_shape`` are given when it is the shapes that differ.
+    ``expected_shape`` and ``got_shape`` are given if the shapes differ.
     """
 
-    kind: Kind
+    kind: DifferenceKind
     expected: str
     got: str
     where: str = ""
@@ -31,8 +31,8 @@ class Difference:
     got_shape: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
-        return f"{place}expected {self.expected}, got {self.got}"
+        prefix = f"{self.where}: " if self.where else ""
+        return f"{prefix}expected {self.expected}, got {self.got}"
 
 
 def first_difference(
@@ -40,7 +40,7 @@ def first_difference(
 ) -> Difference | None:
     """Compare plain data: tensors, numbers, strings, None, and tuples, lists and dicts of them.
 
-    A list will do for a tuple and a tensor of one number for a number. Real numbers may differ by
+    A list counts as a tuple, and a tensor with one element as a number. Floats may differ by
     ``tolerance``, absolute or relative, whichever is larger.
     """
     if isinstance(expected, Tensor):
@@ -59,7 +59,7 @@ def first_difference(
 
 
 def answers_differ(expected: Answer, got: Answer, *, tolerance: float = 1e-5) -> Difference | None:
-    """As ``first_difference``, for whole answers: failures and edited inputs count, too."""
+    """As ``first_difference``, for whole answers: failures and modified inputs count, too."""
     if got.failure or expected.failure:
         if expected.failure and got.failure:
             a, b = expected.failure, got.failure
@@ -70,7 +70,7 @@ def answers_differ(expected: Answer, got: Answer, *, tolerance: float = 1e-5) ->
         assert expected.failure
         return Difference("failure", f"{expected.failure.kind}", "no error")
     if got.changed_inputs != expected.changed_inputs:
-        return Difference("changed input", "inputs left as they were", "an input edited in place")
+        return Difference("changed input", "inputs left unchanged", "an input modified in place")
     return first_difference(expected.value, got.value, tolerance=tolerance)
 
 
@@ -89,12 +89,12 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
         wrong = ~torch.isclose(have, want, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not wrong.any():
         return None
-    place = tuple(wrong.nonzero()[0].tolist())
-    have_one, want_one = have[place].item(), want[place].item()
-    unreal = isinstance(have_one, float) and math.isnan(have_one)
-    element = f"element [{', '.join(map(str, place))}]" if place else "the number"
+    index = tuple(wrong.nonzero()[0].tolist())
+    have_one, want_one = have[index].item(), want[index].item()
+    is_nan = isinstance(have_one, float) and math.isnan(have_one)
+    element = f"element [{', '.join(map(str, index))}]" if index else "the number"
     where = f"{where}, {element}" if where else element
-    return Difference("nan" if unreal else "value", _number(want_one), _number(have_one), where)
+    return Difference("nan" if is_nan else "value", _number(want_one), _number(have_one), where)
 
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
@@ -122,18 +122,20 @@ def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Differe
 def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Difference | None:
     if isinstance(got, Tensor) and got.numel() == 1:
         got = got.item()
-    if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers are real, too
+    if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers count, too
         return Difference("type", "a number", _described(got), where)
     got = int(got) if isinstance(got, Integral) else float(got)
     try:
         close = math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # an integer too large for a float
         close = expected == got
     if close:
         return None
-    if math.isnan(expected) and math.isnan(got):  # as in tensors: two mistakes may be one
+    if math.isnan(expected) and math.isnan(
+        got
+    ):  # as with tensors: an answer may equal a misconception's NaN
         return None
-    kind: Kind = "nan" if isinstance(got, float) and math.isnan(got) else "value"
+    kind: DifferenceKind = "nan" if isinstance(got, float) and math.isnan(got) else "value"
     return Difference(kind, _number(expected), _number(got), where)
 
 
@@ -154,7 +156,7 @@ def _described(x: Any) -> str:
 
 
 def short(x: Any, *, most: int = 60) -> str:
-    """A value's repr, cut where it gets long."""
+    """A value's repr, truncated if it is long."""
     try:
         text = repr(x)
     except Exception as error:  # a learner's own __repr__

@@ -1,4 +1,4 @@
-"""From a learner's code to what can be said of it: what fails, and what was misunderstood."""
+"""Run an item's probes on a learner's code, and match its errors with known misconceptions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import torch
 from course_lib.checks.call import Answer, Call, Use, ask
 from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Mistake, Probe
+from course_lib.checks.item import Item, Misconception, Probe
 
 Status = Literal["passed", "not yet", "not started"]
-SEED = 2017  # of the numbers that a learner's code is tried on; marks are given on others
+SEED = 2017  # of the test inputs; grading uses others
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A probe, its calls, and what came of them."""
+    """A probe, its calls, the answers, and the first difference."""
 
     probe: Probe
     seed: int
@@ -39,17 +39,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is known of a learner's answer to an item."""
+    """The result of all probes of an item on a learner's code."""
 
     item: Item
     status: Status
     trials: Sequence[Trial]
-    mistake: Mistake | None = None
-    line: Answer | None = None  # of a bug: which line the learner names
+    misconception: Misconception | None = None
+    line: Answer | None = None  # spot the bug: which line the learner names
 
     @property
     def line_found(self) -> bool:
-        """Whether the wrong line of a bug is named; there is none to be named elsewhere."""
+        """Whether the learner named the wrong line; always True for other kinds of items."""
         if self.item.bug is None:
             return True
         return self.line is not None and self.line.value == self.item.bug.line
@@ -61,28 +61,28 @@ class Diagnosis:
 
 
 def try_probe(probe: Probe, item: Item, subject: Any, draw_seed: int) -> Trial:
-    """Put a probe's questions to the reference and to the subject, and compare."""
+    """Make a probe's calls on the reference and on the learner's code, and compare."""
     calls, expected = _expected(probe, item, draw_seed)
     answers = answer_all(subject, calls, item.use)
-    difference = _judged(probe, item, calls, expected, answers)
+    difference = _compared(probe, item, calls, expected, answers)
     return Trial(probe, draw_seed, calls, expected, answers, difference)
 
 
 def _expected(probe: Probe, item: Item, seed: int) -> tuple[list[Call], list[Answer]]:
-    """The calls and the reference's answers, which are the same for each check of the item."""
-    key = (probe, seed)
+    """The calls and the reference's answers, computed once for all checks of the item."""
+    key = (item.id, probe, seed)  # items may share a probe, as post-norm and pre-norm do
     if key not in _asked:
-        with torch.random.fork_rng(devices=[]):  # making a module draws numbers of its own
+        with torch.random.fork_rng(devices=[]):  # creating a module uses the global generator
             calls = probe.calls(Draw(seed))
         _asked[key] = calls, answer_all(item.reference, calls, item.use)
     return _asked[key]
 
 
-_asked: dict[tuple[Probe, int], tuple[list[Call], list[Answer]]] = {}
+_asked: dict[tuple[str, Probe, int], tuple[list[Call], list[Answer]]] = {}
 
 
 def answer_all(subject: Any, calls: Sequence[Call], use: Use) -> list[Answer]:
-    """One answer for each call; after one that had to be stopped, the others are not tried."""
+    """One answer for each call; after one that had to be stopped, the others are not made."""
     answers: list[Answer] = []
     for call in calls:
         stopped = answers and answers[-1].failure and answers[-1].failure.kind in STOPPED
@@ -93,16 +93,16 @@ def answer_all(subject: Any, calls: Sequence[Call], use: Use) -> list[Answer]:
 STOPPED = ("TookTooLong", "Interrupted")
 
 
-def _judged(
+def _compared(
     probe: Probe,
     item: Item,
     calls: Sequence[Call],
     expected: Sequence[Answer],
     answers: Sequence[Answer],
 ) -> Difference | None:
-    judge = probe.judge
-    if judge is not None and not any(answer.failure for answer in answers):
-        return judge(calls, expected, answers)
+    compare = probe.compare
+    if compare is not None and not any(answer.failure for answer in answers):
+        return compare(calls, expected, answers)
     for a, b in zip(expected, answers, strict=True):
         if difference := answers_differ(a, b, tolerance=item.tolerance):
             return difference
@@ -112,13 +112,13 @@ def _judged(
 def diagnose(
     item: Item, subject: Any, line: Callable[[], int] | None = None, *, seed: int = SEED
 ) -> Diagnosis:
-    """Try all probes; if one fails, find the mistake whose answers are the learner's.
+    """Run all probes; if one fails, find the misconception that gives the same answers.
 
     Args:
-        item: what was asked for.
+        item: the task.
         subject: the learner's function or class.
-        line: of a spot-the-bug item, the learner's function that returns the wrong line's number.
-        seed: of the probes' numbers.
+        line: for a spot-the-bug item, the learner's function that returns the wrong line's number.
+        seed: of the random test inputs.
     """
     named_line = ask(line, Call(())) if item.bug else None
     trials: list[Trial] = []
@@ -129,42 +129,42 @@ def diagnose(
             return Diagnosis(item, "not started", trials)
         if set(failures) & set(STOPPED):
             return Diagnosis(item, "not yet", trials, line=named_line)
-    mistake = _named(item, trials) if any(trial.difference for trial in trials) else None
-    diagnosis = Diagnosis(item, "passed", trials, mistake, named_line)
+    misconception = _named(item, trials) if any(trial.difference for trial in trials) else None
+    diagnosis = Diagnosis(item, "passed", trials, misconception, named_line)
     if diagnosis.failed or not diagnosis.line_found:
         return replace(diagnosis, status="not yet")
     return diagnosis
 
 
-def _named(item: Item, trials: Sequence[Trial]) -> Mistake | None:
-    """The first mistake that gives the learner's answers to every question, right ones included."""
-    return next((m for m in item.mistakes if _explains(m, item, trials)), None)
+def _named(item: Item, trials: Sequence[Trial]) -> Misconception | None:
+    """The first misconception that gives the same answer to every call, right ones included."""
+    return next((m for m in item.misconceptions if _explains(m, item, trials)), None)
 
 
-def _explains(mistake: Mistake, item: Item, trials: Sequence[Trial]) -> bool:
+def _explains(misconception: Misconception, item: Item, trials: Sequence[Trial]) -> bool:
     for trial in trials:
-        theirs = _answers_of(mistake, item, trial)
-        if trial.probe.judge is None:
+        theirs = _answers_of(misconception, item, trial)
+        if trial.probe.compare is None:
             differ = (
                 answers_differ(a, b, tolerance=item.tolerance)
                 for a, b in zip(theirs, trial.answers, strict=True)
             )
             if any(differ):
                 return False
-        else:  # random answers are not equal even when they are wrong in one way
-            verdict = _judged(trial.probe, item, trial.calls, trial.expected, theirs)
-            kinds = [d and (d.kind, d.where) for d in (verdict, trial.difference)]
+        else:  # random answers differ even if they are wrong in the same way
+            difference = _compared(trial.probe, item, trial.calls, trial.expected, theirs)
+            kinds = [d and (d.kind, d.where) for d in (difference, trial.difference)]
             if kinds[0] != kinds[1]:
                 return False
     return True
 
 
-def _answers_of(mistake: Mistake, item: Item, trial: Trial) -> list[Answer]:
-    """A mistake's answers, which are the same for each check of the item."""
-    key = (mistake, trial.seed)
+def _answers_of(misconception: Misconception, item: Item, trial: Trial) -> list[Answer]:
+    """A misconception's answers, computed once for all checks of the item."""
+    key = (misconception, trial.seed)
     if key not in _known:
-        _known[key] = answer_all(mistake.subject, trial.calls, item.use)
+        _known[key] = answer_all(misconception.subject, trial.calls, item.use)
     return _known[key]
 
 
-_known: dict[tuple[Mistake, int], list[Answer]] = {}
+_known: dict[tuple[Misconception, int], list[Answer]] = {}

@@ -1,4 +1,4 @@
-"""The numbers that probes are made of: awkward, and the same for the same seed."""
+"""Random test inputs for the probes: edge cases included, and the same for the same seed."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from torch import Tensor, nn
 
 
 class Draw:
-    """A source of test inputs. All its tensors come from one generator on the CPU."""
+    """Draws test inputs. All its tensors come from one generator on the CPU."""
 
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
 
     def integer(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included."""
+        """An integer from low to high, both included."""
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
-    def normal(
-        self, *shape: int, spread: float = 1.0, dtype: torch.dtype = torch.float32
-    ) -> Tensor:
-        """Numbers around 0."""
-        return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype) * spread
+    def normal(self, *shape: int, std: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Normally distributed numbers with mean 0."""
+        return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype) * std
 
     def strided(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        """As ``normal``, but not contiguous: a transposed view, as split heads are."""
+        """As ``normal``, but not contiguous: a transposed view, like heads after splitting."""
         *rest, a, b = shape
         return self.normal(*rest, b, a, dtype=dtype).transpose(-2, -1)
 
@@ -34,7 +32,7 @@ class Draw:
     def tokens(
         self, batch: int, length: int, *, pad_id: int = 0, left: bool = False, high: int = 19
     ) -> Tensor:
-        """Sentences (batch, length) of unlike lengths, the first without pads; none is empty.
+        """Sentences (batch, length) of different lengths, the first without padding; none is empty.
 
         Real tokens are never ``pad_id``.
         """
@@ -46,15 +44,15 @@ class Draw:
         return tokens if left else tokens.flip(1)
 
     def mask(self, *shape: int, share: float = 0.6) -> Tensor:
-        """Boolean, True for about a share; at least one True in each row of the last axis."""
+        """Boolean, True for about this share; at least one True in each row of the last axis."""
         mask = torch.rand(*shape, generator=self.generator) < share
         mask[..., 0] |= ~mask.any(dim=-1)
         return mask
 
-    def weights(self, module: nn.Module, *, spread: float = 0.5) -> dict[str, Tensor]:
-        """Parameters for a module like this one, none at its usual first value."""
+    def weights(self, module: nn.Module, *, std: float = 0.5) -> dict[str, Tensor]:
+        """Parameters for a module like this one, none of them at its usual initial value."""
         return {
-            name: self.normal(*p.shape, spread=spread, dtype=p.dtype)
+            name: self.normal(*p.shape, std=std, dtype=p.dtype)
             + (1.0 if name.endswith("norm.weight") else 0.0)
             for name, p in module.named_parameters()
         }

@@ -1,4 +1,4 @@
-"""What can be checked: items, the probes that test them, the mistakes that can be named."""
+"""Items: tasks with their tests (probes), and the misconceptions that a check can recognise."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from course_lib.checks.compare import Difference
 from course_lib.checks.draw import Draw
 
 Subject = TypeVar("Subject", bound=Callable[..., Any])
-# judge(calls, answers of the reference, answers of the learner): None if all is well
-Judge = Callable[[Sequence[Call], Sequence[Answer], Sequence[Answer]], Difference | None]
+# compare(calls, answers of the reference, answers of the learner): None if they agree
+Comparison = Callable[[Sequence[Call], Sequence[Answer], Sequence[Answer]], Difference | None]
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One property, tried on awkward inputs.
+    """A test of one property, on edge cases.
 
     Attributes:
-        claim: the property as a sentence that can be false, "pads are never read".
-        calls: from a source of numbers to the calls that show it.
-        judge: for what is random; by default every answer must equal the reference's.
+        property: as a sentence that can be false, "padding gets no weight".
+        calls: from a source of test inputs to the calls that test it.
+        compare: for random answers; by default every answer must equal the reference's.
     """
 
-    claim: str
+    property: str
     calls: Callable[[Draw], list[Call]]
-    judge: Judge | None = None
+    compare: Comparison | None = None
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A misconception: a small wrong implementation, and what to say to who has written it.
+class Misconception:
+    """A small wrong implementation, and what to tell a learner who has written it.
 
     Attributes:
-        name: of the function or class that makes it.
+        name: of the function or class that implements it.
         subject: the wrong implementation itself.
-        symptom: what was seen, "Your mask is True at the pads and False at the words."
+        symptom: what was observed, "Your mask is True at the padding and False at the tokens."
         why: why that is wrong.
         hint: where to look; not the answer.
     """
@@ -59,17 +59,17 @@ class Bug:
 
 @dataclass
 class Item:
-    """One task of an assignment: what is asked for, and all that is needed to check it.
+    """One task of an assignment, and everything that is needed to check it.
 
     Attributes:
         id: lesson and name, "06.padding_mask".
-        reference: a right solution.
-        probes: what must hold.
+        reference: a correct solution.
+        probes: the tests.
         hints: three steps: a nudge, an approach, almost the code.
-        use: how a call uses the subject; see ``adapters``.
-        tolerance: by which real numbers may differ.
-        bug: of a spot-the-bug item, the code that is to be mended and its wrong line.
-        mistakes: added by ``mistake``.
+        use: how a call uses the learner's code; see ``adapters``.
+        tolerance: by how much floats may differ.
+        bug: for a spot-the-bug item, the code to fix and the number of its wrong line.
+        misconceptions: added by ``misconception``.
     """
 
     id: str
@@ -79,13 +79,13 @@ class Item:
     use: Use = call_plainly
     tolerance: float = 1e-5
     bug: Bug | None = None
-    mistakes: list[Mistake] = field(default_factory=list)
+    misconceptions: list[Misconception] = field(default_factory=list)
 
-    def mistake(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
-        """Decorate a wrong implementation, to make it known by its name."""
+    def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
+        """Decorate a wrong implementation, so that the check recognises it."""
 
         def add(subject: Subject) -> Subject:
-            self.mistakes.append(Mistake(subject.__name__, subject, symptom, why, hint))
+            self.misconceptions.append(Misconception(subject.__name__, subject, symptom, why, hint))
             return subject
 
         return add

@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from course_lib.atomic import write_atomically
 from course_lib.checks.table import TABLE, TOPICS, Entry
 from course_lib.errors import CourseError
-from course_lib.training.checkpoint import write_atomically
+
+FORMER_IDS = {"10.source_blind_floor": "10.target_only_entropy"}  # in files written before
 
 
 def progress_file() -> Path:
@@ -23,29 +25,31 @@ def progress_file() -> Path:
 
 
 def load_passed() -> set[str]:
-    """The ids of all items passed so far; nothing, if the file is missing or spoilt."""
+    """The ids of all items passed so far, former ids translated; none if there is no valid file."""
     try:
         ids = json.loads(progress_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return set()
-    return {i for i in ids if isinstance(i, str) and i in TABLE} if isinstance(ids, list) else set()
+    if not isinstance(ids, list):
+        return set()
+    return {FORMER_IDS.get(i, i) for i in ids if isinstance(i, str)} & TABLE.keys()
 
 
 def note_passed(item_id: str) -> None:
-    """Remember that an item was passed; a folder that cannot be written is no reason to stop."""
+    """Remember that an item was passed; an unwritable folder is not an error."""
     passed = load_passed()
     if item_id in passed:
         return
-    # The check itself went well: that must be said even if it cannot be remembered.
+    # The check itself passed, and its report matters more than the progress file.
     with suppress(CourseError):
         write_atomically(progress_file(), json.dumps(sorted(passed | {item_id}), indent=1) + "\n")
 
 
 class Progress:
-    """How far a learner is: a line a lesson, and what comes next.
+    """How far a learner has come: a line for each lesson, and the next item.
 
-    In a live notebook it shows what the file says at that moment, with a button to look again. What
-    a stored notebook keeps is the same for everyone: nothing done yet.
+    In a live notebook it shows the current content of the file, with a button to refresh. What a
+    stored notebook keeps is the same for everyone: nothing done yet.
     """
 
     def __init__(self, passed: Collection[str] | None = None) -> None:
@@ -59,7 +63,7 @@ class Progress:
 
     @property
     def next(self) -> str:
-        """The first item that is not done."""
+        """The first item that has not been passed."""
         for _, entries in self.rows():
             for entry in entries:
                 if entry.id not in self.passed:
@@ -74,7 +78,7 @@ class Progress:
         return "\n".join([*lines, "", self.next])
 
     def to_html(self) -> str:
-        """The same as a table, with a bar a lesson."""
+        """The same as a table, with a progress bar for each lesson."""
         rows = []
         for name, entries in self.rows():
             done = sum(e.id in self.passed for e in entries)
@@ -101,7 +105,7 @@ class Progress:
         import ipywidgets as widgets
 
         page = widgets.HTML(self.to_html())
-        again = widgets.Button(description="Look again")
+        again = widgets.Button(description="Refresh")
         again.on_click(lambda _: page.set_trait("value", Progress().to_html()))
         box = widgets.VBox([page, again])
         view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}

@@ -1,4 +1,4 @@
-"""What a learner is told, as text for a terminal and as HTML for a notebook."""
+"""The feedback to a learner, as text for a terminal and as HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from course_lib.checks.compare import Difference
 from course_lib.checks.diagnose import STOPPED, Diagnosis, Trial
 from course_lib.checks.table import TABLE
 
-LINE_HINT = "Say for each line what it should do, and run it on a tiny example."
+LINE_HINT = "Say what each line should do, then run it on a tiny example."
 _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
 
 
 class Report:
-    """The feedback on one item. ``passed`` says whether all probes hold; ``points`` what it earns.
+    """The feedback on one item: whether it ``passed`` all tests, and the ``points`` it earns.
 
-    ``misconception`` is the name of the mistake that was recognised, or None.
+    ``misconception`` is the name of the misconception that was recognised, or None.
     """
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -25,33 +25,36 @@ class Report:
         self.entry = TABLE[diagnosis.item.id]
         self.passed = diagnosis.status == "passed"
         self.points = self.entry.points if self.passed else 0
-        self.misconception = diagnosis.mistake and diagnosis.mistake.name
+        self.misconception = diagnosis.misconception and diagnosis.misconception.name
 
     @property
     def headline(self) -> str:
-        """One line: the item and how it stands."""
+        """One line: the item and its status."""
         status, tried = self.diagnosis.status, len(self.diagnosis.trials)
         line = f"{_SIGNS[status]} {self.entry.id} · {self.entry.title}: {status}"
         if status == "not started":
-            return f"{line}. Replace `raise NotImplementedError` by your code, then check again."
-        held = tried - len(self.diagnosis.failed)
+            return f"{line}. Replace `raise NotImplementedError` with your code, then check again."
+        passed = tried - len(self.diagnosis.failed)
         worth = f" · {self.points} of {self.entry.points} points"
-        return f"{line} · {held} of {len(self.diagnosis.item.probes)} probes hold{worth}"
+        return f"{line} · {passed} of {len(self.diagnosis.item.probes)} tests pass{worth}"
 
     def remarks(self) -> Iterator[tuple[str, str]]:
-        """What happened and what to do, as (label, sentence)."""
+        """What went wrong and what to do, as (label, sentence)."""
         if self.diagnosis.status != "not yet":
             return
         if not self.diagnosis.line_found:
-            yield "The wrong line", "It is another one, or not named yet. " + LINE_HINT
+            yield (
+                "The wrong line",
+                "It's a different line, or you haven't named one yet. " + LINE_HINT,
+            )
         if not self.diagnosis.failed:
             return
         trial = self.diagnosis.failed[0]
-        mistake = self.diagnosis.mistake
-        if mistake:
-            yield "What I see", mistake.symptom
-            yield "Why it matters", mistake.why
-            yield "Where to look", mistake.hint
+        misconception = self.diagnosis.misconception
+        if misconception:
+            yield "What I see", misconception.symptom
+            yield "Why it matters", misconception.why
+            yield "Where to look", misconception.hint
             return
         failure = next((answer.failure for answer in trial.answers if answer.failure), None)
         if failure:
@@ -65,7 +68,7 @@ class Report:
         lines = [self.headline]
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
-                lines.append(f"    {'✗' if trial.difference else '✓'} {trial.probe.claim}")
+                lines.append(f"    {'✗' if trial.difference else '✓'} {trial.probe.property}")
                 if trial.difference and not self.misconception:
                     lines.append(f"        {trial.difference}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
@@ -78,7 +81,7 @@ class Report:
         parts = [f"<p><strong>{e(self.headline)}</strong></p>"]
         if self.diagnosis.status != "not started":
             rows = "".join(
-                f"<li>{'✗' if trial.difference else '✓'} {e(trial.probe.claim)}"
+                f"<li>{'✗' if trial.difference else '✓'} {e(trial.probe.property)}"
                 f"{self._shown(trial)}</li>"
                 for trial in self.diagnosis.trials
             )
@@ -95,7 +98,7 @@ class Report:
         )
 
     def _shown(self, trial: Trial) -> str:
-        """The first difference of a probe, with the shapes drawn where they differ."""
+        """The first difference of a test, with both shapes drawn if they differ."""
         difference = trial.difference
         if difference is None or self.misconception:
             return ""
@@ -121,9 +124,9 @@ def _of_failure(failure: Failure) -> Iterator[tuple[str, str]]:
     where = f" Your {failure.line}" if failure.line else ""
     if failure.kind in STOPPED:
         yield "What I see", f"Your code was stopped: {failure.message}.{where}"
-        yield "Where to look", "Does every loop of yours come to its end?"
+        yield "Where to look", "Does every loop in your code end?"
     elif failure.kind == "NotImplementedError":
-        yield "What I see", f"A part is not written yet.{where}"
+        yield "What I see", f"Part of your code isn't written yet.{where}"
     elif failure.kind == "WrongParameters":
         yield "What I see", failure.message
     else:
@@ -133,22 +136,22 @@ def _of_failure(failure: Failure) -> Iterator[tuple[str, str]]:
 def _of_difference(difference: Difference) -> Iterator[tuple[str, str]]:
     got_none = difference.kind == "type" and difference.got == "None"
     sentence = {
-        "type": "Your code gave back None. Is a `return` missing?"
+        "type": "Your code returned None. Is a `return` missing?"
         if got_none
-        else f"Another kind of value was expected: {difference}.",
-        "shape": f"The shape is another: {difference}.",
-        "dtype": f"The numbers are of another type: {difference}.",
-        "nan": f"There is a NaN, not a number: {difference}.",
-        "changed input": "Your code edits what it was given. Work on a copy: who called may still "
-        "need it.",
-        "failure": f"An error was due: {difference}.",
-        "value": f"Here the numbers part first: {difference}.",
+        else f"The type is wrong: {difference}.",
+        "shape": f"The shape is wrong: {difference}.",
+        "dtype": f"The dtype is wrong: {difference}.",
+        "nan": f"There is a NaN (not a number): {difference}.",
+        "changed input": "Your code modifies its input in place. Work on a copy: the caller may "
+        "still need the original.",
+        "failure": f"Your code should raise an error here: {difference}.",
+        "value": f"Here is the first difference: {difference}.",
     }[difference.kind]
     yield "What I see", sentence
 
 
 def folded_hints(hints: tuple[str, str, str]) -> str:
-    """Three steps, each inside the one before, so that no one sees more than they ask for."""
+    """Three hints, each folded inside the one before, so that you see only what you ask for."""
     names = ("A nudge", "An approach", "Almost the code")
     folded = ""
     for name, text in reversed(list(zip(names, hints, strict=True))):

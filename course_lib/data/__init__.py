@@ -1,4 +1,4 @@
-"""From words to batches: corpora, vocabularies, padding and bucketing."""
+"""From text to batches: corpora, tokenizers, padding and bucketing."""
 
 from course_lib.data.batching import (
     Batch,
@@ -9,23 +9,24 @@ from course_lib.data.batching import (
     pad_sequences,
     teacher_forcing,
 )
+from course_lib.data.built_in_corpora import CORPORA, two_sentences
 from course_lib.data.cleaning import CleaningReport, clean
-from course_lib.data.corpora import CORPORA, load_corpus, two_sentences
 from course_lib.data.corpus import Corpus, text_corpus
+from course_lib.data.corpus_registry import corpus_summaries, load_corpus
 from course_lib.data.download import cache_folder
-from course_lib.data.file_corpora import file_corpus
-from course_lib.data.files import read_json_lines, read_lines, read_pairs, read_tsv
-from course_lib.data.hub import hub_corpus
+from course_lib.data.file_corpus import file_corpus
+from course_lib.data.hugging_face_corpus import hub_corpus
 from course_lib.data.pairs import Pair, SentencePair, TextPair
-from course_lib.data.subwords import Subwords, train_bpe
+from course_lib.data.subwords import Subwords, load_tokenizer, train_bpe
+from course_lib.data.text_files import read_json_lines, read_lines, read_pairs, read_tsv
 from course_lib.data.tokenizer import Tokenizer
-from course_lib.data.words import EOS, PAD, SOS, UNK, Vocabulary, join_words, split_words
+from course_lib.data.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, join_words, split_words
 
 __all__ = [
+    "BOS",
     "CORPORA",
     "EOS",
     "PAD",
-    "SOS",
     "UNK",
     "Batch",
     "CleaningReport",
@@ -41,11 +42,13 @@ __all__ = [
     "cache_folder",
     "clean",
     "collate",
+    "corpus_summaries",
     "epoch_batches",
     "file_corpus",
     "hub_corpus",
     "join_words",
     "load_corpus",
+    "load_tokenizer",
     "pad_sequences",
     "read_json_lines",
     "read_lines",

@@ -1,6 +1,6 @@
-"""Sentences of different lengths, side by side in one tensor.
+"""Batching: pad sentences to one length, bucket them by length, shift targets for teacher forcing.
 
-B batch, S source length, T target length.
+B batch size, S source length, T target length.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from course_lib.errors import CourseError
 
 
 class EncodedPair(NamedTuple):
-    """A sentence pair as ids; the target stands between ``<sos>`` and ``<eos>``."""
+    """A sentence pair as token ids; the target begins with ``<bos>`` and ends with ``<eos>``."""
 
     source: list[int]
     target: list[int]
 
 
 class Batch(NamedTuple):
-    """Padded ids: source (B, S), target (B, T)."""
+    """Padded token ids: source (B, S), target (B, T)."""
 
     source: Int[Tensor, "batch source"]
     target: Int[Tensor, "batch target"]
@@ -33,7 +33,11 @@ class Batch(NamedTuple):
 def pad_sequences(
     sequences: Sequence[Sequence[int]], pad_id: int, *, pad_left: bool = False
 ) -> Int[Tensor, "batch length"]:
-    """One row a sequence, filled with ``pad_id`` on the right (or left) to the longest."""
+    """One row for each sequence, padded with ``pad_id`` on the right (or left) to the longest.
+
+    Returns:
+        Token ids (B, length of the longest sequence).
+    """
     length = max(map(len, sequences), default=0)
     rows = []
     for sequence in sequences:
@@ -46,7 +50,7 @@ def collate(pairs: Sequence[EncodedPair], pad_id: int, *, pad_left: bool = False
     """Pad the sources to the longest source and the targets to the longest target.
 
     Raises:
-        CourseError: there is no pair, or a side of one is empty.
+        CourseError: there are no pairs, or a source or target is empty.
     """
     if not pairs or not all(pair.source and pair.target for pair in pairs):
         raise CourseError(
@@ -62,8 +66,17 @@ def collate(pairs: Sequence[EncodedPair], pad_id: int, *, pad_left: bool = False
 def teacher_forcing(
     target: Int[Tensor, "batch t"], pad_id: int = 0
 ) -> tuple[Int[Tensor, "batch t-1"], Int[Tensor, "batch t-1"]]:
-    """What the decoder reads and what it shall say next: the target without its last token, and
-    without its first. Where the decoder reads a pad there is nothing to say.
+    """The decoder input and the labels: the target without its last and without its first token.
+
+    At each position the decoder sees the right tokens up to there (teacher forcing), and the label
+    is the next token. Where the decoder input is padding, so is the label: the loss ignores it.
+
+    Args:
+        target: padded token ids (B, T), from ``<bos>`` to ``<eos>``.
+        pad_id: id of ``<pad>``.
+
+    Returns:
+        Decoder input and labels, each (B, T - 1).
     """
     decoder_input, labels = target[:, :-1], target[:, 1:]
     return decoder_input, labels.masked_fill(decoder_input == pad_id, pad_id)
@@ -76,19 +89,24 @@ def bucket(
     other_lengths: Sequence[int] | None = None,
     rng: random.Random | None = None,
 ) -> list[list[int]]:
-    """Group indices of like lengths; no batch holds more than ``max_tokens`` cells, pads counted.
+    """Group sentences of similar length into batches of at most ``max_tokens`` tokens.
 
     Args:
-        lengths: of each sentence (for a pair, of its longer side).
-        max_tokens: rows × longest length of a batch. A longer sentence gets a batch of its own.
-        other_lengths: of the shorter sides, so that they too are alike within a batch.
-        rng: shuffles equal lengths and the batches; without it, shortest first.
+        lengths: of each sentence (of a pair, the longer side), in tokens.
+        max_tokens: token budget of a batch, padding included: rows × longest length. A sentence
+            longer than that gets a batch of its own.
+        other_lengths: of the shorter sides, so that these too are similar within a batch.
+        rng: shuffles sentences of equal length and the order of the batches; without it, the
+            shortest come first.
+
+    Returns:
+        The batches, each a list of indices into ``lengths``.
 
     Raises:
         CourseError: max_tokens is not positive.
     """
     if max_tokens < 1:
-        raise CourseError(f"max_tokens must be positive, got {max_tokens}: it is the batch's size")
+        raise CourseError(f"max_tokens must be positive, got {max_tokens}: it is the batch size")
     order = list(range(len(lengths)))
     if rng:
         rng.shuffle(order)
@@ -109,7 +127,15 @@ def bucket(
 def epoch_batches(
     pairs: Sequence[EncodedPair], *, max_tokens: int, pad_id: int, seed: int, epoch: int = 0
 ) -> Iterator[Batch]:
-    """All pairs once, in batches of like lengths, in an order that seed and epoch determine."""
+    """Every pair once, in batches of similar lengths, shuffled by seed and epoch.
+
+    Args:
+        pairs: to be batched.
+        max_tokens: token budget of a batch, padding included; see ``bucket``.
+        pad_id: id of ``<pad>``.
+        seed: together with ``epoch`` determines the order.
+        epoch: number of the pass over the pairs, so that each epoch has another order.
+    """
     sides = [sorted((len(pair.source), len(pair.target))) for pair in pairs]
     batches = bucket(
         [longer for _, longer in sides],

@@ -1,4 +1,4 @@
-"""Leave out the pairs that would harm training, and say how many and why."""
+"""Remove sentence pairs that would harm training, and report how many and why."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from course_lib.data.files import LazySequence
 from course_lib.data.pairs import TextPair
+from course_lib.data.text_files import LazySequence
 
 
 @dataclass
 class CleaningReport:
-    """How many pairs there were, and the index of each that was left out, by reason."""
+    """How many pairs there were, and the indices of those removed, by reason."""
 
     total: int
     removed: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def kept(self) -> int:
-        """Number of pairs that are left."""
+        """Number of pairs that remain."""
         return self.total - sum(map(len, self.removed.values()))
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class CleaningReport:
 
 
 def source_keys(pairs: Iterable[TextPair]) -> frozenset[str]:
-    """The sources of a split, in a form in which equal sentences are equal."""
+    """The source sentences of a split, normalised so that equal sentences compare equal."""
     return frozenset(_key(source) for source, _ in pairs)
 
 
@@ -49,16 +49,19 @@ def clean(
     max_words: int | None = None,
     max_characters: int | None = None,
 ) -> tuple[Sequence[TextPair], CleaningReport]:
-    """The pairs without those that have an empty side, a side too long, or a held-out source.
+    """Remove pairs with an empty side, a side that is too long, or a source that is held out.
 
-    A source that also stands in a held-out split is removed whatever its translation: a model that
-    has seen the sentence has seen the test. No text is copied, only indices.
+    A pair whose source is also in a held-out split is removed whatever its translation: a model
+    trained on it would be tested on a sentence that it has seen. No text is copied, only indices.
 
     Args:
         pairs: in the order of their files, so that the report can name lines.
-        held_out: ``source_keys`` of the splits that these pairs must not meet, by name.
-        max_words: of a side, as white space separates them.
-        max_characters: of a side, for languages without white space.
+        held_out: ``source_keys`` of the splits that must not overlap with these pairs, by name.
+        max_words: most words on a side, separated by white space.
+        max_characters: most characters on a side, for languages without white space.
+
+    Returns:
+        The remaining pairs in their order, and the report.
     """
     report = CleaningReport(len(pairs))
     for i, (source, target) in enumerate(pairs):

@@ -1,4 +1,4 @@
-"""What a corpus is, and a corpus of text whose pairs are cleaned before anybody sees them."""
+"""What a corpus is, and corpora of text, which are cleaned before use."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from course_lib.errors import CourseError
 
 @dataclass(frozen=True)
 class Corpus:
-    """A named set of sentence pairs in splits.
+    """A named parallel corpus, divided into splits such as train, valid and test.
 
-    ``pairs(split, size, seed=0)`` gives at most ``size`` pairs of a split, or all.
+    ``sample(split, size, seed)`` gives at most ``size`` pairs of a split, or all; call ``pairs``,
+    which checks the arguments first. ``summary`` is a line for a list of corpora.
     """
 
     name: str
@@ -24,13 +25,19 @@ class Corpus:
     target_language: str
     splits: tuple[str, ...]
     sample: Callable[[str, int | None, int], Sequence[Pair]]
+    summary: str = ""
 
     def pairs(self, split: str, size: int | None = None, *, seed: int = 0) -> Sequence[Pair]:
-        """Pairs of one split; the same for the same arguments. Files know no ``seed``.
+        """The first ``size`` pairs of one split, or all; the same for the same arguments.
+
+        Args:
+            split: one of ``splits``.
+            size: number of pairs; fewer come if the split has no more.
+            seed: of a generated corpus; a corpus of files ignores it.
 
         Raises:
-            CourseError: the corpus has no such split, or the size is not positive, or missing
-                where the corpus has no end.
+            CourseError: the corpus has no such split, the size is not positive, or a generated
+                corpus, which never runs out of pairs, is asked for all of them.
         """
         if split not in self.splits:
             raise CourseError(f"{self.name} has the splits {', '.join(self.splits)}, got {split!r}")
@@ -48,21 +55,22 @@ def text_corpus(
     max_characters: int = 2000,
     tell: Callable[[str], None] = print,
 ) -> Corpus:
-    """A corpus of text that leaves out what would do harm, and says so.
+    """A corpus of text without the pairs that would harm training; it reports what it removes.
 
-    ``train`` loses pairs with an empty side, with a side that is too long, and pairs whose source
-    also stands in another split. The other splits lose only pairs with an empty side.
+    From ``train`` it removes pairs with an empty or too long side, and pairs whose source sentence
+    is also in another split. From the other splits it removes only pairs with an empty side.
 
     Args:
         name: of the corpus.
-        languages: their codes.
-        splits: the first pairs (or all) of each split, in the order of the files.
-        max_words: that a side of train may have.
-        max_characters: that a side of train may have.
-        tell: is given a sentence where something was left out.
+        languages: codes of the source and the target language, such as de and en.
+        splits: for each split a function from a size to its first pairs (from None: all pairs),
+            in the order of the files.
+        max_words: most words on a side of a training pair.
+        max_characters: most characters on a side of a training pair.
+        tell: called with a sentence about the pairs that were removed, if there are any.
 
     Raises:
-        CourseError: (when pairs are asked for) none is left.
+        CourseError: no pair is left. Raised when the pairs are first asked for.
     """
 
     @functools.cache

@@ -1,4 +1,4 @@
-"""Fetch a file once, and keep it."""
+"""Download a file once, and keep it in the cache."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 
-ATTEMPTS = 5  # at an address that answers, but breaks off
-PAUSE = 1.0  # seconds before the second, twice as long before the third …
-TIMEOUT = 30  # seconds without a byte
+ATTEMPTS = 5  # at one address, if the connection is interrupted
+PAUSE = 1.0  # seconds before the second attempt, twice as long before the third …
+TIMEOUT = 30  # seconds without receiving a byte
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ``$COURSE_CACHE``, or ``transformer-course`` in ``~/.cache``."""
+    """Where downloads are kept: ``$COURSE_CACHE``, by default ``~/.cache/transformer-course``."""
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "transformer-course"
     return Path(os.environ.get("COURSE_CACHE") or default).expanduser()
 
 
 def download(addresses: Sequence[str], path: Path, *, sha256: str | None = None) -> Path:
-    """``path``, fetched from the first of the addresses that has it, unless it is there already.
+    """Download a file to ``path`` from the first address that has it, unless it exists already.
 
-    What has come of a download that is broken off stays in ``path.part``, and the next goes on from
-    there. ``path`` itself is only ever the whole file.
+    An interrupted download stays in ``path.part``, and the next call resumes it. ``path`` itself
+    is always the complete file.
+
+    Returns:
+        ``path``.
 
     Raises:
-        CourseError: no address gives the file.
+        CourseError: none of the addresses has the file.
     """
     if path.exists():
         return path
@@ -46,16 +49,16 @@ def download(addresses: Sequence[str], path: Path, *, sha256: str | None = None)
         except (OSError, http.client.HTTPException) as error:
             failures.append(f"{address} ({error})")
     raise CourseError(
-        f"{path} is missing and could not be fetched from {' or '.join(failures)}: "
-        f"check the network, or get the file elsewhere and put it there as {path.name}"
+        f"{path} is missing and could not be downloaded from {' or '.join(failures)}: check the "
+        f"network connection, or get the file elsewhere and put it there as {path.name}"
     )
 
 
 def _fetch(address: str, part: Path) -> None:
-    """Make ``part`` whole, in as many attempts as it takes.
+    """Complete ``part`` in at most ``ATTEMPTS`` attempts.
 
     Raises:
-        OSError: there is no connection, or no such file, or it broke off each time.
+        OSError: there is no connection or no such file, or every attempt was interrupted.
     """
     for attempt in range(ATTEMPTS):
         time.sleep(PAUSE * attempt)
@@ -64,18 +67,18 @@ def _fetch(address: str, part: Path) -> None:
         except urllib.error.HTTPError as error:
             if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
                 raise
-            part.unlink(missing_ok=True)  # as long as the file, or longer: begin anew
-            broken: Exception = error
+            part.unlink(missing_ok=True)  # at least as long as the file: start again
+            interruption: Exception = error
         except (ConnectionError, TimeoutError, http.client.HTTPException) as error:
-            broken = error
-    raise ConnectionError(f"broke off {ATTEMPTS} times: {broken}")
+            interruption = error
+    raise ConnectionError(f"interrupted {ATTEMPTS} times: {interruption}")
 
 
 def _fetch_rest(address: str, part: Path) -> None:
-    """Append what is missing; a server that ignores Range sends all, which then replaces it.
+    """Append the missing bytes; if the server ignores ``Range``, start again from the first byte.
 
     Raises:
-        ConnectionError: less came than was announced.
+        ConnectionError: fewer bytes arrived than the server announced.
     """
     from tqdm.auto import tqdm
 
@@ -101,15 +104,15 @@ def _fetch_rest(address: str, part: Path) -> None:
                 file.write(block)
                 bar.update(len(block))
             if total is not None and file.tell() < total:
-                anew = "" if resumed else ", and the server cannot resume"
-                raise ConnectionError(f"{file.tell():,} of {total:,} bytes came{anew}")
+                reason = "" if resumed else ", and the server cannot resume"
+                raise ConnectionError(f"{file.tell():,} of {total:,} bytes arrived{reason}")
 
 
 def _check(part: Path, sha256: str | None) -> None:
-    """Throw away a file that is not the one.
+    """Delete a download whose checksum is wrong.
 
     Raises:
-        OSError: it has another checksum.
+        OSError: the checksum is wrong.
     """
     if sha256 is None:
         return
@@ -118,5 +121,5 @@ def _check(part: Path, sha256: str | None) -> None:
     if got != sha256:
         part.unlink()
         raise OSError(
-            f"expected sha256 {sha256[:12]}…, got {got[:12]}…: another file, or damaged on the way"
+            f"expected sha256 {sha256[:12]}…, got {got[:12]}…: another file, or a damaged download"
         )

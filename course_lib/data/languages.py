@@ -1,4 +1,4 @@
-"""Which language a file is in, where its name tells."""
+"""Language codes, their names, and the codes in the names of files."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ LANGUAGES = {
 
 
 def language_name(code: str) -> str:
-    """``German`` for ``de``, ``Galician and Portuguese`` for ``gl_pt``; unknown codes stay."""
+    """``German`` for ``de``, ``Galician and Portuguese`` for ``gl_pt``; an unknown code stays."""
     return " and ".join(LANGUAGES.get(part, part) for part in code.split("_"))
 
 
 def language_in_name(path: Path) -> str | None:
-    """``de`` for ``train.de.gz``, None where no part of the file's name is a language."""
+    """``de`` for ``train.de.gz``, None if no part of the file's name is a language code."""
     return next((part for part in reversed(path.name.split(".")) if part in LANGUAGES), None)
 
 
 def languages_in_name(path: Path) -> tuple[str, str] | None:
-    """``("de", "en")`` for ``train.de-en.tsv``, None where no part is two languages."""
+    """``("de", "en")`` for ``train.de-en.tsv``, None if no part is a pair of language codes."""
     for part in path.name.split("."):
         source, _, target = part.partition("-")
         if source in LANGUAGES and target in LANGUAGES:

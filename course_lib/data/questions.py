@@ -1,4 +1,4 @@
-"""French and English questions: what fast.ai's lesson on translation (2019) took from the web."""
+"""French and English questions from giga-fren, as selected by fast.ai's NLP course (2019)."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from pathlib import Path, PurePosixPath
 
 from course_lib.data.corpus import Corpus, text_corpus
 from course_lib.data.download import cache_folder, download
-from course_lib.data.file_corpora import first_of
+from course_lib.data.file_corpus import first_of
 from course_lib.data.pairs import TextPair
 from course_lib.errors import CourseError
 
 ARCHIVE, TABLE = "giga-fren.tgz", "questions_easy.csv"
 ADDRESS = f"https://s3.amazonaws.com/fast-ai-nlp/{ARCHIVE}"
 SIDES = "giga-fren.release2.fixed"  # .en and .fr: 22.5 million lines (Callison-Burch 2009)
-# What is taken of a line, if it begins so: a sentence that asks, in English with What, Who, Why …
+# The part of a line that is kept, if it begins with a question: in English with What, Who, Why …
 QUESTIONS = {"en": re.compile(r"Wh[^?.!]+\?"), "fr": re.compile(r"[^?.!]+\?")}
-MAX_WORDS = 30  # longer questions are not trained on, there as here
-HELD_OUT = 20  # one pair in so many is for validation, and another for the test
+MAX_WORDS = 30  # longer questions are left out of training, as in that course
+HELD_OUT = 20  # one pair in 20 is for validation, another for the test
 
 
 def questions_corpus() -> Corpus:
     """The questions, French to English: about 52,000 pairs.
 
-    Taken from ``questions_easy.csv`` in ``cache_folder()/giga-fren``, with the columns ``fr`` and
-    ``en`` as that lesson writes it; where it is missing, it is made from ``giga-fren.tgz`` there,
-    and where that is missing too, the archive is fetched (2.4 GB).
+    They are read from ``questions_easy.csv`` in ``cache_folder()/giga-fren``, which has the columns
+    ``fr`` and ``en``, as in that course. If it is missing, it is made from ``giga-fren.tgz`` in the
+    same folder; if that is missing too, the archive is downloaded (2.4 GB).
 
     Raises:
-        CourseError: neither is there or to be had, or the one that is there is damaged.
+        CourseError: a file is damaged, or neither is in the cache and the archive cannot be
+            downloaded.
     """
     table = cache_folder() / "giga-fren" / TABLE
     if not table.exists():
@@ -53,9 +54,9 @@ def questions_corpus() -> Corpus:
 
 
 def _questions(archive: Path) -> list[TextPair]:
-    """The pairs of lines that begin with a question on both sides, without what comes after it.
+    """From each pair of lines that begin with a question on both sides, the two questions.
 
-    The archive is read where it is: unpacked, it would take 6 GB.
+    The archive is read without unpacking it, which would take 6 GB.
     """
     found: dict[str, dict[int, str]] = {}
     lines: dict[str, int] = {}
@@ -73,8 +74,8 @@ def _questions(archive: Path) -> list[TextPair]:
                     lines[side] += 1
     except (tarfile.TarError, EOFError, zlib.error, OSError, UnicodeDecodeError) as error:
         raise CourseError(
-            f"expected the archive of {ADDRESS} at {archive}, got something else or a part of it "
-            f"({error}): delete it and fetch it again"
+            f"expected the archive of {ADDRESS} at {archive}, got something else or only a part "
+            f"of it ({error}): delete it and download it again"
         ) from None
     if set(lines) != set(QUESTIONS) or lines["en"] != lines["fr"]:
         got = " and ".join(f"{n:,} lines of {SIDES}.{side}" for side, n in lines.items())
@@ -110,5 +111,5 @@ def _read_table(table: Path) -> list[TextPair]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CourseError(
             f"expected a UTF-8 table with the columns fr and en at {table}, which cannot be read "
-            f"({error}): delete it, and it is made again from {ARCHIVE}"
+            f"({error}): delete it, and it will be made again from {ARCHIVE}"
         ) from None

@@ -1,7 +1,7 @@
-"""Pieces of words: byte pair encodings trained on a corpus, and tokenizers that others trained.
+"""Subword tokenizers: byte pair encoding (BPE) trained on a corpus, and pretrained tokenizers.
 
-A rare word is read as several pieces, so no word is unknown (Sennrich et al. 2016; the paper,
-section 5.1). The pieces come from the ``tokenizers`` library.
+A rare word is split into several subwords, so no word is unknown (Sennrich et al. 2016; the paper,
+section 5.1). Training and tokenising are done by the ``tokenizers`` library.
 """
 
 from __future__ import annotations
@@ -13,26 +13,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.data.words import EOS, PAD, SOS, UNK
+from course_lib.data.vocabulary import BOS, EOS, PAD, UNK
 from course_lib.errors import CourseError
 
 if TYPE_CHECKING:
     import tokenizers
 
-# A word with the blank before it, one digit (numbers are copied, not learnt), a run of signs, or
-# blanks. Pieces never cross these borders, so none can spell "<eos>": signs and letters part.
-_PIECE = r" ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+# Pre-tokenization: a word with the space before it, one digit (numbers are copied, not learnt), a
+# run of other characters, or white space. A subword never crosses these boundaries, so none can
+# spell "<eos>", which has a boundary between signs and letters.
+_PRE_TOKEN = r" ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-# What others call our specials, the likeliest first.
+# The names of our special tokens in other tokenizers, most common first.
 _NAMES = {
     PAD: (PAD, "[PAD]", "<|pad|>", "<|padding|>"),
-    SOS: (SOS, "<s>", "[CLS]", "<bos>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>"),
+    BOS: (BOS, "<s>", "[CLS]", "<bos>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>"),
     EOS: (EOS, "</s>", "[SEP]", "[EOS]", "<|endoftext|>", "<|end_of_text|>"),
     UNK: (UNK, "[UNK]"),
 }
 
-# The visible character that stands for each byte in byte-level tokens: itself if it is visible in
-# Latin-1, else one from U+0100 on (a table of GPT-2).
+# The visible character that represents each byte in byte-level tokens: the Latin-1 character if it
+# is visible, else one from U+0100 on (GPT-2's table).
 _VISIBLE = {*range(33, 127), *range(161, 173), *range(174, 256)}
 _BYTES = {chr(byte): byte for byte in _VISIBLE} | {
     chr(256 + n): byte for n, byte in enumerate(b for b in range(256) if b not in _VISIBLE)
@@ -40,62 +41,67 @@ _BYTES = {chr(byte): byte for byte in _VISIBLE} | {
 
 
 class Subwords:
-    """Tokens that are pieces of words; made by ``train_bpe`` or by ``from_…``, not by hand.
+    """A tokenizer whose tokens are subwords; made by ``train_bpe`` and ``load_tokenizer``.
 
     Args:
-        tokenizer: has the four specials in its model's vocabulary, ``<pad>`` as 0, and not among
-            its added tokens: those are looked for in the text, which may hold "<eos>" as words.
+        tokenizer: has the four special tokens in its model's vocabulary, ``<pad>`` with id 0, and
+            not among its added tokens: the library finds added tokens in the text, but the text
+            "<eos>" must not become the special token.
     """
 
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         self._tokenizer = tokenizer
         ids = tokenizer.get_vocab()
-        self.words: list[str] = sorted(ids, key=ids.__getitem__)
-        self.ids: dict[str, int] = {word: ids[word] for word in self.words}
-        self._never_text = {self.ids[PAD], self.ids[SOS], self.ids[EOS]}
+        self.tokens: list[str] = sorted(ids, key=ids.__getitem__)
+        self.ids: dict[str, int] = {token: ids[token] for token in self.tokens}
+        self._special_ids = {self.ids[PAD], self.ids[BOS], self.ids[EOS]}
         decoder = json.loads(tokenizer.to_str())["decoder"]
         self._bytes = "ByteLevel" in json.dumps(decoder)
 
     @classmethod
-    def from_json(cls, text: str, *, special: Mapping[str, str] | None = None) -> Subwords:
-        """What ``to_json`` wrote, or another tokenizer: BPE, WordPiece, Unigram or WordLevel.
+    def from_json(cls, text: str, *, special_tokens: Mapping[str, str] | None = None) -> Subwords:
+        """A tokenizer from JSON: of ``to_json``, or any BPE, WordPiece, Unigram or WordLevel model.
 
-        Its specials are renamed to ours, ``<pad>`` becomes 0 and missing ones are added at the
-        end; all other tokens keep their order.
+        Its special tokens are renamed to ours, ``<pad>`` gets id 0 and missing ones are added at
+        the end; all other tokens keep their order.
 
         Args:
             text: JSON of the ``tokenizers`` library.
-            special: what the tokenizer calls our specials, e.g. ``{"<eos>": "[END]"}``; the usual
-                names ([PAD], </s>, …) are found without.
+            special_tokens: the tokenizer's names for our special tokens, such as
+                ``{"<eos>": "[END]"}``. Common names ([PAD], </s>, …) are recognised without it.
 
         Raises:
-            CourseError: the text is no tokenizer, or has no such special.
+            CourseError: the text is not a tokenizer, or has no such special token.
         """
-        return cls(_adopt(_load(text, "this text"), special or {}))
+        return cls(_with_our_specials(_parse(text, "this text"), special_tokens or {}))
 
     @classmethod
-    def from_file(cls, path: str | Path, *, special: Mapping[str, str] | None = None) -> Subwords:
-        """``from_json`` of a file.
+    def from_file(
+        cls, path: str | Path, *, special_tokens: Mapping[str, str] | None = None
+    ) -> Subwords:
+        """``from_json`` of a file, usually called tokenizer.json.
 
         Raises:
-            CourseError: as ``from_json``, or the file cannot be read.
+            CourseError: as in ``from_json``, or the file cannot be read.
         """
         try:
             text = Path(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "bytes that are no UTF-8 text"
+            reason = getattr(error, "strerror", None) or "bytes that are not UTF-8 text"
             raise CourseError(
-                f"expected a tokenizer.json at {path}, got {reason!r}: "
-                "is the path right and the file whole?"
+                f"expected a tokenizer.json at {path}, got {reason!r}: is the path right and the "
+                "file complete? A tokenizer of the Hugging Face hub is called hub:NAME"
             ) from error
-        return cls(_adopt(_load(text, str(path)), special or {}))
+        return cls(_with_our_specials(_parse(text, str(path)), special_tokens or {}))
 
     @classmethod
-    def from_hub(cls, name: str, *, special: Mapping[str, str] | None = None) -> Subwords:
-        """``from_file`` of a model on the Hugging Face hub, e.g. "bert-base-cased"; then cached.
+    def from_hub(cls, name: str, *, special_tokens: Mapping[str, str] | None = None) -> Subwords:
+        """The tokenizer of a model on the Hugging Face hub, such as "bert-base-cased".
+
+        Its tokenizer.json is downloaded once and cached by the ``huggingface_hub`` library.
 
         Raises:
-            CourseError: as ``from_file``, or the hub does not answer or has no such file.
+            CourseError: as in ``from_file``, or the file cannot be downloaded.
         """
         from huggingface_hub import hf_hub_download
 
@@ -103,30 +109,32 @@ class Subwords:
             path = hf_hub_download(name, "tokenizer.json")
         except (OSError, ValueError) as error:
             raise CourseError(
-                f"expected the hub to send tokenizer.json of {name!r}, got {type(error).__name__}: "
-                "without a connection, or where the model has no such file, place one yourself "
-                f"(huggingface.co/{name}/resolve/main/tokenizer.json) for Subwords.from_file"
+                f"expected tokenizer.json of {name!r} from the Hugging Face hub, got "
+                f"{type(error).__name__}: check the name and the network connection. Offline, get "
+                f"https://huggingface.co/{name}/resolve/main/tokenizer.json on another computer, "
+                f"and give the path of that file instead of hub:{name}"
             ) from error
-        return cls.from_file(path, special=special)
+        return cls.from_file(path, special_tokens=special_tokens)
 
     def to_json(self) -> str:
-        """All that ``from_json`` needs to make the same tokenizer again."""
+        """The tokenizer as JSON, from which ``from_json`` makes the same tokenizer again."""
         return self._tokenizer.to_str()
 
     def __len__(self) -> int:
-        return len(self.words)
+        return len(self.tokens)
 
-    def __contains__(self, word: str) -> bool:
-        return word in self.ids
+    def __contains__(self, token: str) -> bool:
+        return token in self.ids
 
     def split(self, text: str) -> list[str]:
-        """The tokens of a text; what none of them can spell (never after ``train_bpe``) as it is.
+        """The tokens of a text.
 
-        ``encode`` makes ``<unk>`` of the latter.
+        Text that the vocabulary cannot spell, which cannot happen after ``train_bpe``, is returned
+        as it is, so that it can be shown; ``encode`` turns it into ``<unk>``.
         """
         text = _well_formed(text)
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        tokens = [self.words[i] for i in self._guarded(encoding.ids)]
+        tokens = [self.tokens[i] for i in self._without_specials(encoding.ids)]
         for n, (start, end) in enumerate(encoding.offsets):
             written = text[start:end].strip()
             if tokens[n] == UNK and written and written not in self.ids:
@@ -134,86 +142,101 @@ class Subwords:
         return tokens
 
     def join(self, tokens: Iterable[str]) -> str:
-        """Text from tokens; bytes that are no character become U+FFFD."""
+        """Text from tokens; bytes that are not valid UTF-8 become U+FFFD."""
         decoder = self._tokenizer.decoder
         return decoder.decode(list(tokens)) if decoder else " ".join(tokens)
 
     def label(self, token: str) -> str:
-        r"""A token as one shows it: "ĠfÃ¼r" as "▁für" (▁ a blank), half a character as ``\xc3``."""
+        r"""A readable token: "▁für" for "ĠfÃ¼r" (▁ is a space), ``\xc3`` for a single byte."""
         if self._bytes and all(character in _BYTES for character in token):
             raw = bytes(_BYTES[character] for character in token)
             token = raw.decode("utf-8", "backslashreplace").replace(" ", "▁")
         return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in token)
 
-    def encode(self, words: Iterable[str]) -> list[int]:
-        """Ids of tokens; what is no token becomes ``<unk>``."""
-        return [self.ids.get(word, self.ids[UNK]) for word in words]
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """The ids of tokens; a token that is not in the vocabulary becomes ``<unk>``."""
+        return [self.ids.get(token, self.ids[UNK]) for token in tokens]
 
     def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """``encode(split(text))`` of each text, on all cores."""
+        """``encode(split(text))`` of each text, on all CPU cores."""
         encodings = self._tokenizer.encode_batch_fast(
             [_well_formed(text) for text in texts], add_special_tokens=False
         )
-        return [self._guarded(encoding.ids) for encoding in encodings]
+        return [self._without_specials(encoding.ids) for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of ids, up to ``<eos>`` and without ``<pad>`` and ``<sos>``.
+        """The tokens of ids up to the first ``<eos>``, without ``<pad>`` and ``<bos>``.
 
         Raises:
-            CourseError: an id is that of no token.
+            CourseError: there is no token with one of the ids.
         """
-        words: list[str] = []
+        tokens: list[str] = []
         for i in ids:
-            if not 0 <= i < len(self.words):
+            if not 0 <= i < len(self.tokens):
                 raise CourseError(
-                    f"expected ids of 0 … {len(self.words) - 1}, got {int(i)}: "
-                    "do tokenizer and model belong together?"
+                    f"expected ids from 0 to {len(self.tokens) - 1}, got {int(i)}: "
+                    "do the tokenizer and the model belong together?"
                 )
-            word = self.words[i]
-            if word == EOS:
+            token = self.tokens[i]
+            if token == EOS:
                 break
-            if word not in (PAD, SOS):
-                words.append(word)
-        return words
+            if token not in (PAD, BOS):
+                tokens.append(token)
+        return tokens
 
-    def unknown(self, words: Iterable[str]) -> list[str]:
-        """What is no token, each once."""
-        return list(dict.fromkeys(word for word in words if word not in self.ids))
+    def unknown(self, tokens: Iterable[str]) -> list[str]:
+        """The tokens that are not in the vocabulary, each once."""
+        return list(dict.fromkeys(token for token in tokens if token not in self.ids))
 
-    def suggestion(self, word: str) -> str:
-        """`` : did you mean …?`` for a token spelt alike, else nothing."""
-        close = difflib.get_close_matches(word, self.words, n=1)
+    def suggestion(self, token: str) -> str:
+        """``: did you mean …?`` with a known token of similar spelling, or an empty string."""
+        close = difflib.get_close_matches(token, self.tokens, n=1)
         return f": did you mean {close[0]!r}?" if close else ""
 
-    def _guarded(self, ids: list[int]) -> list[int]:
-        # A foreign vocabulary may spell a special in full; text is still no command.
-        if self._never_text.isdisjoint(ids):
+    def _without_specials(self, ids: list[int]) -> list[int]:
+        # A pretrained vocabulary may tokenise the text "<eos>" to the special token itself.
+        if self._special_ids.isdisjoint(ids):
             return ids
-        return [self.ids[UNK] if i in self._never_text else i for i in ids]
+        return [self.ids[UNK] if i in self._special_ids else i for i in ids]
+
+
+def load_tokenizer(name: str) -> Subwords:
+    """A pretrained tokenizer: "path/to/tokenizer.json", or "hub:bert-base-cased".
+
+    The second form loads the tokenizer of a model on the Hugging Face hub; see
+    ``Subwords.from_hub``.
+
+    Raises:
+        CourseError: the file cannot be read or downloaded, or is not a tokenizer.
+    """
+    if name.startswith("hub:"):
+        return Subwords.from_hub(name.removeprefix("hub:"))
+    return Subwords.from_file(name)
 
 
 def train_bpe(
-    texts: Iterable[str], vocab_size: int, *, specials: Sequence[str] = (PAD, SOS, EOS, UNK)
+    texts: Iterable[str], vocab_size: int, *, specials: Sequence[str] = (PAD, BOS, EOS, UNK)
 ) -> Subwords:
-    """A byte pair encoding of texts: ``join(split(text))`` is the text, in NFC, for any text.
+    """Train a byte-level BPE tokenizer; ``join(split(text))`` is the text, in NFC, for any text.
 
-    Pieces are sequences of bytes, so there is a token for whatever Unicode holds. (Pieces of
-    characters, with bytes where they fail, read better raw but lose blanks at the beginning, write
-    "▁" as a blank, and may take the written word "<0x41>" for a byte.) A blank belongs to the word
-    after it; the first word gets one too, so that a word is the same piece wherever it stands.
+    Its subwords are sequences of bytes, so it can encode any Unicode text. (BPE on characters with
+    byte fallback has more readable tokens, but loses leading spaces, decodes "▁" as a space, and
+    may take the text "<0x41>" for a byte.) A space belongs to the word after it; the first word
+    gets one too, so that a word has the same tokens at the start of a text and later.
 
-    The same texts give the same tokens, in any order of the texts and on any number of cores. For
-    one vocabulary of both languages, train on the texts of both.
+    The same texts give the same tokens, in any order and on any number of cores. For a vocabulary
+    shared by both languages, train on the texts of both.
 
     Args:
         texts: lines of the corpus, read once.
-        vocab_size: number of tokens, specials and the 256 bytes included; a small corpus, where no
-            two pieces meet twice, may give fewer.
-        specials: the first tokens; more than the four are free for you, e.g. "<2en>".
+        vocab_size: number of tokens, special tokens and the 256 bytes included. A small corpus may
+            give fewer: a pair of subwords is merged only if it occurs at least twice.
+        specials: special tokens, which get the first ids: the usual four and any of your own, such
+            as "<2en>".
 
     Raises:
-        CourseError: no room for specials and bytes, specials that are not those, or one text in
-            the place of many.
+        CourseError: ``vocab_size`` is too small for the special tokens and the bytes, one of the
+            four is missing, or ``texts`` is a single text.
     """
     import tokenizers
     from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
@@ -221,104 +244,106 @@ def train_bpe(
 
     if isinstance(texts, str):
         raise CourseError(
-            f"expected many texts, got one of {len(texts)} characters: put it into a list"
+            f"expected a list of texts, got one text of {len(texts)} characters: put it into a list"
         )
     _check_specials(specials)
     smallest = len(specials) + len(_BYTES)
     if vocab_size < smallest:
         raise CourseError(
-            f"expected a vocab_size of at least {smallest} ({len(specials)} specials and the 256 "
-            f"bytes), got {vocab_size}: 8000 suits a small corpus"
+            f"expected a vocab_size of at least {smallest} ({len(specials)} special tokens and the "
+            f"256 bytes), got {vocab_size}: 8000 suits a small corpus"
         )
     tokenizer = tokenizers.Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Prepend(" ")])
     by_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(tokenizers.Regex(_PIECE), "isolated"), by_bytes]
+        [pre_tokenizers.Split(tokenizers.Regex(_PRE_TOKEN), "isolated"), by_bytes]
     )
     tokenizer.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
-        min_frequency=2,  # what occurs once is learnt by heart
+        min_frequency=2,  # merging a pair that occurs once only memorises the corpus
         special_tokens=list(specials),
         initial_alphabet=sorted(_BYTES),
-        show_progress=False,  # the bar below is seen in notebooks too
+        show_progress=False,  # unlike the bar below, it does not show in notebooks
     )
     bar = tqdm(texts, desc="reading texts", unit=" texts", delay=2)
     tokenizer.train_from_iterator((_well_formed(text) for text in bar), trainer)
-    return Subwords(_adopt(tokenizer, {}))
+    return Subwords(_with_our_specials(tokenizer, {}))
 
 
 def _check_specials(specials: Sequence[str]) -> None:
     named = all(re.fullmatch(r"<[^\W_]\w*>", special) for special in specials)
     distinct = len(set(specials)) == len(specials)
-    if not (named and distinct and [*specials[:1]] == [PAD] and {SOS, EOS, UNK} <= {*specials}):
+    if not (named and distinct and [*specials[:1]] == [PAD] and {BOS, EOS, UNK} <= {*specials}):
         raise CourseError(
-            f"expected {PAD}, then {SOS}, {EOS}, {UNK} and others like them, each once, got "
-            f"{list(specials)}: add yours to the four"
+            f"expected the special tokens {PAD}, then {BOS}, {EOS}, {UNK} and any others in angle "
+            f"brackets, each once, got {list(specials)}: add yours to these four"
         )
 
 
 def _well_formed(text: str) -> str:
-    # Half a surrogate pair (a cut-off emoji of another program) is no character: U+FFFD.
+    # Half a surrogate pair (an emoji cut in two by another program) is invalid: U+FFFD.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _load(text: str, where: str) -> tokenizers.Tokenizer:
+def _parse(text: str, where: str) -> tokenizers.Tokenizer:
     import tokenizers
 
     try:
         return tokenizers.Tokenizer.from_str(text)
-    except Exception as error:  # the library has no class of its own for it
+    except Exception as error:  # the library raises nothing more specific
         raise CourseError(
             f"expected JSON of the tokenizers library in {where}, got {str(error)!r}: "
             "is it damaged, or another kind of file?"
         ) from error
 
 
-def _adopt(tokenizer: tokenizers.Tokenizer, special: Mapping[str, str]) -> tokenizers.Tokenizer:
-    """The same tokenizer as ``Subwords`` wants it: our specials, no more and no randomness."""
+def _with_our_specials(
+    tokenizer: tokenizers.Tokenizer, special_tokens: Mapping[str, str]
+) -> tokenizers.Tokenizer:
+    """The same tokenizer with our special tokens, without BPE dropout, padding and truncation."""
     ids = tokenizer.get_vocab()
-    ours = _find_specials(ids, special)
-    words = [ours.get(word, word) for word in sorted(ids, key=ids.__getitem__)]
-    words += [word for word in _NAMES if word not in words]
-    words.sort(key=lambda word: word != PAD)
+    ours = _find_specials(ids, special_tokens)
+    tokens = [ours.get(token, token) for token in sorted(ids, key=ids.__getitem__)]
+    tokens += [token for token in _NAMES if token not in tokens]
+    tokens.sort(key=lambda token: token != PAD)
     state = json.loads(tokenizer.to_str())
-    _renumber(state["model"], words)
-    # Specials are no longer added tokens: those are looked for in texts.
-    kept = [t for t in state["added_tokens"] if not t["special"] and t["content"] not in ours]
-    for token in kept:
-        token["id"] = words.index(token["content"])
-    state |= {"added_tokens": kept, "post_processor": None, "truncation": None, "padding": None}
-    return _load(json.dumps(state), "the tokenizer with renamed specials")
+    _renumber(state["model"], tokens)
+    # Special tokens must not remain added tokens, which the library finds in the text.
+    added = [t for t in state["added_tokens"] if not t["special"] and t["content"] not in ours]
+    for token in added:
+        token["id"] = tokens.index(token["content"])
+    state |= {"added_tokens": added, "post_processor": None, "truncation": None, "padding": None}
+    return _parse(json.dumps(state), "the tokenizer with renamed special tokens")
 
 
-def _find_specials(ids: Mapping[str, int], special: Mapping[str, str]) -> dict[str, str]:
-    """A vocabulary's names of specials, as given or as usual, to ours."""
-    for ours, theirs in special.items():
+def _find_specials(ids: Mapping[str, int], special_tokens: Mapping[str, str]) -> dict[str, str]:
+    """Maps the vocabulary's names of special tokens, given or common ones, to ours."""
+    for ours, theirs in special_tokens.items():
         if ours not in _NAMES or theirs not in ids or (theirs != ours and ours in ids):
             raise CourseError(
-                f"expected special to map {', '.join(_NAMES)} to tokens of the vocabulary, got "
-                f"{ours!r}: {theirs!r}: is it spelt otherwise, or is there a {ours!r} as well?"
+                f"expected special_tokens to map {', '.join(_NAMES)} to tokens of the vocabulary, "
+                f"got {ours!r}: {theirs!r}: is it misspelt, or is there a {ours!r} as well?"
             )
     usual = {
         next((name for name in names if name in ids), ours): ours
         for ours, names in _NAMES.items()
-        if ours not in special
+        if ours not in special_tokens
     }
-    return usual | {theirs: ours for ours, theirs in special.items()}
+    return usual | {theirs: ours for ours, theirs in special_tokens.items()}
 
 
-def _renumber(model: dict[str, Any], words: list[str]) -> None:
-    """Give the words their places as ids in a model of the library, in place."""
+def _renumber(model: dict[str, Any], tokens: list[str]) -> None:
+    """Number the tokens in their order, in the library's JSON of a model, which is modified."""
     if model["type"] == "Unigram":
         scores = dict(model["vocab"])
-        # Any other spelling of the text "<eos>" is likelier than the special of that name.
+        # Any other tokenization of the text "<eos>" is more probable than the special token.
         scores |= dict.fromkeys(_NAMES, -1e6)
-        model["vocab"] = [[word, scores.get(word, -1e6)] for word in words]
-        model["unk_id"] = words.index(UNK)
+        model["vocab"] = [[token, scores.get(token, -1e6)] for token in tokens]
+        model["unk_id"] = tokens.index(UNK)
         return
-    model["vocab"] = {word: i for i, word in enumerate(words)}
+    model["vocab"] = {token: i for i, token in enumerate(tokens)}
     model["unk_token"] = UNK
     if "dropout" in model:
         model["dropout"] = None

@@ -1,4 +1,4 @@
-"""What a model needs to know about text, whether it reads words or pieces of words."""
+"""What a model needs from a tokenizer, whether its tokens are words or subwords."""
 
 from __future__ import annotations
 
@@ -8,47 +8,50 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """Text to tokens to ids, and back. ``Vocabulary`` has words, ``Subwords`` pieces of words.
+    """Turns text into tokens and tokens into ids, and back.
 
-    ``words`` lists all tokens in the order of their ids, ``ids`` maps each to its id; the specials
-    come first, so ``<pad>`` is 0.
+    The tokens of a ``Vocabulary`` are words, those of ``Subwords`` are subwords.
+
+    ``tokens`` lists all tokens in the order of their ids, and ``ids`` maps each token to its id.
+    Among them are the special tokens PAD ``<pad>`` (padding, id 0), BOS ``<bos>`` and EOS ``<eos>``
+    (before and after the target sequence) and UNK ``<unk>`` (any unknown token).
     """
 
-    words: list[str]
+    tokens: list[str]
     ids: dict[str, int]
 
     def __len__(self) -> int:
-        """Number of tokens, specials included."""
+        """Vocabulary size: the number of tokens, special tokens included."""
         ...
 
-    def __contains__(self, word: str) -> bool:
-        """Whether there is such a token."""
+    def __contains__(self, token: str) -> bool:
+        """Whether the vocabulary has this token."""
         ...
 
     def split(self, text: str) -> list[str]:
-        """The tokens of a text."""
+        """Tokenise a text, without adding ``<bos>`` or ``<eos>``."""
         ...
 
     def join(self, tokens: Iterable[str]) -> str:
-        """Readable text from tokens."""
+        """Detokenise: turn tokens back into readable text."""
         ...
 
-    def encode(self, words: Iterable[str]) -> list[int]:
-        """Ids of tokens."""
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """The ids of tokens."""
         ...
 
     def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """``encode(split(text))`` of each text, as fast as it can be had."""
+        """``encode(split(text))`` of each text, but faster for many texts."""
         ...
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of ids, up to ``<eos>`` and without other specials."""
+        """The tokens of ids up to the first ``<eos>``, without ``<pad>`` and ``<bos>``."""
         ...
 
-    def unknown(self, words: Iterable[str]) -> list[str]:
-        """The tokens that have no id of their own, each once."""
+    def unknown(self, tokens: Iterable[str]) -> list[str]:
+        """The tokens that are not in the vocabulary, each once."""
         ...
 
-    def suggestion(self, word: str) -> str:
-        """`` : did you mean …?`` for a known token spelt alike, else nothing."""
+    def suggestion(self, token: str) -> str:
+        """``: did you mean …?`` with a known token of similar spelling, or an empty string."""
         ...

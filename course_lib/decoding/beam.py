@@ -1,6 +1,6 @@
-"""Beam search: keep several beginnings of a sentence, go on with the likeliest.
+"""Beam search: keep several prefixes of a translation, extend the most probable ones.
 
-B sentences, W beams of each, V target vocabulary, S source length, T tokens said so far.
+B sentences, W beams of each, V target vocabulary, S source length, T tokens generated so far.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from course_lib.model import KeyValueCache, Transformer
 class Hypothesis:
     """A translation that beam search found."""
 
-    tokens: list[int]  # without the begin token, with the end token if it was said
+    tokens: list[int]  # without BOS, with EOS if it was generated
     log_prob: float  # of all the tokens together, in nats
     score: float  # log_prob / length_normaliser(len(tokens), …): what hypotheses are ranked by
     finished: bool  # False: cut off at max_len
@@ -49,21 +49,21 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The best translations of each sentence that a beam finds.
 
-    At each step every beam is continued by every token, and the ``width`` likeliest continuations
-    are kept. Those that say ``eos_id``, or are as long as allowed, are hypotheses; the others are
-    the next beams. All beams of all sentences are one batch; a sentence leaves it when nothing
-    better can come. ``width=1`` is greedy decoding.
+    At each step every beam is continued by every token, and the ``width`` most probable
+    continuations survive. Those that end in ``eos_id``, or are as long as allowed, are hypotheses; the
+    others are the next beams. All beams of all sentences are one batch; a sentence leaves it when
+    nothing better can come. ``width=1`` is greedy decoding.
 
     What is guaranteed: the greedy translation always stays in the beam, so the best hypothesis
     never has a lower ``score`` than the greedy one (with ``length_penalty=0``: no lower
-    ``log_prob``). And a width that holds all beginnings finds the best sentence there is. Nothing
-    is in between: a wider beam may find a worse sentence than a narrower one.
+    ``log_prob``). And a width that holds all prefixes finds the best sentence there is. Nothing in
+    between is guaranteed: a wider beam may find a worse sentence than a narrower one.
 
     Args:
         model: its dropout is off while it searches.
         source: tokens (B, S), padded with the model's pad id.
         bos_id, eos_id: tokens that begin and end a target sentence.
-        max_len: most tokens to say, the end included; one for all sentences or one for each.
+        max_len: most tokens to generate, EOS included; one for all sentences or one for each.
         width: W; may be larger than the vocabulary.
         length_penalty: 0 ranks by log-probability; more favours longer sentences. The paper takes
             a width of 4 and 0.6 (section 6.1).
@@ -82,28 +82,28 @@ def beam_search(
     limits = _limits(model, source, max_len)
     found: list[list[Hypothesis]] = [[] for _ in source]
     best = torch.full((len(source), n_best), -torch.inf, device=source.device)  # scores in found
-    going = torch.arange(len(source), device=source.device)  # sentences that are not done
-    greedy_lives = torch.ones_like(going, dtype=torch.bool)
+    active = torch.arange(len(source), device=source.device)  # sentences that are not done
+    greedy_lives = torch.ones_like(active, dtype=torch.bool)
     log_prob = torch.zeros((len(source), 1), device=source.device)  # (B, W); -inf: has ended
-    said = source.new_full((len(source), 1, 1), bos_id)  # (B, W, 1 + T); one beam to begin with
+    prefixes = source.new_full((len(source), 1, 1), bos_id)  # (B, W, 1 + T); one beam to begin with
     with evaluating(model):
         memory = model.encode(source)
         cache = KeyValueCache(model.config.n_layers)
         length = 0
-        while len(going):  # at its limit a sentence is done at the latest
+        while len(active):  # each sentence is finished at its limit, if not before
             length += 1
-            latest = said[:, :, -1].reshape(-1, 1)  # (B · W, 1)
-            logits = model.decode(latest, memory, source, cache=cache)  # (B · W, 1, V)
+            last_token = prefixes[:, :, -1].reshape(-1, 1)  # (B · W, 1)
+            logits = model.decode(last_token, memory, source, cache=cache)  # (B · W, 1, V)
             logits = logits.unflatten(0, log_prob.shape)[:, :, 0]  # (B, W, V)
             log_prob, beam, token = _continuations(logits, log_prob, greedy_lives, width)
-            row = torch.arange(len(going), device=source.device)[:, None] * said.size(1) + beam
-            said = torch.cat((said.flatten(0, 1)[row], token[:, :, None]), dim=2)
+            row = torch.arange(len(active), device=source.device)[:, None] * prefixes.size(1) + beam
+            prefixes = torch.cat((prefixes.flatten(0, 1)[row], token[:, :, None]), dim=2)
 
             ended = (token == eos_id) | (limits == length)[:, None]
             score = log_prob / length_normaliser(length, length_penalty)
             good = ended & (score > best[:, -1:])
-            sentences = going[good.nonzero()[:, 0]].tolist()
-            new = _hypotheses(said[good][:, 1:], log_prob[good], score[good], eos_id=eos_id)
+            sentences = active[good.nonzero()[:, 0]].tolist()
+            new = _hypotheses(prefixes[good][:, 1:], log_prob[good], score[good], eos_id=eos_id)
             for sentence, hypothesis in zip(sentences, new, strict=True):
                 found[sentence].append(hypothesis)
             best = torch.cat((best, score.where(ended, -torch.inf)), dim=1).topk(n_best).values
@@ -112,12 +112,12 @@ def beam_search(
             # the longest length makes the most of it: no beam can end with a score above this.
             log_prob = log_prob.masked_fill(ended, -torch.inf)
             bound = log_prob.amax(dim=1) / length_normaliser(limits, length_penalty)
-            stay = (bound > best[:, -1]).nonzero()[:, 0]
+            keep = (bound > best[:, -1]).nonzero()[:, 0]
             greedy_lives = greedy_lives & ~ended[:, 0]
-            going, limits, best, greedy_lives = (
-                x[stay] for x in (going, limits, best, greedy_lives)
+            active, limits, best, greedy_lives = (
+                x[keep] for x in (active, limits, best, greedy_lives)
             )
-            said, log_prob, row = said[stay], log_prob[stay], row[stay]
+            prefixes, log_prob, row = prefixes[keep], log_prob[keep], row[keep]
             if row.shape == logits.shape[:2]:  # as many sentences, and as many beams of each
                 cache.reorder(row.flatten())
             else:
@@ -162,17 +162,17 @@ def _continuations(
     greedy_lives: Bool[Tensor, " batch"],
     width: int,
 ) -> tuple[Float[Tensor, "batch width"], Int[Tensor, "batch width"], Int[Tensor, "batch width"]]:
-    """The ``width`` likeliest continuations: log-probability, the beam it continues, its token.
+    """The ``width`` most probable continuations: log-probability, the beam it continues, its token.
 
-    Beam 0 is the greedy one while it lives: its likeliest continuation is kept whatever its rank,
+    Beam 0 is the greedy one while it lives: its most probable continuation survives whatever its rank,
     and comes first.
     """
     beams, vocab = logits.shape[1:]
     token_log_prob = logits.log_softmax(-1, torch.promote_types(logits.dtype, torch.float32))
     total = (token_log_prob + log_prob[:, :, None]).flatten(1)  # (B, W · V)
     greedy = logits[:, 0].argmax(dim=-1, keepdim=True)  # (B, 1), a token of beam 0
-    kept = total.gather(1, greedy)
-    total.scatter_(1, greedy, kept.masked_fill(greedy_lives[:, None], torch.inf))
+    greedy_total = total.gather(1, greedy)
+    total.scatter_(1, greedy, greedy_total.masked_fill(greedy_lives[:, None], torch.inf))
     ranked, chosen = total.topk(min(width, beams * vocab))
-    ranked[:, :1] = ranked[:, :1].where(~greedy_lives[:, None], kept)  # instead of infinity
+    ranked[:, :1] = ranked[:, :1].where(~greedy_lives[:, None], greedy_total)  # instead of infinity
     return ranked, chosen // vocab, chosen % vocab

@@ -29,7 +29,7 @@ class Decoding:
     width: int = 4  # beam: hypotheses kept at each step (section 6.1 of the paper)
     length_penalty: float = 0.6  # beam: 0 prefers short sentences, more prefers longer ones
     temperature: float = 1.0  # sample: below 1 sharpens the probabilities, above 1 flattens them
-    top_k: int | None = None  # sample: only from the k likeliest tokens
+    top_k: int | None = None  # sample: only from the k most probable tokens
     top_p: float | None = None  # sample: only from the fewest tokens that have this probability
     seed: int = 0  # sample: decides every draw
 
@@ -41,7 +41,7 @@ class Decoding:
         check_sampling(self.temperature, self.top_k, self.top_p)
         if not _is_whole(self.seed):
             raise CourseError(f"seed must be a whole number, got {self.seed!r}")
-        # An option that nobody reads is a mistake that nobody sees: Decoding(top_k=5) is greedy.
+        # An option without effect is an error that nobody sees: Decoding(top_k=5) is greedy.
         changed = [f.name for f in fields(self)[1:] if getattr(self, f.name) != f.default]
         for name in changed:
             if name not in _OPTIONS[self.method]:

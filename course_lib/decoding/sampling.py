@@ -27,11 +27,11 @@ def sampling_probabilities(
 
     Args:
         logits: (B, V).
-        temperature: divides the logits: towards 0 only the likeliest token is left, towards
-            infinity all are equally likely.
-        top_k: then only the k likeliest tokens keep their probability (and those equal to the last
-            of them), all of them if k exceeds V.
-        top_p: then only the fewest likeliest tokens whose probabilities reach p together (nucleus
+        temperature: divides the logits: towards 0 only the most probable token is left, towards
+            infinity all are equally probable.
+        top_k: then only the k most probable tokens keep their probability (and those equal to the
+            last of them), all of them if k exceeds V.
+        top_p: then only the fewest most probable tokens whose probabilities add up to p (nucleus
             sampling, Holtzman et al. 2020, section 3.1).
 
     Raises:
@@ -47,7 +47,7 @@ def sampling_probabilities(
     probabilities = logits.softmax(dim=-1)
     if top_p is not None and top_p < 1:
         ordered = probabilities.sort(dim=-1, descending=True).values
-        before = ordered.cumsum(dim=-1) - ordered  # what the likelier tokens have; 0 for the first
+        before = ordered.cumsum(dim=-1) - ordered  # of the more probable tokens; 0 for the first
         least = ordered.masked_fill(before >= top_p, torch.inf).amin(dim=-1, keepdim=True)
         probabilities = probabilities.masked_fill(probabilities < least, 0.0)
         probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
@@ -75,7 +75,7 @@ def sample_decode(
     Args:
         temperature, top_k, top_p: as in ``sampling_probabilities``.
         generator: one CPU generator for each row, or one from which each row gets its seed. In the
-            second case a row's sample depends on its place in the batch, but not on the others.
+            second case a row's sample depends on its index in the batch, but not on the others.
 
     Raises:
         ValueError: an option makes no sense, there are not as many generators as rows, max_len is
@@ -89,27 +89,27 @@ def sample_decode(
             for stream in _streams(generator, len(source))
         ]
     )  # (B, max_len): a row's n-th token is decided by its n-th draw
-    said = source.new_full((len(source), max_len), model.config.pad_id)
-    going = torch.arange(len(source), device=source.device)  # rows that have not ended
+    output = source.new_full((len(source), max_len), model.config.pad_id)
+    active = torch.arange(len(source), device=source.device)  # rows that are unfinished
     with evaluating(model):
         memory = model.encode(source)
         cache = KeyValueCache(model.config.n_layers)
-        latest = source.new_full((len(source), 1), bos_id)
+        last_token = source.new_full((len(source), 1), bos_id)
         for step in range(max_len):
-            logits = model.decode(latest, memory, source, cache=cache)[:, -1]  # (going, V)
+            logits = model.decode(last_token, memory, source, cache=cache)[:, -1]  # (active, vocab)
             probabilities = sampling_probabilities(
                 logits, temperature=temperature, top_k=top_k, top_p=top_p
             )
-            latest = _draw(probabilities, draws[:, step]).to(source.device)[:, None]
-            said[going, step] = latest[:, 0]
-            keep = (latest[:, 0] != eos_id).nonzero()[:, 0]
+            last_token = _draw(probabilities, draws[:, step]).to(source.device)[:, None]
+            output[active, step] = last_token[:, 0]
+            keep = (last_token[:, 0] != eos_id).nonzero()[:, 0]
             if len(keep) == 0:
-                return said[:, : step + 1]
-            if len(keep) < len(going):
-                going, latest, draws = going[keep], latest[keep], draws[keep.cpu()]
+                return output[:, : step + 1]
+            if len(keep) < len(active):
+                active, last_token, draws = active[keep], last_token[keep], draws[keep.cpu()]
                 memory, source = memory[keep], source[keep]
                 cache.select(keep)
-    return said
+    return output
 
 
 def _streams(
@@ -137,5 +137,5 @@ def _draw(
         raise ValueError(
             "sampling needs logits that are numbers, got NaN: did the model's training diverge?"
         )
-    place = draws[:, None] * upper[:, -1:]  # rounding may leave the last end a little off 1
-    return torch.searchsorted(upper, place, right=True)[:, 0]
+    point = draws[:, None] * upper[:, -1:]  # rounding may leave the last end a little off 1
+    return torch.searchsorted(upper, point, right=True)[:, 0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from course_lib.data import EOS, SOS, UNK, Tokenizer, join_words, pad_sequences
+from course_lib.data import BOS, EOS, UNK, Tokenizer, join_words, pad_sequences
 from course_lib.decoding.beam import beam_search
 from course_lib.decoding.greedy import evaluating, greedy_decode
 from course_lib.decoding.options import Decoding
@@ -19,16 +19,17 @@ from course_lib.model import AttentionRecord, Transformer, record_attention
 
 _GREEDY, _BEAM = Decoding("greedy"), Decoding("beam", width=4)
 
-Said = list[tuple[list[int], float | None]]  # a sentence's translations: ids and log-probability
+# A sentence's translations, best first: token ids and, of beam search, their log-probability.
+Output = list[tuple[list[int], float | None]]
 
 
 @dataclass(frozen=True)
 class Translation:
-    """What was read and what was said.
+    """A source sentence and its translation, as tokens.
 
-    ``finished`` is False if the model had not said ``<eos>`` when its time was up; ``unknown``
-    lists the source words that it read as ``<unk>``; ``text`` is the target as one would write it;
-    ``log_prob``, in nats, is what beam search computes on its way.
+    ``finished`` is False if the model had not generated EOS at the maximum length; ``unknown``
+    lists the source tokens that it read as ``<unk>``; ``text`` is the target as one would write it;
+    ``log_prob``, in nats, is known where beam search found the translation.
     """
 
     source: list[str]
@@ -47,8 +48,8 @@ class Translator:
 
     Args:
         model: maps source ids to target ids.
-        source_vocabulary, target_vocabulary: of the sizes that the model was built for; of words,
-            or of pieces of words.
+        source_vocabulary, target_vocabulary: of the sizes that the model was built for; of words
+            or of subwords.
 
     Raises:
         CourseError: model and vocabularies do not belong together.
@@ -61,7 +62,7 @@ class Translator:
         expected = model.config.source_vocab, model.config.target_vocab
         if sizes != expected:
             raise CourseError(
-                f"the model expects vocabularies of {expected[0]} and {expected[1]} words, got "
+                f"the model expects vocabularies of {expected[0]} and {expected[1]} tokens, got "
                 f"{sizes[0]} and {sizes[1]}: do they come from another run?"
             )
         self.model = model
@@ -69,7 +70,7 @@ class Translator:
         self.target_vocabulary = target_vocabulary
 
     def translate(self, text: str, decoding: Decoding = _GREEDY) -> Translation:
-        """Translate one sentence, typed as one likes: capitals and spacing do not matter to words.
+        """Translate one sentence. A vocabulary of words ignores capitals and spacing.
 
         Raises:
             CourseError: the sentence is empty, too long, or has a word that cannot be read.
@@ -94,7 +95,7 @@ class Translator:
         decoding: Decoding = _GREEDY,
         batch_size: int = 128,
     ) -> list[Translation]:
-        """Translate sentences given as tokens, in batches of like lengths.
+        """Translate sentences given as tokens, in batches of similar lengths.
 
         A translation does not depend on the sentences beside it, not even a sampled one: there,
         the seed and the sentence alone decide.
@@ -102,13 +103,13 @@ class Translator:
         Raises:
             CourseError: as ``translate``.
         """
-        sources = [self._encode(words) for words in sentences]
+        sources = [self._encode(tokens) for tokens in sentences]
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
         translations: dict[int, Translation] = {}
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            said = self._decode([sources[i] for i in rows], decoding)
-            for i, (best,) in zip(rows, said, strict=True):
+            outputs = self._generate([sources[i] for i in rows], decoding)
+            for i, (best,) in zip(rows, outputs, strict=True):
                 translations[i] = self._translation(sentences[i], *best)
         return [translations[i] for i in range(len(sources))]
 
@@ -123,106 +124,98 @@ class Translator:
                 f"the {n} best translations need a beam of at least that width, as in "
                 f'Decoding("beam", width={max(n, 1)}), got {decoding}'
             )
-        words = self.source_vocabulary.split(text)
-        (said,) = self._decode([self._encode(words)], decoding, n)
-        return [self._translation(words, *one) for one in said]
+        tokens = self.source_vocabulary.split(text)
+        (output,) = self._generate([self._encode(tokens)], decoding, n_best=n)
+        return [self._translation(tokens, *one) for one in output]
 
     def attend(self, text: str) -> tuple[Translation, AttentionRecord]:
         """Translate, then run the finished translation once more and record every attention.
 
-        Row t of ``record.cross`` is the step that says target word t (the last one says
-        ``<eos>``): it has read ``<sos>`` and the words before.
+        Row t of ``record.cross`` is the step that generates target token t (the last row: EOS);
+        its input is BOS and the tokens before.
         """
         translation = self.translate(text)
         source = _padded(self.model, [self._encode(translation.source)])
-        said = [SOS, *translation.target]
-        target = _padded(self.model, [self.target_vocabulary.encode(said)])
+        decoder_input = self.target_vocabulary.encode([BOS, *translation.target])
+        target = _padded(self.model, [decoder_input])
         with evaluating(self.model), record_attention(self.model) as record:
             self.model(source, target)
         return translation, record
 
-    def _decode(self, sources: list[list[int]], decoding: Decoding, n_best: int = 1) -> list[Said]:
-        ids = self.target_vocabulary.ids
-        return _decode(self.model, sources, ids[SOS], ids[EOS], decoding=decoding, n_best=n_best)
+    def _generate(
+        self, sources: list[list[int]], decoding: Decoding, *, n_best: int = 1
+    ) -> list[Output]:
+        """The ``n_best`` translations of each source, as ids."""
+        model, ids = self.model, self.target_vocabulary.ids
+        source = _padded(model, sources)
+        # Twice the source and some more is enough for any honest translation, and always stops.
+        # Each row has its own limit, so that a translation does not depend on its neighbours.
+        limits = [min(2 * len(each) + 10, model.config.max_len) for each in sources]
+        if decoding.method == "beam":
+            found = beam_search(
+                model,
+                source,
+                ids[BOS],
+                ids[EOS],
+                limits,
+                width=decoding.width,
+                length_penalty=decoding.length_penalty,
+                n_best=n_best,
+            )
+            return [[(h.tokens, h.log_prob) for h in hypotheses] for hypotheses in found]
+        if decoding.method == "greedy":
+            output = greedy_decode(model, source, ids[BOS], ids[EOS], max(limits))
+        else:
+            output = sample_decode(
+                model,
+                source,
+                ids[BOS],
+                ids[EOS],
+                max(limits),
+                temperature=decoding.temperature,
+                top_k=decoding.top_k,
+                top_p=decoding.top_p,
+                generator=[_generator(decoding.seed, each) for each in sources],
+            )
+        return [[(row[:limit], None)] for row, limit in zip(output.tolist(), limits, strict=True)]
 
     def _translation(
-        self, words: Sequence[str], ids: list[int], log_prob: float | None
+        self, source: Sequence[str], ids: list[int], log_prob: float | None
     ) -> Translation:
         target = self.target_vocabulary.decode(ids)
         return Translation(
-            source=list(words),
+            source=list(source),
             target=target,
             finished=self.target_vocabulary.ids[EOS] in ids,
-            unknown=tuple(self.source_vocabulary.unknown(words)),
+            unknown=tuple(self.source_vocabulary.unknown(source)),
             text=self.target_vocabulary.join(target),
             log_prob=log_prob,
         )
 
-    def _encode(self, words: Sequence[str]) -> list[int]:
-        if not words:
+    def _encode(self, tokens: Sequence[str]) -> list[int]:
+        """The ids of a source sentence that the model can read."""
+        if not tokens:
             raise CourseError("a sentence needs at least one word, got an empty one")
-        if len(words) > self.model.config.max_len:
+        if len(tokens) > self.model.config.max_len:
             raise CourseError(
-                f"a sentence may have at most {self.model.config.max_len} words for this model, "
-                f"got {len(words)}: translate it in shorter pieces"
+                f"a sentence may have at most {self.model.config.max_len} tokens for this model, "
+                f"got {len(tokens)}: split it into shorter ones"
             )
-        unknown = self.source_vocabulary.unknown(words)
+        unknown = self.source_vocabulary.unknown(tokens)
         if unknown and UNK not in self.source_vocabulary:
-            words = self.source_vocabulary.words[1:]  # the first is the padding
-            known = ", ".join(words[:8]) + ", …" * (len(words) > 8)
+            known = self.source_vocabulary.tokens[1:]  # the first is the padding
+            some = ", ".join(known[:8]) + ", …" * (len(known) > 8)
             raise CourseError(
-                f"this model can read only its own words ({known}), got {unknown[0]!r}"
+                f"this model can read only its own words ({some}), got {unknown[0]!r}"
                 + self.source_vocabulary.suggestion(unknown[0])
             )
-        return self.source_vocabulary.encode(words)
-
-
-def _decode(
-    model: Transformer,
-    sources: list[list[int]],
-    bos_id: int,
-    eos_id: int,
-    *,
-    decoding: Decoding,
-    n_best: int,
-) -> list[Said]:
-    source = _padded(model, sources)
-    # Twice the source and some more is enough for any honest translation, and always stops.
-    # Each row has its own limit, so that a translation does not depend on its neighbours.
-    limits = [min(2 * len(ids) + 10, model.config.max_len) for ids in sources]
-    if decoding.method == "beam":
-        found = beam_search(
-            model,
-            source,
-            bos_id,
-            eos_id,
-            limits,
-            width=decoding.width,
-            length_penalty=decoding.length_penalty,
-            n_best=n_best,
-        )
-        return [[(h.tokens, h.log_prob) for h in hypotheses] for hypotheses in found]
-    if decoding.method == "greedy":
-        said = greedy_decode(model, source, bos_id, eos_id, max(limits))
-    else:
-        said = sample_decode(
-            model,
-            source,
-            bos_id,
-            eos_id,
-            max(limits),
-            temperature=decoding.temperature,
-            top_k=decoding.top_k,
-            top_p=decoding.top_p,
-            generator=[_stream(decoding.seed, ids) for ids in sources],
-        )
-    return [[(row[:limit], None)] for row, limit in zip(said.tolist(), limits, strict=True)]
+        return self.source_vocabulary.encode(tokens)
 
 
 def _padded(model: Transformer, sequences: Sequence[Sequence[int]]) -> Tensor:
     return pad_sequences(sequences, model.config.pad_id).to(model.device)
 
 
-def _stream(seed: int, source: list[int]) -> torch.Generator:
-    """Random numbers that belong to this sentence under this seed, wherever it stands."""
+def _generator(seed: int, source: list[int]) -> torch.Generator:
+    """Random numbers that belong to this sentence under this seed, whatever its batch."""
     return torch.Generator().manual_seed(random.Random(f"{seed}/{source}").getrandbits(63))

@@ -1,6 +1,6 @@
-"""The reference Transformer: pure functions first, modules around them, the model last.
+"""The reference Transformer; it imports nothing else of the course.
 
-Reading order: ``masks``, ``positions``, ``embedding``, ``feed_forward``, ``attention``, ``blocks``,
+Reading order: ``masks``, ``attention``, ``feed_forward``, ``blocks``, ``positions``, ``embedding``,
 ``transformer``; then ``config``, ``cache`` and ``recording``.
 """
 

@@ -1,4 +1,7 @@
-"""Encoder and decoder blocks: attention and feed-forward, each inside a residual (section 3.1)."""
+"""Encoder and decoder blocks: attention and feed-forward, each with its residual (section 3.1).
+
+The stacks of blocks are in ``transformer``.
+"""
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -41,7 +44,7 @@ def _add_norm(config: TransformerConfig) -> AddNorm:
 
 
 class EncoderBlock(nn.Module):
-    """Every source position reads the source, then thinks for itself.
+    """Self-attention over the source, then the position-wise feed-forward network.
 
     Parts: ``self_attention``, ``feed_forward``; around them ``add_norm_1`` and ``add_norm_2``.
     """
@@ -54,19 +57,22 @@ class EncoderBlock(nn.Module):
         self.add_norm_2 = _add_norm(config)
 
     def forward(
-        self, x: Float[Tensor, "batch source d"], mask: Bool[Tensor, "..."] | None = None
-    ) -> Float[Tensor, "batch source d"]:
-        """(B, S, D) to (B, S, D)."""
+        self,
+        x: Float[Tensor, "batch source d_model"],
+        mask: Bool[Tensor, "#batch #heads #source #source"] | None = None,
+    ) -> Float[Tensor, "batch source d_model"]:
+        """Run the block; ``mask`` hides the source's padding."""
         x = self.add_norm_1(x, lambda y: self.self_attention(y, y, y, mask))
         return self.add_norm_2(x, self.feed_forward)
 
 
 class DecoderBlock(nn.Module):
-    """Every target position reads the target so far, then the memory, then thinks for itself.
+    """Self-attention over the target so far, cross-attention to the memory, then the position-wise
+    feed-forward network.
 
     Parts: ``self_attention``, ``cross_attention``, ``feed_forward``; around them ``add_norm_1`` to
     ``add_norm_3``. In cross-attention the queries come from the target, keys and values from the
-    memory, so its mask is the *source's* padding.
+    memory, so its mask is the *source's* padding mask.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -80,19 +86,21 @@ class DecoderBlock(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "batch target d"],
-        memory: Float[Tensor, "batch source d"],
-        target_mask: Bool[Tensor, "..."] | None = None,
-        memory_mask: Bool[Tensor, "..."] | None = None,
+        x: Float[Tensor, "batch target d_model"],
+        memory: Float[Tensor, "batch source d_model"],
+        target_mask: Bool[Tensor, "#batch #heads #target #prefix"] | None = None,
+        memory_mask: Bool[Tensor, "#batch #heads #target #source"] | None = None,
         *,
         self_cache: AttentionCache | None = None,
         cross_cache: AttentionCache | None = None,
-    ) -> Float[Tensor, "batch target d"]:
-        """(B, T, D) and memory (B, S, D) to (B, T, D)."""
+    ) -> Float[Tensor, "batch target d_model"]:
+        """Run the block; with caches, x holds only the new positions of the target."""
+        # A complete cache holds the keys and values of the memory.
+        uncached = None if cross_cache is not None and cross_cache.is_complete else memory
         x = self.add_norm_1(
             x, lambda y: self.self_attention(y, y, y, target_mask, cache=self_cache)
         )
         x = self.add_norm_2(
-            x, lambda y: self.cross_attention(y, memory, memory, memory_mask, cache=cross_cache)
+            x, lambda y: self.cross_attention(y, uncached, uncached, memory_mask, cache=cross_cache)
         )
         return self.add_norm_3(x, self.feed_forward)

@@ -1,22 +1,23 @@
-"""Keys and values that were computed once need not be computed again.
+"""The KV cache: keys and values computed in earlier decoding steps, so that none is computed twice.
 
-A decoder's self-attention sees only the past, so a token's keys and values never change once they
-are there; and the memory's do not change at all. B batch, H heads, E d_head.
+A decoder's self-attention attends only to the past, so the keys and values of a token never change
+once they are computed; those of the memory do not change at all. The decoding loops that use the
+cache are not here but in ``course_lib.decoding``.
 """
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-HeadTensor = Float[Tensor, "batch heads length d_head"]
+Heads = Float[Tensor, "batch heads length d_head"]
 
 
 class AttentionCache:
     """The keys and values of one attention layer.
 
     Args:
-        grows: True in self-attention, where each step adds a token; False in cross-attention, where
-            the first step brings everything.
+        grows: True in self-attention, where each step adds its tokens; False in cross-attention,
+            where the first step adds the whole memory.
     """
 
     def __init__(self, *, grows: bool) -> None:
@@ -26,12 +27,12 @@ class AttentionCache:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is nothing left to add."""
+        """Whether it holds the whole memory; never in self-attention."""
         return not self.grows and self.keys is not None
 
-    def extend(self, keys: HeadTensor, values: HeadTensor) -> tuple[Tensor, Tensor]:
-        """Add the keys and values of new positions; return those of all positions."""
-        # Heads come as views, which each product would have to copy: copy them once.
+    def extend(self, keys: Heads, values: Heads) -> tuple[Tensor, Tensor]:
+        """Append the keys and values of new positions; return those of all positions."""
+        # Heads arrive as views, which each product would have to copy: copy them once.
         keys, values = keys.contiguous(), values.contiguous()
         if self.keys is not None and self.values is not None:
             keys = torch.cat((self.keys, keys), dim=2)
@@ -56,18 +57,18 @@ class AttentionCache:
 
 
 class KeyValueCache:
-    """What a decoder of ``n_layers`` blocks remembers between steps, and the target so far."""
+    """The caches of a decoder with ``n_layers`` blocks, and the target so far."""
 
     def __init__(self, n_layers: int) -> None:
         self.self_attention = [AttentionCache(grows=True) for _ in range(n_layers)]
         self.cross_attention = [AttentionCache(grows=False) for _ in range(n_layers)]
-        self.target: Tensor | None = None  # (B, tokens so far)
+        self.target: Tensor | None = None  # (batch, prefix)
 
-    def append(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch total"]:
-        """Add new target tokens; return the whole target so far.
+    def append(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch prefix"]:
+        """Append new target tokens; return the whole target so far.
 
         Raises:
-            ValueError: the rows are not those of the tokens before.
+            ValueError: the batch has another size than before.
         """
         if self.target is not None and len(tokens) != len(self.target):
             raise ValueError(
@@ -78,14 +79,14 @@ class KeyValueCache:
         return self.target
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
-        """Keep these batch rows, in this order: drops finished sentences, follows a beam."""
+        """Keep these batch rows, in this order: drop finished sentences, or follow a beam."""
         self.reorder(rows)
         for layer in self.cross_attention:
             layer.select(rows)
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
-        """``select`` where each row takes the place of a row with the same source, as beams of one
-        sentence do: what belongs to the memory, the larger part, need not move.
+        """``select``, if each row replaces a row with the same source, as in beam search: the
+        memory's keys and values, the larger part, can stay where they are.
         """
         if self.target is not None:
             self.target = self.target[rows]

@@ -1,7 +1,7 @@
-"""One frozen description of a Transformer, and the presets of the course.
+"""The sizes and choices of a Transformer, the presets of the course, and parameter counts.
 
-Every option here is used by a preset or by a lesson. A configuration checks itself when it is made,
-so that a wrong size is explained before any tensor exists.
+A configuration checks itself when it is created, so that a wrong size is explained before any
+tensor exists. It says nothing about training. Every option is used by a preset or by a lesson.
 """
 
 from __future__ import annotations
@@ -62,16 +62,10 @@ class TransformerConfig:
     def __post_init__(self) -> None:
         for name in (
             *("source_vocab", "target_vocab", "d_model", "d_ff"),
-            *("n_heads", "n_layers", "max_len"),
+            *("n_layers", "max_len"),
         ):
             _require_positive_int(name, getattr(self, name))
-        if self.d_head is not None:
-            _require_positive_int("d_head", self.d_head)
-        elif self.d_model % self.n_heads:
-            raise ValueError(
-                f"d_model must be a multiple of n_heads, got d_model={self.d_model} and "
-                f"n_heads={self.n_heads}: choose other sizes or give d_head yourself"
-            )
+        resolve_d_head(self.d_model, self.n_heads, self.d_head)
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ValueError(
                 f"sinusoidal positions need an even d_model, got {self.d_model}: "
@@ -87,10 +81,7 @@ class TransformerConfig:
         ):
             require_choice(name, getattr(self, name), choices)
         for name in (n for n in self.__dataclass_fields__ if n.endswith("dropout")):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(
-                    f"{name} is a probability and must lie in [0, 1), got {getattr(self, name)}"
-                )
+            require_dropout(name, getattr(self, name))
         for name in (f.name for f in fields(self) if f.type == "bool"):
             if getattr(self, name) not in (True, False):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
@@ -112,9 +103,27 @@ class TransformerConfig:
             )
 
     @property
-    def head_width(self) -> int:
-        """Width of one head, d_head."""
-        return self.d_head or self.d_model // self.n_heads
+    def resolved_d_head(self) -> int:
+        """``d_head``, or d_model / n_heads if that is None."""
+        return resolve_d_head(self.d_model, self.n_heads, self.d_head)
+
+
+def resolve_d_head(d_model: int, n_heads: int, d_head: int | None) -> int:
+    """``d_head``, or d_model / n_heads if that is None.
+
+    Raises:
+        ValueError: n_heads or d_head is not positive, or d_model is not a multiple of n_heads.
+    """
+    _require_positive_int("n_heads", n_heads)
+    if d_head is not None:
+        _require_positive_int("d_head", d_head)
+        return d_head
+    if d_model % n_heads:
+        raise ValueError(
+            f"d_model must be a multiple of n_heads, got d_model={d_model} and "
+            f"n_heads={n_heads}: choose other sizes or give d_head yourself"
+        )
+    return d_model // n_heads
 
 
 def require_choice(name: str, value: object, choices: Any) -> None:
@@ -122,6 +131,12 @@ def require_choice(name: str, value: object, choices: Any) -> None:
     if value not in get_args(choices):
         options = ", ".join(map(repr, get_args(choices)))
         raise ValueError(f"{name} must be one of {options}, got {value!r}")
+
+
+def require_dropout(name: str, value: float) -> None:
+    """Refuse a dropout probability outside [0, 1) with a ValueError."""
+    if not 0.0 <= value < 1.0:  # put this way, it also refuses NaN
+        raise ValueError(f"{name} is a probability and must lie in [0, 1), got {value}")
 
 
 def _require_positive_int(name: str, value: object) -> None:
@@ -138,7 +153,7 @@ def parameter_parts(config: TransformerConfig) -> dict[str, dict[str, int]]:
         Kind → part → number; what has no parameters is left out.
     """
     c = config
-    d, inner, n = c.d_model, c.n_heads * c.head_width, c.n_layers
+    d, inner, n = c.d_model, c.n_heads * c.resolved_d_head, c.n_layers
     attention = n * (4 * d * inner + c.attention_bias * (3 * inner + d))
     feed_forward = n * (2 * d * c.d_ff + c.feed_forward_bias * (c.d_ff + d))
     norm = 2 * d * c.norm_affine

@@ -1,4 +1,7 @@
-"""From token ids to vectors: what the token is, plus where it stands (section 3.4 and 3.5)."""
+"""From token ids to vectors: token embedding plus position (sections 3.4 and 3.5).
+
+The positional encodings themselves are in ``positions``, tokenizers in ``course_lib.data``.
+"""
 
 import math
 
@@ -10,11 +13,12 @@ from course_lib.model.positions import PositionalEncoding, token_positions
 
 
 def embedding_std(d_model: int) -> float:
-    """Spread of the initial embeddings with which a model that also uses them as output layer
-    starts at a loss of ln V.
+    """Standard deviation of the initial embeddings if they are also the output layer's weights
+    (weight tying): the loss at initialisation is then close to ln(vocab).
 
-    The last LayerNorm gives vectors of length √D, so logits have standard deviation std · √D, and
-    the loss starts about half their variance above ln V. With 0.2 / √D that is 0.02.
+    The last LayerNorm gives vectors of norm √d_model, so logits have standard deviation
+    std · √d_model, and the loss starts about half their variance above ln(vocab). With
+    std = 0.2 / √d_model that is 0.02.
     """
     return 0.2 / math.sqrt(d_model)
 
@@ -22,15 +26,14 @@ def embedding_std(d_model: int) -> float:
 class TransformerEmbedding(nn.Module):
     """Token embedding × √d_model, plus position, then dropout.
 
-    Parameters: ``tokens.weight`` (V, D); ``positions.table`` (max_len, D) if positions are learned.
+    Parameters: ``tokens.weight`` (vocab, d_model); ``positions.table`` (max_len, d_model) if
+    positions are learned.
 
     Args:
-        vocab_size: V.
-        d_model: D.
-        pad_id: pads are not counted as positions.
-        dropout: on the sum.
-        scale: multiply by √D, so that tokens are not drowned by positions.
-        std: spread of the initial embeddings; by default 1 after scaling.
+        pad_id: padding is not counted as a position.
+        dropout: of the sum.
+        scale: multiply by √d_model, so that the positions do not dominate the tokens.
+        std: standard deviation of the initial embeddings; by default 1 after scaling.
         positions: module that adds positions; by default sinusoidal.
     """
 
@@ -57,11 +60,11 @@ class TransformerEmbedding(nn.Module):
         tokens: Int[Tensor, "batch length"],
         prefix: Int[Tensor, "batch prefix"] | None = None,
     ) -> Float[Tensor, "batch length d_model"]:
-        """Embed tokens (B, S) to (B, S, D).
+        """Embed token ids.
 
         Args:
             tokens: ids below vocab_size.
-            prefix: in incremental decoding, all tokens so far, of which ``tokens`` are the last.
+            prefix: when decoding with a cache, all tokens so far, of which ``tokens`` are the last.
 
         Raises:
             TypeError: tokens are not whole numbers.

@@ -1,4 +1,7 @@
-"""The position-wise feed-forward network, LayerNorm and the residual connection (3.1 and 3.3)."""
+"""The position-wise feed-forward network, LayerNorm and the residual connection.
+
+Sections 3.1 and 3.3 of the paper. ``blocks`` puts them together with attention.
+"""
 
 from collections.abc import Callable
 
@@ -20,7 +23,7 @@ def layer_norm(
     *,
     eps: float = 1e-5,
 ) -> Float[Tensor, "*batch d_model"]:
-    """Shift and scale each vector by itself to mean 0 and variance 1 (Ba et al. 2016, eq. 4)."""
+    """Shift and scale each vector to mean 0 and variance 1 (Ba et al. 2016, equation 4)."""
     mean = x.mean(dim=-1, keepdim=True)
     variance = x.var(dim=-1, keepdim=True, correction=0)
     normed = (x - mean) / torch.sqrt(variance + eps)
@@ -30,9 +33,10 @@ def layer_norm(
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = W₂ · activation(W₁ · x), for each position by itself (equation 2).
+    """FFN(x) = W₂ · activation(W₁ · x), position-wise (equation 2).
 
-    Parameters: ``expand.weight`` (F, D), ``contract.weight`` (D, F), and biases.
+    Parameters: ``expand.weight`` (d_ff, d_model), ``contract.weight`` (d_model, d_ff), and biases
+    unless ``bias=False``.
     """
 
     def __init__(
@@ -51,17 +55,19 @@ class FeedForward(nn.Module):
         self.activation = ACTIVATIONS[activation]
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "batch length d"]) -> Float[Tensor, "batch length d"]:
-        """(B, S, D) to (B, S, D); no position sees another."""
-        hidden = self.activation(self.expand(x))  # (B, S, F)
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"]
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Transform each position without regard to the others."""
+        hidden = self.activation(self.expand(x))  # (batch, length, d_ff)
         return self.contract(self.dropout(hidden))
 
 
 class AddNorm(nn.Module):
     """The residual connection around a sublayer, with its LayerNorm (section 3.1).
 
-    post: norm(x + sublayer(x)), the paper's; pre: x + sublayer(norm(x)), which leaves a straight
-    path from the first block to the last. Parameters: ``norm.weight`` and ``norm.bias`` (D,).
+    post: norm(x + sublayer(x)), as in the paper; pre: x + sublayer(norm(x)), with no norm on the
+    residual path. Parameters: ``norm.weight`` and ``norm.bias`` (d_model,).
     """
 
     def __init__(
@@ -80,9 +86,9 @@ class AddNorm(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, x: Float[Tensor, "batch length d"], sublayer: Callable[[Tensor], Tensor]
-    ) -> Float[Tensor, "batch length d"]:
-        """Run ``sublayer``, a function from (B, S, D) to (B, S, D), beside the identity."""
+        self, x: Float[Tensor, "batch length d_model"], sublayer: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Add what ``sublayer`` computes, a tensor of the same shape, to x."""
         if self.is_pre:
             return x + self.dropout(sublayer(self.norm(x)))
         return self.norm(x + self.dropout(sublayer(x)))

@@ -1,22 +1,21 @@
-"""Who may look at whom. In this course a mask is boolean and True means "may attend".
+"""Attention masks, and the softmax that applies them (section 3.2.3 of the paper).
 
-B batch, H heads, S source length, T target length. Every mask broadcasts to the shape of the
-scores, (batch, heads, query, key): a query is a row, a key is a column.
+A mask is boolean, and True means "may attend". It has the axes of the scores, (batch, heads, query,
+key), each of the scores' size or 1. The scores themselves are computed in ``attention``.
 """
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+AttentionMask = Bool[Tensor, "#batch #heads #query #key"]  # "#": this size, or 1
 
-def padding_mask(tokens: Int[Tensor, "batch length"], pad_id: int) -> Bool[Tensor, "b 1 1 length"]:
-    """True for real tokens: they may be read as keys, by every head and every query.
 
-    It hides key *columns*. Hiding the pads' query rows instead would leave the pads readable.
+def padding_mask(tokens: Int[Tensor, "batch key"], pad_id: int) -> Bool[Tensor, "batch 1 1 key"]:
+    """True for real tokens: no query attends to padding.
 
-    Args:
-        tokens: token ids, (B, S).
-        pad_id: the id that fills up short sentences.
+    It hides key *columns*. Hiding the query rows of the padding instead would leave the padding
+    visible to all others.
     """
     if tokens.ndim != 2:
         raise ValueError(
@@ -27,32 +26,54 @@ def padding_mask(tokens: Int[Tensor, "batch length"], pad_id: int) -> Bool[Tenso
 
 
 def causal_mask(
-    size: int, *, device: torch.device | str | None = None
-) -> Bool[Tensor, "1 1 size size"]:
-    """True on and below the diagonal: query t may read keys 0 … t (section 3.2.3)."""
-    return torch.ones(1, 1, size, size, dtype=torch.bool, device=device).tril()
+    query_length: int, key_length: int | None = None, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "1 1 query key"]:
+    """True on and below the diagonal: a query attends to itself and to what comes before it.
+
+    The queries are the last of ``key_length`` positions; by default they are all of them. When
+    decoding with a cache, the earlier positions are keys only.
+
+    Raises:
+        ValueError: there are more queries than keys.
+    """
+    key_length = query_length if key_length is None else key_length
+    if query_length > key_length:
+        raise ValueError(
+            f"key_length must be at least query_length={query_length}, got {key_length}: "
+            "each query is also a key; did you swap the two?"
+        )
+    ones = torch.ones(1, 1, query_length, key_length, dtype=torch.bool, device=device)
+    return ones.tril(diagonal=key_length - query_length)
 
 
-def decoder_mask(tokens: Int[Tensor, "batch length"], pad_id: int) -> Bool[Tensor, "b 1 t t"]:
-    """Both at once: a target token reads real tokens that are not in its future."""
-    return padding_mask(tokens, pad_id) & causal_mask(tokens.size(1), device=tokens.device)
+def decoder_mask(
+    tokens: Int[Tensor, "batch key"], pad_id: int, *, query_length: int | None = None
+) -> Bool[Tensor, "batch 1 query key"]:
+    """Both at once: a target position attends to the real tokens up to and including itself.
+
+    Args:
+        tokens: the whole target, cached tokens included.
+        pad_id: the id of padding.
+        query_length: how many of the last tokens are queries; by default all.
+    """
+    padding = padding_mask(tokens, pad_id)  # (batch, 1, 1, key)
+    key_length = tokens.size(1)
+    query_length = key_length if query_length is None else query_length
+    return padding & causal_mask(query_length, key_length, device=tokens.device)
 
 
 def masked_softmax(
-    scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "..."] | None = None
-) -> Float[Tensor, "*batch query key"]:
-    """Softmax over the keys that may be attended to; a query with no such key gets a row of zeros.
+    scores: Float[Tensor, "*leading query key"],
+    mask: Bool[Tensor, "*#leading #query #key"] | None = None,
+) -> Float[Tensor, "*leading query key"]:
+    """Softmax over the keys that may be attended to; a query with no such key gets zeros.
 
     Filling with the dtype's smallest number, and clearing afterwards, keeps every step finite in
-    every precision: -inf would turn a row with nothing left into NaN, and -1e9 does not fit fp16.
-
-    Args:
-        scores: any real numbers, (…, query, key).
-        mask: True = may attend, broadcastable to the scores.
+    every precision: -inf would make a fully masked row NaN, and -1e9 does not fit into float16.
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: the mask does not broadcast to the scores.
+        ValueError: the mask does not have the axes of the scores, of the same size or 1.
     """
     if mask is None:
         return scores.softmax(dim=-1)
@@ -62,35 +83,62 @@ def masked_softmax(
     return weights.masked_fill(~mask, 0.0)
 
 
+def to_pytorch_mask(mask: Bool[Tensor, "*axes"]) -> Bool[Tensor, "*axes"]:
+    """The same mask for ``torch.nn.MultiheadAttention``, where True means *hide*.
+
+    Masks are inverted nowhere else. (PyTorch's ``scaled_dot_product_attention`` needs no inversion:
+    there True means "takes part".)
+    """
+    return ~mask
+
+
 def check_mask(mask: Tensor, scores_shape: tuple[int, ...]) -> None:
-    """Refuse a mask that is not boolean or does not fit scores of shape (…, query, key).
+    """Refuse a mask that does not fit scores of shape (…, query, key).
+
+    Missing axes are refused even where PyTorch would broadcast them: a (batch, key) mask would pass
+    for (query, key) whenever a batch happens to have as many rows as there are queries.
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: the mask does not broadcast to the scores.
+        ValueError: the mask does not have the axes of the scores, of the same size or 1.
     """
     if mask.dtype != torch.bool:
         raise TypeError(
             f"mask must be boolean with True = may attend, got {mask.dtype}: "
             "is it an additive or a 0/1 mask? compare it first, as in tokens != pad_id"
         )
-    fits = mask.ndim <= len(scores_shape) and all(
-        have in (1, want)
-        for have, want in zip(reversed(mask.shape), reversed(scores_shape), strict=False)
-    )
-    if not fits:
+    shape = tuple(mask.shape)
+    if not _fits(shape, scores_shape):
         names = "(batch, heads, query, key) = " if len(scores_shape) == 4 else ""
-        forgotten = {2: "mask[:, None, None, :]", 3: "mask[:, None]"}.get(mask.ndim)
-        cause = f"did you forget {forgotten}?" if forgotten else "which axis is off?"
         raise ValueError(
-            f"scores mask must broadcast to {names}{scores_shape}, got {tuple(mask.shape)}: {cause}"
+            f"mask must broadcast axis by axis to the scores, {names}{scores_shape}, got {shape}: "
+            f"{_mask_hint(shape, scores_shape)}"
         )
 
 
-def to_pytorch_mask(mask: Bool[Tensor, "..."]) -> Bool[Tensor, "..."]:
-    """The same mask in the convention of ``torch.nn.MultiheadAttention``: True means *hide*.
+def _fits(shape: tuple[int, ...], scores_shape: tuple[int, ...]) -> bool:
+    return len(shape) == len(scores_shape) and all(
+        size in (1, wanted) for size, wanted in zip(shape, scores_shape, strict=True)
+    )
 
-    This is the only place where the meaning of a mask is turned round. (PyTorch's own
-    ``scaled_dot_product_attention`` needs no turning: there True means "takes part".)
-    """
-    return ~mask
+
+def _mask_hint(shape: tuple[int, ...], scores_shape: tuple[int, ...]) -> str:
+    """What a mask that does not fit may be, and how to give it the axes of the scores."""
+    if len(shape) > len(scores_shape):
+        return "it has too many axes, remove them as in mask[0]"
+    if len(shape) == len(scores_shape):
+        return "was it made for other tokens?"
+    if len(scores_shape) != 4:
+        return "add the missing axes with None, as in mask[None, :]"
+    batch, heads, query, key = scores_shape
+    meanings = {
+        "(key,): mask[None, None, None, :]": (key,),
+        "(batch, key), for padding: mask[:, None, None, :]": (batch, key),
+        "(query, key), causal: mask[None, None, :, :]": (query, key),
+        "(batch, query, key): mask[:, None, :, :]": (batch, query, key),
+        "(heads, query, key): mask[None, :, :, :]": (heads, query, key),
+    }
+    possible = [text for text, meant in meanings.items() if _fits(shape, meant)]
+    if not possible:
+        return "was it made for other tokens?"
+    return "if it is " + " or if it is ".join(possible)

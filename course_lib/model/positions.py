@@ -1,6 +1,6 @@
-"""Where a token stands: the sine and cosine code of section 3.5, and learned positions.
+"""Sinusoidal and learned positional encodings (section 3.5).
 
-B batch, S length, D d_model.
+``embedding`` adds them to the token embeddings.
 """
 
 import torch
@@ -18,11 +18,11 @@ def sinusoidal_positions(
     layout: Layout = "interleaved",
     base: float = 10_000.0,
 ) -> Float[Tensor, "length d_model"]:
-    """Each pair of columns is a clock hand: (sin, cos) of position / base^(2i / d_model).
+    """Column pair i holds sin and cos of position / base^(2i / d_model).
 
     Args:
         length: number of positions, from 0 on.
-        d_model: width of the code; even, for every frequency has one sine and one cosine.
+        d_model: number of columns; even, for every frequency has one sine and one cosine.
         layout: "interleaved" sin, cos, sin, cos, … as in the paper; "concatenated" all sines, then
             all cosines. The same columns in another order.
         base: wavelengths run from 2π to base · 2π positions.
@@ -33,9 +33,9 @@ def sinusoidal_positions(
     require_choice("layout", layout, Layout)
     # float64 first: at position 5000 the angle has lost four digits in float32.
     angles = torch.arange(length, dtype=torch.float64)[:, None] * _frequencies(d_model, base)
-    sine, cosine = angles.sin(), angles.cos()  # (S, D / 2) each
+    sine, cosine = angles.sin(), angles.cos()  # (length, d_model / 2) each
     if layout == "interleaved":
-        table = torch.stack((sine, cosine), dim=-1).flatten(1)  # (S, D / 2, 2) -> (S, D)
+        table = torch.stack((sine, cosine), dim=-1).flatten(1)  # sin, cos, sin, …
     else:
         table = torch.cat((sine, cosine), dim=-1)
     return table.to(torch.get_default_dtype())
@@ -50,11 +50,13 @@ def _frequencies(d_model: int, base: float) -> Float[Tensor, " pairs"]:
     return base ** -(torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
 
 
-def shift_matrix(d_model: int, offset: int, *, base: float = 10_000.0) -> Float[Tensor, "d d"]:
-    """The rotation M with ``M @ code[p] == code[p + offset]`` for every position p.
+def shift_matrix(
+    d_model: int, offset: int, *, base: float = 10_000.0
+) -> Float[Tensor, "d_model d_model"]:
+    """The rotation M with ``M @ table[p] == table[p + offset]`` for every position p.
 
-    Moving k positions turns each (sin, cos) pair by k times its frequency: the matrix depends on
-    the offset alone. This is why sines come *with* cosines. Layout: interleaved.
+    A shift by k positions rotates each (sin, cos) pair by k times its frequency: the matrix depends
+    on the offset alone. This is why each sine comes with a cosine. Layout: interleaved.
     """
     angles = offset * _frequencies(d_model, base)
     blocks = [torch.tensor([[a.cos(), a.sin()], [-a.sin(), a.cos()]]) for a in angles]
@@ -64,10 +66,10 @@ def shift_matrix(d_model: int, offset: int, *, base: float = 10_000.0) -> Float[
 def token_positions(
     tokens: Int[Tensor, "batch length"], pad_id: int
 ) -> Int[Tensor, "batch length"]:
-    """Each token's place among the real tokens of its row, from 0 on.
+    """Each token's position among the real tokens of its row, from 0 on.
 
-    Counting real tokens, not columns, makes a sentence padded on the left equal to the same
-    sentence padded on the right. Pads get a place too, but nobody reads them.
+    Counting real tokens, not columns, gives a sentence the same positions whether it is padded on
+    the left or on the right. Padding gets positions, too, but no query attends to it.
     """
     return ((tokens != pad_id).cumsum(dim=1) - 1).clamp(min=0)
 
@@ -82,10 +84,10 @@ def check_length(length: int, max_len: int) -> None:
 
 
 class PositionalEncoding(nn.Module):
-    """Adds a position's code to each vector, then drops out (section 3.5 and 5.4).
+    """Adds the positional encoding to each vector, then applies dropout (sections 3.5 and 5.4).
 
-    Buffer ``table`` (max_len, D) for sinusoidal positions: it moves with ``.to()`` but is not
-    saved, for the formula gives it back. With ``learned=True`` it is a parameter of that name.
+    Buffer ``table`` (max_len, d_model) for sinusoidal positions: it moves with ``.to()`` but is not
+    saved, since the formula gives it back. With ``learned=True`` it is a parameter of that name.
     """
 
     table: Tensor
@@ -112,10 +114,10 @@ class PositionalEncoding(nn.Module):
         x: Float[Tensor, "batch length d_model"],
         positions: Int[Tensor, "#batch length"] | None = None,
     ) -> Float[Tensor, "batch length d_model"]:
-        """Add positions 0 … S-1, or the given ones.
+        """Add positions 0 … length - 1, or the given ones.
 
         Raises:
-            ValueError: the sequence is longer than max_len, or x has another width.
+            ValueError: the sequence is longer than max_len, or x is not (batch, length, d_model).
         """
         if x.ndim != 3 or x.size(-1) != self.table.size(1):
             raise ValueError(

@@ -1,4 +1,7 @@
-"""Look inside without changing anything: the attention weights of every layer."""
+"""Record the attention weights of every layer, without changing what the model returns.
+
+Plots of them are in ``course_lib.viz``.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,10 +17,7 @@ from course_lib.model.transformer import Transformer
 
 @dataclass
 class AttentionRecord:
-    """The weights of the latest forward pass, (layers, batch, heads, query, key) each.
-
-    ``encoder`` is (N, B, H, S, S), ``decoder`` (N, B, H, T, T), ``cross`` (N, B, H, T, S).
-    """
+    """The weights of the last forward pass, (layers, batch, heads, query, key) each."""
 
     _layers: dict[str, dict[int, Tensor]] = field(
         default_factory=lambda: {"encoder": {}, "decoder": {}, "cross": {}}
@@ -34,17 +34,17 @@ class AttentionRecord:
 
     @property
     def encoder(self) -> Float[Tensor, "layers batch heads source source"]:
-        """Source reads source."""
+        """The source attends to the source."""
         return self._stack("encoder")
 
     @property
-    def decoder(self) -> Float[Tensor, "layers batch heads new target"]:
-        """Target reads target; with a cache, the new tokens read the whole target."""
+    def decoder(self) -> Float[Tensor, "layers batch heads target prefix"]:
+        """The target attends to the target; with a cache, its new tokens to all of it."""
         return self._stack("decoder")
 
     @property
     def cross(self) -> Float[Tensor, "layers batch heads target source"]:
-        """Target reads source."""
+        """The target attends to the source."""
         return self._stack("cross")
 
 
@@ -52,9 +52,8 @@ class AttentionRecord:
 def record_attention(model: Transformer) -> Iterator[AttentionRecord]:
     """Record every layer's attention weights while the block runs.
 
-    The model returns what it would return anyway. Each forward pass replaces the one before; in
-    incremental decoding that is one row a step, so to see a whole translation run it once more
-    through ``model(source, target)``.
+    Each forward pass replaces the one before. When decoding with a cache, that leaves the rows of
+    the last step only; to see a whole translation, run ``model(source, target)`` on it.
     """
     record = AttentionRecord()
 

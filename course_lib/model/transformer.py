@@ -1,6 +1,6 @@
 """The whole model: two embeddings, two stacks, one output layer (Figure 1 of the paper).
 
-B batch, S source length, T target length, D d_model, V target vocabulary.
+``course_lib.decoding`` generates translations with it, ``course_lib.training`` trains it.
 """
 
 import torch
@@ -30,16 +30,18 @@ class Encoder(nn.Module):
         self.final_norm = _final_norm(config)
 
     def forward(
-        self, x: Float[Tensor, "batch source d"], mask: Bool[Tensor, "..."] | None = None
-    ) -> Float[Tensor, "batch source d"]:
-        """(B, S, D) to (B, S, D)."""
+        self,
+        x: Float[Tensor, "batch source d_model"],
+        mask: Bool[Tensor, "#batch #heads #source #source"] | None = None,
+    ) -> Float[Tensor, "batch source d_model"]:
+        """Run all blocks on the embedded source; ``mask`` hides its padding."""
         for layer in self.layers:
             x = layer(x, mask)
         return self.final_norm(x)
 
 
 class Decoder(nn.Module):
-    """Blocks that read target and memory. Parts: ``layers``, ``final_norm``."""
+    """Blocks that attend to target and memory. Parts: ``layers``, ``final_norm``."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -48,14 +50,14 @@ class Decoder(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "batch target d"],
-        memory: Float[Tensor, "batch source d"],
-        target_mask: Bool[Tensor, "..."] | None = None,
-        memory_mask: Bool[Tensor, "..."] | None = None,
+        x: Float[Tensor, "batch target d_model"],
+        memory: Float[Tensor, "batch source d_model"],
+        target_mask: Bool[Tensor, "#batch #heads #target #prefix"] | None = None,
+        memory_mask: Bool[Tensor, "#batch #heads #target #source"] | None = None,
         *,
         cache: KeyValueCache | None = None,
-    ) -> Float[Tensor, "batch target d"]:
-        """(B, T, D) and memory (B, S, D) to (B, T, D)."""
+    ) -> Float[Tensor, "batch target d_model"]:
+        """Run all blocks on the embedded target; with a cache, on its new tokens only."""
         for i, layer in enumerate(self.layers):
             x = layer(
                 x,
@@ -93,7 +95,7 @@ class Transformer(nn.Module):
         if config.tying == "all":
             self.source_embedding.tokens.weight = self.target_embedding.tokens.weight
         if config.tying != "none" and config.output_bias:
-            nn.init.zeros_(self.output.bias)  # a fair start: no word is likelier than another
+            nn.init.zeros_(self.output.bias)  # all tokens equally probable at the start
 
     def _embedding(self, vocab_size: int, dropout: float, *, tied: bool) -> TransformerEmbedding:
         c = self.config
@@ -108,19 +110,19 @@ class Transformer(nn.Module):
             ),
         )
 
-    def encode(self, source: Int[Tensor, "batch source"]) -> Float[Tensor, "batch source d"]:
-        """Source tokens (B, S) to memory (B, S, D)."""
+    def encode(self, source: Int[Tensor, "batch source"]) -> Float[Tensor, "batch source d_model"]:
+        """The memory of these source tokens."""
         return self.encoder(self.source_embedding(source), padding_mask(source, self.config.pad_id))
 
     def decode(
         self,
         target: Int[Tensor, "batch target"],
-        memory: Float[Tensor, "batch source d"],
+        memory: Float[Tensor, "batch source d_model"],
         source: Int[Tensor, "batch source"],
         *,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch target vocab"]:
-        """Target tokens (B, T) and memory to logits (B, T, V) for the token after each.
+        """The logits for the token after each target token.
 
         Arguments and errors are those of ``hidden``.
         """
@@ -129,18 +131,18 @@ class Transformer(nn.Module):
     def hidden(
         self,
         target: Int[Tensor, "batch target"],
-        memory: Float[Tensor, "batch source d"],
+        memory: Float[Tensor, "batch source d_model"],
         source: Int[Tensor, "batch source"],
         *,
         cache: KeyValueCache | None = None,
-    ) -> Float[Tensor, "batch target d"]:
-        """Target tokens (B, T) and memory to what the output layer reads, (B, T, D).
+    ) -> Float[Tensor, "batch target d_model"]:
+        """The decoder's output for each target token, before the output layer.
 
         Args:
             target: begins with the begin-of-sentence token; with a cache, only the new tokens.
-            memory: from ``encode(source)``.
+            memory: from ``encode(source)``; with a cache, read in the first step only.
             source: its tokens, for their padding.
-            cache: fresh for each batch; carries the target so far.
+            cache: a new one for each batch; it holds the target so far.
 
         Raises:
             ValueError: target, memory and source do not belong to one batch, or the target, cached
@@ -149,15 +151,14 @@ class Transformer(nn.Module):
         same_batch = memory.shape[:2] == source.shape and target.shape[:1] == source.shape[:1]
         if target.ndim != 2 or not same_batch:
             raise ValueError(
-                "target (batch, T), memory (batch, S, d_model) and source (batch, S) must agree, "
-                f"got {tuple(target.shape)}, {tuple(memory.shape)} and {tuple(source.shape)}: "
+                "target (batch, target), memory (batch, source, d_model) and source (batch, "
+                f"source) must agree, got {tuple(target.shape)}, {tuple(memory.shape)} and "
+                f"{tuple(source.shape)}: "
                 "is memory the encoding of this source?"
             )
-        new = target.size(1)
         prefix = target if cache is None else cache.append(target)
         check_length(prefix.size(1), self.config.max_len)
-        # Only the new tokens ask, so only their rows of the mask are needed.
-        target_mask = decoder_mask(prefix, self.config.pad_id)[:, :, -new:]
+        target_mask = decoder_mask(prefix, self.config.pad_id, query_length=target.size(1))
         memory_mask = padding_mask(source, self.config.pad_id)
         x = self.target_embedding(target, prefix)
         return self.decoder(x, memory, target_mask, memory_mask, cache=cache)
@@ -165,10 +166,10 @@ class Transformer(nn.Module):
     def forward(
         self, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target vocab"]:
-        """Source (B, S) and target (B, T) to logits (B, T, V), under teacher forcing."""
+        """The logits for the token after each target token, under teacher forcing."""
         return self.decode(target, self.encode(source), source)
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters live."""
+        """The device of the parameters."""
         return self.output.weight.device

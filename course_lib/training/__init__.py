@@ -1,37 +1,36 @@
 """From a recipe to a trained translator, and honest numbers about it."""
 
+from course_lib.alignment_error_rate import alignment_error_rate
 from course_lib.training.checkpoint import load_translator, read_checkpoint, save_checkpoint
 from course_lib.training.evaluation import (
     evaluate,
     head_alignment_errors,
+    shuffled_source_scores,
     teacher_forced,
-    wrong_source_scores,
 )
+from course_lib.training.final_report import epoch_line, report
 from course_lib.training.loop import train
 from course_lib.training.loss import (
     label_smoothed_loss,
     masked_cross_entropy,
-    source_blind_floor,
+    target_only_entropy,
 )
-from course_lib.training.metrics import (
-    TranslationScores,
-    alignment_error_rate,
-    masked_accuracy,
-    translation_scores,
-)
-from course_lib.training.recipes import AS_PUBLISHED, RECIPES, Recipe, load_recipe, on_corpus
-from course_lib.training.report import epoch_line, report
+from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
+from course_lib.training.optimizers import make_optimizer, make_schedule
+from course_lib.training.options import RunOptions
+from course_lib.training.recipes import AS_RELEASED, RECIPES, Recipe, load_recipe, on_corpus
 from course_lib.training.run import Run
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
-from course_lib.training.step import make_optimizer, make_schedule, train_step
-from course_lib.training.task import Task, load_task
+from course_lib.training.step import train_step
+from course_lib.training.training_data import TrainingData, load_training_data
 
 __all__ = [
-    "AS_PUBLISHED",
+    "AS_RELEASED",
     "RECIPES",
     "Recipe",
     "Run",
-    "Task",
+    "RunOptions",
+    "TrainingData",
     "TranslationScores",
     "alignment_error_rate",
     "epoch_line",
@@ -40,7 +39,7 @@ __all__ = [
     "inverse_sqrt_lr",
     "label_smoothed_loss",
     "load_recipe",
-    "load_task",
+    "load_training_data",
     "load_translator",
     "make_optimizer",
     "make_schedule",
@@ -51,11 +50,11 @@ __all__ = [
     "read_checkpoint",
     "report",
     "save_checkpoint",
-    "source_blind_floor",
+    "shuffled_source_scores",
+    "target_only_entropy",
     "teacher_forced",
     "train",
     "train_step",
     "translation_scores",
     "warmup_cosine_lr",
-    "wrong_source_scores",
 ]

@@ -7,9 +7,7 @@ always a whole file: the old one or the new one.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -20,11 +18,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from course_lib.data import Subwords, Tokenizer, Vocabulary
+from course_lib.atomic import replace_atomically
+from course_lib.data import BOS, Subwords, Tokenizer, Vocabulary
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, TransformerConfig
-from course_lib.training.faults import commit
+from course_lib.training.injected_bugs import inject_bugs
 
 PRETRAINED = Path(__file__).parent.parent / "assets" / "small.safetensors"
 
@@ -59,37 +58,14 @@ def save_checkpoint(
     }
     tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
     metadata = {"course": json.dumps(description)}
-    _replace(path, lambda draft: save_file(tensors, draft, metadata=metadata))
 
+    def write(draft: Path) -> None:
+        try:
+            save_file(tensors, draft, metadata=metadata)
+        except SafetensorError as error:  # a full disk, say
+            raise OSError(str(error)) from error
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file whole or not at all.
-
-    Raises:
-        CourseError: the file cannot be written; an older one at ``path`` is untouched.
-    """
-    _replace(path, lambda draft: draft.write_text(text, encoding="utf-8"))
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    try:
-        if path.exists() and not path.is_file():
-            write(path)  # a pipe or a device, such as /dev/null, must stay what it is
-            return
-        place = Path(os.path.realpath(path))  # a link goes on pointing to the file
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".saving-") as folder:
-            draft = Path(folder) / place.name
-            draft.touch()
-            mode = draft.stat().st_mode  # as the umask wants it: safetensors would let nobody read
-            write(draft)
-            draft.chmod(mode)
-            os.replace(draft, place)
-    except (OSError, SafetensorError) as error:
-        raise CourseError(
-            f"could not write {path} ({error}): is the folder read-only or the disk full? "
-            "an earlier file there is untouched"
-        ) from error
+    replace_atomically(path, write)
 
 
 def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, Tensor]]:
@@ -100,7 +76,7 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
     """
     with _opened(path) as (description, file):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        with torch.random.fork_rng(devices=[]):  # its first weights are nobody's chance
+        with torch.random.fork_rng(devices=[]):  # initial weights that nobody will use
             model = Transformer(TransformerConfig(**description["config"]))
         weights = {
             name.removeprefix("model."): value
@@ -111,29 +87,53 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
             for name, parameter in model.named_parameters():
                 parameter.copy_(weights.pop(name))
         if weights:
-            raise KeyError(f"{next(iter(weights))} has no place in the model")
+            raise KeyError(f"{next(iter(weights))} is no parameter of the model")
         source = _tokenizer(description["source"])
         target = _tokenizer(description["target"]) if description["target"] else source
         translator = Translator(model, source, target)
-        commit(description["info"].get("recipe", {}).get("faults", ()), model, trained=True)
+        recipe = upgraded(description["info"]).get("recipe", {})
+        inject_bugs(recipe.get("bugs", ()), model, trained=True)
     extra = {
         name.removeprefix("extra."): value
         for name, value in tensors.items()
         if name.startswith("extra.")
     }
     model.eval()
-    return translator, description["info"], extra
+    return translator, upgraded(description["info"]), extra
 
 
 def read_info(path: Path) -> dict[str, Any]:
     """The ``info`` of a checkpoint alone; errors as ``read_checkpoint``."""
     with _opened(path) as (description, _):
-        return description["info"]
+        return upgraded(description["info"])
+
+
+# Names of earlier versions of the course, which their checkpoints still have.
+_RECIPE_NAMES = {
+    "faults": "bugs",
+    "pieces": "micro_batches",
+    "joint": "shared_vocabulary",
+    "keep": "keep_weights",
+    "clip": "max_grad_norm",
+}
+
+
+def upgraded(info: dict[str, Any]) -> dict[str, Any]:
+    """``info`` with the present names, whatever version of the course wrote it."""
+    info = dict(info)
+    if "recipe" in info:
+        recipe = info["recipe"].items()
+        info["recipe"] = {_RECIPE_NAMES.get(name, name): value for name, value in recipe}
+    if "place" in info:
+        info["position"] = info.pop("place")
+    if "losses" in info and "learning_rates" not in info:
+        info["learning_rates"] = [None] * len(info["losses"])  # they were not recorded
+    return info
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The checkpoint's description and its open file; what fails inside is the file's fault."""
+    """The checkpoint's description and its open file; what fails inside is the file's bug."""
     if not path.is_file():
         raise CourseError(
             f"expected a checkpoint at {path}, found nothing: train one first, or check the path"
@@ -151,13 +151,14 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
 def _describe(tokenizer: Tokenizer) -> dict[str, Any]:
     if isinstance(tokenizer, Subwords):
         return {"subwords": tokenizer.to_json()}
-    return {"words": tokenizer.words}
+    return {"words": tokenizer.tokens}
 
 
 def _tokenizer(description: dict[str, Any]) -> Tokenizer:
+    """The tokenizer described; older checkpoints call the first target token <sos>."""
     if "subwords" in description:
-        return Subwords.from_json(description["subwords"])
-    return Vocabulary(description["words"])
+        return Subwords.from_json(description["subwords"].replace('"<sos>"', f'"{BOS}"'))
+    return Vocabulary([BOS if token == "<sos>" else token for token in description["words"]])
 
 
 def load_translator(path: Path | str | None = None) -> Translator:
@@ -166,7 +167,15 @@ def load_translator(path: Path | str | None = None) -> Translator:
     Raises:
         CourseError: there is no such checkpoint, or it is damaged.
     """
-    place = PRETRAINED if path is None else Path(path)
-    if place.is_dir():
-        place = place / "best.safetensors"
-    return read_checkpoint(place)[0]
+    file = PRETRAINED if path is None else Path(path)
+    if file.is_dir():
+        file = weights_of_run(file)
+    return read_checkpoint(file)[0]
+
+
+def weights_of_run(folder: Path) -> Path:
+    """The checkpoint to translate with: the weights that the recipe keeps, if training is finished,
+    else the best so far, else the last.
+    """
+    files = [folder / f"{name}.safetensors" for name in ("final", "best", "last")]
+    return next((file for file in files if file.exists()), folder / "best.safetensors")

@@ -1,68 +1,55 @@
-"""What ``course train`` does, in the order in which it says so."""
+"""What ``course train`` does, in the order in which it prints it."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from course_lib.data import Corpus
 from course_lib.model import count_parameters
-from course_lib.training.device import choose_device, choose_precision
+from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
-from course_lib.training.events import event_log
-from course_lib.training.folder import claimed
+from course_lib.training.final_report import report
 from course_lib.training.loop import train
+from course_lib.training.options import RunOptions
 from course_lib.training.recipes import Recipe
-from course_lib.training.report import report
-from course_lib.training.task import load_task
+from course_lib.training.tensorboard import tensorboard_logger
+from course_lib.training.training_data import load_training_data
 
 
 def train_and_report(
-    recipe: Recipe,
-    *,
-    folder: Path,
-    corpus: Corpus | None = None,
-    seed: int = 0,
-    device: str = "auto",
-    precision: str = "auto",
-    max_steps: int | None = None,
-    minutes: float | None = None,
-    resume: bool = False,
+    recipe: Recipe, options: RunOptions, *, folder: Path, corpus: Corpus | None = None
 ) -> bool:
     """Train, print a line for each validation, test, and say where the run is.
 
-    Under ``torchrun`` all processes train, and the first one speaks and writes.
+    Under ``torchrun`` all processes train, and the first one prints and writes.
 
     Returns:
         Whether the run is finished; False after Ctrl-C.
 
     Raises:
-        CourseError: as ``train`` and ``claimed``, or there is no such device or precision.
+        CourseError: as ``train``.
     """
-    with process_group(choose_device(device)) as place, claimed(folder, resume=resume):
-        arithmetic = choose_precision(precision, place)
+    with process_group(choose_device(options.device)) as device:
+        options = replace(options, device=device).resolved()
         started = time.monotonic()
-        task = load_task(recipe, corpus)
-        config = task.new_translator(recipe, seed=seed).model.config
+        data = load_training_data(recipe, corpus)
         processes = f", {world_size()} processes" if world_size() > 1 else ""
         print(
-            f"{recipe.name}: {len(task.train):,} sentence pairs of {task.corpus.name} "
-            f"({time.monotonic() - started:.0f} s), {count_parameters(config):,} parameters, "
-            f"on {place} in {arithmetic}, seed {seed}{processes}"
+            f"{recipe.name}: {len(data.train):,} sentence pairs of {data.corpus.name} "
+            f"({time.monotonic() - started:.0f} s), "
+            f"{count_parameters(data.config(recipe)):,} parameters, "
+            f"on {device} in {options.precision}, seed {options.seed}{processes}"
         )
-        with event_log(folder) as log:
+        with tensorboard_logger(folder) as logger:
             run = train(
                 recipe,
+                options,
                 folder=folder,
-                seed=seed,
-                device=place,
-                precision=arithmetic,
-                max_steps=max_steps,
-                minutes=minutes,
-                resume=resume,
-                task=task,
-                on_step=log.step,
-                on_epoch=log.epoch,
+                data=data,
+                on_step=logger.log_step,
+                on_epoch=logger.log_epoch,
             )
         if not run.finished:
             of = "" if run.total_steps is None else f" of {run.total_steps:,}"
@@ -74,7 +61,7 @@ def train_and_report(
         early = ", stopped early" if run.stopped_early else ""
         print(f"Trained {run.step:,} steps in {run.seconds:.0f} s{early}.")
         if rank() == 0:
-            for line in report(run, task):
+            for line in report(run, data):
                 print(line)
         print(f'Saved in {folder}. Try: course translate --run {folder} "…"')
         return True

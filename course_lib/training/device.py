@@ -30,14 +30,20 @@ def choose_device(name: str) -> str:
     return name
 
 
-def computes_bf16(device: str) -> bool:
-    """Whether the device multiplies bfloat16 matrices itself, faster than float32 ones."""
+def supports_bf16(device: str) -> bool:
+    """Whether the device multiplies bfloat16 matrices in hardware, faster than float32 ones.
+
+    False where PyTorch cannot tell.
+    """
     if device.startswith("cuda"):
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        with torch.cuda.device(device):  # PyTorch answers for the current device only
+            return torch.cuda.is_bf16_supported(including_emulation=False)
     if device != "cpu":
         return False
-    capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+    # PyTorch 2.6, the oldest version that the course accepts, has no get_capabilities.
+    capabilities: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    # The last is the name on ARM processors.
+    return any(capabilities.get(name) is True for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
 
 def choose_precision(name: str, device: str) -> Precision:
@@ -47,7 +53,7 @@ def choose_precision(name: str, device: str) -> Precision:
         CourseError: there is no precision of that name.
     """
     if name == "auto":
-        return "bf16" if computes_bf16(device) else "fp32"
+        return "bf16" if supports_bf16(device) else "fp32"
     for precision in get_args(Precision):
         if name == precision:
             return precision

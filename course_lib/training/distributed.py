@@ -20,7 +20,7 @@ from torch import distributed as dist
 
 from course_lib.data import Batch
 
-PATIENCE = timedelta(minutes=10)  # with a process that does not answer
+TIMEOUT = timedelta(minutes=10)  # for a process that does not answer
 
 
 def world_size() -> int:
@@ -29,7 +29,7 @@ def world_size() -> int:
 
 
 def rank() -> int:
-    """Which of them this one is. The first, 0, prints and writes."""
+    """The number of this process. The first, 0, prints and writes."""
     return dist.get_rank() if world_size() > 1 else 0
 
 
@@ -37,7 +37,7 @@ def rank() -> int:
 def process_group(device: str) -> Iterator[str]:
     """Join the processes that ``torchrun`` started, if it did; gives the device of this one.
 
-    What the others would print is what the first one prints, so they keep silent.
+    The others would print what the first one prints, so their output is discarded.
     """
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
@@ -46,7 +46,7 @@ def process_group(device: str) -> Iterator[str]:
     if device.startswith("cuda"):
         device = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=PATIENCE)
+    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=TIMEOUT)
     try:
         with nullcontext() if rank() == 0 else redirect_stdout(io.StringIO()):
             yield device
@@ -54,7 +54,7 @@ def process_group(device: str) -> Iterator[str]:
         dist.destroy_process_group()
 
 
-def add_over_ranks(value: Tensor) -> Tensor:
+def all_reduce_sum(value: Tensor) -> Tensor:
     """The sum of the processes' values, on each of them."""
     if world_size() > 1:
         value = value.clone()
@@ -62,8 +62,8 @@ def add_over_ranks(value: Tensor) -> Tensor:
     return value
 
 
-def agree(seconds: float, stop: bool) -> tuple[float, bool]:
-    """The latest clock of all processes, and whether any of them wants to stop."""
+def all_reduce_clock_and_stop(seconds: float, stop: bool) -> tuple[float, bool]:
+    """The furthest clock of all processes, and whether any of them wants to stop."""
     if world_size() == 1:
         return seconds, stop
     both = torch.tensor([seconds, float(stop)], dtype=torch.float64, device=_exchange_device())
@@ -71,8 +71,8 @@ def agree(seconds: float, stop: bool) -> tuple[float, bool]:
     return float(both[0]), bool(both[1])
 
 
-def from_first_rank(value: Any) -> Any:
-    """What the first process has, on all of them."""
+def broadcast_from_first_rank(value: Any) -> Any:
+    """The first process's value, on all of them."""
     if world_size() == 1:
         return value
     box = [value]
@@ -85,11 +85,11 @@ def _exchange_device() -> torch.device:
     return torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")
 
 
-def share_of(batch: Batch, pad_id: int) -> Batch:
-    """This process's rows of the batch: every so many-th one.
+def rows_of_this_rank(batch: Batch, pad_id: int) -> Batch:
+    """This process's rows of the batch: with three processes, every third one.
 
-    A process left without a row computes one that has nothing to say: all must take part in the
-    exchange of gradients.
+    A process left without a row gets one of padding, which adds no gradient: all must take part in
+    the exchange of gradients.
     """
     if world_size() == 1:
         return batch

@@ -1,4 +1,4 @@
-"""Test a translator on sentences that it has not seen, the way it will be used."""
+"""Test a translator on sentences that it has not seen, with the decoding that inference uses."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.data import SOS, EncodedPair, Pair, epoch_batches, teacher_forcing
+from course_lib.alignment_error_rate import alignment_error_rate
+from course_lib.data import BOS, EncodedPair, Pair, epoch_batches, teacher_forcing
 from course_lib.decoding import Decoding, Translation, Translator, evaluating
 from course_lib.model import record_attention
+from course_lib.training.batch_sampler import fits
+from course_lib.training.distributed import broadcast_from_first_rank, rank
 from course_lib.training.loss import masked_cross_entropy
-from course_lib.training.metrics import (
-    TranslationScores,
-    alignment_error_rate,
-    masked_accuracy,
-    translation_scores,
-)
+from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
+from course_lib.training.run import Epoch, Run
+from course_lib.training.training_data import TrainingData
 
 GREEDY = Decoding()
 
@@ -25,7 +25,7 @@ GREEDY = Decoding()
 def evaluate(
     translator: Translator, pairs: Sequence[Pair], decoding: Decoding = GREEDY
 ) -> TranslationScores:
-    """Scores of free-running translations of the sources against the targets."""
+    """Scores of the translations of the sources, decoded autoregressively, against the targets."""
     translations = translate_sources(translator, pairs, decoding)
     return translation_scores(
         [str(translation) for translation in translations], [pair.target_text for pair in pairs]
@@ -35,19 +35,19 @@ def evaluate(
 def translate_sources(
     translator: Translator, pairs: Sequence[Pair], decoding: Decoding = GREEDY
 ) -> list[Translation]:
-    """The translation of each pair's source; of one too long to be read, of its beginning."""
+    """The translation of each pair's source; one that is too long for the model is truncated."""
     longest = translator.model.config.max_len
     tokens = [translator.source_vocabulary.split(pair.source_text)[:longest] for pair in pairs]
     return translator.translate_all(tokens, decoding=decoding)
 
 
-def wrong_source_scores(
+def shuffled_source_scores(
     translator: Translator, pairs: Sequence[Pair], decoding: Decoding = GREEDY
 ) -> TranslationScores:
-    """The control: each translation is compared with the target of the pair *before*.
+    """The shuffled-source control: each target is compared with the translation of the next source.
 
-    A model that translates must do badly here; one that only babbles likely sentences would not
-    do worse than in ``evaluate``.
+    A model that translates must score badly here; one that ignores the source and outputs probable
+    sentences scores as in ``evaluate``.
     """
     translations = translate_sources(translator, [*pairs[1:], *pairs[:1]], decoding)
     return translation_scores(
@@ -58,10 +58,11 @@ def wrong_source_scores(
 def head_alignment_errors(
     translator: Translator, pairs: Sequence[Pair]
 ) -> Float[Tensor, "layers heads"]:
-    """How well each cross-attention head says which source word a target word comes from.
+    """How well each cross-attention head shows which source word a target word comes from.
 
-    Each right target word is linked to the source word that its step reads most, and all links of
-    all pairs are compared with the gold ones. Only pairs of aligned words can be measured.
+    Each reference target word is linked to the source word with the largest attention weight in the
+    step that predicts it, and all links of all pairs are compared with the gold alignment. Only
+    pairs of aligned words can be measured.
 
     Returns:
         Alignment error rates (layers, heads).
@@ -72,8 +73,8 @@ def head_alignment_errors(
         gold |= {(number, source, target) for source, target in pair.alignment}
         aligned = {target for _, target in pair.alignment}
         for layer, weights in enumerate(_cross_weights(translator, pair)):
-            for head, read in enumerate(weights.argmax(dim=-1).tolist()):  # (H, T) keys
-                links = {(number, read[target], target) for target in aligned}
+            for head, keys in enumerate(weights.argmax(dim=-1).tolist()):  # one for each query
+                links = {(number, keys[target], target) for target in aligned}
                 found.setdefault((layer, head), set()).update(links)
     layers, heads = translator.model.config.n_layers, translator.model.config.n_heads
     return torch.tensor(
@@ -85,13 +86,13 @@ def head_alignment_errors(
 
 
 def _cross_weights(translator: Translator, pair: Pair) -> list[Float[Tensor, "heads t s"]]:
-    """Each layer's cross-attention when the right target is read; row t is the step that says
-    target word t.
+    """Each layer's cross-attention under teacher forcing; row t is the step that predicts target
+    word t.
     """
     device = translator.model.device
     source = torch.tensor([translator.source_vocabulary.encode(pair.source)], device=device)
-    said = [SOS, *pair.target]
-    target = torch.tensor([translator.target_vocabulary.encode(said)], device=device)
+    decoder_input = translator.target_vocabulary.encode([BOS, *pair.target])
+    target = torch.tensor([decoder_input], device=device)
     with evaluating(translator.model), record_attention(translator.model) as record:
         translator.model(source, target)
     return [weights[0] for weights in record.cross]
@@ -100,7 +101,7 @@ def _cross_weights(translator: Translator, pair: Pair) -> list[Float[Tensor, "he
 def teacher_forced(
     translator: Translator, pairs: Sequence[EncodedPair], *, max_tokens: int = 4096
 ) -> tuple[float, float]:
-    """Loss per token in nats and masked accuracy, each word predicted after the right ones."""
+    """Loss per token in nats and masked accuracy, each token predicted from the right prefix."""
     model, pad_id = translator.model, translator.model.config.pad_id
     loss = accuracy = tokens = 0.0
     with evaluating(model):
@@ -112,3 +113,30 @@ def teacher_forced(
             accuracy += masked_accuracy(logits, labels, pad_id) * real
             tokens += real
     return loss / tokens, accuracy / tokens
+
+
+def validate(run: Run, data: TrainingData) -> Epoch:
+    """The numbers of a validation, measured by the first process and the same on all.
+
+    Teacher-forced loss and accuracy, and scores of translations decoded by the model itself. A run
+    without validation pairs has only the training loss since the last time.
+    """
+    return broadcast_from_first_rank(_measure(run, data) if rank() == 0 else None)
+
+
+def _measure(run: Run, data: TrainingData) -> Epoch:
+    since = int(run.epochs[-1]["step"]) if run.epochs else 0
+    recent = run.losses[since:]
+    row: Epoch = {
+        "epoch": len(run.epochs) + 1,
+        "step": run.step,
+        "seconds": run.seconds,
+        "loss": sum(recent) / len(recent),
+    }
+    max_len = run.translator.model.config.max_len
+    if pairs := [pair for pair in data.encode(data.valid) if fits(pair, max_len)]:
+        loss, accuracy = teacher_forced(run.translator, pairs)
+        scores = evaluate(run.translator, data.valid)
+        row |= {"valid_loss": loss, "valid_accuracy_teacher_forced": accuracy}
+        row |= {"valid_exact": scores.exact, "valid_bleu": scores.bleu}
+    return row

@@ -55,7 +55,7 @@ def loss_and_gradient(
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "rows vocab"]]:
     """The summed label-smoothed cross-entropy, and its gradient: probabilities less the target."""
     probabilities = logits.softmax(dim=-1)
-    # log Σ exp(logits), from the likeliest word: its probability is never too small for a logarithm
+    # log Σ exp(logits), from the most probable token, whose logarithm is always finite
     log_total = logits.amax(dim=-1) - probabilities.amax(dim=-1).log()
     right = logits.gather(1, labels[:, None])[:, 0]
     loss = log_total - (1 - smoothing) * right - smoothing * logits.mean(dim=-1)

@@ -38,17 +38,17 @@ def masked_cross_entropy(
     return label_smoothed_loss(logits, labels, pad_id, 0.0)
 
 
-def source_blind_floor(targets: Sequence[Sequence[str]]) -> float:
-    """The lowest loss per token, in nats, of a model that never looks at the source.
+def target_only_entropy(targets: Sequence[Sequence[str]]) -> float:
+    """The target-only baseline: the lowest loss per token, in nats, without reading the source.
 
-    Such a model can at best know how often each word follows each beginning: the entropy of the
-    next word given the words before it.
+    Such a model can at best know how often each word follows each prefix. Its loss is the entropy
+    of the next word given the words before it.
 
     Args:
         targets: the target sentences; an end of sentence is added to each.
     """
     sentences = [(*target, None) for target in targets]
-    beginnings = Counter(s[:i] for s in sentences for i in range(len(s)))
+    prefixes = Counter(s[:i] for s in sentences for i in range(len(s)))
     continued = Counter(s[: i + 1] for s in sentences for i in range(len(s)))
-    nats = sum(n * math.log(beginnings[words[:-1]] / n) for words, n in continued.items())
+    nats = sum(n * math.log(prefixes[words[:-1]] / n) for words, n in continued.items())
     return nats / sum(map(len, sentences))

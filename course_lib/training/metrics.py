@@ -1,9 +1,9 @@
-"""Honest numbers: what is measured under teacher forcing, and what on free-running translations.
+"""Honest numbers: what is measured under teacher forcing, and what on decoded translations.
 
 B batch, T target length, V vocabulary.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sacrebleu
@@ -14,37 +14,18 @@ from torch import Tensor
 def masked_accuracy(
     logits: Float[Tensor, "batch target vocab"], labels: Int[Tensor, "batch target"], pad_id: int
 ) -> float:
-    """Share of real tokens whose likeliest prediction is right, under teacher forcing.
+    """Share of real tokens whose most probable prediction is right, under teacher forcing.
 
-    Each prediction starts from the *right* words before it, so this flatters a model.
+    Each prediction starts from the *right* prefix, so this flatters a model (exposure bias).
     """
     real = labels != pad_id
     right = (logits.argmax(dim=-1) == labels) & real
     return float(right.sum() / real.sum().clamp(min=1))
 
 
-def alignment_error_rate(
-    links: Collection[tuple[int, ...]], gold: Collection[tuple[int, ...]]
-) -> float:
-    """Share of the links, found or right, that lack their counterpart (Och and Ney 2003, with all
-    gold links sure): 0 if the two sets are equal, 1 if they have nothing in common.
-
-    Args:
-        links: found (source index, target index), with the sentence's number before them if there
-            are several.
-        gold: the right ones.
-
-    Raises:
-        ValueError: there is no link at all.
-    """
-    if not links and not gold:
-        raise ValueError("an alignment error rate needs a link, found or right, got none")
-    return 1 - 2 * len(set(links) & set(gold)) / (len(set(links)) + len(set(gold)))
-
-
 @dataclass(frozen=True)
 class TranslationScores:
-    """Scores of free-running translations.
+    """Scores of translations that the model decoded by itself.
 
     ``exact`` is the share of sentences equal to the reference; ``bleu`` and ``chrf`` are
     sacrebleu's corpus scores from 0 to 100; ``signature`` says how BLEU was counted.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 from course_lib.decoding import Decoding
 from course_lib.errors import CourseError
+from course_lib.training.injected_bugs import BUGS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +17,9 @@ class Recipe:
 
     ``preset`` and ``model`` (changed fields) give the configuration; vocabulary sizes come from the
     corpus. Training lasts ``epochs`` passes over ``train_size`` pairs.
+
+    Raises:
+        CourseError: a value makes no sense; the message says which and why.
     """
 
     name: str
@@ -22,15 +27,18 @@ class Recipe:
     corpus: str
     preset: str
     model: dict[str, Any] = field(default_factory=dict)
-    faults: tuple[str, ...] = ()  # mistakes of a published system, by name, to be made again
+    bugs: tuple[str, ...] = ()  # of a published system, by name, to be injected on purpose
 
     train_size: int | None = None  # pairs; None takes all that there are
     tokens: Literal["words", "bpe"] = "words"
     vocab_size: int = 8000  # of byte-pair encoding, at most
-    joint: bool = False  # one vocabulary for both languages
+    tokenizer: str | None = (
+        None  # a tokenizer.json or "hub:NAME", instead of one made from the data
+    )
+    shared_vocabulary: bool = False  # one vocabulary for both languages
     unknown_word: bool = True  # whether vocabularies of words have <unk>
-    batch_tokens: int = 4096  # cells of a batch's longer side, pads counted
-    pieces: int = 1  # a batch is computed in so many parts, to need less memory
+    batch_tokens: int = 4096  # tokens of a batch's longer side, padding included
+    micro_batches: int = 1  # gradient accumulation: a batch is computed in so many parts
 
     optimizer: Literal["sgd", "adam", "adamw"] = "adamw"
     momentum: float = 0.0  # of sgd
@@ -40,28 +48,48 @@ class Recipe:
     lr: float | None = None  # the highest; None is the paper's own, for inverse_sqrt
     warmup: int = 1  # steps
     label_smoothing: float = 0.0
-    clip: float | None = None  # largest gradient norm
-    # Of the first pass over the pairs, the second … and all later ones, wherever the model has any
-    # but on attention weights: what is read for the first time cannot be known by heart. () leaves
-    # the model's own rates.
+    max_grad_norm: float | None = None  # gradients are clipped to this norm; None never clips
+    # Of the first epoch, the second … and all later ones, wherever the model has any but on the
+    # attention weights: a pair that is seen for the first time cannot be memorised yet. () leaves
+    # the model's own dropout.
     dropout: tuple[float, ...] = ()
 
     epochs: int = 1
     valid_every: int | None = None  # steps between validations; None is an epoch
-    patience: int | None = None  # validations without a lower loss after which to stop
-    keep: Literal["best", "last"] = "best"  # the weights of the lowest validation loss, or the last
+    patience: int | None = None  # early stopping: validations without a lower loss
+    keep_weights: Literal["best", "last"] = "best"  # those of the lowest validation loss, or last
     valid_size: int = 0  # pairs for each validation
-    test_size: int = 0  # pairs for the final, free-running test of each split
+    test_size: int = 0  # pairs for the final test of each split; 0 takes 500
     decoding: Decoding = field(default_factory=Decoding)  # of that test
 
     def __post_init__(self) -> None:
-        at_least_1 = "train_size batch_tokens pieces warmup epochs valid_every patience"
-        for name in at_least_1.split():
+        at_least_1 = "train_size vocab_size batch_tokens micro_batches warmup epochs"
+        for name in [*at_least_1.split(), "valid_every", "patience"]:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise CourseError(f"{name} must be at least 1, got {value}")
+        for name in ("valid_size", "test_size", "weight_decay"):
+            if not 0 <= getattr(self, name) < math.inf:  # put this way, it also refuses NaN
+                raise CourseError(f"{name} must not be negative, got {getattr(self, name)}")
+        for name in ("lr", "max_grad_norm"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise CourseError(f"{name} must be finite and not negative, got {value}")
         if not all(0 <= rate < 1 for rate in self.dropout):
             raise CourseError(f"dropout must be rates from 0 to below 1, got {self.dropout}")
+        for name in ("momentum", "label_smoothing", "betas"):
+            value = getattr(self, name)
+            if not all(0 <= x < 1 for x in (value if isinstance(value, tuple) else (value,))):
+                raise CourseError(f"{name} must lie in [0, 1), got {value}")
+        for name in ("tokens", "optimizer", "schedule", "keep_weights"):
+            choices = get_args(get_type_hints(Recipe)[name])
+            if getattr(self, name) not in choices:
+                raise CourseError(
+                    f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
+                )
+        for bug in self.bugs:
+            if bug not in BUGS:
+                raise CourseError(f"bugs must be among {', '.join(BUGS)}, got {bug!r}")
         if self.lr is None and self.schedule != "inverse_sqrt":
             raise CourseError(
                 f"a {self.schedule} schedule needs lr, its highest rate, got None: "
@@ -74,7 +102,7 @@ RECIPES: dict[str, Recipe] = {
     for recipe in (
         Recipe(
             name="naive_mt",
-            summary="two sentences learnt by heart (blog, 2022): 30 epochs of one batch",
+            summary="two sentences to memorise (blog, 2022): 30 epochs of one batch",
             corpus="two_sentences",
             preset="naive_mt",
             unknown_word=False,
@@ -139,13 +167,13 @@ RECIPES: dict[str, Recipe] = {
             train_size=10_000,
             tokens="bpe",
             vocab_size=28_996,
-            joint=True,
+            shared_vocabulary=True,
             batch_tokens=4096,
             schedule="inverse_sqrt",
             lr=2.5e-4,
             warmup=400,
             weight_decay=0.01,
-            clip=1.0,
+            max_grad_norm=1.0,
             epochs=100,
             valid_every=1000,
             valid_size=200,
@@ -161,7 +189,7 @@ RECIPES: dict[str, Recipe] = {
             schedule="cosine",
             lr=3e-3,
             warmup=400,
-            clip=1.0,
+            max_grad_norm=1.0,
             epochs=2,
             valid_size=200,
             test_size=500,
@@ -188,31 +216,31 @@ RECIPES: dict[str, Recipe] = {
             betas=(0.9, 0.99),
             weight_decay=0.1,
             warmup=150,
-            clip=1.0,
+            max_grad_norm=1.0,
             dropout=(0.0, 0.1, 0.15, 0.2, 0.25),
             label_smoothing=0.1,
             epochs=9,
-            keep="last",
+            keep_weights="last",
             valid_size=200,
             test_size=1000,
         ),
     )
 }
-GRAMMAR_PAIRS = 60_000  # as much of a grammar as a recipe made for another corpus takes
+GRAMMAR_PAIRS = 60_000  # taken from a grammar by a recipe that was made for another corpus
 
-# What the published systems did otherwise; their faults are told in training/faults.py. Nothing
-# in `naive_mt` changes what it learns, so it is trained as it was published.
-AS_PUBLISHED: dict[str, dict[str, Any]] = {
+# What the published systems did otherwise; their bugs are described in injected_bugs.py. Nothing in
+# `naive_mt` changes what it learns, so it is trained as it was released.
+AS_RELEASED: dict[str, dict[str, Any]] = {
     "naive_mt": {},
-    "fastai_qa": {"faults": ("positions_without_width", "embeddings_from_normal")},
-    "fastestimator_ted": {"keep": "last"},
-    "einsum_scratch": {"faults": ("scores_by_width", "dropout_after_norm")},
-    "wmt14_de_en": {"faults": ("encoder_without_dropout",), "warmup": 10},
+    "fastai_qa": {"bugs": ("positions_without_width", "embeddings_from_normal")},
+    "fastestimator_ted": {"keep_weights": "last"},
+    "einsum_scratch": {"bugs": ("scores_by_width", "dropout_after_norm")},
+    "wmt14_de_en": {"bugs": ("encoder_without_dropout",), "warmup": 10},
 }
 
 
-def load_recipe(name: str, *, variant: Literal["fixed", "as_published"] = "fixed") -> Recipe:
-    """The recipe called ``name``, with the faults of the published system mended or made again.
+def load_recipe(name: str, *, variant: Literal["fixed", "as_released"] = "fixed") -> Recipe:
+    """The recipe called ``name``, with the published system's bugs fixed, or as it was released.
 
     Raises:
         CourseError: there is none of that name.
@@ -222,16 +250,16 @@ def load_recipe(name: str, *, variant: Literal["fixed", "as_published"] = "fixed
     recipe = RECIPES[name]
     if variant == "fixed":
         return recipe
-    if name not in AS_PUBLISHED:
+    if name not in AS_RELEASED:
         raise CourseError(
-            f"only {', '.join(AS_PUBLISHED)} have a variant as_published, got {name!r}: "
+            f"only {', '.join(AS_RELEASED)} have a variant as_released, got {name!r}: "
             "it is the course's own"
         )
-    return replace(recipe, **AS_PUBLISHED[name])
+    return replace(recipe, **AS_RELEASED[name])
 
 
 def on_corpus(recipe: Recipe, name: str) -> Recipe:
-    """The recipe on another corpus; a grammar without end gives it ``GRAMMAR_PAIRS`` at most."""
+    """The recipe on another corpus; of a grammar, which is endless, at most ``GRAMMAR_PAIRS``."""
     size = recipe.train_size
     if name.startswith("grammar_"):
         size = min(size or GRAMMAR_PAIRS, GRAMMAR_PAIRS)

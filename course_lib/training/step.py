@@ -1,86 +1,28 @@
-"""One step of training: predict, compare, and move the weights a little."""
+"""One step of training: learning rate, forward, backward, clip, step.
+
+Written for one process and a batch that fits in memory. ``parallel_step`` has the same step for
+several processes and for batches that are computed in micro-batches.
+"""
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
+from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
-from torch.optim import SGD, Adam, AdamW, Optimizer
+from torch.optim import Optimizer
 
 from course_lib.data import Batch, teacher_forcing
 from course_lib.errors import CourseError
 from course_lib.model import Transformer
 from course_lib.training.device import Precision, mixed_precision
-from course_lib.training.distributed import add_over_ranks, world_size
 from course_lib.training.fast_loss import projected_loss
 from course_lib.training.loss import label_smoothed_loss
-from course_lib.training.recipes import Recipe
-from course_lib.training.schedules import (
-    Schedule,
-    inverse_sqrt_lr,
-    one_cycle_lr,
-    warmup_cosine_lr,
-)
 
-# Words of a vocabulary from which the logits of a batch are too large to be worth having at once.
+# From this vocabulary size on, the logits of a whole batch are too large to be worth storing.
 BLOCKWISE_FROM = 2000
-
-
-def make_optimizer(recipe: Recipe, model: Transformer) -> Optimizer:
-    """The recipe's optimiser over all parameters; the schedule sets its rate before each step."""
-    if recipe.optimizer == "sgd":
-        return SGD(model.parameters(), lr=0.0, momentum=recipe.momentum)
-    kind = Adam if recipe.optimizer == "adam" else AdamW
-    return kind(
-        model.parameters(),
-        lr=0.0,
-        betas=recipe.betas,
-        weight_decay=recipe.weight_decay,
-        fused=True,  # all parameters in one loop
-    )
-
-
-def make_schedule(recipe: Recipe, *, d_model: int) -> Schedule:
-    """The recipe's learning rate as a function of the step and of the number of steps expected."""
-    peak, warmup = recipe.lr, recipe.warmup
-    if recipe.schedule == "inverse_sqrt":
-        top = inverse_sqrt_lr(warmup, d_model, warmup)
-        scale = 1.0 if peak is None else peak / top
-        return lambda step, total: scale * inverse_sqrt_lr(step, d_model, warmup)
-    assert peak is not None  # a recipe has seen to it
-    if recipe.schedule == "cosine":
-        return lambda step, total: warmup_cosine_lr(step, peak=peak, warmup=warmup, total=total)
-    if recipe.schedule == "one_cycle":
-        return lambda step, total: one_cycle_lr(step, peak=peak, total=total)
-    return lambda step, total: peak
-
-
-class LossOf(nn.Module):
-    """A model with its loss: what several processes can share as one module."""
-
-    def __init__(self, model: Transformer, pad_id: int, label_smoothing: float) -> None:
-        super().__init__()
-        self.model, self.pad_id, self.label_smoothing = model, pad_id, label_smoothing
-
-    def forward(
-        self,
-        source: Int[Tensor, "batch source"],
-        decoder_input: Int[Tensor, "batch target"],
-        labels: Int[Tensor, "batch target"],
-    ) -> Float[Tensor, ""]:
-        """Mean cross-entropy per real label, in nats."""
-        model = self.model
-        if model.config.target_vocab < BLOCKWISE_FROM:
-            logits = model(source, decoder_input).float()
-            return label_smoothed_loss(logits, labels, self.pad_id, self.label_smoothing)
-        hidden = model.hidden(decoder_input, model.encode(source), source)
-        weight, bias = model.output.weight, model.output.bias
-        return projected_loss(hidden, weight, bias, labels, self.pad_id, self.label_smoothing)
 
 
 def train_step(
@@ -89,51 +31,73 @@ def train_step(
     optimizer: Optimizer,
     pad_id: int,
     *,
+    lr: float | None = None,
     label_smoothing: float = 0.0,
-    clip: float | None = None,
+    max_grad_norm: float | None = None,
     precision: Precision = "fp32",
-    pieces: int = 1,
-    shared: DistributedDataParallel | None = None,
 ) -> float:
-    """Predict each target word from the right words before it, and move the weights a little.
-
-    The batch may be computed in ``pieces``, and each process of several has its own rows of it: in
-    any case every real token of the whole batch counts alike, and the step is the same.
+    """Predict each target token from the right tokens before it, and update the weights once.
 
     Args:
-        shared: ``LossOf(model, …)`` as several processes share it.
+        model: in training mode.
+        batch: source (batch, source) and target (batch, target), padded with ``pad_id``.
+        lr: the learning rate of this step; None leaves the optimiser's.
+        label_smoothing: share of each label given to all tokens alike (section 5.4).
+        max_grad_norm: longer gradients are scaled down to this norm; None never clips.
 
     Returns:
-        The loss per real token of the whole batch, in nats, before the step.
+        The loss per real token, in nats, before the update.
 
     Raises:
-        CourseError: the loss is not a number.
+        CourseError: the loss or the gradient is not finite; the weights are untouched.
     """
-    loss_of = shared or LossOf(model, pad_id, label_smoothing)
-    source = batch.source.to(model.device)
     decoder_input, labels = teacher_forcing(batch.target.to(model.device), pad_id)
-    tokens = add_over_ranks((labels != pad_id).sum()).clamp(min=1)
-    loss = torch.zeros((), device=model.device)
+    source = batch.source.to(model.device)
+    set_learning_rate(optimizer, lr)
     optimizer.zero_grad()
-    parts = [slice(i, None, pieces) for i in range(min(pieces, len(source)))]
-    for rows in parts:
-        with _alone(shared, until_last=rows is not parts[-1]):
-            with mixed_precision(model.device, precision):
-                mean = loss_of(source[rows], decoder_input[rows], labels[rows])
-            share = mean * (labels[rows] != pad_id).sum() / tokens
-            (share * world_size()).backward()  # the processes' gradients will be averaged
-        loss += share.detach()
-    value = float(add_over_ranks(loss))
-    if not math.isfinite(value):
-        raise CourseError(f"expected a finite loss, got {value}: is the learning rate too high?")
-    if clip is not None:
-        clip_grad_norm_(model.parameters(), clip)
+    with mixed_precision(model.device, precision):
+        loss = translation_loss(model, source, decoder_input, labels, pad_id, label_smoothing)
+    loss.backward()
+    clip_gradients(model, max_grad_norm, loss)
     optimizer.step()
-    return value
+    return loss.item()
 
 
-def _alone(
-    shared: DistributedDataParallel | None, *, until_last: bool
-) -> AbstractContextManager[object]:
-    """Processes exchange their gradients once a step, with its last piece."""
-    return shared.no_sync() if shared and until_last else nullcontext()
+def translation_loss(
+    model: Transformer,
+    source: Int[Tensor, "batch source"],
+    decoder_input: Int[Tensor, "batch target"],
+    labels: Int[Tensor, "batch target"],
+    pad_id: int,
+    label_smoothing: float,
+) -> Float[Tensor, ""]:
+    """The forward pass: mean cross-entropy per real label, in nats."""
+    if model.config.target_vocab < BLOCKWISE_FROM:
+        logits = model(source, decoder_input).float()
+        return label_smoothed_loss(logits, labels, pad_id, label_smoothing)
+    hidden = model.hidden(decoder_input, model.encode(source), source)
+    weight, bias = model.output.weight, model.output.bias
+    return projected_loss(hidden, weight, bias, labels, pad_id, label_smoothing)
+
+
+def set_learning_rate(optimizer: Optimizer, lr: float | None) -> None:
+    """Give all parameters this learning rate; None changes nothing."""
+    if lr is not None:
+        for group in optimizer.param_groups:
+            group["lr"] = lr
+
+
+def clip_gradients(model: Transformer, max_grad_norm: float | None, loss: Tensor) -> None:
+    """Scale the gradient of all parameters down to ``max_grad_norm`` if it is longer.
+
+    Raises:
+        CourseError: the loss or the gradient is not finite, so an update would ruin the weights.
+    """
+    norm = clip_grad_norm_(model.parameters(), math.inf if max_grad_norm is None else max_grad_norm)
+    if torch.isfinite(loss + norm):  # one question: each would wait for the GPU
+        return
+    name, value = ("gradient norm", norm) if torch.isfinite(loss) else ("loss", loss)
+    raise CourseError(
+        f"expected a finite {name}, got {value.item()}: is the learning rate too high? "
+        "the weights are as they were before this step"
+    )

@@ -1,10 +1,13 @@
-"""Everything that changes while a recipe trains."""
+"""Everything that changes while a model trains, and what a resumed run needs of it.
+
+The loop around it is in ``loop.py``, files are in ``run_folder.py``.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,102 +15,143 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from course_lib.data import Batch
-from course_lib.errors import CourseError
-from course_lib.training.checkpoint import read_checkpoint
-from course_lib.training.device import Precision
-from course_lib.training.distributed import from_first_rank, rank, share_of, world_size
-from course_lib.training.evaluation import evaluate, teacher_forced
-from course_lib.training.faults import commit
+from course_lib.training.batch_sampler import BatchSampler, DataPosition
+from course_lib.training.device import choose_precision
+from course_lib.training.distributed import rank, world_size
+from course_lib.training.early_stopping import out_of_patience
+from course_lib.training.optimizers import make_optimizer, make_schedule
+from course_lib.training.options import RunOptions
+from course_lib.training.parallel_step import ModelWithLoss, parallel_train_step
 from course_lib.training.recipes import Recipe
-from course_lib.training.run import Epoch, Run, pack, unpack
-from course_lib.training.step import LossOf, make_optimizer, make_schedule, train_step
-from course_lib.training.stream import BatchStream, Place, fits
-from course_lib.training.task import Task
+from course_lib.training.run import Epoch, Run
+from course_lib.training.step import train_step
+from course_lib.training.training_data import TrainingData
 
 
 class Trainer:
-    """A model, its optimiser and its place in the data.
+    """A model, its optimiser, its position in the data, and its results so far (``run``).
 
-    Args:
-        recipe, task: what is trained, and on what.
-        seed, device, precision, max_steps, minutes: as in ``train``.
+    The initial weights come from PyTorch's global random numbers: seed them first.
     """
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        task: Task,
-        *,
-        seed: int,
-        device: str,
-        precision: Precision,
-        max_steps: int | None = None,
-        minutes: float | None = None,
-    ) -> None:
-        self.recipe, self.task, self.precision = recipe, task, precision
-        translator = task.new_translator(recipe, seed=seed)
-        self.model = translator.model.to(device).train()
-        commit(recipe.faults, self.model)
-        config = self.model.config
-        self.stream = BatchStream(
-            task,
-            max_tokens=recipe.batch_tokens,
-            max_len=config.max_len,
-            pad_id=config.pad_id,
-            seed=seed,
-        )
-        steps = None if minutes else max_steps or recipe.epochs * self.stream.per_epoch
-        self.run = Run(recipe, translator, seed, steps, minutes, precision)
-        self.valid = [pair for pair in task.encode(task.valid) if fits(pair, config.max_len)]
-        layers = self.model.modules() if recipe.dropout else ()
-        self.dropouts = [m for m in layers if isinstance(m, nn.Dropout) and m.p > 0]
+    def __init__(self, recipe: Recipe, data: TrainingData, options: RunOptions) -> None:
+        self.recipe, self.options = recipe, options
+        self.precision = choose_precision(options.precision, options.device)
+        translator = data.new_translator(recipe)
+        self.model = translator.model.to(options.device).train()
+        modules = self.model.modules()
+        self._dropouts = [m for m in modules if isinstance(m, nn.Dropout) and m.p > 0]
+        self.sampler = BatchSampler(data, recipe, self.model.config, seed=options.seed)
+        self.position = DataPosition()
         self.optimizer = make_optimizer(recipe, self.model)
-        self.schedule = make_schedule(recipe, d_model=config.d_model)
-        self.place = Place()
-        self.best_loss = math.inf
+        self.schedule = make_schedule(recipe, d_model=self.model.config.d_model)
+        epochs = recipe.epochs * self.sampler.batches_per_epoch
+        total_steps = None if options.minutes else options.max_steps or epochs
+        self.run = Run(recipe, options, translator, total_steps)
+        self.best_loss = math.inf  # of all validations
         self.best_weights: dict[str, torch.Tensor] = {}
-        self.shared: DistributedDataParallel | None = None
+        self.model_with_loss: ModelWithLoss | DistributedDataParallel = ModelWithLoss(
+            self.model, self.model.config.pad_id, recipe.label_smoothing
+        )
         if world_size() > 1:
-            loss_of = LossOf(self.model, config.pad_id, recipe.label_smoothing)
-            self.shared = DistributedDataParallel(loss_of)
-        self._part_ways()
+            self.model_with_loss = DistributedDataParallel(self.model_with_loss)
+        self._seed_dropout_per_rank()
 
-    def _part_ways(self) -> None:
-        """All processes have the same weights, but each its own dropout."""
-        if rank() > 0:
-            place = np.random.default_rng((self.run.seed, self.run.step, rank()))
-            torch.manual_seed(int(place.integers(2**63)))
-        self._rng = torch.get_rng_state()
-
-    def remaining_batches(self) -> Iterator[tuple[Batch, Place]]:
-        """From the current place on: the same order whether or not the run was interrupted."""
-        for batch, place in self.stream.batches(self.place):
+    def remaining_batches(self) -> Iterator[tuple[Batch, DataPosition]]:
+        """From the present position on: the same order whether or not the run was interrupted."""
+        for batch, position in self.sampler.batches(self.position):
             if self.run.finished:
                 return
-            yield batch, place
+            yield batch, position
 
-    def step(self, batch: Batch, place: Place) -> None:
-        """One step at the scheduled learning rate and dropout."""
-        run, recipe = self.run, self.recipe
-        passes = place.pools // self.stream.pools_per_epoch  # before this one
-        for dropout in self.dropouts:
-            dropout.p = recipe.dropout[min(passes, len(recipe.dropout) - 1)]
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.schedule(run.step + 1, self._expected_steps())
-        loss = train_step(
-            self.model,
-            share_of(batch, self.model.config.pad_id),
-            self.optimizer,
-            self.model.config.pad_id,
-            label_smoothing=recipe.label_smoothing,
-            clip=recipe.clip,
-            precision=self.precision,
-            pieces=recipe.pieces,
-            shared=self.shared,
-        )
+    def step(self, batch: Batch, position: DataPosition) -> None:
+        """Train on one batch; ``position`` is the one after it."""
+        run, recipe, pad_id = self.run, self.recipe, self.model.config.pad_id
+        self._set_dropout(epoch=position.shards // self.sampler.shards_per_epoch)
+        lr = self.schedule(run.step + 1, self._expected_steps())
+        if world_size() == recipe.micro_batches == 1:
+            loss = train_step(
+                self.model,
+                batch,
+                self.optimizer,
+                pad_id,
+                lr=lr,
+                label_smoothing=recipe.label_smoothing,
+                max_grad_norm=recipe.max_grad_norm,
+                precision=self.precision,
+            )
+        else:
+            loss = parallel_train_step(
+                self.model_with_loss,
+                batch,
+                self.optimizer,
+                lr=lr,
+                max_grad_norm=recipe.max_grad_norm,
+                precision=self.precision,
+                micro_batches=recipe.micro_batches,
+            )
         run.losses.append(loss)
-        run.tokens += int((batch.target[:, 1:] != self.model.config.pad_id).sum())
-        self.place, self._rng = place, torch.get_rng_state()
+        run.learning_rates.append(lr)
+        run.tokens += int((batch.target[:, 1:] != pad_id).sum())
+        self.position, self._rng_state = position, torch.get_rng_state()
+
+    def validation_is_due(self) -> bool:
+        """At the end of an epoch, or as often as the recipe says, and at the end."""
+        every = self.recipe.valid_every or self.sampler.batches_per_epoch
+        return self.run.finished or self.run.step % every == 0
+
+    def record_validation(self, row: Epoch) -> bool:
+        """Note the numbers of a validation; whether these weights are the best so far.
+
+        The run stops early where the recipe's patience is over.
+        """
+        self.run.epochs.append(row)
+        if "valid_loss" not in row:
+            return False
+        losses = [earlier["valid_loss"] for earlier in self.run.epochs]
+        self.run.stopped_early = out_of_patience(losses, self.recipe.patience)
+        if row["valid_loss"] >= self.best_loss:
+            return False
+        self.best_loss = row["valid_loss"]
+        weights = self.model.state_dict()
+        self.best_weights = {name: weight.detach().clone() for name, weight in weights.items()}
+        return True
+
+    def keep_weights(self) -> None:
+        """End training: the model gets the weights that the recipe keeps."""
+        if self.recipe.keep_weights == "best" and self.best_weights:
+            self.model.load_state_dict(self.best_weights)
+        self.model.eval()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that training needs to go on as if it had never stopped, as of the last whole step.
+
+        The best weights are not in it: the run's folder has them in a file of their own.
+        """
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict()["state"],
+            "position": tuple(self.position),
+            "best_loss": self.best_loss,
+            "rng": self._rng_state,
+            "run": self.run.state_dict(),
+        }
+        if torch.cuda.is_available():
+            state["cuda_rng"] = torch.cuda.get_rng_state()
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what ``state_dict`` gave."""
+        self.model.load_state_dict(state["model"])
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": state["optimizer"], "param_groups": groups})
+        self.position = DataPosition(*state["position"])
+        self.best_loss = state["best_loss"]
+        self.run.load_state_dict(state["run"])
+        torch.set_rng_state(state["rng"])
+        if torch.cuda.is_available() and "cuda_rng" in state:
+            torch.cuda.set_rng_state(state["cuda_rng"])
+        self._seed_dropout_per_rank()
 
     def _expected_steps(self) -> int:
         """Steps in total: fixed, or as many as the time will allow at the pace so far."""
@@ -115,90 +159,15 @@ class Trainer:
             return self.run.total_steps
         return max(self.run.step + 1, round(self.run.step / max(self.run.progress, 1e-3)))
 
-    @property
-    def validation_is_due(self) -> bool:
-        """At the end of an epoch, or as often as the recipe says, and at the end."""
-        every = self.recipe.valid_every or self.stream.per_epoch
-        return self.run.finished or self.run.step % every == 0
+    def _set_dropout(self, *, epoch: int) -> None:
+        """The recipe's dropout of this epoch, wherever the model has any."""
+        if rates := self.recipe.dropout:
+            for module in self._dropouts:
+                module.p = rates[min(epoch, len(rates) - 1)]
 
-    def validate(self) -> None:
-        """Note where the run is, keep the weights if they are the best so far, or stop."""
-        row = from_first_rank(self._measure() if rank() == 0 else None)
-        self.run.epochs.append(row)
-        if not self.valid:
-            return
-        if row["valid_loss"] < self.best_loss:
-            self.best_loss = row["valid_loss"]
-            weights = self.model.state_dict()
-            self.best_weights = {name: w.detach().clone() for name, w in weights.items()}
-            self._save("best")
-        losses = [row["valid_loss"] for row in self.run.epochs]
-        patience = self.recipe.patience
-        if patience and len(losses) > patience:
-            self.run.stopped_early = min(losses[-patience:]) >= min(losses[:-patience])
-
-    def _measure(self) -> Epoch:
-        run = self.run
-        since = int(run.epochs[-1]["step"]) if run.epochs else 0
-        recent = run.losses[since:]
-        row: Epoch = {
-            "epoch": len(run.epochs) + 1,
-            "step": run.step,
-            "seconds": run.seconds,
-            "loss": sum(recent) / len(recent),
-        }
-        if self.valid:
-            loss, accuracy = teacher_forced(run.translator, self.valid)
-            scores = evaluate(run.translator, self.task.valid)
-            row |= {"valid_loss": loss, "valid_accuracy_teacher_forced": accuracy}
-            row |= {"valid_exact": scores.exact, "valid_bleu": scores.bleu}
-        return row
-
-    def finish(self) -> None:
-        """Save the run; a finished one ends with its best weights, or its last ones."""
-        self.save_last()
-        if self.run.finished:
-            if self.recipe.keep == "best" and self.best_weights:
-                self.model.load_state_dict(self.best_weights)
-            else:
-                self._save("best")
-        self.model.eval()
-
-    def save_last(self) -> None:
-        """Write all that training needs to go on."""
-        if self.run.folder and rank() == 0:
-            more = pack(self.run, self.optimizer, self.place, self.best_loss)
-            self.run.save("last", **more)
-            self.run.write_history()
-
-    def _save(self, name: str) -> None:
-        if self.run.folder and rank() == 0:
-            self.run.save(name)
-
-    def restore(self) -> None:
-        """Go back to the state of ``last.safetensors``."""
-        self.place, self.best_loss = unpack(self.run, self.optimizer)
-        if math.isfinite(self.best_loss) and self.run.folder:
-            best, _, _ = read_checkpoint(self.run.folder / "best.safetensors")
-            self.best_weights = best.model.state_dict()
-        self._part_ways()
-
-    @contextmanager
-    def rescue(self) -> Iterator[None]:
-        """If another process dies, save the run as it was before the step that failed.
-
-        Raises:
-            CourseError: one of several processes could not go on.
-        """
-        try:
-            yield
-        except RuntimeError as error:
-            if world_size() == 1:
-                raise
-            torch.set_rng_state(self._rng)
-            self.save_last()
-            raise CourseError(
-                f"expected {world_size()} processes to take step {self.run.step + 1}, but process "
-                f"{rank()} could not ({str(error).partition(chr(10))[0]}): did another one die? "
-                "Go on with --resume"
-            ) from error
+    def _seed_dropout_per_rank(self) -> None:
+        """All processes have the same weights, but each draws its own dropout."""
+        if rank() > 0:
+            rng = np.random.default_rng((self.options.seed, self.run.step, rank()))
+            torch.manual_seed(int(rng.integers(2**63)))
+        self._rng_state = torch.get_rng_state()

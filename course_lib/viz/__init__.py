@@ -1,24 +1,17 @@
-"""Pictures of tensors and tokens: plots, and widgets that stay a picture without a kernel."""
+"""Plots of tensors and tokens, and widgets that remain an image where no kernel runs."""
 
-from course_lib.viz.alignment import alignment_error, plot_alignment, strongest_links
-from course_lib.viz.batches import padding_share, plot_padding
-from course_lib.viz.beam import Branch, plot_beam
+from course_lib.viz.alt_text import describe
+from course_lib.viz.attention_summary import describe_attention, entropy, top_keys
 from course_lib.viz.curves import (
     plot_bars,
     plot_curves,
     plot_entropy_by_d_head,
     plot_loss,
 )
-from course_lib.viz.depth import (
-    gradient_norms,
-    plot_gradient_norms,
-    plot_residual_norms,
-    residual_norms,
-)
 from course_lib.viz.display import show_figure
 from course_lib.viz.explorer import AttentionExplorer, explore_attention
-from course_lib.viz.figures import plot_attention_lines
 from course_lib.viz.heatmaps import plot_attention, plot_heads, plot_heatmap
+from course_lib.viz.interactive_figure import InteractiveFigure, interact
 from course_lib.viz.lesson_widgets import (
     attention_steps_widget,
     batch_widget,
@@ -34,22 +27,29 @@ from course_lib.viz.lesson_widgets import (
     schedule_widget,
 )
 from course_lib.viz.live import LiveCurves, live_curves
+from course_lib.viz.norms_by_layer import (
+    gradient_norms,
+    plot_gradient_norms,
+    plot_residual_norms,
+    residual_norms,
+)
 from course_lib.viz.page import runs_page
+from course_lib.viz.plot_alignment import alignment_error, plot_alignment, strongest_links
+from course_lib.viz.plot_attention_lines import plot_attention_lines
+from course_lib.viz.plot_beam import Branch, plot_beam
+from course_lib.viz.plot_padding import padding_share, plot_padding
+from course_lib.viz.plot_runs import plot_runs
+from course_lib.viz.plot_schedules import plot_schedules
+from course_lib.viz.plot_sum import plot_sum
+from course_lib.viz.plot_teacher_forcing import plot_teacher_forcing
+from course_lib.viz.plot_treemap import plot_treemap
 from course_lib.viz.quiz import Quiz, ShapeQuestion, predict_shape, quiz
-from course_lib.viz.reading import describe_attention, entropy, top_keys
-from course_lib.viz.runs import plot_runs
-from course_lib.viz.schedules import plot_schedules
-from course_lib.viz.shift import plot_teacher_forcing
-from course_lib.viz.sizes import plot_treemap
 from course_lib.viz.style import new_axes
-from course_lib.viz.sums import plot_sum
-from course_lib.viz.widgets import Explorer, explore
-from course_lib.viz.words import describe
 
 __all__ = [
     "AttentionExplorer",
     "Branch",
-    "Explorer",
+    "InteractiveFigure",
     "LiveCurves",
     "Quiz",
     "ShapeQuestion",
@@ -65,9 +65,9 @@ __all__ = [
     "einsum_widget",
     "embedding_widget",
     "entropy",
-    "explore",
     "explore_attention",
     "gradient_norms",
+    "interact",
     "live_curves",
     "live_training_widget",
     "mask_widget",

@@ -1,4 +1,4 @@
-"""Numbers over time, over sizes and over groups: lines and bars."""
+"""Line and bar charts: losses, metrics, any numbers over an axis or by group."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.typing import ColorType
 from torch import Tensor
 
-from course_lib.viz.reading import as_array
+from course_lib.viz.alt_text import alt_sentence, set_alt_text, value_range
+from course_lib.viz.attention_summary import as_array
 from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, new_axes, styled
-from course_lib.viz.words import from_to, sentence, tell
 
 Numbers = Tensor | np.ndarray | Sequence[float]
 
@@ -27,43 +27,43 @@ def plot_curves(
     log_y: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Named lines over one x axis. The names stand beside the plot when there are several.
+    """Named lines over one x axis, with a legend beside the plot if there are several.
 
     Args:
-        curves: name → y values; all have the length of x.
-        x_label: what x counts.
+        curves: name → y values, as many as x has.
+        x_label: what x is, with its unit.
         y_label: what is measured, with its unit.
-        title: what is seen.
-        x: where the values lie; by default 0, 1, 2, …
-        log_x: logarithmic x axis; its values must then be positive.
-        log_y: logarithmic y axis; its values must then be positive.
+        title: what the picture shows.
+        x: x values; by default 0, 1, 2, …
+        log_x: logarithmic x axis; its values must be positive.
+        log_y: logarithmic y axis; its values must be positive.
         ax: where to draw; by default on a new figure.
 
     Raises:
-        ValueError: nothing to draw, or a curve whose length is not that of x.
+        ValueError: nothing to draw, or a curve with more or fewer values than x.
     """
     if not curves:
         raise ValueError("expected at least one named curve, got none: pass {name: values}")
     first = next(iter(curves.values()))
-    places = as_array(np.arange(len(first)) if x is None else x)
+    x_values = as_array(np.arange(len(first)) if x is None else x)
     ax = ax or new_axes()
     for i, (name, numbers) in enumerate(curves.items()):
         values = as_array(numbers)
-        if values.shape != places.shape:
+        if values.shape != x_values.shape:
             raise ValueError(
-                f"curve {name!r} must have one value for each of the {len(places)} places on x, "
-                f"got shape {values.shape}: pass x, or curves of one length"
+                f"curve {name!r} must have one value for each of the {len(x_values)} values of x, "
+                f"got shape {values.shape}: pass x, or curves of the same length"
             )
         colour, dashes = line_look(i, len(curves))
-        ax.plot(places, values, color=colour, linestyle=dashes, label=name)
+        ax.plot(x_values, values, color=colour, linestyle=dashes, label=name)
     ax.set(title=title, xlabel=x_label, ylabel=y_label)
     ax.set_xscale("log" if log_x else "linear")
     ax.set_yscale("log" if log_y else "linear")
     ax.grid(visible=True)
     if len(curves) > 1:
         _legend_beside(ax)
-    told = {name: from_to(as_array(numbers)) for name, numbers in curves.items()}
-    return tell(ax, sentence(title, f"{y_label} over {x_label}", told))
+    parts = {name: value_range(as_array(numbers)) for name, numbers in curves.items()}
+    return set_alt_text(ax, alt_sentence(title, f"{y_label} over {x_label}", parts))
 
 
 @styled
@@ -83,12 +83,12 @@ def plot_loss(
 
     Args:
         losses: ours, in order.
-        title: what is seen.
-        floor: a horizontal line that training should cross or cannot cross.
-        floor_label: whose floor it is.
-        published: someone else's curve, to compare with; it may be shorter or longer.
+        title: what the picture shows.
+        floor: a horizontal line, such as a baseline to get below or a lower bound.
+        floor_label: its name in the legend.
+        published: a published curve to compare with; it may be shorter or longer.
         band: lowest and highest loss over several seeds.
-        x_label: what one loss belongs to.
+        x_label: what is counted on the x axis.
         log_y: logarithmic loss axis.
         ax: where to draw; by default on a new figure.
     """
@@ -122,12 +122,12 @@ def plot_loss(
         ax.axhline(floor, color=REFERENCE, linestyle=":", label=f"{floor_label} ({floor:.4g})")
     if len(ax.get_legend_handles_labels()[1]) > 1:
         _legend_beside(ax)
-    told = {"ours": from_to(ours)}
+    parts = {"ours": value_range(ours)}
     if published is not None:
-        told["published"] = from_to(theirs)
+        parts["published"] = value_range(theirs)
     if floor is not None:
-        told[floor_label] = f"at {floor:.4g}"
-    return tell(ax, sentence(title, f"loss in nats per token over {x_label}", told))
+        parts[floor_label] = f"at {floor:.4g}"
+    return set_alt_text(ax, alt_sentence(title, f"loss in nats per token over {x_label}", parts))
 
 
 @styled
@@ -137,21 +137,21 @@ def plot_entropy_by_d_head(
     scaled: Numbers,
     unscaled: Numbers,
     n_keys: int,
-    title: str = "Without the scale, wide heads stop spreading their attention",
+    title: str = "Without scaling, wide heads attend to few keys",
     ax: Axes | None = None,
 ) -> Axes:
-    """Mean entropy of the attention weights against the width of a head (section 3.2.1).
+    """Mean entropy of the attention weights against d_head (section 3.2.1 of the paper).
 
     Args:
-        d_heads: the widths tried.
-        scaled: entropy in nats with scores / √d_head, one for each width.
+        d_heads: the values of d_head.
+        scaled: entropy in nats with scores / √d_head, one for each d_head.
         unscaled: the same without the division.
         n_keys: ln(n_keys), the entropy of uniform attention, is the dotted line.
-        title: what is seen.
+        title: what the picture shows.
         ax: where to draw; by default on a new figure.
     """
     ax = plot_curves(
-        {"scores / √d_head": scaled, "scores as they are": unscaled},
+        {"scores / √d_head": scaled, "unscaled scores": unscaled},
         x=np.asarray(d_heads),
         x_label="d_head",
         y_label="entropy of the weights (nats)",
@@ -159,7 +159,7 @@ def plot_entropy_by_d_head(
         ax=ax,
     )
     ax.set_xscale("log", base=2)
-    ax.set_xticks(d_heads, [str(width) for width in d_heads])
+    ax.set_xticks(d_heads, [str(d_head) for d_head in d_heads])
     ax.minorticks_off()
     uniform = math.log(n_keys)
     ax.axhline(uniform, color=REFERENCE, linestyle=":", label=f"uniform: ln {n_keys}")
@@ -179,15 +179,15 @@ def plot_bars(
     decimals: int = 1,
     ax: Axes | None = None,
 ) -> Axes:
-    """One horizontal bar for each name, first on top, its number at its end.
+    """One horizontal bar for each name, the first on top, with its value at its end.
 
     Args:
-        bars: name → length of the bar.
-        title: what is seen.
-        value: what the length means, with its unit.
+        bars: name → value.
+        title: what the picture shows.
+        value: what the values mean, with their unit.
         group: what the names are.
         limits: ends of the value axis, such as (0, 100) for per cent.
-        decimals: how many are written.
+        decimals: how many decimals are written.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -206,14 +206,14 @@ def plot_bars(
         ax.set_xlim(limits[0], limits[1] + 0.08 * (limits[1] - limits[0]))
     ax.grid(visible=True, axis="x")
     ax.tick_params(axis="y", length=0)
-    told = {name: f"{length:.{decimals}f}" for name, length in bars.items()}
-    return tell(ax, sentence(title, f"{value} by {group}", told))
+    parts = {name: f"{number:.{decimals}f}" for name, number in bars.items()}
+    return set_alt_text(ax, alt_sentence(title, f"{value} by {group}", parts))
 
 
 def line_look(index: int, total: int) -> tuple[ColorType, str]:
-    """Colour and dashes of one line: lines differ in both, so that neither is needed alone.
+    """Colour and dashes of one line: lines differ in both, so that colour alone is not needed.
 
-    Up to eight lines are kinds of things; more are steps along something, and get a gradient.
+    Up to eight lines get distinct colours; more are taken as a series and get a colour gradient.
     """
     if total <= len(LINES):
         return LINES[index], DASHES[index % len(DASHES)]
@@ -221,5 +221,5 @@ def line_look(index: int, total: int) -> tuple[ColorType, str]:
 
 
 def _legend_beside(ax: Axes) -> None:
-    """Outside the axes, where no line can pass under it."""
+    """Put the legend outside the axes, where it covers no line."""
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)

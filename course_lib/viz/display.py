@@ -1,4 +1,4 @@
-"""From a drawn picture to what a notebook stores: one PNG and, beside it, the same in words."""
+"""What a notebook stores of a plot: one PNG, and its alt text."""
 
 import base64
 from io import BytesIO
@@ -12,47 +12,47 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
+from course_lib.viz.alt_text import describe
 from course_lib.viz.style import figure_of, styled
-from course_lib.viz.words import describe
 
-VISIBLE = 48  # of 255: a colour that is farther off would be another one
+VISIBLE = 48  # of 255: a larger error would change the colour visibly
 
 
 @styled
 def to_png(picture: Axes | Figure) -> bytes:
-    """The picture as PNG, the same bytes for the same picture.
+    """The picture as a PNG; equal pictures give equal bytes.
 
-    256 colours are enough for every plot here, and make the file about a third as large.
+    256 colours are enough for every plot here, and make the file about three times smaller.
     """
     canvas = FigureCanvasAgg(figure_of(picture))
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())[..., :3]
     buffer = BytesIO()
-    few = Image.fromarray(pixels).quantize(256, dither=Image.Dither.NONE)
-    if np.abs(np.asarray(few.convert("RGB")).astype(int) - pixels).max() > VISIBLE:
-        # Many half-transparent lines: the cut through the commonest colours loses the rare pure
-        # ones, a legend's say, so they are covered instead.
-        few = Image.fromarray(pixels).quantize(
+    indexed = Image.fromarray(pixels).quantize(256, dither=Image.Dither.NONE)
+    if np.abs(np.asarray(indexed.convert("RGB")).astype(int) - pixels).max() > VISIBLE:
+        # Median cut favours frequent colours. With many half-transparent lines it loses rare pure
+        # ones, such as those of a legend; maximum coverage keeps them.
+        indexed = Image.fromarray(pixels).quantize(
             256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
         )
-    few.save(buffer, format="png", optimize=True)
+    indexed.save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
 
 def bundle(png: bytes, alt: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Data and metadata of one notebook output.
 
-    The words stand twice. As text/plain they are what a reader without pictures sees, and what
-    the test of the stored outputs compares. As metadata they become the picture's ``alt`` in
-    pages made by nbconvert; JupyterLab 4 does not read them.
+    The alt text is stored twice. As text/plain it is what a reader without images sees, and what
+    the test of the stored outputs compares. As metadata it becomes the image's ``alt`` attribute
+    in pages made by nbconvert; JupyterLab 4 ignores it.
 
     Raises:
-        ValueError: the words are missing.
+        ValueError: the alt text is empty.
     """
     if not alt.strip():
         raise ValueError(
             "a picture needs an alt text of one or two sentences, got an empty one: "
-            "say what is seen, with one number from it"
+            "say what the picture shows, with one number from it"
         )
     data = {"image/png": base64.b64encode(png).decode("ascii"), "text/plain": alt}
     return data, {"image/png": {"alt": alt}}
@@ -63,16 +63,16 @@ def show_figure(picture: Axes | Figure, alt: str | None = None) -> None:
 
     Args:
         picture: what a plotting function returned.
-        alt: one or two sentences that say what is seen, with one number from it; by default what
-            the plotting function itself says (`describe`).
+        alt: one or two sentences that say what the picture shows, with one number from it; by
+            default the alt text of the plotting function (`describe`).
 
     Raises:
-        ValueError: the alt text is empty, or left out for a picture without words.
+        ValueError: the alt text is empty, or omitted for a picture that has none of its own.
     """
     if alt is None:
-        alt = describe(figure_of(picture))  # the whole figure is shown, not these axes alone
+        alt = describe(figure_of(picture))  # the whole figure is shown, not only these axes
     data, metadata = bundle(to_png(picture), alt)
-    # Figures made with pyplot would be shown again when the cell ends.
+    # A figure made with pyplot would be shown again at the end of the cell.
     pyplot.close(figure_of(picture))
     if InteractiveShell.initialized():
         display(data, metadata=metadata, raw=True)

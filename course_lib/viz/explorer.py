@@ -12,12 +12,12 @@ import numpy as np
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.viz.alignment import Link
 from course_lib.viz.display import bundle
 from course_lib.viz.explorer_constants import MEAN, PALETTES, START, STEPS, VIEWS
 from course_lib.viz.explorer_data import AttentionData, AttentionKind, as_scores, as_weights, pack
 from course_lib.viz.explorer_page import fragment, page
 from course_lib.viz.explorer_picture import describe, digest, picture
+from course_lib.viz.plot_alignment import Link
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 

@@ -16,10 +16,10 @@ import numpy as np
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.viz.alignment import Link, alignment_error
+from course_lib.viz.attention_summary import as_array, entropy
 from course_lib.viz.explorer_constants import KINDS, QUANTISATION_LEVELS
 from course_lib.viz.heatmaps import check_orientation, visible
-from course_lib.viz.reading import as_array, entropy
+from course_lib.viz.plot_alignment import Link, alignment_error
 
 AttentionKind = Literal["self", "causal", "cross"]
 

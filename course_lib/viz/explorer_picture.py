@@ -11,11 +11,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from PIL import Image
 
+from course_lib.viz.attention_summary import describe_attention
 from course_lib.viz.display import to_png
 from course_lib.viz.explorer_constants import MEAN
 from course_lib.viz.explorer_data import AttentionData
 from course_lib.viz.heatmaps import plot_attention
-from course_lib.viz.reading import describe_attention
 from course_lib.viz.style import figure_of
 
 COLOURS = 64  # few colours and few pixels: a notebook stores the picture twice, also in the HTML

@@ -1,4 +1,4 @@
-"""Matrices as pictures. A query is a row, a key is a column, and a masked cell is not a zero."""
+"""Heatmaps of matrices. A query is a row, a key is a column; masked cells are hatched, not zero."""
 
 import math
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
 
-from course_lib.viz.reading import as_array, describe_attention, entropy
+from course_lib.viz.alt_text import alt_sentence, set_alt_text, value_range
+from course_lib.viz.attention_summary import as_array, describe_attention, entropy
 from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, styled
-from course_lib.viz.words import from_to, sentence, tell
 
 QUERY_AXIS = "query (reads)"
 KEY_AXIS = "key (is read)"
 MOST_NUMBERED_CELLS = 144
-LINE_HEIGHT = 0.15  # inches that one label needs
+LINE_HEIGHT = 0.15  # inches that a line of text needs
 CHARACTER_WIDTH = 0.09
 
 
@@ -41,18 +41,18 @@ def plot_heatmap(
 
     Args:
         values: (rows, columns).
-        rows: what the rows count.
-        columns: what the columns count.
-        title: what is seen.
+        rows: what a row is.
+        columns: what a column is.
+        title: what the picture shows.
         value: what the colour means, with its unit.
-        row_labels: one for each row; without them the indices are shown.
-        column_labels: one for each column.
-        mask: True = drawn; cells with False are hatched. Broadcastable to the values.
+        row_labels: one for each row; by default the indices.
+        column_labels: one for each column; by default the indices.
+        mask: True = drawn, False = hatched; broadcastable to the values.
         limits: the values at the two ends of the palette; by default those of the data.
         ax: where to draw; by default on a new figure.
 
     Raises:
-        ValueError: not a matrix, or labels or mask that do not fit it.
+        ValueError: not a matrix, or labels or a mask that do not fit it.
         TypeError: a mask that is not boolean.
     """
     matrix = as_matrix(values)
@@ -81,10 +81,10 @@ def plot_heatmap(
     meaning = f"{value}\n(hatched: masked)" if np.ma.is_masked(shown) else value
     ax.figure.colorbar(image, ax=ax, label=meaning, shrink=0.9, aspect=24, pad=0.02)
     sizes = f"{len(matrix)} by {matrix.shape[1]} cells"
-    seen = shown.compressed()
-    ends = np.array([seen.min(), seen.max()]) if seen.size else seen
-    told = {value: from_to(ends)}
-    return tell(ax, sentence(title, f"Heatmap of {sizes}, {rows} by {columns}", told))
+    drawn = shown.compressed()
+    ends = np.array([drawn.min(), drawn.max()]) if drawn.size else drawn
+    parts = {value: value_range(ends)}
+    return set_alt_text(ax, alt_sentence(title, f"Heatmap of {sizes}, {rows} by {columns}", parts))
 
 
 @styled
@@ -98,7 +98,7 @@ def plot_attention(
     limits: tuple[float, float] = (0.0, 1.0),
     ax: Axes | None = None,
 ) -> Axes:
-    """One head's weights: each row says where one query reads, and sums to one.
+    """One head's weights: each row shows which keys one query attends to, and sums to one.
 
     Args:
         weights: (query, key).
@@ -106,9 +106,9 @@ def plot_attention(
         key_tokens: one for each column.
         mask: True = may attend, broadcastable to (query, key); leading axes of size 1 are
             dropped, so the model's own masks fit.
-        title: which head this is.
+        title: which head it is.
         limits: the weights at the two ends of the palette. The default keeps pictures
-            comparable: attention spread over many keys is pale in all of them.
+            comparable: attention to many keys looks pale in all of them.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -128,7 +128,7 @@ def plot_attention(
         limits=limits,
         ax=ax,
     )
-    return tell(ax, describe_attention(matrix, query_tokens, key_tokens))
+    return set_alt_text(ax, describe_attention(matrix, query_tokens, key_tokens))
 
 
 @styled
@@ -141,14 +141,14 @@ def plot_heads(
     title: str = "Attention weights of every head",
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> Figure:
-    """All heads of a layer, small, on one scale. Heads count from 0, as in ``weights[head]``.
+    """All heads of a layer, small, on the same scale. Heads count from 0, as in ``weights[head]``.
 
     Args:
         weights: (heads, query, key).
         query_tokens: one for each row.
         key_tokens: one for each column.
         mask: True = may attend, the same for every head, as in `plot_attention`.
-        title: which layer this is.
+        title: which layer it is.
         limits: the weights at the two ends of the palette.
 
     Raises:
@@ -164,7 +164,7 @@ def plot_heads(
     n_rows = math.ceil(n_heads / 4)
     n_columns = math.ceil(n_heads / n_rows)
     longest = max(len(token) for token in [*query_tokens, *key_tokens])
-    # Room for tokens, head titles and axis names, then cells that are as square as they can be.
+    # Room for tokens, head titles and axis labels, then cells as square as possible.
     cell = (8.0 - 1.8 - 0.075 * longest) / (n_columns * n_keys)
     height = n_rows * (cell * n_queries + 0.35) + 1.0 + 0.075 * longest
     figure = Figure(figsize=(8.0, max(2.4, height)), layout="constrained")
@@ -176,15 +176,15 @@ def plot_heads(
         image = draw_matrix(ax, visible(matrix, mask), limits)
         ax.set_title(f"head {head}", fontsize=10, pad=4)
         _label_axes(ax, query_tokens, key_tokens, cell=cell)
-        # Heads under which the grid is empty carry the tokens of their column.
+        # The lowest head of each column of the grid carries the token labels.
         ax.tick_params(labelbottom=head + n_columns >= n_heads)
     figure.suptitle(title, x=0.01, ha="left", fontsize=13)
     figure.supxlabel(KEY_AXIS, fontsize=11)
     figure.supylabel(QUERY_AXIS, fontsize=11)
     meaning = "weight" if mask is None else "weight (hatched: masked)"
     figure.colorbar(image, ax=grid, label=meaning, aspect=30, pad=0.02)
-    told = {f"head {i}": f"{entropy(matrix).mean():.2f}" for i, matrix in enumerate(heads)}
-    return tell(figure, sentence(title, "Mean entropy in nats", told))
+    parts = {f"head {i}": f"{entropy(matrix).mean():.2f}" for i, matrix in enumerate(heads)}
+    return set_alt_text(figure, alt_sentence(title, "Mean entropy in nats", parts))
 
 
 def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
@@ -203,14 +203,14 @@ def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
 
 
 def check_orientation(weights: np.ndarray, n_queries: int, n_keys: int) -> None:
-    """Refuse weights that lie on their side: a picture of them would tell the opposite.
+    """Refuse transposed weights: a picture of them would show the opposite.
 
     Raises:
         ValueError: the shape is not (query, key), or the columns sum to one and the rows do not.
     """
     if weights.shape != (n_queries, n_keys):
-        turned = weights.shape == (n_keys, n_queries)
-        cause = "are they transposed?" if turned else "do the tokens belong to these weights?"
+        transposed = weights.shape == (n_keys, n_queries)
+        cause = "are they transposed?" if transposed else "do the tokens belong to these weights?"
         raise ValueError(
             f"weights must have shape (query, key) = ({n_queries}, {n_keys}), "
             f"got {weights.shape}: {cause}"
@@ -223,7 +223,7 @@ def check_orientation(weights: np.ndarray, n_queries: int, n_keys: int) -> None:
 
 
 def visible(matrix: np.ndarray, mask: Tensor | np.ndarray | None) -> np.ma.MaskedArray:
-    """The matrix with the cells hidden where the mask says False (numpy's own masks say True).
+    """The matrix with cells hidden where the mask is False (where NumPy's own masks are True).
 
     Raises:
         TypeError: the mask is not boolean.
@@ -242,7 +242,7 @@ def visible(matrix: np.ndarray, mask: Tensor | np.ndarray | None) -> np.ma.Maske
     except ValueError:
         raise ValueError(
             f"the mask must broadcast to shape {matrix.shape}, got {allowed.shape}: "
-            "does it still hold a whole batch? pick one sentence, such as mask[0]"
+            "does it still have a batch dimension? pick one sentence, such as mask[0]"
         ) from None
     return np.ma.MaskedArray(matrix, mask=~allowed)
 
@@ -250,13 +250,13 @@ def visible(matrix: np.ndarray, mask: Tensor | np.ndarray | None) -> np.ma.Maske
 def draw_matrix(
     ax: Axes, shown: np.ma.MaskedArray, limits: tuple[float, float] | None = None
 ) -> AxesImage:
-    """Colours only: row 0 on top, hidden cells hatched."""
+    """The colours only: row 0 on top, hidden cells hatched."""
     low, high = limits or (float(shown.min()), float(shown.max()))
     signed = low < 0 < high
     if signed and limits is None:
         high = max(-low, high)
         low = -high
-    # Hidden cells are left out of the image; what is seen there is the axes' own background.
+    # Hidden cells are left out of the image, so the hatched background of the axes shows there.
     ax.patch.set(facecolor=MASKED, edgecolor=MASKED_HATCH, hatch="////", linewidth=0)
     ax.spines[:].set_visible(False)
     palette = SIGNED if signed else WEIGHTS
@@ -266,13 +266,13 @@ def draw_matrix(
 
 
 def _sum_to_one(weights: np.ndarray, *, axis: int) -> bool:
-    """True for softmax along the axis; a fully masked row or column sums to zero."""
+    """True for a softmax along the axis; a fully masked row or column sums to zero."""
     sums = weights.sum(axis=axis)
     return bool(np.all(np.isclose(sums, 1, atol=1e-2) | np.isclose(sums, 0, atol=1e-6)))
 
 
 def cell_size(shape: tuple[int, ...]) -> float:
-    """Edge in inches of a square cell, so that the whole matrix fits a notebook's width."""
+    """Edge of a square cell in inches, such that the whole matrix fits the width of a notebook."""
     n_rows, n_columns = shape
     return min(0.55, 5.4 / n_columns, 7.4 / n_rows)
 
@@ -284,7 +284,7 @@ def _label_axes(
     *,
     cell: float,
 ) -> None:
-    """Labels on the axes; long ones stand upright, and where cells are tiny some are left out."""
+    """Label the axes; long labels are rotated, and where cells are tiny some are left out."""
     step = math.ceil(LINE_HEIGHT / cell)
     if row_labels is not None:
         ax.set_yticks(range(0, len(row_labels), step), row_labels[::step])

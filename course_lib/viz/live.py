@@ -1,4 +1,4 @@
-"""Curves that grow in a notebook while a run trains."""
+"""Training curves that grow in a notebook while a run trains."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import DisplayHandle, display
 
 from course_lib.viz.display import bundle, to_png
-from course_lib.viz.runs import plot_runs
+from course_lib.viz.plot_runs import plot_runs
 
-PAUSE = 0.5  # seconds between two pictures, at least
-SHARE = 10  # drawing takes at most about one part in so many of the time
+PAUSE = 0.5  # least number of seconds between two redraws
+SHARE = 10  # drawing takes at most about a tenth of the time
 
 
 @runtime_checkable
 class Running(Protocol):
-    """A run under way: the loss of each step so far."""
+    """A run in progress: the loss of each step so far."""
 
     @property
     def losses(self) -> Sequence[float]: ...  # noqa: D102
@@ -30,39 +30,39 @@ class Running(Protocol):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A run under way as ``plot_runs`` takes it."""
+    """A run in progress, in the form that ``plot_runs`` takes."""
 
     name: str
     losses: Sequence[float]
     epochs: Sequence[Mapping[str, float]]
     summary: str = ""
-    rates: Sequence[float] = ()
+    learning_rates: Sequence[float] = ()
     minutes: Sequence[float] = ()
 
 
 class LiveCurves:
-    """A picture in a notebook that is drawn anew as training goes on. Made by `live_curves`."""
+    """A figure in a notebook that is redrawn as training goes on. Made by `live_curves`."""
 
     def __init__(self, total: int | None = None) -> None:
         self.total = total
         self.run: Running | None = None
         self.rows: list[Mapping[str, float]] = []
         self._handle: DisplayHandle | None = None
-        self._drawn = True  # whether the picture shows all that is known
-        self._next = 0.0  # when it may be drawn again
+        self._drawn = True  # whether the figure is up to date
+        self._next = 0.0  # earliest time of the next redraw
         shell = InteractiveShell.instance() if InteractiveShell.initialized() else None
-        # IPython in a terminal has no kernel, and no pictures that could be drawn anew.
+        # IPython in a terminal has no kernel, and no output that could be redrawn.
         self._live = hasattr(shell, "kernel") and not os.environ.get("COURSE_QUIET")
         if shell:
             shell.events.register("post_run_cell", self._end_cell)
 
     def step(self, run: Running) -> None:
-        """Note a step; to be given to ``train`` as ``on_step``."""
+        """Record a step; pass it to ``train`` as ``on_step``."""
         self.run = run
         self._changed()
 
     def epoch(self, row: Mapping[str, float]) -> None:
-        """Note a validation; to be given to ``train`` as ``on_epoch``."""
+        """Record a validation; pass it to ``train`` as ``on_epoch``."""
         self.rows.append(row)
         self._changed()
 
@@ -72,14 +72,14 @@ class LiveCurves:
             self.draw()
 
     def _end_cell(self, _: Any) -> None:
-        """However the cell ended, it leaves the last picture: the only one when quiet."""
+        """However the cell ended, leave an up-to-date figure: the only one with COURSE_QUIET."""
         if not self._drawn:
             self.draw()
 
     def draw(self) -> None:
-        """Show the curves as they are, in the place where they were shown before.
+        """Show the curves so far, replacing those shown before.
 
-        Outside a notebook, print what they show.
+        Outside a notebook, print their alt text.
 
         Raises:
             ValueError: there is nothing to draw.
@@ -88,7 +88,7 @@ class LiveCurves:
         step = self.run.step if self.run else int(self.rows[-1]["step"]) if self.rows else 0
         total = self.total or getattr(self.run, "total_steps", None)
         name = f"Step {step:,}" + (f" of {total:,}" if total else "")
-        # A run that was resumed knows of validations before this one's first.
+        # A resumed run knows earlier validations, too.
         rows = getattr(self.run, "epochs", self.rows)
         now = Snapshot(name, self.run.losses if self.run else [], rows)
         data, metadata = bundle(to_png(plot_runs([now], total=total)), describe_run(now))
@@ -106,27 +106,27 @@ class LiveCurves:
 def live_curves(total: int | None = None) -> LiveCurves:
     """Curves that grow during training: ``train(…, on_step=live.step, on_epoch=live.epoch)``.
 
-    They are drawn twice a second at most, and a last time when the cell ends. With ``COURSE_QUIET``
-    set they are drawn only then, so that a stored notebook is the same each time. Outside a
+    They are redrawn at most twice a second, and once more when the cell ends. With ``COURSE_QUIET``
+    set they are drawn only at the end, so that a stored notebook is always the same. Outside a
     notebook nothing is drawn until you call ``live.draw()``.
 
     Args:
-        total: steps to come, by default those of the run, where they are known: with them, the
-            picture shows from the start how far there is to go.
+        total: number of steps of the whole run, so that the x axis shows from the start how far
+            there is to go; by default the run's own ``total_steps``, if it has one.
     """
     return LiveCurves(total)
 
 
 def describe_run(run: Snapshot) -> str:
-    """Alt text of the curves: where they begin and where they are now."""
+    """Alt text of the curves: where they start and where they are now."""
     parts = []
     if len(run.losses):
         parts.append(f"the training loss went from {run.losses[0]:.2f} to {run.losses[-1]:.2f}")
     last = run.epochs[-1] if run.epochs else {}
     texts = {
         "valid_loss": "the validation loss is {:.2f}",
-        "valid_accuracy_teacher_forced": "the teacher-forced accuracy {:.1%}",
-        "valid_exact": "free-running, {:.1%} of the sentences are exactly right",
+        "valid_accuracy_teacher_forced": "the teacher-forced accuracy is {:.1%}",
+        "valid_exact": "the autoregressive exact match is {:.1%}",
         "valid_bleu": "BLEU is {:.1f}",
     }
     parts += [text.format(last[key]) for key, text in texts.items() if key in last]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.viz.runs import PANELS, Curve, History, curves_of, for_people
+from course_lib.viz.plot_runs import PANELS, Curve, RunCurves, curves_of, for_people
 
 PAGE = Path(__file__).parent.parent / "assets" / "curves.html"
 POINTS = 1500  # of a curve, at most: more than the page is wide
@@ -25,7 +25,7 @@ COLUMNS = (
 )
 
 
-def runs_page(histories: Sequence[History]) -> str:
+def runs_page(histories: Sequence[RunCurves]) -> str:
     """The same curves as one HTML file, which needs neither a network nor a second file.
 
     Names and numbers may come from anyone: all of them are escaped.
@@ -80,7 +80,7 @@ def _as_json(curve: Curve, minutes: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _table(histories: Sequence[History], names: Sequence[str]) -> str:
+def _table(histories: Sequence[RunCurves], names: Sequence[str]) -> str:
     """The rows of the table: each validation or, before there is one, the last step."""
     head = ["run"] if len(names) > 1 else []
     head += ["step", "minutes", "learning rate", *(heading for _, heading, _ in COLUMNS)]
@@ -89,7 +89,11 @@ def _table(histories: Sequence[History], names: Sequence[str]) -> str:
         rows = history.epochs or [{"step": len(history.losses), "loss": history.losses[-1]}]
         for row in rows:
             step = int(row["step"])
-            rate = f"{history.rates[step - 1]:.3g}" if step <= len(history.rates) else "–"
+            rate = (
+                f"{history.learning_rates[step - 1]:.3g}"
+                if step <= len(history.learning_rates)
+                else "–"
+            )
             cells = [name] if len(names) > 1 else []
             cells += [f"{step:,}", f"{history.minutes[step - 1]:.1f}", rate]
             body.append(cells + [f.format(row[k]) if k in row else "–" for k, _, f in COLUMNS])

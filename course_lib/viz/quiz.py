@@ -1,6 +1,6 @@
-"""Questions that check what was learnt: to be answered live, and folded text where nothing runs.
+"""Self-test questions: answered in a live notebook, text with a folded answer in a stored one.
 
-Both come from one source. In what an author writes, `backticks` become code and $…$ a formula.
+In the texts, `backticks` become code and $…$ a formula.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ _BETWEEN = re.compile(r"\s*[,×x*;]\s*|\s+")
 
 
 class Question(ABC):
-    """A question, what it is answered with, and a line that says how that went.
+    """A question, controls to answer it with, and a status line with feedback.
 
-    In a live notebook it is answered and judged; a stored notebook keeps the question with the
-    answer folded under it. Made by `quiz` and `predict_shape`. ``said`` is the last verdict in
-    plain words, ``box`` the whole widget.
+    In a live notebook an answer gets feedback; a stored notebook keeps the question with the
+    answer folded under it. Made by `quiz` and `predict_shape`. ``feedback`` is the newest feedback
+    in plain text, ``box`` the whole widget.
     """
 
     def __init__(self, question: str, answer: str, *, code: str, controls: widgets.Widget) -> None:
         self.question, self.answer, self.code = question, answer, code
-        self.said = ""
-        self.verdict = widgets.HTMLMath()
+        self.feedback = ""
+        self.status = widgets.HTMLMath()
         self.reveal = widgets.Button(description="Show the answer", layout={"width": "auto"})
-        self.reveal.on_click(lambda _: self._say(self.answer, sign=""))
+        self.reveal.on_click(lambda _: self._give_feedback(self.answer, sign=""))
         row = widgets.HBox([controls, self.reveal], layout={"flex_flow": "row wrap"})
-        self.box = widgets.VBox([widgets.HTMLMath(self._asked()), row, self.verdict])
+        self.box = widgets.VBox([widgets.HTMLMath(self._asked()), row, self.status])
 
     @abstractmethod
     def _choices(self) -> str:
-        """What may be chosen, in HTML."""
+        """The answers to choose from, as HTML."""
 
     def _asked(self) -> str:
         code = f"<pre><code>{html.escape(self.code)}</code></pre>" if self.code else ""
         return f"<p>{markup(self.question)}</p>{code}{self._choices()}"
 
-    def _say(self, words: str, *, sign: str) -> None:
-        """Show a verdict. Its sign tells right from wrong without colour."""
-        self.said = f"{sign} {words}".strip()
-        # role=status lets a screen reader say the verdict when it comes.
-        self.verdict.value = f'<div role="status">{markup(self.said)}</div>'
+    def _give_feedback(self, text: str, *, sign: str) -> None:
+        """Show feedback. Its sign tells right from wrong without colour."""
+        self.feedback = f"{sign} {text}".strip()
+        # role=status makes a screen reader announce the feedback when it appears.
+        self.status.value = f'<div role="status">{markup(self.feedback)}</div>'
 
     def __repr__(self) -> str:
-        # Without the answer: in a terminal it would stand right below the question.
+        # Without the answer: in a terminal it would be printed right below the question.
         return "\n".join(filter(None, [self.question, self.code]))
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -67,14 +67,14 @@ class Question(ABC):
 
 
 class Quiz(Question):
-    """A question with several answers, one of them right. Made by `quiz`."""
+    """A multiple-choice question. Made by `quiz`."""
 
     def __init__(
         self, question: str, choices: Sequence[str], right: int, why: str, *, code: str
     ) -> None:
         self.choices, self.right, self.why = choices, right, why
         self.buttons = [
-            # The whole answer stands above; a button would cut it off.
+            # The full text of the answer is above; a button would cut it off.
             widgets.Button(description=letter, tooltip=choice, layout={"width": "3.5em"})
             for letter, choice in zip(ascii_lowercase, choices, strict=False)
         ]
@@ -91,12 +91,12 @@ class Quiz(Question):
             button.button_style = ("success" if right else "warning") if i == index else ""
         letter = ascii_lowercase[index]
         if right:
-            self._say(f"{letter}) is right. {self.why}", sign=RIGHT)
+            self._give_feedback(f"{letter}) is right. {self.why}", sign=RIGHT)
         else:
-            self._say(f"{letter}) is not right. Think again.", sign=WRONG)
+            self._give_feedback(f"{letter}) is not right. Try again.", sign=WRONG)
 
     def _choices(self) -> str:
-        # The letters are text, since pages have their own ideas of how lists are counted.
+        # The letters are text, since stylesheets differ in how they number lists.
         lettered = zip(ascii_lowercase, self.choices, strict=False)
         items = "".join(f"<li>{letter}) {markup(choice)}</li>" for letter, choice in lettered)
         return f'<ul style="list-style: none; padding-left: 1em">{items}</ul>'
@@ -109,7 +109,7 @@ class Quiz(Question):
 
 
 class ShapeQuestion(Question):
-    """A question whose answer is a shape, typed. Made by `predict_shape`."""
+    """A question whose answer is a shape, which is typed. Made by `predict_shape`."""
 
     def __init__(self, question: str, shape: tuple[int, ...], why: str, *, code: str) -> None:
         self.shape, self.why = shape, why
@@ -120,27 +120,28 @@ class ShapeQuestion(Question):
             style={"description_width": "initial"},
             layout={"width": "16em"},
         )
-        self.typed.observe(lambda change: self.judge(change["new"]), names="value")
+        self.typed.observe(lambda change: self.submit(change["new"]), names="value")
         super().__init__(question, f"{_written(shape)}. {why}", code=code, controls=self.typed)
 
-    def judge(self, text: str) -> None:
-        """Answer with a shape, as if it were typed."""
+    def submit(self, text: str) -> None:
+        """Answer with a shape, as the text box does."""
         try:
             given = parse_shape(text)
         except CourseError as error:
-            self._say(str(error), sign=WRONG)
+            self._give_feedback(str(error), sign=WRONG)
             return
         if given == self.shape:
-            self._say(f"{_written(given)} is right. {self.why}", sign=RIGHT)
+            self._give_feedback(f"{_written(given)} is right. {self.why}", sign=RIGHT)
         else:
-            self._say(f"{_written(given)} is not right: {self._fault(given)}.", sign=WRONG)
+            text = f"{_written(given)} is not right: {self._hint(given)}."
+            self._give_feedback(text, sign=WRONG)
 
-    def _fault(self, given: tuple[int, ...]) -> str:
-        """What to look at again, without the answer."""
+    def _hint(self, given: tuple[int, ...]) -> str:
+        """What is wrong, without giving the answer away."""
         if len(given) != len(self.shape):
             return f"you gave {_axes(len(given))}, it has {_axes(len(self.shape))}"
         if sorted(given) == sorted(self.shape):
-            return "these are the sizes, in another order"
+            return "these are the right sizes, in another order"
         off = [
             str(i) for i, pair in enumerate(zip(given, self.shape, strict=True)) if len({*pair}) > 1
         ]
@@ -159,13 +160,13 @@ def quiz(
     Args:
         question: what is asked.
         choices: 2 to 8 different answers, lettered a, b, c, … in this order.
-        answer: the right one, as its letter, its index from 0 or its words.
+        answer: the right one: its letter, its index from 0, or its text.
         why: one or two sentences, shown with the right answer.
-        code: shown under the question as it is.
+        code: shown under the question.
 
     Raises:
-        CourseError: too few or too many choices, equal ones, none of them right, or a text is
-            missing.
+        CourseError: too few or too many choices, equal ones, an answer that is none of them, or an
+            empty text.
     """
     if not 2 <= len(choices) <= 8 or len(set(choices)) != len(choices):
         raise CourseError(f"a quiz needs 2 to 8 different choices, got {list(choices)}")
@@ -194,30 +195,32 @@ def predict_shape(
         question: what is asked.
         shape: the right answer.
         why: one or two sentences, shown with the right answer.
-        code: shown under the question as it is.
+        code: shown under the question.
 
     Raises:
-        CourseError: a size is not a whole number, or a text is missing.
+        CourseError: a size is not a whole number, or a text is empty.
     """
     _check_texts(question, why)
     if not all(isinstance(size, int) and size >= 0 for size in shape):
-        raise CourseError(f"a shape holds whole numbers, got {shape!r}: pass x.shape, or a tuple")
+        raise CourseError(
+            f"a shape consists of whole numbers, got {shape!r}: pass x.shape, or a tuple"
+        )
     return ShapeQuestion(question, tuple(shape), why, code=code)
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """The shape that a person typed: "(2, 3)", "2 3", "[2, 3]", "2×3", "torch.Size([2, 3])".
+    """The shape in a text that was typed: "(2, 3)", "2 3", "[2, 3]", "2×3", "torch.Size([2, 3])".
 
     Raises:
-        CourseError: the text is no shape.
+        CourseError: the text is not a shape.
     """
     inner = _SHAPE.fullmatch(text.strip())
     listed = inner[1].strip().removesuffix(",") if inner else "?"
     sizes = _BETWEEN.split(listed) if listed else []
     if not all(re.fullmatch(r"[0-9]{1,9}", size) for size in sizes) or not text.strip():
         raise CourseError(
-            f"a shape is whole numbers with commas between them, such as (2, 3), got {text!r}: "
-            "is a letter or a bracket left over?"
+            f"a shape is whole numbers separated by commas, such as (2, 3), got {text!r}: "
+            "is there a letter or an extra bracket?"
         )
     return tuple(map(int, sizes))
 

@@ -1,4 +1,4 @@
-"""One look for every picture of the course, applied while a picture is drawn, never globally."""
+"""One style for every plot of the course, applied while a plot is drawn, never globally."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 
-# Opaque white, because a transparent picture is unreadable in a dark theme.
+# Opaque white, because a transparent picture cannot be read in a dark theme.
 STYLE: dict[Any, Any] = {
     "figure.facecolor": "white",
     "figure.constrained_layout.w_pad": 0.1,
@@ -34,7 +34,7 @@ STYLE: dict[Any, Any] = {
     "hatch.linewidth": 0.8,
 }
 
-# All three stay apart for colour-blind readers; the first also prints well in grey.
+# Colour-blind readers can tell the colours of all three apart; the first also prints well in grey.
 WEIGHTS: Colormap = sns.color_palette("mako_r", as_cmap=True)
 SIGNED: Colormap = sns.color_palette("vlag", as_cmap=True)
 LINES: list[str] = sns.color_palette("colorblind", 8).as_hex()
@@ -50,15 +50,16 @@ styled = rc_context(STYLE)
 
 @styled
 def new_axes(*, width: float = 8.0, height: float = 4.0) -> Axes:
-    """Empty axes on a figure of their own, in inches.
+    """Empty axes on a new figure, sized in inches.
 
-    The figure is unknown to pyplot: nothing shows it a second time, nothing has to close it.
+    The figure is not registered with pyplot, so it is not shown a second time and need not be
+    closed.
     """
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
 def figure_of(picture: Axes | Figure) -> Figure:
-    """The figure that axes belong to; a figure is its own."""
+    """The figure that axes belong to; a figure is returned as it is."""
     figure = picture.get_figure(root=True) if isinstance(picture, Axes) else picture
     if not isinstance(figure, Figure):
         raise TypeError(

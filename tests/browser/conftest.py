@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.chromium import PATIENCE, NoChromium, start_chromium
 from tests.browser.lab import start_lab, wait_until_open
+from tools.chromium import PATIENCE, NoChromium, start_chromium
 
 AXE = "4.11.2"
 # What Lab and nbconvert log without a network, or when a kernel is stopped: nothing that we cause.
@@ -24,6 +24,7 @@ HARMLESS = ("Failed to load resource", "net::ERR", "require is not", "debugger s
 def pytest_itemcollected(item):
     """All in one process: one browser and one Lab are enough for a small machine."""
     item.add_marker(pytest.mark.xdist_group("browser"))
+    item.add_marker(pytest.mark.slow)
 
 
 def missing(reason):

@@ -3,11 +3,11 @@
 from tests.browser.lab import run
 
 SOURCE = """import time
-from course_lib.viz import explore, live_training_widget, plot_curves
+from course_lib.viz import interact, live_training_widget, plot_curves
 def draw(depth=3, norm="post"):
     ax = plot_curves({norm: [0.0, depth]}, x_label="x", y_label="y", title=norm)
     return ax, f"A line up to {depth} with {norm}-norm."
-explore(draw, depth=(1, 9), norm=["pre", "post"])"""
+interact(draw, depth=(1, 9), norm=["pre", "post"])"""
 TRAINING = """def train(lr, momentum, seed):
     for step in range(1, 7):
         time.sleep(0.5 * (seed > 0))
@@ -36,10 +36,10 @@ def test_sliders_and_dropdowns_redraw_the_picture_and_its_words(lab, open_lab):
     assert picture(page, 0) != before
     page.locator(".jp-OutputArea-output select").first.select_option("pre")
     page.wait_for_selector("text=A line up to 4 with pre-norm.")
-    assert "after 6 steps the loss is 0.03. The model says: done" in words(page, 1).inner_text()
+    assert "after 6 steps the loss is 0.03. Model output: done" in words(page, 1).inner_text()
     page.locator("input[type=range]").last.focus()
     page.keyboard.press("ArrowRight")
     for step in (2, 5):  # seen while the kernel still trains
         page.wait_for_selector(f"text=seed 1: after {step} steps the loss is 0.03.")
-    page.wait_for_selector("text=The model says: done")
+    page.wait_for_selector("text=Model output: done")
     assert page.locator("text=Error displaying widget").count() == 0

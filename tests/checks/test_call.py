@@ -34,19 +34,19 @@ def edits_its_input(x):
     return x
 
 
-def test_an_answer_is_the_value_without_its_history():
+def test_an_answer_is_the_detached_value():
     answer = ask(lambda x: x * 2, Call((torch.ones(2),), gradients=True))
     assert not answer.value["value"].requires_grad
     assert answer.failure is None and not answer.changed_inputs
 
 
-def test_an_exception_is_told_with_the_line_of_the_learners_code():
+def test_an_exception_is_recorded_with_the_line_of_the_learners_code():
     failure = ask(raises, Call((1,))).failure
     assert (failure.kind, failure.message) == ("ValueError", "no such thing")
     assert failure.line.endswith('raise ValueError("no such thing")')
 
 
-def test_an_exception_inside_pytorch_is_told_with_the_line_that_led_there():
+def test_an_exception_inside_pytorch_is_recorded_with_the_learners_line_that_led_there():
     failure = ask(lambda x: torch.matmul(x, x), Call((torch.ones(2, 3),))).failure
     assert failure.kind == "RuntimeError" and "torch.matmul(x, x)" in failure.line
 
@@ -58,11 +58,11 @@ def test_an_endless_loop_is_stopped_even_if_it_catches_exceptions():
     assert "line" in failure.line
 
 
-def test_an_interrupt_of_the_learners_is_said_and_stops_nothing_else():
+def test_an_interrupt_is_recorded_and_not_raised():
     assert ask(interrupted, Call((1,))).failure.kind == "Interrupted"
 
 
-def test_nothing_that_the_learners_code_sets_or_prints_is_left_behind(capsys):
+def test_global_settings_are_restored_and_output_is_hidden(capsys):
     torch.manual_seed(11)
     wanted = torch.rand(1)
     torch.manual_seed(11)
@@ -72,7 +72,7 @@ def test_nothing_that_the_learners_code_sets_or_prints_is_left_behind(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_inputs_are_copies_and_editing_them_is_noticed():
+def test_inputs_are_copies_and_changes_to_them_are_noticed():
     x = torch.ones(2)
     assert ask(edits_its_input, Call((x,))).changed_inputs
     assert x.tolist() == [1, 1]
@@ -85,16 +85,16 @@ def test_gradients_are_those_of_a_fixed_sum_of_the_outputs():
     assert torch.allclose(answer.value["gradients"][0], 3 * torch.cos(torch.arange(2.0)))
 
 
-def test_an_output_that_no_input_moves_has_no_gradient():
+def test_an_output_that_depends_on_no_input_has_no_gradient():
     answer = ask(lambda x: x.detach(), Call((torch.ones(2),), gradients=True))
     assert answer.value["gradients"] == [None]
 
 
-def test_how_a_subject_is_used_may_be_given():
+def test_the_way_of_calling_a_subject_can_be_passed():
     assert ask(3, Call((4,)), lambda subject, x: subject + x) == Answer(7)
     assert call_plainly(max, 1, 2) == 2
 
 
 @pytest.mark.parametrize("subject", [None, 3, "text"])
-def test_what_cannot_be_called_is_a_failure_like_any_other(subject):
+def test_calling_something_that_is_not_callable_is_a_failure(subject):
     assert ask(subject, Call((1,))).failure.kind == "TypeError"

@@ -1,4 +1,4 @@
-"""What a learner sees of it: `check`, its report, and the progress that it notes."""
+"""`check` as a learner sees it: its report, its errors, and the progress file."""
 
 import json
 
@@ -7,8 +7,8 @@ import torch
 
 from course_lib import cli
 from course_lib.checks import TABLE, Progress, check, load_item, load_items
-from course_lib.checks.diagnose import diagnose
-from course_lib.checks.progress import load_passed, note_passed, progress_file
+from course_lib.checks.diagnose import diagnose, try_probe
+from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, progress_file
 from course_lib.errors import CourseError
 
 
@@ -23,7 +23,7 @@ def right(tokens, pad_id):
     return (tokens != pad_id)[:, None, None, :]
 
 
-def turned_round(tokens, pad_id):
+def inverted(tokens, pad_id):
     return (tokens == pad_id)[:, None, None, :]
 
 
@@ -50,43 +50,43 @@ def crosses(tokens, pad_id):
     return tokens @ "text"
 
 
-def test_a_right_answer_passes_earns_its_points_and_is_remembered():
+def test_a_correct_answer_passes_earns_its_points_and_is_remembered():
     report = check("06.padding_mask", right)
     assert report.passed and report.points == TABLE["06.padding_mask"].points
-    assert "passed · 4 of 4 probes" in str(report)
+    assert "passed · 4 of 4 tests pass" in str(report)
     assert load_passed() == {"06.padding_mask"}
 
 
-def test_a_misconception_is_named_in_words_not_by_numbers():
-    report = check("06.padding_mask", turned_round)
+def test_a_misconception_is_explained_in_words():
+    report = check("06.padding_mask", inverted)
     assert not report.passed and report.points == 0
     assert report.misconception == "polarity_turned_round"
-    assert "True at the pads" in str(report) and "expected" not in str(report)
+    assert "True at the padding" in str(report) and "expected" not in str(report)
     assert load_passed() == set()
 
 
 @pytest.mark.parametrize(
     "subject, words",
     [
-        (no_shape, "The shape is another: expected shape (3, 1, 1, 5), got shape (3, 5)."),
-        (nothing, "gave back None. Is a `return` missing?"),
-        (edits, "Your code edits what it was given."),
+        (no_shape, "The shape is wrong: expected shape (3, 1, 1, 5), got shape (3, 5)."),
+        (nothing, "returned None. Is a `return` missing?"),
+        (edits, "Your code modifies its input in place."),
         (crosses, "Your code raised TypeError"),
-        (half_written, "A part is not written yet."),
-        (lambda tokens, pad_id: right(tokens, pad_id).long() * 2, "another type"),
+        (half_written, "Part of your code isn't written yet."),
+        (lambda tokens, pad_id: right(tokens, pad_id).long() * 2, "The dtype is wrong"),
     ],
 )
-def test_what_is_wrong_in_no_listed_way_is_described(subject, words):
+def test_an_unknown_error_is_described(subject, words):
     report = check("06.padding_mask", subject)
     assert report.misconception is None
     assert words in str(report)
 
 
-def test_a_failure_is_told_with_the_learners_line():
+def test_a_failure_is_reported_with_the_learners_line():
     assert 'return tokens @ "text"' in str(check("06.padding_mask", crosses))
 
 
-def test_the_page_draws_shapes_folds_hints_and_escapes_what_a_learner_wrote():
+def test_the_html_draws_shapes_folds_hints_and_escapes_the_learners_text():
     page = check("06.padding_mask", no_shape)._repr_html_()
     assert "<table>" in page and page.count("<details>") == 3
 
@@ -97,11 +97,11 @@ def test_the_page_draws_shapes_folds_hints_and_escapes_what_a_learner_wrote():
     assert "<script>" not in page and "&lt;script&gt;" in page
 
 
-def test_the_page_of_a_passed_item_has_no_hints():
+def test_the_html_of_a_passed_item_has_no_hints():
     assert "<details>" not in check("06.padding_mask", right)._repr_html_()
 
 
-def test_not_started_is_a_state_of_its_own():
+def test_untouched_code_is_reported_as_not_started():
     def untouched(tokens, pad_id):
         raise NotImplementedError
 
@@ -109,12 +109,12 @@ def test_not_started_is_a_state_of_its_own():
     assert str(report).startswith("○ 06.padding_mask") and "not started" in str(report)
 
 
-def test_a_bug_needs_both_its_line_and_its_mend():
+def test_a_bug_needs_both_its_line_and_a_fix():
     item = load_item("06.bug")
     assert check("06.bug", item.reference, lambda: item.bug.line).passed
-    only_mended = check("06.bug", item.reference, lambda: 1)
-    assert not only_mended.passed and "The wrong line" in str(only_mended)
-    assert not check("06.bug", item.mistakes[0].subject, lambda: item.bug.line).passed
+    only_fixed = check("06.bug", item.reference, lambda: 1)
+    assert not only_fixed.passed and "The wrong line" in str(only_fixed)
+    assert not check("06.bug", item.misconceptions[0].subject, lambda: item.bug.line).passed
 
 
 @pytest.mark.parametrize(
@@ -125,25 +125,33 @@ def test_a_bug_needs_both_its_line_and_its_mend():
         ("06.why_not_rows", "a person marks it"),
     ],
 )
-def test_an_item_that_is_not_there_is_refused_with_those_that_are(item, words):
+def test_an_unknown_item_is_refused_with_the_known_ones(item, words):
     with pytest.raises(CourseError, match=words):
         check(item, right)
 
 
-def test_a_value_in_place_of_a_function_is_refused_with_how_to_hand_it_over():
+def test_a_value_instead_of_a_function_is_refused_with_the_right_call():
     with pytest.raises(CourseError, match="without calling it, as in check.*padding_mask"):
         check("06.padding_mask", right(torch.ones(1, 2), 0))
 
 
-def test_a_lesson_that_is_not_there_is_refused():
+def test_an_unknown_lesson_is_refused():
     with pytest.raises(CourseError, match="lesson must be one of 01.*got '99'"):
         load_items("99")
 
 
-def test_numbers_of_another_seed_are_other_numbers():
+def test_another_seed_gives_other_inputs():
     item = load_item("06.masked_softmax")
     one, other = (diagnose(item, item.reference, seed=seed) for seed in (1, 2))
     assert not torch.equal(one.trials[0].calls[0].args[0], other.trials[0].calls[0].args[0])
+
+
+def test_items_that_share_a_probe_keep_their_own_expected_answers():
+    post, pre = load_item("07.encoder_block"), load_item("07.pre_norm_encoder_block")
+    probe = post.probes[1]
+    assert probe in pre.probes
+    for item in (post, pre):
+        assert try_probe(probe, item, item.reference, 7).difference is None
 
 
 def test_progress_counts_and_says_what_is_next(capsys):
@@ -157,25 +165,43 @@ def test_progress_counts_and_says_what_is_next(capsys):
     assert everything.next == "All checked items are done."
 
 
+def test_progress_under_a_former_id_still_counts(progress):
+    progress.parent.mkdir()
+    progress.write_text('["10.source_blind_floor", "06.padding_mask"]')
+    assert load_passed() == {"10.target_only_entropy", "06.padding_mask"}
+    note_passed("06.causal_mask")
+    assert "10.target_only_entropy" in json.loads(progress.read_text())
+
+
+def test_former_ids_lead_to_present_ones():
+    assert not FORMER_IDS.keys() & TABLE.keys()
+    assert set(FORMER_IDS.values()) <= TABLE.keys()
+
+
+def test_a_former_id_is_refused_with_the_present_one():
+    with pytest.raises(CourseError, match="'10.source_blind_floor': .*'10.target_only_entropy'"):
+        check("10.source_blind_floor", right)
+
+
 @pytest.mark.parametrize("content", ["", "{", "3", '["no such item", 3]'])
-def test_a_spoilt_progress_file_counts_as_nothing_done(progress, content):
+def test_an_invalid_progress_file_counts_as_nothing_done(progress, content):
     progress.parent.mkdir()
     progress.write_text(content)
     assert load_passed() == set()
 
 
-def test_progress_that_cannot_be_written_spoils_no_check(monkeypatch):
+def test_an_unwritable_progress_file_is_no_error(monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", "/proc/nowhere/progress.json")
     assert check("06.padding_mask", right).passed
 
 
-def test_the_progress_file_lies_among_the_users_data(monkeypatch, tmp_path):
+def test_the_progress_file_is_in_the_users_data_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("COURSE_PROGRESS")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert progress_file() == tmp_path / "transformer-course" / "progress.json"
 
 
-def test_what_a_notebook_stores_of_progress_is_the_same_for_everyone(progress):
+def test_the_progress_stored_in_a_notebook_is_the_same_for_everyone(progress):
     before = Progress()._repr_mimebundle_()
     note_passed("06.padding_mask")
     after = Progress()._repr_mimebundle_()

@@ -23,7 +23,7 @@ X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         (float("nan"), torch.tensor(float("nan"))),
     ],
 )
-def test_what_says_the_same_does_not_differ(expected, got):
+def test_equal_values_do_not_differ(expected, got):
     assert first_difference(expected, got) is None
 
 
@@ -55,13 +55,13 @@ def test_the_first_difference_is_named(expected, got, kind, words):
     assert difference.kind == kind and words in str(difference)
 
 
-def test_numbers_beyond_all_floats_are_compared_and_told():
+def test_integers_too_large_for_a_float_are_compared():
     assert first_difference(10**400, 10**400) is None
     assert "expected 0.5, got 1000" in str(first_difference(0.5, 10**400))
     assert "got <repr failed: ValueError>" in str(first_difference(3, 10**5000))
 
 
-def test_shapes_that_differ_are_kept_for_drawing():
+def test_shapes_that_differ_are_kept_for_the_report():
     difference = first_difference(X, X[None])
     assert (difference.expected_shape, difference.got_shape) == ((2, 2), (1, 2, 2))
 
@@ -76,10 +76,10 @@ def test_shapes_that_differ_are_kept_for_drawing():
             Answer(failure=Failure("ValueError", "b")),
             "ValueError, got ValueError: b",
         ),
-        (Answer(1), Answer(1, changed_inputs=True), "got an input edited in place"),
+        (Answer(1), Answer(1, changed_inputs=True), "got an input modified in place"),
     ],
 )
-def test_failures_and_edited_inputs_are_differences(expected, got, words):
+def test_failures_and_modified_inputs_are_differences(expected, got, words):
     assert words in str(answers_differ(expected, got))
     assert answers_differ(got, got) is None
 

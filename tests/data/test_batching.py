@@ -15,7 +15,7 @@ from course_lib.data import (
 )
 from course_lib.errors import CourseError
 
-PAD, SOS, EOS = 0, 1, 2
+PAD, BOS, EOS = 0, 1, 2
 
 
 def test_padding_fills_the_right_or_the_left():
@@ -37,14 +37,14 @@ def test_collate_refuses_an_empty_batch_or_side(pairs):
 
 
 def test_teacher_forcing_shifts_labels_one_to_the_left():
-    decoder_input, labels = teacher_forcing(torch.tensor([[SOS, 5, 6, EOS, PAD]]))
-    assert decoder_input.tolist() == [[SOS, 5, 6, EOS]]
+    decoder_input, labels = teacher_forcing(torch.tensor([[BOS, 5, 6, EOS, PAD]]))
+    assert decoder_input.tolist() == [[BOS, 5, 6, EOS]]
     assert labels.tolist() == [[5, 6, EOS, PAD]]
 
 
-def test_under_left_padding_nothing_has_to_be_said_after_a_pad():
-    decoder_input, labels = teacher_forcing(torch.tensor([[PAD, PAD, SOS, 5, EOS]]))
-    assert decoder_input.tolist() == [[PAD, PAD, SOS, 5]]
+def test_under_left_padding_the_label_of_a_padded_input_is_padding():
+    decoder_input, labels = teacher_forcing(torch.tensor([[PAD, PAD, BOS, 5, EOS]]))
+    assert decoder_input.tolist() == [[PAD, PAD, BOS, 5]]
     assert labels.tolist() == [[PAD, PAD, 5, EOS]]
 
 
@@ -61,9 +61,9 @@ def test_every_sentence_is_in_exactly_one_batch_within_the_budget(lengths, budge
 def test_bucketing_wastes_less_than_batches_in_the_given_order():
     rng = random.Random(0)
     lengths = [rng.randint(3, 30) for _ in range(400)]
-    cells = sum(len(b) * max(lengths[i] for i in b) for b in bucket(lengths, 300))
+    padded = sum(len(b) * max(lengths[i] for i in b) for b in bucket(lengths, 300))
     in_order = [lengths[i : i + 10] for i in range(0, 400, 10)]
-    assert cells < 1.1 * sum(lengths) < sum(len(b) * max(b) for b in in_order)
+    assert padded < 1.1 * sum(lengths) < sum(len(b) * max(b) for b in in_order)
 
 
 def test_a_sentence_above_the_budget_gets_a_batch_of_its_own():

@@ -19,39 +19,39 @@ def corpus_of(tell=print, **splits):
     )
 
 
-def test_what_is_left_out_of_a_split_is_said_once():
-    said = []
-    corpus = corpus_of(said.append, train=["a", "", "b", "c c c c", "v"], valid=["v", " "])
+def test_what_is_removed_from_a_split_is_reported_once():
+    messages = []
+    corpus = corpus_of(messages.append, train=["a", "", "b", "c c c c", "v"], valid=["v", " "])
     assert [pair.source_text for pair in corpus.pairs("train")] == ["a", "b"]
     assert [pair.source_text for pair in corpus.pairs("valid")] == ["v"]
     corpus.pairs("train")
-    assert said == [
+    assert messages == [
         "mine, train: kept 2 of 5 pairs: 1 with an empty side (first: line 2), 1 with more than 3 "
         "words on a side (first: line 4), 1 also in valid (first: line 5)",
         "mine, valid: kept 1 of 2 pairs: 1 with an empty side (first: line 2)",
     ]
 
 
-def test_unless_told_otherwise_it_is_printed(capsys):
+def test_the_report_is_printed_by_default(capsys):
     corpus_of(train=["a", ""]).pairs("train")
     assert "kept 1 of 2 pairs" in capsys.readouterr().out
 
 
-def test_nothing_is_said_where_nothing_was_left_out(capsys):
+def test_nothing_is_reported_if_nothing_was_removed(capsys):
     corpus = corpus_of(train=["a"], valid=["long " * 9], test=["a long " * 9])
     assert all(len(corpus.pairs(split)) == 1 for split in corpus.splits)
     assert capsys.readouterr().out == ""
 
 
 def test_size_counts_the_first_pairs_of_the_file():
-    said = []
-    corpus = corpus_of(said.append, train=["a", "", "b", "c"])
+    messages = []
+    corpus = corpus_of(messages.append, train=["a", "", "b", "c"])
     assert [pair.source_text for pair in corpus.pairs("train", 3, seed=7)] == ["a", "b"]
-    assert "kept 2 of 3 pairs" in said[0]
+    assert "kept 2 of 3 pairs" in messages[0]
     assert len(corpus.pairs("train", 9)) == 3
 
 
-def test_languages_have_names_where_their_codes_are_known():
+def test_known_language_codes_become_names():
     corpus = corpus_of(train=["a"])
     assert (corpus.source_language, corpus.target_language) == ("German", "tlh")
 
@@ -62,7 +62,7 @@ def test_a_split_without_a_pair_is_an_error(sources):
         corpus_of(train=["a"], valid=sources).pairs("valid")
 
 
-def test_a_corpus_of_a_list_needs_no_more_than_a_function():
+def test_a_function_is_enough_to_make_a_corpus_of_a_list():
     pairs = [TextPair("a", "b")]
     corpus = Corpus("mine", "Portuguese", "English", ("train",), lambda split, size, seed: pairs)
     assert corpus.pairs("train", 5, seed=1) is corpus.pairs("train") is pairs

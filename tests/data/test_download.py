@@ -23,7 +23,7 @@ def fetch(server, tmp_path, monkeypatch):
     return fetch
 
 
-def test_a_file_is_fetched_once(server, fetch):
+def test_a_file_is_downloaded_once(server, fetch):
     path = fetch()
     assert path.read_bytes() == CONTENT
     assert fetch() == path
@@ -31,7 +31,7 @@ def test_a_file_is_fetched_once(server, fetch):
     assert [file.name for file in path.parent.iterdir()] == ["file"]
 
 
-def test_a_file_that_is_there_is_never_fetched(server, fetch, tmp_path):
+def test_a_file_that_exists_is_never_downloaded(server, fetch, tmp_path):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "file").write_bytes(b"my own")
     assert fetch().read_bytes() == b"my own"
@@ -44,49 +44,53 @@ def test_progress_is_shown(fetch, monkeypatch, capsys):
     assert "100%" in capsys.readouterr().err
 
 
-def test_a_download_goes_on_where_it_broke_off(server, fetch):
+def test_an_interrupted_download_resumes(server, fetch):
     server.breaks = [100_000, 200_000]
     assert fetch().read_bytes() == CONTENT
     assert server.asked == ["bytes=0-", "bytes=100000-", "bytes=300000-"]
 
 
-def test_the_next_call_goes_on_where_the_last_broke_off(server, fetch, tmp_path):
+def test_the_next_call_resumes_an_interrupted_download(server, fetch, tmp_path):
     server.breaks = [1000] * download.ATTEMPTS
-    message = r"file is missing and could not be fetched .*broke off 5 times: 5,000 of 512,000 "
-    with pytest.raises(CourseError, match=message + r"bytes came\): check the network"):
+    message = (
+        r"file is missing and could not be downloaded .*interrupted 5 times: 5,000 of 512,000 "
+    )
+    with pytest.raises(CourseError, match=message + r"bytes arrived\): check the network"):
         fetch()
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["file.part"]
     assert fetch().read_bytes() == CONTENT
     assert server.asked[-1] == "bytes=5000-"
 
 
-def test_a_server_that_ignores_ranges_begins_anew(server, fetch):
+def test_if_the_server_ignores_ranges_the_download_starts_again(server, fetch):
     server.resumes = False
     server.breaks = [100_000]
     assert fetch().read_bytes() == CONTENT
     server.breaks = [1000] * download.ATTEMPTS
 
 
-def test_a_server_that_ignores_ranges_and_always_breaks_off_is_an_error(server, fetch):
+def test_a_server_that_ignores_ranges_and_always_interrupts_is_an_error(server, fetch):
     server.resumes = False
     server.breaks = [1000] * download.ATTEMPTS
-    with pytest.raises(CourseError, match="1,000 of 512,000 bytes came, and the server cannot res"):
+    with pytest.raises(
+        CourseError, match="1,000 of 512,000 bytes arrived, and the server cannot res"
+    ):
         fetch()
 
 
-def test_a_server_that_does_not_say_the_length_is_believed(server, fetch):
+def test_a_download_of_unknown_length_is_accepted(server, fetch):
     server.announces = False
     assert fetch().read_bytes() == CONTENT
 
 
-def test_a_part_that_is_longer_than_the_file_is_thrown_away(server, fetch, tmp_path):
+def test_a_part_that_is_longer_than_the_file_is_deleted(server, fetch, tmp_path):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "file.part").write_bytes(CONTENT + b"!")
     assert fetch().read_bytes() == CONTENT
     assert server.asked == ["bytes=512001-", "bytes=0-"]
 
 
-def test_a_file_with_another_checksum_is_thrown_away(server, fetch, tmp_path):
+def test_a_file_with_another_checksum_is_deleted(server, fetch, tmp_path):
     server.files["/file"] = b"<html>moved</html>"
     with pytest.raises(CourseError, match=r"expected sha256 [0-9a-f]{12}…, got [0-9a-f]{12}…"):
         fetch()
@@ -94,19 +98,19 @@ def test_a_file_with_another_checksum_is_thrown_away(server, fetch, tmp_path):
     assert fetch(sha256=None).read_bytes() == b"<html>moved</html>"
 
 
-def test_the_second_address_helps_where_the_first_fails(server, fetch):
+def test_the_second_address_is_used_if_the_first_fails(server, fetch):
     server.files["/page"] = b"<html>for sale</html>"
     addresses = [f"{server.address}/{name}" for name in ("none", "page", "file")]
     assert fetch(addresses).read_bytes() == CONTENT
 
 
-def test_without_any_address_that_works_the_error_names_place_and_reasons(server, fetch, tmp_path):
+def test_if_no_address_works_the_error_names_the_path_and_the_reasons(server, fetch, tmp_path):
     dead = f"{server.address}/none"
     unreachable = "http://127.0.0.1:9/file"
     with pytest.raises(CourseError) as error:
         fetch([dead, unreachable])
     message = str(error.value)
-    assert message.startswith(f"{tmp_path / 'new' / 'file'} is missing and could not be fetched")
+    assert message.startswith(f"{tmp_path / 'new' / 'file'} is missing and could not be downloaded")
     assert f"{dead} (HTTP Error 404" in message and f"or {unreachable} (<urlopen" in message
     assert message.endswith("put it there as file")
 

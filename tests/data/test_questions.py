@@ -42,16 +42,16 @@ def sides(lines):
 
 
 @pytest.fixture
-def place(cache):
-    """The folder in the cache, and a way to put a file there."""
+def put(cache):
+    """Write a file to the folder in the cache."""
 
-    def place(name, content):
+    def put(name, content):
         folder = cache / "giga-fren"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
         return folder / name
 
-    return place
+    return put
 
 
 def everything(corpus):
@@ -59,9 +59,9 @@ def everything(corpus):
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_questions_are_taken_out_of_the_archive_and_kept_as_a_table(place, order):
+def test_questions_are_taken_from_the_archive_and_kept_as_a_table(put, order):
     texts = sides(LINES + [(f"Quoi {i}?", f"What {i}?") for i in range(18)])
-    archive = place("giga-fren.tgz", archive_of(**dict(list(texts.items())[::order])))
+    archive = put("giga-fren.tgz", archive_of(**dict(list(texts.items())[::order])))
     corpus = load_corpus("questions_fr_en")
     assert (corpus.source_language, corpus.target_language) == ("French", "English")
     assert corpus.splits == ("train", "valid", "test")
@@ -72,38 +72,38 @@ def test_questions_are_taken_out_of_the_archive_and_kept_as_a_table(place, order
     assert {path.name for path in archive.parent.iterdir()} == {"questions_easy.csv"}
 
 
-def test_the_table_of_the_lesson_is_read_as_it_is(place):
+def test_the_table_of_the_fast_ai_lesson_can_be_read(put):
     text = io.StringIO()
     rows = [(en, fr) for fr, en in ASKED] + [(f"What, {i}?", f"Quoi, {i}?") for i in range(38)]
     csv.writer(text).writerows([("en", "fr"), *rows])
-    place("questions_easy.csv", b"\xef\xbb\xbf" + text.getvalue().encode())
+    put("questions_easy.csv", b"\xef\xbb\xbf" + text.getvalue().encode())
     corpus = load_corpus("questions_fr_en")
     assert list(corpus.pairs("valid", 1)) == ASKED[:1]
     assert list(corpus.pairs("train", 1)) == [("Quoi, 0?", "What, 0?")]
     assert len(everything(corpus)) == 40
 
 
-def test_long_questions_are_not_trained_on(place, capsys):
+def test_long_questions_are_not_trained_on(put, capsys):
     rows = [f"quoi {'x ' * length}?,what?\n" for length in (1, 2, 3, 100)]
-    place("questions_easy.csv", ("fr,en\n" + "".join(rows)).encode())
+    put("questions_easy.csv", ("fr,en\n" + "".join(rows)).encode())
     assert len(load_corpus("questions_fr_en").pairs("train")) == 1
     assert "1 with more than 30 words on a side" in capsys.readouterr().out
 
 
-def test_the_archive_is_fetched_where_it_is_missing(cache, server, monkeypatch):
+def test_the_archive_is_downloaded_if_it_is_missing(cache, server, monkeypatch):
     monkeypatch.setattr(questions, "ADDRESS", f"{server.address}/giga-fren.tgz")
-    place = re.escape(str(cache / "giga-fren" / "giga-fren.tgz"))
-    with pytest.raises(CourseError, match=f"{place} is missing and could not be fetched from"):
+    path = re.escape(str(cache / "giga-fren" / "giga-fren.tgz"))
+    with pytest.raises(CourseError, match=f"{path} is missing and could not be downloaded from"):
         load_corpus("questions_fr_en")
     server.files["/giga-fren.tgz"] = archive_of(**sides(LINES * 2))
     assert [tuple(pair) for pair in load_corpus("questions_fr_en").pairs("valid")] == ASKED[:1]
 
 
 @pytest.mark.parametrize("damage", ["a page", "a part"])
-def test_a_damaged_archive_is_named(place, damage):
+def test_a_damaged_archive_is_named(put, damage):
     content = b"<html>" if damage == "a page" else archive_of(**sides(LINES))[:150]
-    archive = place("giga-fren.tgz", content)
-    with pytest.raises(CourseError, match=f"at {archive}, got something else or a part of it"):
+    archive = put("giga-fren.tgz", content)
+    with pytest.raises(CourseError, match=f"at {archive}, got something else or only a part"):
         load_corpus("questions_fr_en")
     assert not archive.with_name("questions_easy.csv").exists()
 
@@ -116,14 +116,14 @@ def test_a_damaged_archive_is_named(place, damage):
         ({"en": "What?\n", "fr": "Quoi?\nQui?\n"}, "fixed.en and 2 lines of .*fixed.fr: is"),
     ],
 )
-def test_sides_that_do_not_line_up_are_an_error(place, files, got):
-    place("giga-fren.tgz", archive_of(**files))
+def test_sides_that_do_not_line_up_are_an_error(put, files, got):
+    put("giga-fren.tgz", archive_of(**files))
     with pytest.raises(CourseError, match=f"expected as many lines of .*{got}"):
         load_corpus("questions_fr_en")
 
 
-def test_bytes_that_are_no_utf_8_are_an_error(place):
-    place("giga-fren.tgz", archive_of(en=b"What?\n", fr=b"O\xf9?\n"))
+def test_bytes_that_are_not_utf_8_are_an_error(put):
+    put("giga-fren.tgz", archive_of(en=b"What?\n", fr=b"O\xf9?\n"))
     with pytest.raises(CourseError, match="expected the archive of .*utf-8.*delete it"):
         load_corpus("questions_fr_en")
 
@@ -136,14 +136,14 @@ def test_bytes_that_are_no_utf_8_are_an_error(place):
         (b"fr,en\nO\xf9?,Where?\n", "which cannot be read .*utf-8.*made again from giga-fren.tgz"),
     ],
 )
-def test_another_table_is_named(place, content, message):
-    place("questions_easy.csv", content)
+def test_another_table_is_named(put, content, message):
+    put("questions_easy.csv", content)
     with pytest.raises(CourseError, match=message):
         load_corpus("questions_fr_en")
 
 
-def test_a_table_that_cannot_be_written_is_named(place):
-    folder = place("giga-fren.tgz", archive_of(**sides(LINES))).parent
+def test_a_table_that_cannot_be_written_is_named(put):
+    folder = put("giga-fren.tgz", archive_of(**sides(LINES))).parent
     (folder / "questions_easy.csv.part").mkdir()
     with pytest.raises(CourseError, match=r"could not write .*questions_easy.csv .*read-only"):
         load_corpus("questions_fr_en")

@@ -111,17 +111,17 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sentences(
     config = tiny(target_vocab=5)
     model = make_decoder(config, seed=seed)
     source = make_source(config, [4])
-    every, beginnings = [], [(0.0, [1])]  # all sentences of up to four tokens
+    every, prefixes = [], [(0.0, [1])]  # all sentences of up to four tokens
     for length in range(1, 5):
-        table = next_log_probs(model, source, [tokens for _, tokens in beginnings]).tolist()
+        table = next_log_probs(model, source, [tokens for _, tokens in prefixes]).tolist()
         longer = [
             (before + row[token], [*tokens, token])
-            for (before, tokens), row in zip(beginnings, table, strict=True)
+            for (before, tokens), row in zip(prefixes, table, strict=True)
             for token in range(5)
         ]
         ends = [c for c in longer if c[1][-1] == EOS or length == 4]
         every += [(ranked(lp, length, length_penalty), lp, tokens[1:]) for lp, tokens in ends]
-        beginnings = [c for c in longer if c not in ends]
+        prefixes = [c for c in longer if c not in ends]
     assert len(every) == 1 + 4 + 16 + 64 * 5
     options = {"width": 5**4, "length_penalty": length_penalty, "n_best": 12}
     assert_same(
@@ -156,7 +156,7 @@ def test_the_best_hypothesis_never_scores_worse_than_the_greedy_one(
 
 
 class Table(Transformer):
-    """Gives each beginning, written in letters, the probabilities in a table."""
+    """Gives each prefix, written in letters, the probabilities in a table."""
 
     def __init__(self, table):
         super().__init__(tiny(target_vocab=3 + len("abcde")))
@@ -166,8 +166,8 @@ class Table(Transformer):
         prefixes = cache.append(target)[:, 1:].tolist()
         logits = torch.full((len(prefixes), 1, self.config.target_vocab), -math.inf)
         for row, prefix in enumerate(prefixes):
-            said = "".join("abcde"[token - 3] for token in prefix)
-            for letter, probability in self.table.get(said, {".": 1.0}).items():
+            letters = "".join("abcde"[token - 3] for token in prefix)
+            for letter, probability in self.table.get(letters, {".": 1.0}).items():
                 token = EOS if letter == "." else 3 + "abcde".index(letter)
                 logits[row, 0, token] = math.log(probability)
         return logits
@@ -193,7 +193,7 @@ def test_the_greedy_sentence_stays_though_others_begin_better():
         "ba": few,
         "bb": few,
     }
-    # After two words the two likeliest beginnings are ba and bb, 0.24 each, but aa ends at 0.208.
+    # After two words the two most_probable prefixes are ba and bb, 0.24 each, but aa ends at 0.208.
     assert search(table, width=2, length_penalty=0) == [("aa", pytest.approx(math.log(0.208)))]
 
 

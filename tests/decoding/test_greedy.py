@@ -4,7 +4,7 @@ import torch
 from course_lib.decoding import evaluating, greedy_decode
 from course_lib.model import Transformer, preset
 
-PAD, SOS, EOS = 0, 1, 2
+PAD, BOS, EOS = 0, 1, 2
 
 
 def make_model(seed=0, **changes):
@@ -15,7 +15,7 @@ def make_model(seed=0, **changes):
 
 def decode_by_recomputing(model, source, max_len):
     """The slow way, one sentence, the whole prefix again for each token."""
-    prefix = torch.tensor([[SOS]])
+    prefix = torch.tensor([[BOS]])
     with evaluating(model):
         for _ in range(max_len):
             latest = model(source, prefix)[:, -1].argmax(dim=-1)
@@ -38,7 +38,7 @@ def test_batched_cached_decoding_says_what_recomputing_one_by_one_says(seed):
     model, source = make_model(seed), ragged_source()
     with torch.no_grad():
         model.output.bias[EOS] += 0.8  # so that sentences end at different steps
-    together = greedy_decode(model, source, SOS, EOS, 12)
+    together = greedy_decode(model, source, BOS, EOS, 12)
     lengths = set()
     for row in range(len(source)):
         alone = decode_by_recomputing(model, source[row : row + 1, : 7 - row], 12)
@@ -52,22 +52,22 @@ def test_decoding_stops_at_max_len_even_if_the_model_never_ends():
     model = make_model()
     with torch.no_grad():
         model.output.bias[EOS] = -1e9
-    assert greedy_decode(model, ragged_source(), SOS, EOS, 9).shape == (6, 9)
+    assert greedy_decode(model, ragged_source(), BOS, EOS, 9).shape == (6, 9)
 
 
 def test_decoding_ends_as_soon_as_every_sentence_has_ended():
     model = make_model()
     with torch.no_grad():
         model.output.bias[EOS] = 1e9
-    assert greedy_decode(model, ragged_source(), SOS, EOS, 9).tolist() == [[EOS]] * 6
+    assert greedy_decode(model, ragged_source(), BOS, EOS, 9).tolist() == [[EOS]] * 6
 
 
 def test_decoding_uses_no_dropout_and_leaves_the_model_in_its_mode():
     model = make_model(residual_dropout=0.5).train()
-    first = greedy_decode(model, ragged_source(), SOS, EOS, 9)
-    assert torch.equal(first, greedy_decode(model, ragged_source(), SOS, EOS, 9))
+    first = greedy_decode(model, ragged_source(), BOS, EOS, 9)
+    assert torch.equal(first, greedy_decode(model, ragged_source(), BOS, EOS, 9))
     assert model.training
-    greedy_decode(model.eval(), ragged_source(), SOS, EOS, 9)
+    greedy_decode(model.eval(), ragged_source(), BOS, EOS, 9)
     assert not model.training
 
 
@@ -81,4 +81,4 @@ def test_the_model_returns_to_its_mode_after_an_error():
 @pytest.mark.parametrize("max_len", [0, 257])
 def test_a_length_that_the_model_cannot_say_is_refused(max_len):
     with pytest.raises(ValueError, match=rf"must lie in 1 … 256 .*got {max_len}"):
-        greedy_decode(make_model(), ragged_source(), SOS, EOS, max_len)
+        greedy_decode(make_model(), ragged_source(), BOS, EOS, max_len)

@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from course_lib.data import EOS, SOS, load_corpus, pad_sequences
+from course_lib.data import BOS, EOS, load_corpus, pad_sequences
 from course_lib.decoding import beam_search, evaluating, greedy_decode, length_normaliser
 from course_lib.model import Transformer
 from course_lib.training import load_translator
@@ -14,7 +14,7 @@ SENTENCES, TOGETHER, LONGEST, WIDTH, PENALTY = 500, 125, 40, 4, 0.6
 
 
 class Recomputing(Transformer):
-    """Forgets keys and values: each step computes the whole beginning again."""
+    """Forgets keys and values: each step computes the whole prefix again."""
 
     def decode(self, target, memory, source, *, cache=None):
         prefix = target if cache is None else cache.append(target)
@@ -28,13 +28,13 @@ def translator():
 
 @pytest.fixture(scope="module")
 def specials(translator):
-    return [translator.target_vocabulary.ids[token] for token in (SOS, EOS)]
+    return [translator.target_vocabulary.ids[token] for token in (BOS, EOS)]
 
 
 @pytest.fixture(scope="module")
 def batches(translator):
     """500 unseen sentences, of like lengths together; each fifth has its words in a jumble, so that
-    the translator is in doubt.
+    the translator is in warning.
     """
     pairs, chance = load_corpus("grammar_de_en").pairs("test", SENTENCES), random.Random(0)
     sources = [
@@ -53,8 +53,8 @@ def upto(row, eos):
 @pytest.fixture(scope="module")
 def greedy(translator, batches, specials):
     """What the cached search says: a list of tokens a sentence."""
-    said = [greedy_decode(translator.model, batch, *specials, LONGEST) for batch in batches]
-    return [[upto(row, specials[1]) for row in batch.tolist()] for batch in said]
+    outputs = [greedy_decode(translator.model, batch, *specials, LONGEST) for batch in batches]
+    return [[upto(row, specials[1]) for row in batch.tolist()] for batch in outputs]
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ def test_temperature_divides_the_logits():
         ({"temperature": 0.5, "top_p": 0.65}, [1, 0, 0, 0]),  # which gives the first 0.685
     ],
 )
-def test_only_the_likeliest_tokens_keep_their_probability(options, expected):
+def test_only_the_most_probable_tokens_keep_their_probability(options, expected):
     logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log()
     for order in ([0, 1, 2, 3], [2, 0, 3, 1]):
         p = sampling_probabilities(logits[:, order], **options)[0]
@@ -131,14 +131,14 @@ def test_batched_cached_sampling_draws_what_recomputing_one_by_one_draws(
     )
     for row, length in enumerate(RAGGED):
         alone = (source[row, -length:] if left else source[row, :length])[None]
-        said = [bos]
+        output = [bos]
         for draw in torch.rand(9, generator=seeded(row), dtype=torch.float64).tolist():
-            upper = next_log_probs(model, alone, [said])[0].exp().cumsum(0)
-            said.append(int((upper <= draw * upper[-1]).sum()))
-            if said[-1] == EOS:
+            upper = next_log_probs(model, alone, [output])[0].exp().cumsum(0)
+            output.append(int((upper <= draw * upper[-1]).sum()))
+            if output[-1] == EOS:
                 break
-        padding = [tiny_config.pad_id] * (together.size(1) - len(said) + 1)
-        assert together[row].tolist() == said[1:] + padding
+        padding = [tiny_config.pad_id] * (together.size(1) - len(output) + 1)
+        assert together[row].tolist() == output[1:] + padding
 
 
 @pytest.mark.parametrize("options", [{"temperature": 1e-9}, {"top_k": 1}, {"top_p": 1e-9}])

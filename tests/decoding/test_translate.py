@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from course_lib.data import EOS, PAD, SOS, UNK, Vocabulary
+from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary
 from course_lib.decoding import Decoding, Translation, Translator, greedy_decode
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
@@ -13,7 +13,7 @@ def make_translator(*, unknown=True, max_len=20, seed=0):
     source = Vocabulary.from_sentences(
         ["der hund die katze schläft .".split()], specials=(PAD, *specials)
     )
-    target = Vocabulary.from_sentences(["the dog cat sleeps .".split()], specials=(PAD, SOS, EOS))
+    target = Vocabulary.from_sentences(["the dog cat sleeps .".split()], specials=(PAD, BOS, EOS))
     config = preset(
         "small",
         source_vocab=len(source),
@@ -96,15 +96,15 @@ def test_a_beam_of_one_translates_greedily_and_a_wider_one_no_worse():
 
 def test_samples_follow_their_seed():
     translator = make_translator()
-    said = {
+    outputs = {
         seed: [
             str(t)
             for t in translator.translate_texts(TEXTS, decoding=Decoding("sample", seed=seed))
         ]
         for seed in (0, 1)
     }
-    assert said[0] != said[1]
-    assert said[0][1] == said[0][3]  # the same text, so the same draws
+    assert outputs[0] != outputs[1]
+    assert outputs[0][1] == outputs[0][3]  # the same text, so the same draws
     cold = Decoding("sample", temperature=1e-9, seed=1)
     assert translator.translate_texts(TEXTS, decoding=cold) == translator.translate_texts(TEXTS)
 
@@ -144,7 +144,7 @@ class Letters(Vocabulary):
 
 
 def test_any_tokenizer_can_stand_on_either_side():
-    letters = Letters([PAD, SOS, EOS, UNK, *"abcABC ."])
+    letters = Letters([PAD, BOS, EOS, UNK, *"abcABC ."])
     config = preset(
         "small", source_vocab=12, target_vocab=12, d_model=16, d_ff=32, n_heads=2, max_len=20
     )
@@ -179,8 +179,8 @@ def test_unknown_words_are_translated_and_reported():
 
 def test_a_model_without_unk_says_which_words_it_knows():
     translator = make_translator(unknown=False)
-    said = r"only its own words \([^…]*hund[^…]*\), got 'hun': did you m"
-    with pytest.raises(CourseError, match=said):
+    message = r"only its own words \([^…]*hund[^…]*\), got 'hun': did you m"
+    with pytest.raises(CourseError, match=message):
         translator.translate("der hun")
     translator.source_vocabulary = Vocabulary.from_sentences(["abcdefghi"], specials=(PAD,))
     with pytest.raises(CourseError, match=r"\(a, b, c, d, e, f, g, h, …\), got 'hun'"):
@@ -194,7 +194,7 @@ def test_an_empty_sentence_is_refused(text):
 
 
 def test_ten_thousand_words_are_refused_with_both_numbers():
-    with pytest.raises(CourseError, match=r"at most 20 words.*got 10000: .*shorter pieces"):
+    with pytest.raises(CourseError, match=r"at most 20 words.*got 10000: .*shorter subwords"):
         make_translator().translate("hund " * 10_000)
 
 
@@ -214,15 +214,15 @@ def test_a_translation_that_was_cut_off_is_not_called_finished():
     assert translator.translate("der hund") == Translation(["der", "hund"], [], True, (), "")
 
 
-def test_attention_is_recorded_for_each_word_read_and_said():
+def test_attention_is_recorded_for_each_token_read_and_generated():
     translation, record = make_translator().attend("der hund schläft .")
-    said, read = len(translation.target) + 1, 4  # one more row says <eos>
+    outputs, read = len(translation.target) + 1, 4  # one more row says <eos>
     assert record.encoder.shape == (2, 1, 2, read, read)
-    assert record.decoder.shape == (2, 1, 2, said, said)
-    assert record.cross.shape == (2, 1, 2, said, read)
+    assert record.decoder.shape == (2, 1, 2, outputs, outputs)
+    assert record.cross.shape == (2, 1, 2, outputs, read)
 
 
 def test_vocabularies_of_another_size_than_the_models_are_refused():
     t = make_translator()
     with pytest.raises(CourseError, match="expects vocabularies of 8 and 8 words, got 8 and 9"):
-        Translator(t.model, t.source_vocabulary, Vocabulary([*t.target_vocabulary.words, "bird"]))
+        Translator(t.model, t.source_vocabulary, Vocabulary([*t.target_vocabulary.tokens, "bird"]))

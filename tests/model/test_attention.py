@@ -150,8 +150,31 @@ def test_wrong_masks_are_explained_by_every_form(form):
     x = torch.zeros(2, 3, 4, 8)
     with pytest.raises(TypeError, match="mask must be boolean"):
         form(x, x, x, torch.ones(4, 4))
-    with pytest.raises(ValueError, match="must broadcast to"):
+    with pytest.raises(ValueError, match="mask must broadcast axis by axis to the scores"):
         form(x, x, x, torch.ones(2, 4, dtype=torch.bool))
+
+
+@pytest.mark.usefixtures("own_messages")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", [(4,), (4, 4), (4, 4, 4)])
+def test_every_form_refuses_missing_axes_even_if_all_sizes_coincide(form, shape):
+    x, mask = torch.zeros(4, 4, 4, 8), torch.ones(shape, dtype=torch.bool)
+    assert mask.broadcast_to(4, 4, 4, 4).shape == (4, 4, 4, 4)  # PyTorch alone would take it
+    with pytest.raises(ValueError, match="mask must broadcast axis by axis to the scores"):
+        form(x, x, x, mask)
+    with pytest.raises(ValueError, match="mask must broadcast axis by axis to the scores"):
+        MultiHeadAttention(8, 4)(x[0], x[0], x[0], mask)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_large_queries_and_keys_do_not_overflow_in_float16(form):
+    query, value = torch.full((1, 1, 3, 64), 40.0), heads(1, 1, 2, 64).detach()
+    key = torch.stack((query[:, :, 0], query[:, :, 0] / 2), dim=2)
+    assert (query @ key.transpose(-2, -1)).max() > torch.finfo(torch.float16).max
+    context, _ = form(query.half(), key.half(), value.half())
+    torch.testing.assert_close(
+        context.float(), value[:, :, :1].expand(1, 1, 3, 64), atol=1e-3, rtol=1e-3
+    )
 
 
 def test_auto_is_fused_but_for_short_bfloat16_on_a_cpu():
@@ -204,8 +227,8 @@ def test_score_is_divided_by_the_root_of_d_head_and_not_of_d_model():
     query, key = torch.randn(4, 8, 50, 64), torch.randn(4, 8, 50, 64)
     _, weights = attention_matmul(query, key, key)
     # ln softmax differs from the scores by a constant in each row.
-    spread = weights.log().std(dim=-1).mean().item()
-    assert spread == pytest.approx(1.0, abs=0.05)
+    std = weights.log().std(dim=-1).mean().item()
+    assert std == pytest.approx(1.0, abs=0.05)
     assert math.sqrt(64 / 512) == pytest.approx(0.35, abs=0.01)  # what √d_model would give
 
 
@@ -222,6 +245,16 @@ def test_multi_head_attention_explains_what_it_refuses():
         MultiHeadAttention(8, 3)
     with pytest.raises(ValueError, match="attention must be one of .*, got 'flash'"):
         MultiHeadAttention(8, 2, attention="flash")
+    for n_heads in (0, -2, 2.0, True):
+        message = f"n_heads must be a positive whole number, got {n_heads}"
+        with pytest.raises(ValueError, match=message):
+            MultiHeadAttention(8, n_heads)
+    with pytest.raises(ValueError, match="d_head must be a positive whole number, got 0"):
+        MultiHeadAttention(8, 2, d_head=0)
+    for dropout in (-0.1, 1.0, math.nan):
+        message = rf"dropout is a probability and must lie in \[0, 1\), got {dropout}"
+        with pytest.raises(ValueError, match=message):
+            MultiHeadAttention(8, 2, dropout=dropout)
     module, good = MultiHeadAttention(8, 2), torch.zeros(2, 3, 8)
     for name, bad in (("query", torch.zeros(2, 3, 7)), ("key", torch.zeros(3, 8))):
         arguments = {"query": good, "key": good, "value": good, name: bad}
@@ -239,10 +272,39 @@ def test_d_head_need_not_divide_d_model():
     assert module(query, memory, memory).shape == (1, 2, 8)
 
 
-def test_cross_attention_reads_a_complete_cache_and_not_the_memory():
+def test_cross_attention_with_a_complete_cache_needs_no_memory():
     torch.manual_seed(0)
     module, cache = MultiHeadAttention(8, 2).eval(), AttentionCache(grows=False)
     x, memory = torch.randn(1, 2, 8), torch.randn(1, 3, 8)
-    first = module(x, memory, memory, cache=cache)
-    second = module(x, torch.zeros_like(memory), torch.zeros_like(memory), cache=cache)
-    assert torch.equal(first, second)
+    mask = torch.tensor([True, True, False])[None, None, None, :]
+    first = module(x, memory, memory, mask, cache=cache)
+    assert torch.equal(module(x, mask=mask, cache=cache), first)
+
+
+def test_key_and_value_are_refused_with_a_complete_cache_which_would_ignore_them():
+    module, cache = MultiHeadAttention(8, 2), AttentionCache(grows=False)
+    x, memory = torch.randn(1, 2, 8), torch.randn(1, 3, 8)
+    module(x, memory, memory, cache=cache)
+    for key, value in ((memory, memory), (memory, None), (None, memory)):
+        with pytest.raises(
+            ValueError, match="must be left out with a complete cache, .* new cache"
+        ):
+            module(x, key, value, cache=cache)
+
+
+@pytest.mark.parametrize("cache", [None, AttentionCache(grows=True), AttentionCache(grows=False)])
+def test_key_and_value_are_required_without_a_complete_cache(cache):
+    module, x = MultiHeadAttention(8, 2), torch.randn(1, 2, 8)
+    for key, value in ((None, None), (x, None), (None, x)):
+        with pytest.raises(ValueError, match="left out only with a complete cache, got None: for"):
+            module(x, key, value, cache=cache)
+    assert cache is None or cache.keys is None
+
+
+def test_several_tokens_at_once_with_a_cache_get_what_a_full_pass_gives_them():
+    torch.manual_seed(0)
+    module, cache = MultiHeadAttention(8, 2).eval(), AttentionCache(grows=True)
+    x = torch.randn(2, 5, 8)
+    module(x[:, :3], x[:, :3], x[:, :3], causal_mask(3), cache=cache)
+    last = module(x[:, 3:], x[:, 3:], x[:, 3:], causal_mask(2, 5), cache=cache)
+    torch.testing.assert_close(last, module(x, x, x, causal_mask(5))[:, 3:], atol=1e-6, rtol=1e-5)

@@ -11,10 +11,10 @@ few = settings(deadline=None, max_examples=10)
 
 
 def stepwise(model: Transformer, source, target, steps, cache=None):
-    """Logits of ``target``, decoded in pieces of the given sizes."""
+    """Logits of ``target``, decoded in steps of the given sizes."""
     memory, cache = model.encode(source), cache or KeyValueCache(model.config.n_layers)
-    pieces = [model.decode(x, memory, source, cache=cache) for x in target.split(steps, dim=1)]
-    return torch.cat(pieces, dim=1)
+    logits = [model.decode(x, memory, source, cache=cache) for x in target.split(steps, dim=1)]
+    return torch.cat(logits, dim=1)
 
 
 @few

@@ -135,9 +135,9 @@ def test_config_is_frozen_hashable_and_survives_copies():
     assert pickle.loads(pickle.dumps(config)) == config
 
 
-def test_head_width_is_a_share_of_d_model_unless_given():
-    assert preset("small", d_model=128, n_heads=4).head_width == 32
-    assert preset("small", d_head=5).head_width == 5
+def test_d_head_is_a_share_of_d_model_unless_given():
+    assert preset("small", d_model=128, n_heads=4).resolved_d_head == 32
+    assert preset("small", d_head=5).resolved_d_head == 5
 
 
 @pytest.mark.usefixtures("own_messages")
@@ -188,4 +188,4 @@ def test_odd_d_model_is_fine_with_learned_positions():
     config = TransformerConfig(
         source_vocab=5, target_vocab=5, d_model=9, n_heads=3, positions="learned"
     )
-    assert config.head_width == 3
+    assert config.resolved_d_head == 3

@@ -34,8 +34,8 @@ def test_the_mean_stays(p):
 def test_each_byte_of_a_word_is_equally_random():
     torch.manual_seed(0)
     bytes_of_words = random_bytes(torch.Size((1 << 16, 8)))
-    for place in range(8):
-        counts = torch.bincount(bytes_of_words[:, place].long(), minlength=256).double()
+    for index in range(8):
+        counts = torch.bincount(bytes_of_words[:, index].long(), minlength=256).double()
         chi_squared = ((counts - 256) ** 2 / 256).sum()
         assert 255 - 6 * 510**0.5 < chi_squared < 255 + 6 * 510**0.5
 

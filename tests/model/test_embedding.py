@@ -22,13 +22,13 @@ def test_embedding_is_scaled_token_plus_position(scale):
 
 
 @pytest.mark.parametrize("scale", [True, False])
-def test_token_part_has_unit_spread_at_the_start(scale):
+def test_token_part_has_unit_variance_at_the_start(scale):
     torch.manual_seed(0)
     module = TransformerEmbedding(1000, 64, scale=scale)
     assert (module.tokens.weight * module.scale).std().item() == pytest.approx(1, abs=0.02)
 
 
-def test_given_spread_is_used():
+def test_given_standard_deviation_is_used():
     torch.manual_seed(0)
     module = TransformerEmbedding(1000, 64, std=embedding_std(64))
     assert module.tokens.weight.std().item() == pytest.approx(0.2 / 8, rel=0.02)

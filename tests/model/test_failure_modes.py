@@ -61,7 +61,7 @@ def test_rows_of_nothing_but_pads_leave_the_others_alone(rows, make_model, make_
 
 @pytest.mark.parametrize("name", FIVE)
 @pytest.mark.parametrize("lengths", [(1, 1), (3, 7), (7, 3), (8, 8)])
-def test_any_length_up_to_max_len_works_and_the_sides_need_not_agree(
+def test_any_length_up_to_max_len_works_and_the_two_sides_may_differ(
     name, lengths, make_model, make_batch
 ):
     config = shrunk(name, max_len=8)

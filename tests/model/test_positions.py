@@ -37,8 +37,8 @@ def test_layouts_hold_the_same_columns_in_another_order():
 
 def test_most_columns_vary_over_a_hundred_positions():
     # Without the division by d_model only 2 of 512 columns do.
-    spread = sinusoidal_positions(100, 512).std(dim=0)
-    assert (spread > 0.1).sum() > 250
+    std = sinusoidal_positions(100, 512).std(dim=0)
+    assert (std > 0.1).sum() > 250
 
 
 def test_table_takes_the_default_dtype():

@@ -32,7 +32,7 @@ def logits_of(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
 
 
 def other_tokens(tokens: Tensor, vocab: int, pad_id: int) -> Tensor:
-    """Another real token in each place, pads included: to hide a change would make it smaller."""
+    """Another token at each position, never a pad, which would be masked and hide the change."""
     steps_from_pad = (tokens - pad_id) % vocab
     return (pad_id + 1 + steps_from_pad % (vocab - 1)) % vocab
 
@@ -162,7 +162,7 @@ def test_positions_let_the_encoder_tell_the_order(
 ):
     config = data.draw(small_configs())
     model = make_model(config, seed=seed)
-    # One word, many times: only its place can make two memories differ.
+    # One token, many times: only its position can make two memories differ.
     source = make_tokens(config.source_vocab, config.pad_id, [1, 1], seed=seed).expand(2, 6)
     memory = model.encode(source)
     assert (memory[:, 1:] - memory[:, :-1]).abs().amax(dim=2).min() > 1e-3
@@ -211,8 +211,10 @@ def tiny(make_model, make_batch) -> tuple[Transformer, Tensor, Tensor]:
 
 def test_future_probe_sees_a_decoder_without_causal_mask(tiny, monkeypatch):
     assert future_leak(*tiny) <= 1e-5
-    monkeypatch.setattr("course_lib.model.transformer.decoder_mask", padding_mask)
-    # [:, :, -new:] then keeps the single row of a padding mask, which fits every query.
+    monkeypatch.setattr(
+        "course_lib.model.transformer.decoder_mask",
+        lambda tokens, pad_id, query_length: padding_mask(tokens, pad_id),
+    )
     assert future_leak(*tiny) > 1e-3
 
 
@@ -417,7 +419,8 @@ def test_bfloat16_stays_close_to_float32(make_model, make_batch, attention):
     exact = model(source, target)[real]
     rough = copy.deepcopy(model).bfloat16()(source, target)[real].float()
     error = (rough - exact).abs()
-    # bfloat16 keeps 8 bits: half a percent for each operation, on logits of spread about 0.6.
+    # bfloat16 keeps 8 bits: half a percent for each operation, on logits whose standard
+    # deviation is about 0.6.
     assert exact.std() > 0.4
     assert error.max() < 0.05
     assert error.mean() < 0.01

@@ -6,9 +6,11 @@ import pytest
 
 from course_lib.checks import TABLE
 from course_lib.checks.table import TOPICS
-from tests.notebooks.exercises import EXERCISES, ROLES, SOLUTIONS, is_fresh, item_of, main, role_of
-from tests.notebooks.normal_form import read
-from tests.notebooks.rules import RULES, set_up, short_cells
+from tools import build_exercises
+from tools.build_exercises import EXERCISES, ROLES, SOLUTIONS, is_fresh, item_of, main, role_of
+from tools.item_rules import check_after_answer, no_cell_to_fill_in
+from tools.notebook_normal_form import read
+from tools.notebook_rules import RULES, set_up, short_cells
 
 PAIRS = [(path, EXERCISES / path.relative_to(SOLUTIONS)) for path in SOLUTIONS.glob("*/*.ipynb")]
 BOTH = [path for pair in sorted(PAIRS) for path in pair]
@@ -21,7 +23,7 @@ def test_the_exercise_is_what_its_solution_makes(pair):
     assert is_fresh(pair[0]), "run `make exercises`"
 
 
-def test_every_exercise_has_a_solution_and_its_place():
+def test_every_exercise_has_a_solution_in_the_folder_of_its_lesson():
     assert set(EXERCISES.glob("*/*.ipynb")) == {exercise for _, exercise in PAIRS}
     for solution, _ in PAIRS:
         number, _, topic = solution.parent.name.partition("_")
@@ -80,9 +82,13 @@ def test_cells_carry_the_points_of_the_table_and_the_roles_of_nbgrader(pair):
         assert graded == {e.id: e.points for e in TABLE.values() if e.id.startswith(lesson)}
 
 
-def test_check_says_what_is_stale(capsys, tmp_path, monkeypatch):
-    from tests.notebooks import exercises
+@each_notebook
+@pytest.mark.parametrize("rule", [check_after_answer, no_cell_to_fill_in])
+def test_the_notebook_keeps_the_rules_of_exercises(path, rule):
+    assert rule(read(path)) == []
 
-    monkeypatch.setattr(exercises, "EXERCISES", tmp_path)
+
+def test_check_says_what_is_stale(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(build_exercises, "EXERCISES", tmp_path)
     assert main(["--check", sorted(PAIRS)[0][0].parent.name]) == 1
     assert "STALE, run make exercises" in capsys.readouterr().out

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.notebooks.normal_form import ROOT, read
-from tests.notebooks.prose_numbers import prose_numbers_have_a_source
-from tests.notebooks.rules import RULES, Rule, set_up
+from tools import ROOT
+from tools.notebook_normal_form import read
+from tools.notebook_rules import RULES, Rule, set_up
+from tools.prose_numbers import prose_numbers_have_a_source
 
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

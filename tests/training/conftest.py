@@ -33,7 +33,7 @@ TOY_RECIPE = Recipe(
     schedule="cosine",
     lr=5e-3,
     warmup=5,
-    clip=1.0,
+    max_grad_norm=1.0,
     epochs=2,
     valid_size=20,
 )

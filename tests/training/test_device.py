@@ -1,16 +1,18 @@
+from contextlib import nullcontext
+
 import pytest
 import torch
 
 from course_lib.data import collate
 from course_lib.errors import CourseError
-from course_lib.training import load_recipe, load_task, train_step
+from course_lib.training import load_recipe, load_training_data, train_step
 from course_lib.training.device import (
     choose_device,
     choose_precision,
-    computes_bf16,
     mixed_precision,
+    supports_bf16,
 )
-from course_lib.training.step import make_optimizer
+from course_lib.training.optimizers import make_optimizer
 
 
 def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):
@@ -26,6 +28,7 @@ def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):
     [
         ({"avx512_bf16": True}, True),
         ({"amx_bf16": True}, True),
+        ({"bf16": True}, True),
         ({"avx512_f": True, "avx512_bf16": False}, False),
         ({}, False),
     ],
@@ -33,17 +36,31 @@ def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):
 def test_bf16_is_chosen_only_where_the_processor_computes_with_it(
     monkeypatch, capabilities, expected
 ):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
-    assert computes_bf16("cpu") is expected
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    assert supports_bf16("cpu") is expected
     assert choose_precision("auto", "cpu") == ("bf16" if expected else "fp32")
     assert choose_precision("fp32", "cpu") == "fp32"
     assert choose_precision("bf16", "cpu") == "bf16"
 
 
-def test_a_graphics_card_is_asked_for_its_own_bf16(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: False)
-    assert not computes_bf16("cuda:0")
-    assert not computes_bf16("mps")
+def test_an_old_pytorch_that_knows_no_capabilities_takes_fp32(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert not supports_bf16("cpu")
+    assert choose_precision("auto", "cpu") == "fp32"
+
+
+def test_each_gpu_is_asked_for_bf16_of_its_own_without_emulation(monkeypatch):
+    asked = []
+
+    def is_bf16_supported(including_emulation):
+        assert not including_emulation
+        return asked[-1] == "cuda:1"
+
+    monkeypatch.setattr(torch.cuda, "device", lambda name: nullcontext(asked.append(name)))
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
+    assert not supports_bf16("cuda:0")
+    assert supports_bf16("cuda:1")
+    assert not supports_bf16("mps")
 
 
 def test_precision_has_three_names():
@@ -62,13 +79,13 @@ def test_mixed_precision_rounds_products_only():
 
 def test_a_step_in_bf16_is_a_rounded_step_in_fp32():
     recipe = load_recipe("naive_mt")
-    task = load_task(recipe)
+    data = load_training_data(recipe)
     losses = {}
     for precision in ("fp32", "bf16"):
-        translator = task.new_translator(recipe, seed=0)
+        translator = data.new_translator(recipe)
         optimizer = make_optimizer(recipe, translator.model)
         optimizer.param_groups[0]["lr"] = recipe.lr
-        batch = collate(task.encode(task.train), pad_id=0)
+        batch = collate(data.encode(data.train), pad_id=0)
         losses[precision] = [
             train_step(translator.model, batch, optimizer, 0, precision=precision) for _ in range(3)
         ]

@@ -48,16 +48,16 @@ def partner(at_home, monkeypatch):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = str(free.getsockname()[1])
-        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+        environment_of_all = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
         other = subprocess.Popen(
             [sys.executable, TOY_COURSE, *arguments],
-            env=os.environ | place | {"RANK": "1", "LOCAL_RANK": "1"} | environment,
+            env=os.environ | environment_of_all | {"RANK": "1", "LOCAL_RANK": "1"} | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
         with monkeypatch.context() as patch:
-            for name, value in (place | {"RANK": "0", "LOCAL_RANK": "0"}).items():
+            for name, value in (environment_of_all | {"RANK": "0", "LOCAL_RANK": "0"}).items():
                 patch.setenv(name, value)
             try:
                 yield other
@@ -75,7 +75,7 @@ def alone(at_home):
     return at_home / "alone"
 
 
-def test_two_processes_take_the_same_steps_as_one_and_the_first_one_speaks(
+def test_two_processes_take_the_same_steps_as_one_and_only_the_first_one_prints(
     alone, at_home, partner, capsys
 ):
     capsys.readouterr()
@@ -106,7 +106,7 @@ def test_when_one_dies_the_other_saves_and_one_process_can_finish(alone, at_home
 
 
 def torchrun(*arguments, **environment):
-    """The command in two processes, which has to end soon: exit status, and what was said."""
+    """The command in two processes, which has to end soon: exit status, and what it printed."""
     return subprocess.run(
         [
             *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
@@ -125,8 +125,8 @@ def test_torchrun_ends_soon_when_one_process_dies_and_leaves_a_run_to_resume(at_
     command = ["train", "still", "--out", "cut", *STEPS]
     done = torchrun(*command, SIGNAL=f"SIGKILL self {dying} 12")
     assert done.returncode != 0
-    said = [line for line in done.stderr.splitlines() if line.startswith("course train:")]
-    assert len(said) == 1 and "did another one die? Go on with --resume" in said[0], done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("course train:")]
+    assert len(errors) == 1 and "did another one die? Go on with --resume" in errors[0], done.stderr
     assert not any(is_alive(int(Path(f"pid-{rank}").read_text())) for rank in (0, 1))
     assert len(losses(at_home / "cut")) == 11
     assert main([*command, "--resume"]) == 0
@@ -151,9 +151,9 @@ def test_a_single_process_has_nobody_to_ask(monkeypatch):
         assert device == "cpu"
         assert (distributed.rank(), distributed.world_size()) == (0, 1)
         value = torch.ones(2)
-        assert distributed.add_over_ranks(value) is value
-        assert distributed.agree(3.0, True) == (3.0, True)
-        assert distributed.from_first_rank("x") == "x"
+        assert distributed.all_reduce_sum(value) is value
+        assert distributed.all_reduce_clock_and_stop(3.0, True) == (3.0, True)
+        assert distributed.broadcast_from_first_rank("x") == "x"
 
 
 def test_each_process_takes_the_gpu_of_its_number(monkeypatch):

@@ -7,17 +7,17 @@ from course_lib.training import (
     evaluate,
     evaluation,
     head_alignment_errors,
-    load_task,
+    load_training_data,
+    shuffled_source_scores,
     teacher_forced,
     train,
-    wrong_source_scores,
 )
 
 
 @pytest.fixture
 def parrot(toy, monkeypatch):
     """A translator that says the source again."""
-    translator = load_task(toy).new_translator(toy, seed=0)
+    translator = load_training_data(toy).new_translator(toy)
     monkeypatch.setattr(
         translator,
         "translate_all",
@@ -30,20 +30,20 @@ def pairs(*lines):
     return [SentencePair(tuple(s.split()), tuple(t.split())) for s, t in lines]
 
 
-def test_evaluate_compares_free_running_translations_with_the_targets(parrot):
+def test_evaluate_compares_decoded_translations_with_the_targets(parrot):
     assert evaluate(parrot, pairs(("a b", "a b"), ("c d", "c e"))).exact == 0.5
 
 
-def test_the_wrong_source_control_gives_each_target_another_source(parrot):
+def test_the_shuffled_source_control_gives_each_target_another_source(parrot):
     same = pairs(("a b", "a b"), ("c d", "c d"), ("e f", "e f"))
     assert evaluate(parrot, same).exact == 1
-    assert wrong_source_scores(parrot, same).exact == 0
+    assert shuffled_source_scores(parrot, same).exact == 0
 
 
 def test_teacher_forced_numbers_do_not_depend_on_the_batches(toy):
-    task = load_task(toy)
-    translator = train(toy, task=task).translator
-    encoded = task.encode(task.valid)
+    data = load_training_data(toy)
+    translator = train(toy, data=data).translator
+    encoded = data.encode(data.valid)
     small = teacher_forced(translator, encoded, max_tokens=8)
     assert small == pytest.approx(teacher_forced(translator, encoded), abs=1e-4)
     assert 0 < small[1] <= 1
@@ -52,7 +52,7 @@ def test_teacher_forced_numbers_do_not_depend_on_the_batches(toy):
 def test_a_head_that_reads_the_right_word_has_no_alignment_error_and_one_that_does_not_has_only(
     toy, monkeypatch
 ):
-    translator = load_task(toy).new_translator(toy, seed=0)  # two layers of two heads
+    translator = load_training_data(toy).new_translator(toy)  # two layers of two heads
     pair = SentencePair(("a", "b", "c"), ("C", "B", "A"), frozenset({(2, 0), (1, 1), (0, 2)}))
     right = torch.eye(3).flip(0)
     wrong = right.roll(1, dims=1)
@@ -68,7 +68,7 @@ def test_a_head_that_reads_the_right_word_has_no_alignment_error_and_one_that_do
 
 
 def test_alignment_reads_the_step_that_says_each_target_word(toy):
-    translator = load_task(toy).new_translator(toy, seed=0)
+    translator = load_training_data(toy).new_translator(toy)
     pair = SentencePair(("a", "b", "c"), ("C", "B"), frozenset({(2, 0)}))
     weights = evaluation._cross_weights(translator, pair)
     assert [tuple(w.shape) for w in weights] == [(2, 3, 3)] * 2  # heads, steps (with <eos>), source
@@ -77,8 +77,8 @@ def test_alignment_reads_the_step_that_says_each_target_word(toy):
     assert set(errors.flatten().tolist()) <= {0.0, 1.0}  # one link is right or wrong
 
 
-def test_of_a_source_that_is_too_long_the_beginning_is_translated(toy):
-    translator = load_task(toy).new_translator(toy, seed=0)
+def test_of_a_source_that_is_too_long_the_prefix_is_translated(toy):
+    translator = load_training_data(toy).new_translator(toy)
     longest = translator.model.config.max_len
     [long, short] = evaluation.translate_sources(
         translator, pairs(("a " * (longest + 7), "A"), ("a " * longest, "A"))

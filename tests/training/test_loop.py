@@ -9,9 +9,15 @@ import torch
 
 from course_lib.data import epoch_batches
 from course_lib.errors import CourseError
-from course_lib.training import load_recipe, load_task, train, train_step
-from course_lib.training import loop as training_loop
-from course_lib.training import run as training_run
+from course_lib.training import (
+    RunOptions,
+    evaluation,
+    load_recipe,
+    load_training_data,
+    run_folder,
+    train,
+    train_step,
+)
 from course_lib.training import trainer as training_trainer
 
 
@@ -27,7 +33,7 @@ def test_the_loss_of_the_toy_falls_by_half(toy):
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(toy):
     first = train(toy)
     assert torch.equal(weights(first), weights(train(toy)))
-    assert not torch.equal(weights(first), weights(train(toy, seed=1)))
+    assert not torch.equal(weights(first), weights(train(toy, RunOptions(seed=1))))
 
 
 def test_every_epoch_sees_every_pair_once(toy, monkeypatch):
@@ -40,23 +46,23 @@ def test_every_epoch_sees_every_pair_once(toy, monkeypatch):
 
 
 def test_max_steps_replaces_the_epochs(toy):
-    assert train(toy, max_steps=7).step == 7
-    long = train(toy, max_steps=50)
+    assert train(toy, RunOptions(max_steps=7)).step == 7
+    long = train(toy, RunOptions(max_steps=50))
     assert long.step == 50 and len(long.epochs) > toy.epochs
 
 
 def test_a_run_folder_holds_the_run(toy, tmp_path):
     run = train(toy, folder=tmp_path / "run")
     names = sorted(os.listdir(tmp_path / "run"))
-    assert names == ["best.safetensors", "history.jsonl", "last.safetensors", "run.json"]
-    lines = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
+    assert names == ["best.safetensors", "last.safetensors", "metrics.jsonl", "run.json"]
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == run.epochs
     assert {"loss", "valid_loss", "valid_exact"} <= set(run.epochs[0])
 
 
 def test_a_finished_run_translates_with_its_best_weights_not_its_last(toy, monkeypatch):
     losses = iter([(2.0, 0.5), (1.0, 0.5), (3.0, 0.5)])
-    monkeypatch.setattr(training_trainer, "teacher_forced", lambda *args: next(losses))
+    monkeypatch.setattr(evaluation, "teacher_forced", lambda *args: next(losses))
     kept = []
 
     def remember(row):
@@ -100,7 +106,7 @@ def test_ctrl_c_saves_and_resuming_gives_the_uninterrupted_weights(
         interrupt_at(patch, step)
         stopped = train(toy, folder=tmp_path)
     assert stopped.step == step and not stopped.finished
-    resumed = train(toy, folder=tmp_path, resume=True)
+    resumed = train(toy, RunOptions(resume=True), folder=tmp_path)
     assert resumed.losses == whole.losses
     assert torch.equal(weights(resumed), weights(whole))
 
@@ -118,34 +124,34 @@ def test_a_second_ctrl_c_stops_at_once(toy, monkeypatch):
 
 def test_training_in_a_thread_leaves_signals_alone(toy):
     runs = []
-    thread = threading.Thread(target=lambda: runs.append(train(toy, max_steps=3)))
+    thread = threading.Thread(target=lambda: runs.append(train(toy, RunOptions(max_steps=3))))
     thread.start()
     thread.join()
     assert runs[0].finished
 
 
 def test_long_runs_are_saved_in_between(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(training_loop, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(run_folder, "SAVE_EVERY", 0.0)
     saves = []
     monkeypatch.setattr(
-        training_run, "save_checkpoint", lambda path, *a, **k: saves.append(path.name)
+        run_folder, "save_checkpoint", lambda path, *a, **k: saves.append(path.name)
     )
-    train(toy, folder=tmp_path, max_steps=5)
+    train(toy, RunOptions(max_steps=5), folder=tmp_path)
     assert saves.count("last.safetensors") >= 5
 
 
 def test_resuming_with_other_options_is_refused(toy, tmp_path):
-    train(toy, folder=tmp_path, max_steps=5)
+    train(toy, RunOptions(max_steps=5), folder=tmp_path)
     for other in ({"seed": 1}, {"max_steps": 6}):
         with pytest.raises(CourseError, match="resume with the options that it was"):
-            train(toy, folder=tmp_path, resume=True, **({"max_steps": 5} | other))
+            train(toy, RunOptions(resume=True, **{"max_steps": 5} | other), folder=tmp_path)
 
 
 def test_there_must_be_something_to_resume(toy, tmp_path):
     with pytest.raises(CourseError, match="expected a checkpoint at"):
-        train(toy, folder=tmp_path / "nowhere", resume=True)
+        train(toy, RunOptions(resume=True), folder=tmp_path / "nowhere")
     with pytest.raises(CourseError, match="say which: the folder is missing"):
-        train(toy, resume=True)
+        train(toy, RunOptions(resume=True))
 
 
 def test_a_folder_that_cannot_be_written_is_found_before_training(toy, tmp_path, monkeypatch):
@@ -156,12 +162,12 @@ def test_a_folder_that_cannot_be_written_is_found_before_training(toy, tmp_path,
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(toy):
-    task = load_task(toy)
-    translator = task.new_translator(toy, seed=0)
+    data = load_training_data(toy)
+    translator = data.new_translator(toy)
     with torch.no_grad():
         translator.model.output.bias[0] = float("nan")
     optimizer = torch.optim.SGD(translator.model.parameters(), lr=0.1)
-    batch = next(epoch_batches(task.encode(task.train), max_tokens=64, pad_id=0, seed=0))
+    batch = next(epoch_batches(data.encode(data.train), max_tokens=64, pad_id=0, seed=0))
     with pytest.raises(CourseError, match="finite loss, got nan: is the learning rate too high"):
         train_step(translator.model, batch, optimizer, 0)
 
@@ -178,7 +184,7 @@ def test_a_recipe_that_does_not_exist_is_named(toy):
 @pytest.mark.parametrize("seed", [0, 5])
 def test_naive_mt_follows_the_published_curve_and_learns_both_sentences(monkeypatch, seed):
     monkeypatch.setenv("COURSE_QUIET", "1")
-    run = train(load_recipe("naive_mt"), seed=seed)
+    run = train(load_recipe("naive_mt"), RunOptions(seed=seed))
     published = {0: 2.580, 4: 1.538, 9: 0.610, 14: 0.175, 19: 0.087, 24: 0.042}
     for epoch, loss in published.items():
         assert loss / 2 < run.losses[epoch] < loss * 2

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.data import two_sentences
-from course_lib.training import label_smoothed_loss, masked_cross_entropy, source_blind_floor
+from course_lib.training import label_smoothed_loss, masked_cross_entropy, target_only_entropy
 
 
 @pytest.fixture
@@ -62,10 +62,10 @@ def test_the_loss_equals_pytorchs(batch):
 
 
 def test_the_two_sentences_cannot_be_learnt_below_two_ln_two_twelfths_without_the_source():
-    floor = source_blind_floor([pair.target for pair in two_sentences()])
+    floor = target_only_entropy([pair.target for pair in two_sentences()])
     assert floor == pytest.approx(2 * math.log(2) / 12)
     assert round(floor, 4) == 0.1155
 
 
 def test_a_single_sentence_needs_no_source():
-    assert source_blind_floor([["a", "b"]]) == 0
+    assert target_only_entropy([["a", "b"]]) == 0

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from course_lib.training import alignment_error_rate, masked_accuracy, translation_scores
+from course_lib.training import masked_accuracy, translation_scores
 
 
 def test_accuracy_counts_real_tokens_only():
@@ -31,23 +31,3 @@ def test_scores_need_one_reference_for_each_translation(hypotheses, references):
     message = f"at least one, got {len(hypotheses)} and {len(references)}"
     with pytest.raises(ValueError, match=message):
         translation_scores(hypotheses, references)
-
-
-@pytest.mark.parametrize(
-    ("links", "gold", "expected"),
-    [
-        ({(0, 0), (1, 1)}, {(0, 0), (1, 1)}, 0.0),
-        ({(0, 1), (1, 0)}, {(0, 0), (1, 1)}, 1.0),
-        ({(0, 0), (1, 0)}, {(0, 0), (1, 1)}, 0.5),  # 1 - 2·1/(2 + 2)
-        ({(0, 0)}, {(0, 0), (1, 1), (2, 2)}, 0.5),  # 1 - 2·1/(1 + 3)
-        (set(), {(0, 0)}, 1.0),
-        ([(0, 0), (0, 0)], {(0, 0)}, 0.0),  # a link said twice is one link
-    ],
-)
-def test_alignment_errors_are_counted_as_by_hand(links, gold, expected):
-    assert alignment_error_rate(links, gold) == expected
-
-
-def test_an_alignment_error_rate_needs_a_link():
-    with pytest.raises(ValueError, match="needs a link, found or right, got none"):
-        alignment_error_rate([], [])

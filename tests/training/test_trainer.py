@@ -1,5 +1,6 @@
 """When a run validates, saves, stops, and what it keeps."""
 
+import copy
 import itertools
 import os
 import signal
@@ -12,7 +13,15 @@ import torch
 from course_lib.cli import main
 from course_lib.data import Vocabulary
 from course_lib.errors import CourseError
-from course_lib.training import RECIPES, load_task, load_translator, train
+from course_lib.training import (
+    RECIPES,
+    RunOptions,
+    evaluation,
+    interrupts,
+    load_training_data,
+    load_translator,
+    train,
+)
 from course_lib.training import loop as training_loop
 from course_lib.training import trainer as training_trainer
 from tests.training.test_loop import interrupt_at, weights
@@ -42,8 +51,8 @@ def rates(monkeypatch):
 def test_a_run_of_minutes_ends_in_time_and_its_rate_ends_near_zero(
     toy, slow_clock, rates, schedule
 ):
-    run = train(replace(toy, schedule=schedule, lr=1e-2), minutes=0.1)
-    assert run.finished and run.total_steps is None and run.minutes == 0.1
+    run = train(replace(toy, schedule=schedule, lr=1e-2), RunOptions(minutes=0.1))
+    assert run.finished and run.total_steps is None and run.options.minutes == 0.1
     assert 6.0 <= run.seconds <= 6.25
     assert run.epochs[-1]["step"] == run.step
     assert max(rates) > 0.9e-2
@@ -69,25 +78,25 @@ def test_each_pass_over_the_pairs_has_its_own_dropout_also_after_a_break(
     with monkeypatch.context() as patch:
         interrupt_at(patch, 14)
         train(recipe, folder=tmp_path)
-    resumed = train(recipe, folder=tmp_path, resume=True)
+    resumed = train(recipe, RunOptions(resume=True), folder=tmp_path)
     assert found == 10 * [{0.0}] + 20 * [{0.0, 0.25}]
     assert torch.equal(weights(resumed), weights(whole))
 
 
 def test_a_real_minute_is_kept_too(toy):
-    run = train(toy, minutes=0.5 / 60)
+    run = train(toy, RunOptions(minutes=0.5 / 60))
     assert run.finished and 0.5 <= run.seconds < 3
 
 
 def test_a_run_of_minutes_is_resumed_with_the_time_that_is_left(
     toy, slow_clock, tmp_path, monkeypatch
 ):
-    whole = train(toy, minutes=0.1)
+    whole = train(toy, RunOptions(minutes=0.1))
     with monkeypatch.context() as patch:
         interrupt_at(patch, 20)
-        stopped = train(toy, minutes=0.1, folder=tmp_path)
+        stopped = train(toy, RunOptions(minutes=0.1), folder=tmp_path)
     assert stopped.step == 20 and not stopped.finished
-    resumed = train(toy, minutes=0.1, folder=tmp_path, resume=True)
+    resumed = train(toy, RunOptions(minutes=0.1, resume=True), folder=tmp_path)
     assert resumed.seconds == pytest.approx(whole.seconds)
     assert resumed.losses == whole.losses
     assert torch.equal(weights(resumed), weights(whole))
@@ -95,7 +104,7 @@ def test_a_run_of_minutes_is_resumed_with_the_time_that_is_left(
 
 def test_minutes_must_be_positive(toy):
     with pytest.raises(CourseError, match="minutes must be positive and finite, got -1"):
-        train(toy, minutes=-1)
+        train(toy, RunOptions(minutes=-1))
 
 
 @pytest.fixture
@@ -104,7 +113,7 @@ def valid_losses(monkeypatch):
 
     def prescribe(*losses):
         values = iter(losses)
-        monkeypatch.setattr(training_trainer, "teacher_forced", lambda *args: (next(values), 0.5))
+        monkeypatch.setattr(evaluation, "teacher_forced", lambda *args: (next(values), 0.5))
 
     return prescribe
 
@@ -141,7 +150,7 @@ def test_the_command_says_that_it_stopped_early_and_resume_has_nothing_to_do(
 
 
 def test_validations_come_as_often_as_the_recipe_says_and_at_the_end(toy):
-    run = train(replace(toy, valid_every=3), max_steps=10)
+    run = train(replace(toy, valid_every=3), RunOptions(max_steps=10))
     assert [row["step"] for row in run.epochs] == [3, 6, 9, 10]
     assert [row["epoch"] for row in run.epochs] == [1, 2, 3, 4]
     assert run.epochs[1]["loss"] == pytest.approx(sum(run.losses[3:6]) / 3)
@@ -159,28 +168,48 @@ def test_a_run_keeps_its_best_weights_or_its_last(toy, valid_losses, tmp_path, k
     def spy(run):
         models[:] = [run.translator.model]
 
-    run = train(replace(toy, epochs=3, keep=keep), folder=tmp_path, on_step=spy, on_epoch=remember)
+    run = train(
+        replace(toy, epochs=3, keep_weights=keep), folder=tmp_path, on_step=spy, on_epoch=remember
+    )
     kept = torch.cat([p.flatten() for p in load_translator(tmp_path).model.parameters()])
     assert torch.equal(weights(run), kept)
     assert torch.equal(kept, after[1 if keep == "best" else 2])
     assert not torch.equal(after[1], after[2])
 
 
+def test_a_file_called_best_holds_the_best_weights_whatever_the_recipe_keeps(
+    toy, valid_losses, tmp_path
+):
+    valid_losses(2.0, 1.0, 3.0)
+    epochs = []
+    run = train(
+        replace(toy, epochs=3, keep_weights="last"),
+        folder=tmp_path,
+        on_step=lambda run: epochs.append(weights(run).clone()),
+    )
+    best, final = (
+        torch.cat([p.flatten() for p in load_translator(tmp_path / name).model.parameters()])
+        for name in ("best.safetensors", "final.safetensors")
+    )
+    assert torch.equal(best, epochs[19]) and torch.equal(final, weights(run))  # 10 steps an epoch
+    assert not torch.equal(best, final)
+
+
 def test_without_validation_the_last_weights_are_kept(toy, tmp_path):
-    run = train(replace(toy, valid_size=0), folder=tmp_path, max_steps=4)
+    run = train(replace(toy, valid_size=0), RunOptions(max_steps=4), folder=tmp_path)
     assert "valid_loss" not in run.epochs[-1]
     kept = torch.cat([p.flatten() for p in load_translator(tmp_path).model.parameters()])
     assert torch.equal(kept, weights(run))
 
 
-def test_a_run_in_another_precision_is_not_resumed_in_silence(toy, tmp_path, monkeypatch):
+def test_a_run_in_another_precision_is_not_resumed_unnoticed(toy, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_at(patch, 2)
-        train(toy, folder=tmp_path, precision="bf16")
+        train(toy, RunOptions(precision="bf16"), folder=tmp_path)
     message = "precision = fp32, but the run in .* has bf16: resume with the options"
     with pytest.raises(CourseError, match=message):
-        train(toy, folder=tmp_path, precision="fp32", resume=True)
-    assert train(toy, folder=tmp_path, precision="bf16", resume=True).finished
+        train(toy, RunOptions(precision="fp32", resume=True), folder=tmp_path)
+    assert train(toy, RunOptions(precision="bf16", resume=True), folder=tmp_path).finished
 
 
 def test_the_option_that_differs_is_named_alone(toy, tmp_path, monkeypatch):
@@ -192,22 +221,24 @@ def test_the_option_that_differs_is_named_alone(toy, tmp_path, monkeypatch):
         ({"lr": 1e-3}, "go on with lr = 0.001, but the run in .* has 0.005: resume"),
     ):
         with pytest.raises(CourseError, match=message):
-            train(replace(toy, **change), folder=tmp_path, resume=True)
+            train(replace(toy, **change), RunOptions(resume=True), folder=tmp_path)
 
 
 def test_a_run_with_other_words_is_not_resumed(toy, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_at(patch, 2)
-        train(toy, folder=tmp_path, max_steps=4)
-    task = load_task(toy)
-    vocabulary = Vocabulary([*task.target_vocabulary.words[:-2], "X", "Y"])
+        train(toy, RunOptions(max_steps=4), folder=tmp_path)
+    data = load_training_data(toy)
+    vocabulary = Vocabulary([*data.target_vocabulary.tokens[:-2], "X", "Y"])
     for other in (
-        load_task(replace(toy, train_size=2)),  # fewer words
-        replace(task, target_vocabulary=vocabulary),  # as many, but others
+        load_training_data(replace(toy, train_size=2)),  # fewer words
+        replace(data, target_vocabulary=vocabulary),  # as many, but others
     ):
-        message = "go on with the model and the words of this corpus, but .* has others: resume"
+        message = (
+            "go on with the model and the vocabularies of this corpus, but .* has others: resume"
+        )
         with pytest.raises(CourseError, match=message):
-            train(toy, folder=tmp_path, max_steps=4, resume=True, task=other)
+            train(toy, RunOptions(max_steps=4, resume=True), folder=tmp_path, data=other)
 
 
 def test_the_random_numbers_of_a_gpu_are_kept_too(toy, tmp_path, monkeypatch):
@@ -218,9 +249,9 @@ def test_the_random_numbers_of_a_gpu_are_kept_too(toy, tmp_path, monkeypatch):
         patch.setattr(torch.cuda, "get_rng_state", lambda: torch.arange(3))
         patch.setattr(torch.cuda, "set_rng_state", restored.append)
         train(toy, folder=tmp_path)
-        train(toy, folder=tmp_path, resume=True)
+        train(toy, RunOptions(resume=True), folder=tmp_path)
     assert [state.tolist() for state in restored] == [[0, 1, 2]]
-    assert train(toy, folder=tmp_path, resume=True).finished  # where there is no GPU
+    assert train(toy, RunOptions(resume=True), folder=tmp_path).finished  # where there is no GPU
 
 
 def test_being_asked_to_end_saves_the_run_as_ctrl_c_does(toy, tmp_path, monkeypatch):
@@ -237,7 +268,7 @@ def test_being_asked_to_end_saves_the_run_as_ctrl_c_does(toy, tmp_path, monkeypa
         patch.setattr(training_trainer, "train_step", terminated_step)
         assert train(toy, folder=tmp_path).step == 3
     assert signal.getsignal(signal.SIGTERM) is before
-    assert train(toy, folder=tmp_path, resume=True).losses == train(toy).losses
+    assert train(toy, RunOptions(resume=True), folder=tmp_path).losses == train(toy).losses
 
 
 def test_of_several_processes_a_second_ctrl_c_tears_no_step(toy, monkeypatch):
@@ -248,17 +279,18 @@ def test_of_several_processes_a_second_ctrl_c_tears_no_step(toy, monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(training_loop, "world_size", lambda: 2)
+    monkeypatch.setattr(interrupts, "world_size", lambda: 2)
     monkeypatch.setattr(training_trainer, "train_step", doubly_interrupted_step)
     assert train(toy).step == 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_every_process_has_its_own_dropout(toy, monkeypatch):
-    task, states = load_task(toy), []
+    data, states = load_training_data(toy), []
     for rank in (0, 1, 2):
         monkeypatch.setattr(training_trainer, "rank", lambda rank=rank: rank)
-        training_trainer.Trainer(toy, task, seed=0, device="cpu", precision="fp32")
+        torch.manual_seed(0)
+        training_trainer.Trainer(toy, data, RunOptions())
         states.append(torch.rand(1).item())
     assert len(set(states)) == 3
 
@@ -270,3 +302,69 @@ def test_an_error_within_a_step_of_one_process_is_not_blamed_on_others(toy, monk
     monkeypatch.setattr(training_trainer, "train_step", fail)
     with pytest.raises(RuntimeError, match="^out of memory$"):
         train(toy)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken"), ValueError("no"), CourseError("odd")])
+def test_a_step_that_fails_loses_no_step_before_it(toy, tmp_path, monkeypatch, error):
+    original, calls = training_trainer.train_step, []
+
+    def fail_at_seven(*args, **kwargs):
+        calls.append(1)
+        torch.rand(5)  # random numbers that are drawn again when the run goes on
+        if len(calls) == 7:
+            raise error
+        return original(*args, **kwargs)
+
+    whole = train(toy)
+    with monkeypatch.context() as patch:
+        patch.setattr(training_trainer, "train_step", fail_at_seven)
+        with pytest.raises(type(error), match=str(error)):
+            train(toy, folder=tmp_path)
+    resumed = train(toy, RunOptions(resume=True), folder=tmp_path)
+    assert len(resumed.losses) == len(whole.losses)
+    assert resumed.learning_rates == whole.learning_rates
+
+
+def test_a_callback_that_fails_loses_nothing_either(toy, tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        train(toy, folder=tmp_path, on_epoch=lambda row: 1 / 0)
+    resumed = train(toy, RunOptions(resume=True), folder=tmp_path)
+    assert resumed.losses == train(toy).losses
+
+
+def test_the_state_of_a_trainer_is_all_that_another_one_needs(toy):
+    recipe = replace(toy, valid_size=0)
+    data = load_training_data(recipe)
+    torch.manual_seed(0)
+    first = training_trainer.Trainer(recipe, data, RunOptions())
+    batches = first.remaining_batches()
+    for _ in range(3):
+        first.step(*next(batches))
+    state = copy.deepcopy(first.state_dict())
+    for _ in range(3):
+        first.step(*next(batches))
+    torch.manual_seed(99)
+    second = training_trainer.Trainer(recipe, data, RunOptions())
+    second.load_state_dict(state)
+    batches = second.remaining_batches()
+    for _ in range(3):
+        second.step(*next(batches))
+    assert second.run.losses == first.run.losses
+    assert torch.equal(weights(second.run), weights(first.run))
+
+
+def test_training_seeds_where_one_sees_it_and_making_a_model_does_not(toy):
+    data = load_training_data(toy)
+    torch.manual_seed(7)
+    first = weights(SimpleNamespace(translator=data.new_translator(toy)))
+    second = weights(SimpleNamespace(translator=data.new_translator(toy)))
+    torch.manual_seed(7)
+    again = weights(SimpleNamespace(translator=data.new_translator(toy)))
+    assert torch.equal(first, again) and not torch.equal(first, second)
+
+
+def test_the_configuration_is_known_without_a_model(toy, monkeypatch):
+    data = load_training_data(toy)
+    monkeypatch.setattr(training_data, "Transformer", lambda config: pytest.fail("built a model"))
+    assert data.config(toy).d_model == 16
+    assert data.config(toy).target_vocab == len(data.target_vocabulary)

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from course_lib.cli import main
 from course_lib.data import CORPORA
-from course_lib.training import RECIPES, loop, trainer
+from course_lib.training import RECIPES, run_folder, trainer
 from tests.training.conftest import TOY, TOY_RECIPE
 
 
@@ -26,7 +26,7 @@ def set_up() -> None:
     RECIPES["toy"] = TOY_RECIPE
     model = {**TOY_RECIPE.model, "residual_dropout": 0.0}
     RECIPES["still"] = replace(TOY_RECIPE, name="still", model=model)
-    loop.SAVE_EVERY = 0.0
+    run_folder.SAVE_EVERY = 0.0
     name, target, rank, step = os.environ.get("SIGNAL", "SIGKILL self -1 -1").split()
     if rank == os.environ.get("RANK", "0"):
         original, calls = trainer.train_step, []

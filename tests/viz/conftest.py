@@ -4,7 +4,7 @@ import pytest
 
 
 @pytest.fixture
-def make_history():
+def make_run():
     """A run whose loss falls from 8 towards 0, validated every ten steps."""
 
     def make(name="first", steps=40, **changes):
@@ -13,7 +13,7 @@ def make_history():
             "name": name,
             "summary": f"recipe toy, seed 0: {steps} steps",
             "losses": losses,
-            "rates": [1e-3 * (i + 1) / steps for i in range(steps)],
+            "learning_rates": [1e-3 * (i + 1) / steps for i in range(steps)],
             "minutes": [0.25 * (i + 1) for i in range(steps)],
             "epochs": [
                 {

@@ -50,7 +50,7 @@ def test_no_curves_are_refused():
 
 
 def test_a_curve_of_another_length_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"curve 'b' .* each of the 2 places on x, got shape \(3,"):
+    with pytest.raises(ValueError, match=r"curve 'b' .* each of the 2 values of x, got shape \(3,"):
         plot_curves({"a": [1.0, 2.0], "b": [1.0, 2.0, 3.0]}, **NAMES)
 
 
@@ -64,11 +64,11 @@ def test_floor_published_curve_and_band_are_drawn_and_named():
     ax = plot_loss(
         [3.0, 2.0, 1.0],
         floor=0.1155,
-        floor_label="source-blind floor",
+        floor_label="target-only baseline",
         published=[3.1, 2.1],
         band=([2.5, 1.5, 0.5], [3.5, 2.5, 1.5]),
     )
-    assert legend_of(ax) == ["ours", "other seeds", "published", "source-blind floor (0.1155)"]
+    assert legend_of(ax) == ["ours", "other seeds", "published", "target-only baseline (0.1155)"]
     _, theirs, floor = ax.lines
     assert theirs.get_ydata().tolist() == [3.1, 2.1] and theirs.get_xdata().tolist() == [1, 2]
     assert floor.get_ydata() == pytest.approx([0.1155, 0.1155])
@@ -82,7 +82,7 @@ def test_entropy_is_drawn_over_powers_of_two_below_the_uniform_line():
     scaled, unscaled, uniform = ax.lines
     assert scaled.get_ydata()[-1] == 2.0 and unscaled.get_ydata()[-1] == pytest.approx(0.2)
     assert uniform.get_ydata()[0] == pytest.approx(np.log(10))
-    assert legend_of(ax) == ["scores / √d_head", "scores as they are", "uniform: ln 10"]
+    assert legend_of(ax) == ["scores / √d_head", "unscaled scores", "uniform: ln 10"]
 
 
 def test_bars_stand_in_order_with_their_numbers():

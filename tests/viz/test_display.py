@@ -11,8 +11,8 @@ from nbclient import NotebookClient
 from PIL import Image
 
 from course_lib.viz.display import bundle, show_figure, to_png
-from course_lib.viz.figures import plot_attention_lines
 from course_lib.viz.heatmaps import plot_heatmap
+from course_lib.viz.plot_attention_lines import plot_attention_lines
 from course_lib.viz.style import new_axes
 
 
@@ -77,7 +77,7 @@ def test_a_figure_made_with_pyplot_is_closed():
 def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
     figure = "from course_lib.viz import *\nshow_figure(new_axes(), 'An empty plot.')"
     own = "from matplotlib import pyplot\nshow_figure(pyplot.figure(), 'An empty figure.')"
-    widget = "explore(lambda depth=2: (new_axes(), f'Depth {depth}.'), depth=(1, 5))"
+    widget = "interact(lambda depth=2: (new_axes(), f'Depth {depth}.'), depth=(1, 5))"
     cells = [nbformat.v4.new_code_cell(source) for source in (figure, own, widget)]
     notebook = nbformat.v4.new_notebook(cells=cells)
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()

@@ -253,7 +253,7 @@ def test_weight_where_the_mask_hides_is_refused():
 def test_a_mask_of_numbers_or_of_another_shape_is_refused():
     with pytest.raises(TypeError, match="True = may attend, got float32"):
         explorer(mask=torch.ones(2, 3))
-    with pytest.raises(ValueError, match="does it still hold a whole batch"):
+    with pytest.raises(ValueError, match="does it still have a batch dimension"):
         explorer(mask=torch.ones(4, 1, 2, 3, dtype=torch.bool))
 
 

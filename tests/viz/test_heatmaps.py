@@ -40,13 +40,13 @@ def test_a_query_is_a_row_and_a_key_is_a_column():
     assert ax.images[0].get_array()[1, 2] == pytest.approx(0.25)
 
 
-def test_the_first_query_stands_on_top():
+def test_the_first_query_is_on_top():
     ax = plot_attention(KNOWN, QUERIES, KEYS)
     to_png(ax)
     assert ax.transData.transform((0, 0))[1] > ax.transData.transform((0, 1))[1]
 
 
-def test_axes_are_named_and_tokens_stand_at_their_rows_and_columns():
+def test_axes_are_labelled_and_tokens_are_at_their_rows_and_columns():
     ax = plot_attention(KNOWN, QUERIES, KEYS, title="Head 3")
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("query (reads)", "key (is read)")
     assert [label.get_text() for label in ax.get_yticklabels()] == QUERIES
@@ -54,14 +54,14 @@ def test_axes_are_named_and_tokens_stand_at_their_rows_and_columns():
     assert ax.get_title(loc="left") == "Head 3"
 
 
-def test_small_matrices_carry_their_numbers_in_the_right_cells():
+def test_the_cells_of_small_matrices_contain_their_numbers():
     ax = plot_attention(KNOWN, QUERIES, KEYS)
     written = {text.get_position(): text.get_text() for text in ax.texts}
     assert written[(2, 1)] == "0.25"
     assert len(written) == 6
 
 
-def test_large_matrices_carry_no_numbers():
+def test_large_matrices_have_no_numbers():
     tokens = [str(i) for i in range(20)]
     assert not plot_attention(random_weights(20, 20), tokens, tokens).texts
 
@@ -83,7 +83,7 @@ def test_a_masked_cell_is_hatched_and_a_zero_is_not():
     assert "hatched: masked" in colour_bar(ax).get_ylabel()
 
 
-def test_without_a_mask_nothing_is_said_about_hatching():
+def test_without_a_mask_hatching_is_not_mentioned():
     assert colour_bar(plot_attention(KNOWN, QUERIES, KEYS)).get_ylabel() == "weight"
 
 
@@ -122,13 +122,22 @@ def test_weights_of_other_tokens_are_refused():
         plot_attention(random_weights(4, 4), QUERIES, KEYS)
 
 
-def test_a_fully_masked_row_of_zeros_is_drawn():
-    weights = torch.tensor([[0.0, 0.0], [0.5, 0.5]])
-    plot_attention(weights, ["a", "b"], ["a", "b"])
+def test_a_fully_masked_row_of_zeros_is_hatched_and_not_taken_for_transposed_weights():
+    # Here each column sums to one, but the first row does not.
+    weights = torch.tensor([[0.0, 0.0], [0.5, 0.5], [0.5, 0.5]])
+    mask = torch.tensor([[False, False], [True, True], [True, True]])
+    masked = plot_attention(weights, list("abc"), list("xy"), mask=mask)
+    assert masked.images[0].get_array().mask.tolist() == (~mask).tolist()
+    unmasked = plot_attention(weights, list("abc"), list("xy"))
+    assert not np.ma.is_masked(unmasked.images[0].get_array())
+    for column in range(2):
+        assert np.allclose(pixel_of_cell(unmasked, 0, column), WEIGHTS(0.0)[:3], atol=0.04)
+        grey = pixel_of_cell(masked, 0, column)
+        assert np.ptp(grey) < 0.02 and not np.allclose(grey, WEIGHTS(0.0)[:3], atol=0.04)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3, 4), (0, 3)])
-def test_what_is_no_matrix_is_refused(shape):
+def test_values_that_are_not_a_matrix_are_refused(shape):
     with pytest.raises(ValueError, match=r"needs values with shape \(rows, columns\), got .* pick"):
         plot_heatmap(torch.zeros(shape), rows="a", columns="b", title="c")
 
@@ -151,7 +160,7 @@ def test_any_precision_with_a_gradient_can_be_drawn(dtype):
     assert plot_attention(weights, QUERIES, KEYS).images[0].get_array().shape == (2, 3)
 
 
-def test_a_given_axes_is_drawn_on():
+def test_given_axes_are_drawn_on():
     ax = new_axes()
     assert plot_attention(KNOWN, QUERIES, KEYS, ax=ax) is ax
 
@@ -180,7 +189,7 @@ def test_every_head_is_drawn_once_in_order(n_heads, n_axes):
         assert ax.images[0].get_clim() == (0, 1)
 
 
-def test_heads_say_what_is_masked():
+def test_heads_hatch_what_is_masked():
     mask = torch.tensor([True, True, False])
     figure = plot_heads(random_weights(2, 2, 3), QUERIES, KEYS, mask=mask)
     assert figure.axes[0].images[0].get_array().mask[:, 2].all()

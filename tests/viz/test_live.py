@@ -23,7 +23,7 @@ WORDS = (
 
 
 def run_notebook(*sources, allow_errors=False):
-    """The outputs of a cell each."""
+    """The outputs of each cell."""
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     notebook = nbformat.v4.new_notebook(cells=cells)
     NotebookClient(notebook, timeout=120, allow_errors=allow_errors).execute()
@@ -32,7 +32,7 @@ def run_notebook(*sources, allow_errors=False):
 
 @pytest.fixture
 def screen(monkeypatch):
-    """A notebook's kernel in words: the clock stands still until a test moves it."""
+    """A notebook that records the alt texts it is sent; time stands still until a test moves it."""
     shown, now = [], SimpleNamespace(time=100.0, cost=0.0)
 
     def take(data, **_):
@@ -62,7 +62,7 @@ def test_a_quiet_notebook_stores_one_picture_that_is_the_same_each_time(monkeypa
     assert first == second
 
 
-def test_a_live_notebook_draws_into_one_place_and_ends_with_the_last_step(monkeypatch):
+def test_a_live_notebook_replaces_its_picture_and_ends_with_the_last_step(monkeypatch):
     monkeypatch.delenv("COURSE_QUIET", raising=False)
     [output], later = run_notebook(TRAINING, "None")
     assert output.data["text/plain"] == WORDS
@@ -93,7 +93,7 @@ def test_drawing_takes_a_tenth_of_the_time_at_most(screen):
     assert len(screen.shown) == 5
 
 
-def test_a_cells_end_shows_what_is_new_and_nothing_twice(screen):
+def test_the_end_of_a_cell_shows_new_steps_and_nothing_twice(screen):
     curves = live_curves()
     curves.step(run_at(1))
     curves.step(run_at(2))
@@ -119,16 +119,16 @@ def test_the_run_knows_its_own_length_and_its_earlier_validations(screen):
     live_curves().step(run_at(2, total_steps=2000, epochs=rows))
     assert screen.shown == [
         "Training curves, step 2 of 2,000: the training loss went from 8.00 to 4.00, "
-        "free-running, 25.0% of the sentences are exactly right."
+        "the autoregressive exact match is 25.0%."
     ]
 
 
-def test_validations_alone_are_drawn_too(screen):
+def test_validations_without_steps_are_drawn_too(screen):
     live_curves().epoch({"step": 7, "loss": 3.0, "valid_accuracy_teacher_forced": 0.5})
-    assert screen.shown == ["Training curves, step 7: the teacher-forced accuracy 50.0%."]
+    assert screen.shown == ["Training curves, step 7: the teacher-forced accuracy is 50.0%."]
 
 
-def test_outside_a_notebook_nothing_is_said_until_asked_for(capsys):
+def test_outside_a_notebook_nothing_is_printed_until_draw_is_called(capsys):
     curves = live_curves(total=4)
     curves.step(run_at(2))
     assert capsys.readouterr().out == ""

@@ -40,8 +40,8 @@ def data_of(page):
     return json.loads(data)
 
 
-def test_the_page_holds_every_curve_with_steps_and_minutes(make_history):
-    data = data_of(runs_page([make_history()]))
+def test_the_page_holds_every_curve_with_steps_and_minutes(make_run):
+    data = data_of(runs_page([make_run()]))
     assert data["runs"] == ["first"]
     assert [panel["key"] for panel in data["panels"]] == [
         "loss",
@@ -56,8 +56,8 @@ def test_the_page_holds_every_curve_with_steps_and_minutes(make_history):
     assert bleu["values"] == [20, 40, 60, 80]
 
 
-def test_the_table_has_a_row_for_each_validation(make_history):
-    cells = Reader(runs_page([make_history()])).cells
+def test_the_table_has_a_row_for_each_validation(make_run):
+    cells = Reader(runs_page([make_run()])).cells
     assert cells[0] == "first"
     assert cells[1:9] == [
         "step",
@@ -73,27 +73,27 @@ def test_the_table_has_a_row_for_each_validation(make_history):
     assert len(cells) == 9 + 4 * 8
 
 
-def test_before_the_first_validation_the_table_has_the_last_step(make_history):
-    cells = Reader(runs_page([make_history(epochs=[])])).cells
+def test_before_the_first_validation_the_table_has_the_last_step(make_run):
+    cells = Reader(runs_page([make_run(epochs=[])])).cells
     assert cells[9:] == ["40", "10.0", "0.001", "2.4389", "–", "–", "–", "–"]
 
 
-def test_without_rates_their_column_is_empty(make_history):
-    cells = Reader(runs_page([make_history(losses=[], rates=[])])).cells
+def test_without_rates_their_column_is_empty(make_run):
+    cells = Reader(runs_page([make_run(losses=[], learning_rates=[])])).cells
     assert cells[9:12] == ["10", "2.5", "–"]
 
 
-def test_compared_runs_are_named_in_title_list_and_rows(make_history):
-    page = runs_page([make_history("a", 10), make_history("b", 10)])
+def test_compared_runs_are_named_in_title_list_and_rows(make_run):
+    page = runs_page([make_run("a", 10), make_run("b", 10)])
     cells = Reader(page).cells
     assert cells[:2] == ["2 training runs compared", "run"]
     assert [cells[10], cells[19]] == ["a", "b"]
     assert "<li><b>a</b>: recipe toy, seed 0: 10 steps</li>" in page
 
 
-def test_a_hostile_name_stays_text(make_history):
-    harmless = Reader(runs_page([make_history("a"), make_history("b")]))
-    histories = [make_history(HOSTILE, summary=HOSTILE), make_history("b", summary=HOSTILE)]
+def test_a_hostile_name_stays_text(make_run):
+    harmless = Reader(runs_page([make_run("a"), make_run("b")]))
+    histories = [make_run(HOSTILE, summary=HOSTILE), make_run("b", summary=HOSTILE)]
     page = runs_page(histories)
     assert Reader(page).tags == harmless.tags
     assert HOSTILE in Reader(page).cells
@@ -101,12 +101,12 @@ def test_a_hostile_name_stays_text(make_history):
     assert page.encode("utf-8")
 
 
-def test_a_name_that_is_not_unicode_can_be_written(make_history):
-    assert runs_page([make_history("caf\udce9\u202e")]).encode("utf-8")
+def test_a_name_that_is_not_unicode_can_be_written(make_run):
+    assert runs_page([make_run("caf\udce9\u202e")]).encode("utf-8")
 
 
-def test_the_page_asks_for_nothing_from_anywhere(make_history):
-    page = runs_page([make_history()])
+def test_the_page_asks_for_nothing_from_anywhere(make_run):
+    page = runs_page([make_run()])
     reader = Reader(page)
     assert "default-src 'none'" in page
     assert [value for name, value in reader.attributes if name in ("src", "href")] == ["data:,"]
@@ -114,13 +114,13 @@ def test_the_page_asks_for_nothing_from_anywhere(make_history):
     assert not re.search(r"@import|url\(|fetch\(|innerHTML", page)
 
 
-def test_every_mark_of_the_template_is_replaced(make_history):
+def test_every_mark_of_the_template_is_replaced(make_run):
     assert "<!--" in PAGE.read_text("utf-8")
-    assert "<!--" not in runs_page([make_history()])
+    assert "<!--" not in runs_page([make_run()])
 
 
-def test_numbers_that_are_none_leave_a_gap(make_history):
-    history = make_history()
+def test_numbers_that_are_none_leave_a_gap(make_run):
+    history = make_run()
     history.epochs[1]["valid_loss"] = math.nan
     curves = data_of(runs_page([history]))["curves"]
     [validation] = [c for c in curves if (c["panel"], c["kind"]) == ("loss", "validation")]
@@ -128,11 +128,11 @@ def test_numbers_that_are_none_leave_a_gap(make_history):
     assert None not in validation["values"][2:]
 
 
-def test_a_long_curve_is_thinned_and_keeps_its_ends_and_its_peak(make_history):
+def test_a_long_curve_is_thinned_and_keeps_its_ends_and_its_peak(make_run):
     losses = [1.0 + i % 2 / 10 for i in range(50_000)]
     losses[33_333] = 99.0
     minutes = [i / 1000 for i in range(50_000)]
-    history = make_history(losses=losses, rates=[], epochs=[], minutes=minutes)
+    history = make_run(losses=losses, learning_rates=[], epochs=[], minutes=minutes)
     each = data_of(runs_page([history]))["curves"][0]
     assert len(each["steps"]) <= POINTS + 2
     assert (each["steps"][0], each["steps"][-1]) == (1, 50_000)

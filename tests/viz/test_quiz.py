@@ -16,27 +16,27 @@ def shape_question():
     return predict_shape("What comes out?", (2, 8, 5), "A row for each query.", code="q @ k.mT")
 
 
-def test_the_right_button_says_that_it_is_right_and_why():
+def test_the_correct_button_confirms_the_answer_and_says_why():
     asked = question()
     asked.buttons[1].click()
-    assert asked.said == "✓ b) is right. Softmax ran over $dim=-2$."
-    assert 'role="status"' in asked.verdict.value
+    assert asked.feedback == "✓ b) is right. Softmax ran over $dim=-2$."
+    assert 'role="status"' in asked.status.value
     assert [button.button_style for button in asked.buttons] == ["", "success", ""]
 
 
 def test_a_wrong_button_does_not_give_the_answer_away():
     asked = question()
     asked.buttons[0].click()
-    assert asked.said == "✗ a) is not right. Think again."
+    assert asked.feedback == "✗ a) is not right. Try again."
     asked.buttons[2].click()
-    assert asked.said.startswith("✗ c)")
+    assert asked.feedback.startswith("✗ c)")
     assert [button.button_style for button in asked.buttons] == ["", "", "warning"]
 
 
-def test_the_answer_can_be_asked_for():
+def test_the_answer_can_be_revealed():
     asked = question()
     asked.reveal.click()
-    assert asked.said == "b) the columns, `dim=-2`. Softmax ran over $dim=-2$."
+    assert asked.feedback == "b) the columns, `dim=-2`. Softmax ran over $dim=-2$."
 
 
 def test_a_stored_quiz_is_the_question_with_its_answer_folded():
@@ -50,13 +50,13 @@ def test_a_stored_quiz_is_the_question_with_its_answer_folded():
     )
 
 
-def test_what_an_author_writes_is_text_not_markup():
+def test_markup_in_a_question_is_escaped():
     data, _ = question(code="if a < b: pass")._repr_mimebundle_()
     assert "neither &lt;b&gt;" in data["text/html"]
     assert "<pre><code>if a &lt; b: pass</code></pre>" in data["text/html"]
 
 
-def test_each_button_tells_a_screen_reader_its_whole_answer():
+def test_each_button_gives_a_screen_reader_the_whole_answer():
     assert [button.tooltip for button in question().buttons] == CHOICES
     assert [button.description for button in question().buttons] == ["a", "b", "c"]
 
@@ -67,7 +67,7 @@ def test_the_answer_is_a_letter_an_index_or_its_words(answer):
 
 
 @pytest.mark.parametrize("answer", ["d", 3, -1, "both", ""])
-def test_an_answer_that_is_no_choice_is_refused(answer):
+def test_an_answer_that_is_not_a_choice_is_refused(answer):
     with pytest.raises(CourseError, match="a letter from a to c, an index from 0 to 2 or one of"):
         question(answer)
 
@@ -93,25 +93,25 @@ def test_a_missing_text_is_refused(asked, why, missing):
 def test_a_shape_may_be_written_in_many_ways(text):
     asked = shape_question()
     asked.typed.value = text
-    assert asked.said == "✓ (2, 8, 5) is right. A row for each query."
+    assert asked.feedback == "✓ (2, 8, 5) is right. A row for each query."
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "hint"),
     [
         ("(2, 5)", "you gave 2 axes, it has 3 axes"),
         ("7", "(7,) is not right: you gave 1 axis, it has 3 axes"),
-        ("(2, 5, 8)", "these are the sizes, in another order"),
+        ("(2, 5, 8)", "these are the right sizes, in another order"),
         ("(2, 8, 6)", "look again at axis 2, counted from 0"),
         ("(1, 7, 6)", "look again at axes 0, 1 and 2, counted from 0"),
         ("()", "() is not right: you gave 0 axes, it has 3 axes"),
     ],
 )
-def test_a_wrong_shape_is_told_what_to_look_at(text, fault):
+def test_a_wrong_shape_gets_a_hint_what_to_look_at(text, hint):
     asked = shape_question()
     asked.typed.value = text
-    assert asked.said.startswith("✗") and fault in asked.said
-    assert "2, 8, 5" not in asked.said
+    assert asked.feedback.startswith("✗") and hint in asked.feedback
+    assert "2, 8, 5" not in asked.feedback
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def test_a_wrong_shape_is_told_what_to_look_at(text, fault):
         "９９a",
     ],
 )
-def test_what_is_no_shape_is_neither_run_nor_shown_as_markup(text):
+def test_text_that_is_not_a_shape_is_neither_run_nor_shown_as_markup(text):
     asked = shape_question()
     asked.typed.value = text
-    assert "a shape is whole numbers with commas between them" in asked.said
-    assert "<img" not in asked.verdict.value
+    assert "a shape is whole numbers separated by commas" in asked.feedback
+    assert "<img" not in asked.status.value
 
 
-def test_an_emptied_box_is_no_shape():
+def test_an_empty_text_is_not_a_shape():
     with pytest.raises(CourseError, match="such as \\(2, 3\\), got ''"):
         parse_shape("")
 
@@ -141,7 +141,7 @@ def test_an_emptied_box_is_no_shape():
 def test_a_shape_without_axes_can_be_asked_for():
     asked = predict_shape("The loss?", torch.tensor(1.0).shape, "A mean is one number.")
     asked.typed.value = "()"
-    assert asked.said.startswith("✓ () is right")
+    assert asked.feedback.startswith("✓ () is right")
 
 
 def test_a_stored_shape_question_folds_its_answer():
@@ -151,6 +151,6 @@ def test_a_stored_shape_question_folds_its_answer():
 
 
 @pytest.mark.parametrize("shape", [(2, -1), ("B", 2), (1.0, 2)])
-def test_a_shape_of_other_things_than_sizes_is_refused(shape, own_messages):
+def test_a_shape_with_other_values_than_sizes_is_refused(shape, own_messages):
     with pytest.raises(CourseError, match=r"whole numbers, got .*: pass x\.shape"):
         predict_shape("What?", shape, "Because.")

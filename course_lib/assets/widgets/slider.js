@@ -21,13 +21,13 @@ export default {
       output.textContent = model.get("text");
       input.setAttribute("aria-valuetext", model.get("text"));
     };
-    const move = () => { input.value = model.get("place"); };
+    const move = () => { input.value = model.get("position"); };
     input.addEventListener(model.get("at_end") ? "change" : "input", () => {
-      model.set("place", Number(input.value));
+      model.set("position", Number(input.value));
       model.save_changes();
     });
     model.on("change:text", showText);
-    model.on("change:place", move);
+    model.on("change:position", move);
     input.min = model.get("min");
     input.max = model.get("max");
     input.step = model.get("step");

@@ -1,5 +1,5 @@
-"""A small grammar of ours: sentence pairs whose word alignment is known, because we derived it."""
+"""A small grammar that generates sentence pairs together with their gold alignment."""
 
-from course_lib.data.grammar.corpus import HELD_OUT, LANGUAGES, SPLITS, sample_pairs
+from course_lib.data.grammar.grammar_corpus import HELD_OUT, LANGUAGES, SPLITS, sample_pairs
 
 __all__ = ["HELD_OUT", "LANGUAGES", "SPLITS", "sample_pairs"]

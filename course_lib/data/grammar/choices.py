@@ -7,7 +7,7 @@ from random import Random
 
 from course_lib.data.grammar.lexicon import ADJECTIVES, NOUNS, SPEAKER, VERBS, Adjective, Noun, Verb
 
-# Kinds are drawn before nouns: a kind of one noun, as all ambiguous words are, is seen often.
+# Kinds are drawn before nouns, so the only noun of a kind, as every ambiguous one is, is frequent.
 _KIND_WEIGHTS = {
     **{"man": 4, "woman": 4, "animal": 2, "speaker": 2, "fruit": 2},
     **{"bench": 3, "ceiling": 4, "court": 3, "bank": 2, "pear": 2, "lock": 2, "snake": 2},
@@ -20,7 +20,7 @@ def _weighted(table: tuple[tuple[str, int], ...]) -> list[str]:
 
 
 def draw(rng: Random, table: dict[str, int]) -> str:
-    """One of the table's keys, as often as its weights say."""
+    """One of the table's keys, drawn with its weight."""
     return rng.choice(_weighted(tuple(table.items())))
 
 
@@ -31,14 +31,14 @@ def maybe(rng: Random, probability: float) -> bool:
 
 @cache
 def nouns_of(kind: str) -> list[Noun]:
-    """The nouns of one kind; the speaker is a kind of its own."""
+    """The nouns of one kind; the speaker is a kind by itself."""
     return [SPEAKER] if kind == "speaker" else [n for n in NOUNS if n.kind == kind]
 
 
 @cache
 def weighted_kinds(kinds: frozenset[str]) -> list[str]:
-    """The kinds, sorted, each as often as its weight."""
-    # Sorted, because a set has no stable order and a seed must mean one thing.
+    """The kinds, sorted, each repeated as often as its weight."""
+    # Sorted, because a set has no stable order, but a seed must always give the same sentences.
     return [kind for kind in sorted(kinds) for _ in range(_KIND_WEIGHTS.get(kind, 1))]
 
 
@@ -62,5 +62,5 @@ def adjectives_of(kind: str) -> list[Adjective]:
 
 
 def draw_noun(rng: Random, kinds: frozenset[str]) -> Noun:
-    """A noun of one of the kinds; each kind counts by its weight, however many nouns it has."""
+    """A noun of one of the kinds, which are drawn by weight, however many nouns they have."""
     return rng.choice(nouns_of(rng.choice(weighted_kinds(kinds))))

@@ -1,4 +1,4 @@
-"""Draw clauses: who does what to whom, where and when."""
+"""Draw random clauses: who does what to whom, where and when."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
-from course_lib.data.grammar import lexicon, tables
+from course_lib.data.grammar import lexicon, word_lists
 from course_lib.data.grammar.choices import (
     adjectives_of,
     draw,
@@ -31,13 +31,13 @@ from course_lib.data.grammar.lexicon import (
 from course_lib.data.grammar.meaning import NUMBERS, Clause, NounPhrase, roles
 from course_lib.data.grammar.phrases import (
     ANYWHERE,
-    DOING_PLACES,
+    DOING_LOCATIONS,
     PERSONS,
     draw_company,
+    draw_location,
     draw_object,
     draw_phrase,
-    draw_place,
-    draw_resting_place,
+    draw_resting_location,
     draw_subject,
 )
 
@@ -53,7 +53,7 @@ _FRAMES = {
 _DESCRIBED = {"the": 6, "this": 2, "my": 4, "our": 2}  # is old
 
 
-DOING = frozenset(tables.DOING.split())
+DOING = frozenset(word_lists.DOING.split())
 FIRM = frozenset({"the", "my", "our", "own", "this", "name", "pronoun"})  # may be negated
 
 
@@ -65,12 +65,12 @@ def draw_clause(
     tense: str = "",
     plain: bool = False,
 ) -> Clause:
-    """Draw a clause; ``objects`` are pronouns for its object to be, ``plain`` drops extras."""
+    """Draw a clause; its object may be one of the pronouns ``objects``, ``plain`` omits extras."""
     verb = _choose_verb(rng, subject, objects)
     if verb is BE:
         return _copula(rng, subject, tense=tense)
     subject = subject or draw_subject(rng, verb.subjects)
-    thing = recipient = place = None
+    thing = recipient = location = None
     if verb.objects:
         pronouns = [phrase for phrase in objects if phrase.noun.kind in verb.objects]
         if pronouns and maybe(rng, 0.9):
@@ -90,14 +90,14 @@ def draw_clause(
             recipient = replace(recipient, determiner="the")
     doing = verb.en.base in DOING
     if verb.frame == "resting":
-        place = draw_resting_place(rng, verb, subject)
+        location = draw_resting_location(rng, verb, subject)
     elif verb.frame == "moving":
         jumps = verb.en.base == "jump"
         whither = lexicon.INTO if jumps else rng.choice((lexicon.INTO, lexicon.TO))
-        place = draw_place(rng, ANYWHERE, preposition=whither)
+        location = draw_location(rng, ANYWHERE, preposition=whither)
     elif doing and not plain and maybe(rng, 0.2):
-        place = draw_place(rng, DOING_PLACES)
-    clause = Clause(verb, subject, thing, recipient, place)
+        location = draw_location(rng, DOING_LOCATIONS)
+    clause = Clause(verb, subject, thing, recipient, location)
     return _with_extras(rng, clause, tense=tense, doing=doing, plain=plain)
 
 
@@ -109,7 +109,7 @@ def _choose_verb(rng: Random, subject: NounPhrase | None, objects: Sequence[Noun
     if subject is None:
         frame = draw(rng, _FRAMES)
         return BE if frame == "copula" else rng.choice(verbs_of(frame))
-    for _ in range(3):  # a thing has few verbs: after three tries it simply is something
+    for _ in range(3):  # a thing has few verbs: after three tries, take "is"
         frame = draw(rng, _FRAMES)
         verbs = [] if frame == "copula" else verbs_of(frame, subject.noun.kind)
         if verbs:
@@ -118,7 +118,7 @@ def _choose_verb(rng: Random, subject: NounPhrase | None, objects: Sequence[Noun
 
 
 def draw_tense(rng: Random, tense: str) -> str:
-    """The tense, if one is asked for; else mostly the present."""
+    """The given tense, if any, else mostly the present."""
     return tense or ("past" if maybe(rng, 0.32) else "present")
 
 
@@ -129,7 +129,7 @@ def _with_extras(rng: Random, clause: Clause, *, tense: str, doing: bool, plain:
     if modal and not person and modal.en[0] in ("want", "should", "may"):
         modal = lexicon.MODALS[0]
     clause, negated = _negate(rng, clause)
-    may_be_fond = doing and person and free and not (modal or negated or clause.place)
+    may_be_fond = doing and person and free and not (modal or negated or clause.location)
     fond = may_be_fond and maybe(rng, 0.25)
     tense = "present" if modal or fond else draw_tense(rng, tense)
     time = frequency = manner = company = None
@@ -138,9 +138,9 @@ def _with_extras(rng: Random, clause: Clause, *, tense: str, doing: bool, plain:
             time = _time(rng, tense, has_modal=modal is not None, negated=negated)
         elif not (negated or modal or fond or clause.recipient) and maybe(rng, 0.12):
             frequency = rng.choice(lexicon.FREQUENCIES)
-        if doing and not fond and not negated and clause.place is None and maybe(rng, 0.2):
+        if doing and not fond and not negated and clause.location is None and maybe(rng, 0.2):
             manner = rng.choice(lexicon.MANNERS)
-        elif doing and person and not negated and clause.place is None and maybe(rng, 0.2):
+        elif doing and person and not negated and clause.location is None and maybe(rng, 0.2):
             company = draw_company(rng, clause.subject)
     return replace(
         clause,
@@ -160,7 +160,7 @@ def _has_no(clause: Clause) -> bool:
 
 
 def _negate(rng: Random, clause: Clause) -> tuple[Clause, bool]:
-    """The clause with at most one negation, and whether it has one ("no" in a phrase, or not)."""
+    """The clause with at most one negation ("no" in a phrase, or "not"), and whether it has one."""
     subject, thing = clause.subject, clause.object
     if subject.determiner == "no":
         if thing and thing.determiner in ("no", "a", "bare"):
@@ -225,7 +225,7 @@ def _copula(rng: Random, subject: NounPhrase | None, *, tense: str) -> Clause:
 
 
 def _relative(rng: Random, head: NounPhrase) -> Clause | None:
-    """A clause about the head, with a relative pronoun in the head's place."""
+    """A clause about the head, with a relative pronoun in place of the head."""
     pronoun = NounPhrase(head.noun, "relative", head.plural)
     if maybe(rng, 0.5):
         clause = draw_clause(rng, subject=pronoun, plain=True)
@@ -258,7 +258,7 @@ def add_relative(rng: Random, clause: Clause) -> Clause:
     ):
         return clause
     ends = clause.tense == "present" and not (
-        clause.modal or clause.place or clause.company or clause.manner or clause.verb.de.prefix
+        clause.modal or clause.location or clause.company or clause.manner or clause.verb.de.prefix
     )
     if head.partner or head.noun.mass or (role == "object" and (not ends or clause.negated)):
         return clause

@@ -1,7 +1,7 @@
 """English: do-support, agreement, fixed word order.
 
-Links of function words, by shared keys: "do" expresses what it supports (the verb, the modal or
-"like"); "to" after want, have and like belongs to them; "to" before a recipient translates the
+How function words are aligned, by shared keys: "do" expresses what it supports (the verb, the modal
+or "like"); "to" after want, have and like belongs to them; "to" before a recipient translates the
 dative; "more" expresses the adjective it compares; "a" and "any" after "not" translate "kein".
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from course_lib.data.grammar.lexicon import BE, SPEAKER
 from course_lib.data.grammar.meaning import (
+    Adverbial,
     Clause,
     NounPhrase,
-    Place,
     Sentence,
     is_plural,
     person,
     roles,
 )
-from course_lib.data.grammar.words import Word, maybe_adverb
+from course_lib.data.grammar.word_alignment import Word, maybe_adverb
 
 _PERSONS = ("man", "woman", "child")
 _BE = {"present": "am is are are", "past": "was was were were"}
@@ -29,7 +29,7 @@ _PRONOUNS = {  # subject, object, possessive
 }
 _SPEAKER = (("i", "me", "my"), ("we", "us", "our"))
 _WH = {"where": "l", "when": "t", "why": "y"}
-_COMMA = ("aber", "deshalb")  # links that English, too, puts a comma before
+_COMMA = ("aber", "deshalb")  # links that have a comma before them in English, too
 
 
 def _pronoun(phrase: NounPhrase) -> tuple[str, str, str]:
@@ -52,7 +52,7 @@ def _determiner(phrase: NounPhrase, owner: NounPhrase, *, negated: bool) -> str:
 def phrase_words(
     phrase: NounPhrase, path: str, *, owner: NounPhrase, negated: bool = False
 ) -> list[Word]:
-    """A noun phrase; ``negated`` when the clause says the "not" of its "no"."""
+    """A noun phrase; ``negated`` if the clause has "not" instead of the phrase's "no"."""
     key = (path + "n",)
     if phrase.noun is SPEAKER or phrase.determiner == "pronoun":
         return [Word(_pronoun(phrase)[not path.endswith("s")], key)]
@@ -74,16 +74,18 @@ def phrase_words(
     return words
 
 
-def _prepositional(place: Place, path: str, owner: NounPhrase) -> list[Word]:
-    if place.adverb:
-        return maybe_adverb(place.adverb, "en", path + "n")
-    assert place.preposition and place.noun_phrase
-    words = [Word(text, (path + "p",)) for text in place.preposition.en.split()]
-    return words + phrase_words(place.noun_phrase, path, owner=owner)
+def _adverbial(adverbial: Adverbial | None, path: str, owner: NounPhrase) -> list[Word]:
+    if adverbial is None:
+        return []
+    if adverbial.adverb:
+        return maybe_adverb(adverbial.adverb, "en", path + "n")
+    assert adverbial.preposition and adverbial.noun_phrase
+    words = [Word(text, (path + "p",)) for text in adverbial.preposition.en.split()]
+    return words + phrase_words(adverbial.noun_phrase, path, owner=owner)
 
 
 def _head(clause: Clause, path: str) -> tuple[list[str], tuple[str, ...], list[Word]]:
-    """What carries tense and person (base, third person, past), its key, and what follows it."""
+    """The verb that takes tense and person (base, third person, past), its key, what follows it."""
     verb, key = clause.verb.en, (path + "v",)
     rest = [Word(text, key) for text in verb.rest]
     if clause.modal:
@@ -106,7 +108,7 @@ def _head(clause: Clause, path: str) -> tuple[list[str], tuple[str, ...], list[W
 
 
 def _verb(clause: Clause, path: str, *, inverted: bool) -> tuple[list[Word], list[Word]]:
-    """Auxiliary (which a question puts before the subject) with its "not", and the other verbs."""
+    """The auxiliary, which precedes the subject in a question, with "not"; and the other verbs."""
     (base, third, past), head, rest = _head(clause, path)
     who = person(clause.subject)
     negated = clause.negated or (clause.object is not None and clause.object.determiner == "no")
@@ -143,7 +145,7 @@ def _quality(clause: Clause, path: str) -> list[Word]:
 
 
 def _objects(clause: Clause, path: str, hidden: str) -> list[Word]:
-    """Particle, object and recipient; ``hidden`` is the role that stands at the front instead."""
+    """Particle, object and recipient; ``hidden`` is the role that has been moved to the front."""
     owner = clause.subject
     particle = [Word(clause.verb.en.particle, (path + "v",))] if clause.verb.en.particle else []
     words = particle
@@ -188,8 +190,8 @@ def clause_words(clause: Clause, path: str, *, asks: str = "") -> list[Word]:
         *_objects(clause, path, hidden),
         *_quality(clause, path),
         *maybe_adverb(clause.manner, "en", path + "h"),
-        *(_prepositional(clause.company, path + "c", clause.subject) if clause.company else []),
-        *(_prepositional(clause.place, path + "l", clause.subject) if clause.place else []),
+        *_adverbial(clause.company, path + "c", clause.subject),
+        *_adverbial(clause.location, path + "l", clause.subject),
         *time,
     ]
 

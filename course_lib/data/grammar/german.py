@@ -1,8 +1,8 @@
-"""German: case and agreement, the verb in its place, the words in their order.
+"""German: case, agreement, the position of the verb, and word order.
 
-Links of function words, by shared keys: the perfect's auxiliary and a separable prefix express the
-verb; the article, when the preposition has swallowed it ("im"), leaves its key there; "kein"
-negates as well as determines; the first word of a recipient carries the dative, which is English
+How function words are aligned, by shared keys: the auxiliary of the perfect and a separable prefix
+express the verb; a preposition contracted with an article ("im") has the keys of both; "kein" is
+both a negation and a determiner; the first word of a recipient carries the dative, which is English
 "to". Commas have a key only between clauses, where English may have one too.
 """
 
@@ -20,23 +20,23 @@ from course_lib.data.grammar.lexicon import (
     Preposition,
 )
 from course_lib.data.grammar.meaning import (
+    Adverbial,
     Clause,
     NounPhrase,
-    Place,
     Sentence,
     is_plural,
     noun_phrases,
     person,
     roles,
 )
-from course_lib.data.grammar.words import Word, maybe_adverb
+from course_lib.data.grammar.word_alignment import Word, maybe_adverb
 
 _CASES = ("nominative", "accusative", "dative")
 _Forms = dict[str, dict[str, str]]  # by case, then by gender
 
 
 def _forms(*rows: str) -> _Forms:
-    """Rows in the order of the cases, each for m, f, n and p, the plural, which has no gender."""
+    """Rows in the order of the cases, each with the forms for m, f, n and the plural p."""
     return {
         case: {gender: form.strip("-") for gender, form in zip("mfnp", row.split(), strict=True)}
         for case, row in zip(_CASES, rows, strict=True)
@@ -76,7 +76,7 @@ _WH = {"where": ("wo", "l"), "when": ("wann", "t"), "why": ("warum", "y")}
 
 
 def noun_form(noun: Noun, *, plural: bool, case: str) -> str:
-    """The noun in number and case: weak masculines and the dative plural take an ending."""
+    """The noun in its number and case: weak masculines and the dative plural take an ending."""
     form = noun.de
     if plural:
         dative = case == "dative" and form.plural[-1] not in "ns"
@@ -85,7 +85,7 @@ def noun_form(noun: Noun, *, plural: bool, case: str) -> str:
 
 
 def adjective_stem(adjective: Adjective) -> str:
-    """What the endings are put on: teuer makes teure, müde makes müde."""
+    """The stem before the endings: teur- of teuer, müd- of müde."""
     if adjective.de.endswith("euer"):
         return adjective.de[:-2] + "r"
     return adjective.de.removesuffix("e")
@@ -96,7 +96,7 @@ def _gender(phrase: NounPhrase) -> str:
 
 
 def _determiner(phrase: NounPhrase, case: str, owner: NounPhrase) -> tuple[str, _Forms]:
-    """The determiner ("" for none) and the table of adjective endings that it calls for."""
+    """The determiner ("" for none) and the adjective endings that it requires."""
     gender = "p" if phrase.plural else phrase.noun.de.gender
     name = phrase.determiner
     if name == "the":
@@ -118,7 +118,7 @@ def _possessive(owner: NounPhrase) -> str:
 
 
 def _stand_in(phrase: NounPhrase, case: str) -> str:
-    """The pronoun, relative pronoun or question word; "" when the noun itself is said."""
+    """The pronoun, relative pronoun or question word; "" if the phrase has its noun."""
     if phrase.noun is SPEAKER:
         return _SPEAKER[case].split()[phrase.plural]
     if phrase.determiner == "pronoun":
@@ -131,7 +131,7 @@ def _stand_in(phrase: NounPhrase, case: str) -> str:
 
 
 def phrase_words(phrase: NounPhrase, path: str, *, case: str, owner: NounPhrase) -> list[Word]:
-    """A noun phrase in its case; ``owner`` is the clause's subject, whose "own" things are."""
+    """A noun phrase in its case; ``owner`` is the subject, the owner of "own" things."""
     stand_in = _stand_in(phrase, case)
     if stand_in:
         return [Word(stand_in, (path + "n",))]
@@ -153,12 +153,15 @@ def phrase_words(phrase: NounPhrase, path: str, *, case: str, owner: NounPhrase)
     return words
 
 
-def _prepositional(place: Place, path: str, owner: NounPhrase) -> list[Word]:
-    if place.adverb:
-        return maybe_adverb(place.adverb, "de", path + "n")
-    assert place.preposition and place.noun_phrase
-    words = phrase_words(place.noun_phrase, path, case=place.preposition.case, owner=owner)
-    return _contract(place.preposition, words, path)
+def _adverbial(adverbial: Adverbial | None, path: str, owner: NounPhrase) -> list[Word]:
+    if adverbial is None:
+        return []
+    if adverbial.adverb:
+        return maybe_adverb(adverbial.adverb, "de", path + "n")
+    assert adverbial.preposition and adverbial.noun_phrase
+    case = adverbial.preposition.case
+    words = phrase_words(adverbial.noun_phrase, path, case=case, owner=owner)
+    return _contract(adverbial.preposition, words, path)
 
 
 def _contract(preposition: Preposition, words: list[Word], path: str) -> list[Word]:
@@ -171,7 +174,7 @@ def _contract(preposition: Preposition, words: list[Word], path: str) -> list[Wo
 
 
 def _verb(clause: Clause, path: str) -> tuple[Word, list[Word], str]:
-    """The finite verb, what closes the clause, and the prefix that the finite verb has lost."""
+    """The finite verb, the verb that ends the clause, and the prefix separated from the first."""
     verb, who, key = clause.verb.de, person(clause.subject), (path + "v",)
     if clause.modal:
         modal = clause.modal.de_singular if who < 2 else clause.modal.de_plural
@@ -238,8 +241,8 @@ def _fields(clause: Clause, path: str) -> dict[str, list[Word]]:
     fields.setdefault("object", thing)
     fields["negation"] = [Word("nicht", (path + "-",))] if clause.negated else []
     fields["manner"] = maybe_adverb(clause.manner, "de", path + "h")
-    fields["company"] = _prepositional(clause.company, path + "c", owner) if clause.company else []
-    fields["place"] = _prepositional(clause.place, path + "l", owner) if clause.place else []
+    fields["company"] = _adverbial(clause.company, path + "c", owner)
+    fields["location"] = _adverbial(clause.location, path + "l", owner)
     fields["quality"] = _quality(clause, path)
     return fields
 
@@ -299,11 +302,11 @@ def sentence_words(sentence: Sentence) -> list[Word]:
 
 
 def unclear(sentence: Sentence) -> bool:
-    """Whether German would leave open who does what, what the verb means, or whom a pronoun."""
+    """Whether German leaves open who does what, what a verb means, or whom a pronoun refers to."""
     clauses = [sentence.first, *([sentence.second] if sentence.second else [])]
     asked = sentence.first.object
     if asked and asked.determiner == "question" and sentence.first.verb in HOMONYM_VERBS:
-        return True  # "was trägt er?" hides the object, which alone tells to wear from to carry
+        return True  # in "was trägt er?", no object tells "wear" from "carry"
     if any(_unclear_clause(clause) for clause in clauses):
         return True
     return sentence.second is not None and _unclear_pronoun(sentence.first, sentence.second)
@@ -325,7 +328,7 @@ def _unclear_clause(clause: Clause) -> bool:
 
 
 def _could_swap(clause: Clause, early: NounPhrase) -> bool:
-    """Whether subject and an earlier ``early`` could change roles without a visible difference."""
+    """Whether the subject and ``early``, which precedes it, could swap roles unnoticed."""
     subject, verb = clause.subject, clause.verb
     if person(subject) != person(early) or subject.noun is SPEAKER:
         return False
@@ -337,15 +340,15 @@ def _could_swap(clause: Clause, early: NounPhrase) -> bool:
 
 
 def _shows_case(phrase: NounPhrase, *, dative: bool) -> bool:
-    """Whether the phrase's form tells nominative from accusative (or from dative)."""
+    """Whether the phrase's form distinguishes nominative from accusative (or dative)."""
     if phrase.determiner == "name":
         return False
     return dative or _gender(phrase) == "m"
 
 
 def _unclear_pronoun(first: Clause, second: Clause) -> bool:
-    """Whether a pronoun of ``second`` fits more than one noun phrase of ``first``."""
-    said = Counter(
+    """Whether a pronoun of ``second`` has more than one possible antecedent in ``first``."""
+    antecedents = Counter(
         "f" if _gender(phrase) == "p" else _gender(phrase)  # both are "sie"
         for _, phrase in noun_phrases(first)
         if phrase.noun is not SPEAKER and phrase.determiner not in ("relative", "pronoun")
@@ -353,6 +356,6 @@ def _unclear_pronoun(first: Clause, second: Clause) -> bool:
     return any(
         phrase.determiner == "pronoun"
         and phrase.noun is not SPEAKER
-        and said["f" if _gender(phrase) == "p" else _gender(phrase)] > 1
+        and antecedents["f" if _gender(phrase) == "p" else _gender(phrase)] > 1
         for _, phrase in noun_phrases(second)
     )

@@ -1,9 +1,9 @@
-"""The lexicon: what the tables say, as objects with their forms worked out.
+"""The lexicon: the entries of ``word_lists`` as objects, with their inflected forms.
 
 An entry is a *sense*: "bench" and "bank" are two nouns that share the German word "bank". A noun's
-``kind`` is its row of classes in the tables; frames of verbs and adjectives speak of kinds, which
-is why bakers eat bread and never the other way round, and why every ambiguous word stands only
-where its sentence decides what it means.
+``kind`` is its semantic class in the word lists. Verbs and adjectives list the kinds that they go
+with, so a baker eats bread and never the other way round, and an ambiguous word occurs only where
+the rest of the sentence decides what it means.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from course_lib.data.grammar import tables
+from course_lib.data.grammar import word_lists
 
 
 class Form(NamedTuple):
-    """A noun in one language; gender is "m", "f", "n" or "" where the language has none."""
+    """A noun in one language; gender is "m", "f", "n", or "" if the language has none."""
 
     singular: str
     plural: str
@@ -50,7 +50,7 @@ class GermanVerb(NamedTuple):
 
 
 class EnglishVerb(NamedTuple):
-    """``rest`` follows the verb (look *for*); ``particle`` lets a pronoun in (pick it *up*)."""
+    """``rest`` follows the verb (look *for*); ``particle`` comes after a pronoun (pick it *up*)."""
 
     base: str
     third: str
@@ -71,7 +71,7 @@ class PortugueseVerb(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verb:
-    """One sense of a verb; ``frame`` is its table, subjects and objects are kinds of nouns."""
+    """One sense of a verb; ``frame`` is its word list, subjects and objects are kinds of nouns."""
 
     key: str
     frame: str
@@ -84,7 +84,7 @@ class Verb:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
-    """Base forms; comparatives are "" where the grammar does not compare."""
+    """Base forms; a comparative is "" if the grammar does not use it."""
 
     key: str
     en: str
@@ -98,7 +98,7 @@ class Adjective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adverb:
-    """Groups of words per language; the k-th groups translate each other."""
+    """Groups of words in each language; the k-th groups translate each other."""
 
     key: str
     en: tuple[str, ...]
@@ -109,7 +109,7 @@ class Adverb:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preposition:
-    """A preposition with the German case it asks for and the kinds it takes."""
+    """A preposition with the case it governs in German and the kinds of nouns it goes with."""
 
     key: str
     en: str
@@ -132,7 +132,7 @@ class Modal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """A conjunction; ``order`` is what the German clause after it does with its verb."""
+    """A conjunction; ``order`` is the position of the verb in the German clause after it."""
 
     key: str
     en: str
@@ -143,14 +143,14 @@ class Link:
 
 
 def _rows(table: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
+    return [[column.strip() for column in line.split("|")] for line in table.strip().splitlines()]
 
 
 def expand(classes: str) -> frozenset[str]:
-    """The kinds that a list of classes stands for."""
+    """The kinds in a list of classes, some of which are groups of kinds."""
     kinds: set[str] = set()
     for name in classes.split():
-        kinds |= expand(tables.GROUPS[name]) if name in tables.GROUPS else {name}
+        kinds |= expand(word_lists.GROUPS[name]) if name in word_lists.GROUPS else {name}
     return frozenset(kinds)
 
 
@@ -198,22 +198,22 @@ def _german_first(infinitive: str) -> str:
     return infinitive[:-1] + "e" if infinitive.endswith("ern") else infinitive[:-2] + "e"
 
 
-def _german_verb(cell: str) -> GermanVerb:
-    infinitive, third, participle, *sein = cell.split()
+def _german_verb(forms: str) -> GermanVerb:
+    infinitive, third, participle, *sein = forms.split()
     prefix, _, plain = infinitive.rpartition("+")
     first = "weiß" if plain == "wissen" else _german_first(plain)
     return GermanVerb(first, third, plain, participle, prefix, "sein" if sein else "haben")
 
 
-def _english_verb(cell: str) -> EnglishVerb:
-    words, _, past = cell.partition("/")
+def _english_verb(forms: str) -> EnglishVerb:
+    words, _, past = forms.partition("/")
     base, *rest = words.split()
     particle = rest.pop()[1:] if rest and rest[-1][0] == "+" else ""
     return EnglishVerb(base, _english_s(base), past, tuple(rest), particle)
 
 
-def _portuguese_verb(cell: str) -> PortugueseVerb:
-    infinitive, *rest = cell.split()
+def _portuguese_verb(forms: str) -> PortugueseVerb:
+    infinitive, *rest = forms.split()
     preposition = rest.pop()[1:] if rest and rest[-1][0] == "+" else ""
     stem, theme = infinitive[:-2], infinitive[-2]
     if theme == "a":
@@ -225,8 +225,8 @@ def _portuguese_verb(cell: str) -> PortugueseVerb:
         hard = stem[:-1] + {"c": "ç", "g": "j"}.get(stem[-1:], stem[-1:])
         present = f"{hard}o {stem}e {stem}em"
         past = f"{stem}i {stem}{theme}u {stem}{theme}ram"
-    present = tables.PORTUGUESE_PRESENT.get(infinitive, present)
-    past = tables.PORTUGUESE_PAST.get(infinitive, past)
+    present = word_lists.PORTUGUESE_PRESENT.get(infinitive, present)
+    past = word_lists.PORTUGUESE_PAST.get(infinitive, past)
     return PortugueseVerb(
         infinitive, tuple(present.split()), tuple(past.split()), tuple(rest), preposition
     )
@@ -277,31 +277,37 @@ def _link(row: list[str]) -> Link:
     return Link(german, english, german, portuguese, order, tense)
 
 
-_COMMON = [_noun(kind, row) for kind, table in tables.NOUNS.items() for row in _rows(table)]
-NAMES = [_name(kind, name) for kind, names in tables.NAMES.items() for name in names.split()]
+_COMMON = [_noun(kind, row) for kind, table in word_lists.NOUNS.items() for row in _rows(table)]
+NAMES = [_name(kind, name) for kind, names in word_lists.NAMES.items() for name in names.split()]
 NOUNS = _COMMON + NAMES
-VERBS = [_verb(frame, row) for frame, table in tables.VERBS.items() for row in _rows(table)]
-ADJECTIVES = [_adjective(row) for row in _rows(tables.ADJECTIVES)]
-TIMES = [_adverb(row) for row in _rows(tables.TIMES)]
-FREQUENCIES = [_adverb(row) for row in _rows(tables.FREQUENCIES)]
-MANNERS = [_adverb(row) for row in _rows(tables.MANNERS)]
-HERE = [_adverb(row) for row in _rows(tables.HERE)]
-PLACES = [_preposition(row) for row in _rows(tables.PLACES)]
+VERBS = [_verb(frame, row) for frame, table in word_lists.VERBS.items() for row in _rows(table)]
+ADJECTIVES = [_adjective(row) for row in _rows(word_lists.ADJECTIVES)]
+TIMES = [_adverb(row) for row in _rows(word_lists.TIMES)]
+FREQUENCIES = [_adverb(row) for row in _rows(word_lists.FREQUENCIES)]
+MANNERS = [_adverb(row) for row in _rows(word_lists.MANNERS)]
+HERE = [_adverb(row) for row in _rows(word_lists.HERE)]
+LOCATIVES = [_preposition(row) for row in _rows(word_lists.LOCATIVES)]
 INTO, TO, QUEUE, WITH, WITHOUT = (
     _preposition(_rows(row)[0])
-    for row in (tables.INTO, tables.TO, tables.QUEUE, tables.WITH, tables.WITHOUT)
+    for row in (
+        word_lists.INTO,
+        word_lists.TO,
+        word_lists.QUEUE,
+        word_lists.WITH,
+        word_lists.WITHOUT,
+    )
 )
-MODALS = [_modal(row) for row in _rows(tables.MODALS)]
-LINKS = [_link(row) for row in _rows(tables.LINKS)]
-THAT, WHETHER = (_link(_rows(row)[0]) for row in (tables.THAT, tables.WHETHER))
+MODALS = [_modal(row) for row in _rows(word_lists.MODALS)]
+LINKS = [_link(row) for row in _rows(word_lists.LINKS)]
+THAT, WHETHER = (_link(_rows(row)[0]) for row in (word_lists.THAT, word_lists.WHETHER))
 
 _conjugated = Counter(verb.de for verb in VERBS)
-# Verbs whose German forms have another sense: only the object tells to wear from to carry.
+# Verbs that share their German forms with another: only the object tells "wear" from "carry".
 HOMONYM_VERBS = frozenset(verb for verb in VERBS if _conjugated[verb.de] > 1)
 
 # The speaker: "i" in the singular, "we" in the plural.
 SPEAKER = Noun("speaker", "speaker", Form("i", "we"), Form("ich", "wir"), Form("eu", "a gente"))
-# What a question asks for stands in the place of a noun.
+# Question words take the place of nouns.
 WHO = Noun("who", "man", Form("who", "who"), Form("wer", "wer", "m"), Form("quem", "quem", "m"))
 WHAT = Noun(
     "what",
@@ -321,5 +327,5 @@ ESTAR = _portuguese_verb("estar")  # "be" in a passing state
 
 
 _shared = Counter((noun.de.singular, noun.de.gender) for noun in _COMMON)
-# Nouns whose German word has another sense: only a frame that excludes the other may hold them.
+# Nouns that share their German word with another: each occurs only where the other cannot.
 HOMONYMS = frozenset(noun for noun in _COMMON if _shared[noun.de.singular, noun.de.gender] > 1)

@@ -1,7 +1,7 @@
-"""What a sentence says, before any language says it.
+"""The meaning of a sentence, independent of any language.
 
 A meaning is a tree of senses and roles: who does what to whom, where, when, in which tense. It has
-no words, no order and no case; each language module turns it into words of its own.
+no words, no word order and no case; each language module turns it into words.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class NounPhrase:
     """A participant.
 
     ``determiner`` is the, a, this, every, my, our, own (the subject's), no, bare, much, many,
-    some, all, a number, or name; or it tells that the noun itself is not said: pronoun, relative,
-    question. A pronoun keeps its antecedent's noun, for each language to find its gender.
+    some, all, a number, or name; or, if a pronoun stands for the noun, pronoun, relative or
+    question. A pronoun keeps the noun of its antecedent, so that each language finds the gender.
     """
 
     noun: Noun
@@ -41,8 +41,8 @@ class NounPhrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where or whither: a preposition and its noun phrase, or an adverb."""
+class Adverbial:
+    """Where, where to or with whom: a preposition with a noun phrase, or an adverb."""
 
     preposition: Preposition | None = None
     noun_phrase: NounPhrase | None = None
@@ -51,19 +51,19 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One verb and what belongs to it.
+    """A verb with its arguments and adverbials.
 
     ``tense`` is present or past. ``fond`` is "likes to". ``quality`` is the adjective of "is old",
     with ``degree`` positive, equal (as old as) or comparative, and the ``standard`` compared with.
-    ``front`` names the role that comes first where a language lets it.
+    ``front`` names the role that comes first, if the language allows that.
     """
 
     verb: Verb
     subject: NounPhrase
     object: NounPhrase | None = None
     recipient: NounPhrase | None = None
-    place: Place | None = None
-    company: Place | None = None
+    location: Adverbial | None = None
+    company: Adverbial | None = None
     time: Adverb | None = None
     frequency: Adverb | None = None
     manner: Adverb | None = None
@@ -82,7 +82,7 @@ class Sentence:
     """One clause, or two with a link.
 
     ``asks`` is "" for a statement, else truth (yes or no), noun (who, what), where, when or why.
-    ``link_first`` says that the linked clause, always the subordinate one, opens the sentence.
+    With ``link_first``, the linked clause, which is then subordinate, opens the sentence.
     """
 
     first: Clause
@@ -93,7 +93,7 @@ class Sentence:
 
 
 def noun_phrases(clause: Clause) -> Iterator[tuple[str, NounPhrase]]:
-    """Every (role, noun phrase) of a clause, partners and relative clauses' own included."""
+    """Every (role, noun phrase) of a clause, those of partners and relative clauses included."""
     for role, phrase in roles(clause):
         yield role, phrase
         if phrase.partner:
@@ -111,24 +111,24 @@ def roles(clause: Clause) -> Iterator[tuple[str, NounPhrase]]:
         yield "recipient", clause.recipient
     if clause.standard:
         yield "standard", clause.standard
-    if clause.place and clause.place.noun_phrase:
-        yield "place", clause.place.noun_phrase
+    if clause.location and clause.location.noun_phrase:
+        yield "location", clause.location.noun_phrase
     if clause.company and clause.company.noun_phrase:
         yield "company", clause.company.noun_phrase
 
 
 def is_plural(phrase: NounPhrase) -> bool:
-    """Whether the phrase speaks of several: a plural, or one and another."""
+    """Whether the phrase is plural: by number, or because two nouns are joined by "and"."""
     return phrase.plural or phrase.partner is not None
 
 
 def person(phrase: NounPhrase) -> int:
-    """Which verb form a subject asks for: 0 I, 1 the singular, 2 we, 3 the plural."""
+    """The verb form that agrees with a subject: 0 I, 1 other singular, 2 we, 3 other plural."""
     return (0 if phrase.noun is SPEAKER else 1) + (2 if is_plural(phrase) else 0)
 
 
 def uses(sentence: Sentence) -> frozenset[tuple[str, str]]:
-    """Every (sense, construction) of the sentence: which word stands in which construction."""
+    """Every (sense, construction) of the sentence: which word occurs in which construction."""
     found: set[tuple[str, str]] = set()
     linked = sentence.link.order if sentence.link else "main"
     asserted = "subordinate" if sentence.link_first else "main"
@@ -164,7 +164,7 @@ def _clause_uses(clause: Clause, context: str, found: set[tuple[str, str]]) -> N
 
 
 def constructions(sentence: Sentence) -> frozenset[str]:
-    """The labels of the constructions that the sentence holds."""
+    """The names of the constructions in the sentence."""
     labels = {construction for _, construction in uses(sentence)}
     if sentence.link:
         labels.add(sentence.link.key)

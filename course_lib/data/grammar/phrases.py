@@ -1,4 +1,4 @@
-"""Draw noun phrases and places."""
+"""Draw random noun phrases and adverbials."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
-from course_lib.data.grammar import lexicon, tables
+from course_lib.data.grammar import lexicon, word_lists
 from course_lib.data.grammar.choices import adjectives_of, draw, draw_noun, maybe
 from course_lib.data.grammar.lexicon import SPEAKER, Noun, Preposition, Verb
-from course_lib.data.grammar.meaning import NounPhrase, Place
+from course_lib.data.grammar.meaning import Adverbial, NounPhrase
 
 _SUBJECT = {
     "the": 50,
@@ -34,7 +34,7 @@ _PLURAL = {
 }
 _MASS = {"bare": 8, "the": 6, "own": 3, "no": 2, "much": 3, "this": 1}
 _MASS_SUBJECT = {"the": 4, "this": 1, "our": 1}
-_PLACE = {"the": 70, "a": 16, "this": 8, "our": 6}
+_LOCATION = {"the": 70, "a": 16, "this": 8, "our": 6}
 _COMPANY = {"the": 5, "own": 4, "a": 2}
 # A goal is scored, not owned; of a lake, a sea or a queue there is one.
 _ONLY = {
@@ -44,14 +44,14 @@ _ONLY = {
     "goal": {"a": 5, "the": 2, "plural": 3},
 }
 _SINGULAR = frozenset({"lake", "sea", "queue", "area", "building", "tree"})
-_UNOWNED = frozenset(tables.UNOWNED.split())
+_UNOWNED = frozenset(word_lists.UNOWNED.split())
 PERSONS = frozenset({"man", "woman", "child"})
 
 
 def draw_phrase(
     rng: Random, noun: Noun, *, determiners: dict[str, int], described: float = 0.25
 ) -> NounPhrase:
-    """A noun with a determiner, a number and perhaps an adjective that fit it."""
+    """A noun with a fitting determiner and number, and sometimes an adjective."""
     if noun is SPEAKER:
         return NounPhrase(noun, "pronoun", plural=maybe(rng, 0.4))
     if noun.name:
@@ -59,7 +59,7 @@ def draw_phrase(
     if noun.mass:
         determiners = _MASS if "own" in determiners else _MASS_SUBJECT
     if noun.kind in _SINGULAR:
-        determiners = _PLACE
+        determiners = _LOCATION
     determiner = draw(rng, _ONLY.get(noun.kind, determiners))
     if determiner in ("my", "our", "own") and noun.en.singular in _UNOWNED:
         determiner = "the"
@@ -76,7 +76,7 @@ def draw_phrase(
 
 
 def draw_subject(rng: Random, kinds: frozenset[str]) -> NounPhrase:
-    """A noun phrase that may act, sometimes together with another person."""
+    """A noun phrase as a subject, sometimes with a second person."""
     subject = draw_phrase(rng, draw_noun(rng, kinds), determiners=_SUBJECT)
     definite = subject.determiner in ("the", "name") and not subject.plural
     if definite and subject.noun.kind in PERSONS and maybe(rng, 0.06):
@@ -96,7 +96,7 @@ def _can_own(subject: NounPhrase) -> bool:
 
 
 def draw_object(rng: Random, noun: Noun, subject: NounPhrase) -> NounPhrase:
-    """A noun phrase that something is done to."""
+    """A noun phrase as an object."""
     if noun.kind in PERSONS and subject.noun is not SPEAKER and maybe(rng, 0.06):
         return NounPhrase(SPEAKER, "pronoun", plural=maybe(rng, 0.4))
     phrase = draw_phrase(rng, noun, determiners=_OBJECT)
@@ -107,37 +107,37 @@ def draw_object(rng: Random, noun: Noun, subject: NounPhrase) -> NounPhrase:
 
 @cache
 def _prepositions(kind: str) -> list[Preposition]:
-    return [preposition for preposition in lexicon.PLACES if kind in preposition.kinds]
+    return [preposition for preposition in lexicon.LOCATIVES if kind in preposition.kinds]
 
 
-def draw_place(
+def draw_location(
     rng: Random, kinds: frozenset[str], *, preposition: Preposition | None = None
-) -> Place:
-    """Here or there, or a preposition with a noun that it fits."""
+) -> Adverbial:
+    """An adverb such as "here", or a preposition with a fitting noun."""
     if preposition is None and maybe(rng, 0.2):
-        return Place(adverb=rng.choice(lexicon.HERE))
+        return Adverbial(adverb=rng.choice(lexicon.HERE))
     noun = draw_noun(rng, preposition.kinds if preposition else kinds)
     preposition = preposition or rng.choice(_prepositions(noun.kind))
     described = 0.0 if noun.kind in _ONLY else 0.15
-    phrase = draw_phrase(rng, noun, determiners=_PLACE, described=described)
-    return Place(preposition, replace(phrase, plural=False))
+    phrase = draw_phrase(rng, noun, determiners=_LOCATION, described=described)
+    return Adverbial(preposition, replace(phrase, plural=False))
 
 
-ANYWHERE = lexicon.expand(tables.ANYWHERE)
-DOING_PLACES = lexicon.expand(tables.DOING_PLACES)
-_RESTING = {base: lexicon.expand(classes) for base, classes in tables.RESTING.items()}
+ANYWHERE = lexicon.expand(word_lists.ANYWHERE)
+DOING_LOCATIONS = lexicon.expand(word_lists.DOING_LOCATIONS)
+_RESTING = {base: lexicon.expand(classes) for base, classes in word_lists.RESTING.items()}
 
 
-def draw_resting_place(rng: Random, verb: Verb, subject: NounPhrase) -> Place:
-    """Where somebody or something can sit, stand or lie."""
+def draw_resting_location(rng: Random, verb: Verb, subject: NounPhrase) -> Adverbial:
+    """A location where somebody or something can sit, stand or lie."""
     person = subject.noun.kind in PERSONS or subject.noun is SPEAKER
     if person and verb.en.base in ("wait", "stand") and maybe(rng, 0.25):
-        return draw_place(rng, ANYWHERE, preposition=lexicon.QUEUE)
-    return draw_place(rng, _RESTING.get(verb.en.base, ANYWHERE))
+        return draw_location(rng, ANYWHERE, preposition=lexicon.QUEUE)
+    return draw_location(rng, _RESTING.get(verb.en.base, ANYWHERE))
 
 
-def draw_company(rng: Random, subject: NounPhrase) -> Place:
-    """With whom, or without."""
+def draw_company(rng: Random, subject: NounPhrase) -> Adverbial:
+    """With or without whom."""
     preposition = lexicon.WITH if maybe(rng, 0.7) else lexicon.WITHOUT
     noun = draw_noun(rng, preposition.kinds)
     if noun is subject.noun:
@@ -147,4 +147,4 @@ def draw_company(rng: Random, subject: NounPhrase) -> Place:
         phrase = replace(phrase, determiner="the")
     if noun.kind == "animal":
         phrase = replace(phrase, plural=False)
-    return Place(preposition, phrase)
+    return Adverbial(preposition, phrase)

@@ -1,11 +1,11 @@
 """Portuguese as Brazilians write it: agreement, contractions, pronouns before the verb.
 
-Links of function words, by shared keys: a contraction ("no") has the keys of both its words; what
-a verb needs beside it (*confiar em*, *estar sentado*, *ter que*, *gostar de*) expresses the verb;
-"me" as a recipient is English "to me"; "mais" belongs to the adjective, "do que" is "than"; a noun
-that has lost its "nenhum" is also English "any". Commas have a key only between clauses.
+How function words are aligned, by shared keys: a contraction ("no") has the keys of both its words;
+what a verb needs beside it (*confiar em*, *estar sentado*, *ter que*, *gostar de*) expresses the
+verb; "me" as a recipient is English "to me"; "mais" belongs to the adjective, "do que" is "than"; a
+noun without its "nenhum" is also English "any". Commas have a key only between clauses.
 
-"We" is "a gente", whose verb tells present from past, as "compramos" does not.
+"We" is "a gente", whose verb distinguishes present and past, unlike "compramos".
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from course_lib.data.grammar.lexicon import (
     portuguese_plural,
 )
 from course_lib.data.grammar.meaning import (
+    Adverbial,
     Clause,
     NounPhrase,
-    Place,
     Sentence,
     is_plural,
     noun_phrases,
     person,
     roles,
 )
-from course_lib.data.grammar.words import Word, maybe_adverb
+from course_lib.data.grammar.word_alignment import Word, maybe_adverb
 
 GENDERS = ("m", "f", "mp", "fp")  # p for the plural
 
@@ -73,7 +73,7 @@ _CONTRACTIONS = {
 }
 _BEFORE_NOUN = ("bom", "jovem", "novo", "velho")  # every other adjective follows its noun
 _COMPARATIVE = {"bom": "melhor", "grande": "maior", "pequeno": "menor"}
-# Passing states take "estar", but for these kinds, whose quality lasts.
+# Temporary states take "estar", except with these kinds of nouns, where the quality lasts.
 _STATES = {
     **{"tired": "", "happy": "", "hungry": "", "sick": "", "dirty": "", "broken": "", "cold": ""},
     **{"sad": "text", "warm": "clothes blanket"},
@@ -82,12 +82,12 @@ _LIVING = expand("animate")
 _PEOPLE = ("man", "woman", "child")
 _WH = {"where": ("onde", "l"), "when": ("quando", "t"), "why": ("por que", "y")}
 _COMMA = ("aber", "denn", "deshalb")  # links that a comma precedes
-# "Abrir" is said by its other row; the rest would need the subjunctive.
-_UNSAID = frozenset({"aufmachen.open", "hoffen.hope", "obwohl", "bevor"})
+# Left out: "abrir" has another entry, and the rest would need the subjunctive.
+_EXCLUDED = frozenset({"aufmachen.open", "hoffen.hope", "obwohl", "bevor"})
 
 
 def adjective_form(adjective: Adjective, gender: str, *, comparative: bool = False) -> str:
-    """The adjective in gender and number; comparative only of those with a word for it."""
+    """The adjective in gender and number; the comparative only of those with a form for it."""
     form = adjective.pt_feminine if gender[0] == "f" else adjective.pt
     if comparative:
         form = _COMPARATIVE.get(adjective.pt, form)
@@ -95,12 +95,12 @@ def adjective_form(adjective: Adjective, gender: str, *, comparative: bool = Fal
 
 
 def _agreeing(word: str, gender: str) -> str:
-    """A word beside the verb: sentado and sozinho agree, the others have no -o."""
+    """A word beside the verb: sentado and sozinho agree with the subject, others do not."""
     return word[:-1] + _THE[gender] if word[-1] == "o" else word
 
 
 def _gender(phrase: NounPhrase) -> str:
-    """Gender and number of the whole phrase; several are feminine only if all are."""
+    """Gender and number of the phrase; two joined nouns are feminine only if both are."""
     if phrase.noun is SPEAKER:
         return "m"
     partner = phrase.partner or phrase
@@ -109,12 +109,12 @@ def _gender(phrase: NounPhrase) -> str:
 
 
 def _person(subject: NounPhrase) -> int:
-    """Which verb form: 0 eu, 1 ele and a gente, 2 eles."""
+    """The verb form: 0 eu, 1 ele and a gente, 2 eles."""
     return 2 if person(subject) == 3 else min(person(subject), 1)
 
 
 def _stand_in(phrase: NounPhrase, path: str, preposition: str) -> str:
-    """The pronoun, relative pronoun or question word; "" when the noun itself is said."""
+    """The pronoun, relative pronoun or question word; "" if the phrase has its noun."""
     if phrase.noun is SPEAKER:
         alone = "eu" if path[-1] == "s" else "mim"
         return phrase.noun.pt.plural if phrase.plural else alone
@@ -131,17 +131,17 @@ def _stand_in(phrase: NounPhrase, path: str, preposition: str) -> str:
 def phrase_words(
     phrase: NounPhrase, path: str, *, owner: NounPhrase, negated: bool = False
 ) -> list[Word]:
-    """A noun phrase; ``owner`` is the clause's subject, whose "own" things are.
+    """A noun phrase; ``owner`` is the subject, the owner of "own" things.
 
-    ``negated`` when the clause says the "not" of its "no": não come nenhuma maçã, não bebe leite.
+    ``negated`` if the clause has a "não" as well: não come nenhuma maçã, não bebe leite.
     """
     gender = phrase.noun.pt.gender + ("p" if phrase.plural else "")
     name = phrase.determiner
     if name == "own" and owner.noun is SPEAKER:
         name = "our" if owner.plural else "my"
     lost = name == "no" and negated and (phrase.plural or phrase.noun.mass)
-    said = name in _DETERMINERS and not lost
-    determiner = _DETERMINERS[name][gender].split("_") if said else []
+    shown = name in _DETERMINERS and not lost
+    determiner = _DETERMINERS[name][gender].split("_") if shown else []
     keys = (path + "n", path + "d") if lost else (path + "n",)
     words = [Word(phrase.noun.pt.plural if phrase.plural else phrase.noun.pt.singular, keys)]
     if phrase.adjective:
@@ -164,7 +164,7 @@ def _role_words(
     preposition: str = "",
     keys: tuple[str, ...] = (),
 ) -> list[Word]:
-    """What says the phrase in its role, after the preposition, with which it may contract."""
+    """The phrase in its role, after its preposition, with which it may contract."""
     stand_in = _stand_in(phrase, path, preposition)
     words = [Word(text, (path + "n",)) for text in stand_in.split()] or phrase_words(
         phrase, path, owner=owner, negated=phrase.determiner == "no" and path[-1] == "o"
@@ -178,23 +178,23 @@ def _role_words(
     return [*(Word(text, keys) for text in before), *joined, *words[1:]]
 
 
-def _prepositional(place: Place | None, path: str, owner: NounPhrase) -> list[Word]:
-    if place is None:
+def _adverbial(adverbial: Adverbial | None, path: str, owner: NounPhrase) -> list[Word]:
+    if adverbial is None:
         return []
-    if place.adverb:
-        return maybe_adverb(place.adverb, "pt", path + "n")
-    assert place.preposition and place.noun_phrase
+    if adverbial.adverb:
+        return maybe_adverb(adverbial.adverb, "pt", path + "n")
+    assert adverbial.preposition and adverbial.noun_phrase
     return _role_words(
-        place.noun_phrase,
+        adverbial.noun_phrase,
         path,
         owner=owner,
-        preposition=place.preposition.pt,
+        preposition=adverbial.preposition.pt,
         keys=(path + "p",),
     )
 
 
 def _clitic(phrase: NounPhrase | None, preposition: str) -> str:
-    """The pronoun that says the phrase before the verb; "" for none."""
+    """The pronoun before the verb that expresses the phrase; "" for none."""
     if phrase is None or phrase.determiner != "pronoun":
         return ""
     if phrase.noun is SPEAKER:
@@ -204,7 +204,7 @@ def _clitic(phrase: NounPhrase | None, preposition: str) -> str:
 
 
 def _clitics(clause: Clause, path: str) -> dict[str, list[Word]]:
-    """The roles that a pronoun before the verb says."""
+    """The roles that are expressed by a pronoun before the verb."""
     thing = _clitic(clause.object, clause.verb.pt.preposition), (path + "on",)
     recipient = _clitic(clause.recipient, "a"), (path + "rn", path + "rp")
     pronouns = {"object": thing, "recipient": recipient}
@@ -212,7 +212,7 @@ def _clitics(clause: Clause, path: str) -> dict[str, list[Word]]:
 
 
 def _verb(clause: Clause, path: str, clitics: list[Word]) -> list[Word]:
-    """The verb or verbs, with the pronouns that go before the one they belong to."""
+    """The verb or verbs, with pronouns before the verb that they belong to."""
     verb, key, who = clause.verb.pt, (path + "v",), _person(clause.subject)
     if clause.verb is BE and clause.quality and clause.quality.key in _STATES:
         lasting = clause.subject.noun.kind in _STATES[clause.quality.key].split()
@@ -224,7 +224,7 @@ def _verb(clause: Clause, path: str, clitics: list[Word]) -> list[Word]:
         likes = ("gosto_de", "gosta_de", "gostam_de")
         head = (path + ("m" if clause.modal else "g"),)
         first = (clause.modal.pt if clause.modal else likes)[who]
-        # One wants to stay sitting: quer ficar sentado.
+        # After a modal "estar sentado" becomes "ficar sentado": quer ficar sentado.
         infinitive = "ficar" if verb.infinitive == "estar" else verb.infinitive
         finite = [Word(text, head) for text in first.split("_")]
         return [*finite, *clitics, Word(infinitive, key), *rest]
@@ -249,7 +249,7 @@ def _quality(clause: Clause, path: str) -> list[Word]:
 
 
 def _fields(clause: Clause, path: str) -> dict[str, list[Word]]:
-    """The words of every role, in their plain order."""
+    """The words of every role, in the basic word order."""
     owner, verb = clause.subject, clause.verb.pt
     clitics = _clitics(clause, path)
     negated = clause.negated or (clause.object is not None and clause.object.determiner == "no")
@@ -280,20 +280,20 @@ def _fields(clause: Clause, path: str) -> dict[str, list[Word]]:
             Word(_agreeing(word.text, _gender(owner)), word.keys)
             for word in maybe_adverb(clause.manner, "pt", path + "h")
         ],
-        "company": _prepositional(clause.company, path + "c", owner),
-        "place": _prepositional(clause.place, path + "l", owner),
+        "company": _adverbial(clause.company, path + "c", owner),
+        "location": _adverbial(clause.location, path + "l", owner),
         "time": maybe_adverb(clause.time, "pt", path + "t"),
     }
 
 
 def clause_words(clause: Clause, path: str) -> list[Word]:
-    """The clause: a relative pronoun or question word comes first, else what the meaning fronts.
+    """The clause: a relative pronoun or question word comes first, else the meaning's ``front``.
 
-    A comma follows what is in front, but a mere time.
+    A comma follows whatever is moved to the front, except a time.
     """
     fields = _fields(clause, path)
     front = fields.pop(clause.front)
-    if clause.front in ("object", "recipient", "place"):
+    if clause.front in ("object", "recipient", "location"):
         front = [*front, Word(",")]
     for role, phrase in roles(clause):
         if phrase.determiner in ("relative", "question") and role in fields:
@@ -310,7 +310,7 @@ def sentence_words(sentence: Sentence) -> list[Word]:
         words = [*(Word(part, ("0" + key,)) for part in text.split()), *words]
     if sentence.second is None or sentence.link is None:
         return [*words, stop]
-    opens = sentence.link_first and sentence.link.pt == "porque"  # "porque" seldom opens
+    opens = sentence.link_first and sentence.link.pt == "porque"  # "porque" rarely comes first
     link = [Word(t, ("k",)) for t in ("já_que" if opens else sentence.link.pt).split("_")]
     comma, second = Word(",", ("k,",)), clause_words(sentence.second, "1")
     if sentence.link_first:
@@ -320,36 +320,36 @@ def sentence_words(sentence: Sentence) -> list[Word]:
 
 
 def unclear(sentence: Sentence) -> bool:
-    """Whether Portuguese would leave open who or what is meant, or has no plain way to say it."""
+    """Whether Portuguese leaves open who or what is meant, or cannot express it simply."""
     first, second, link = sentence.first, sentence.second, sentence.link
     if _unclear_clause(first):
         return True
     if second is None or link is None:
         return False
     # "Não acha que" would need the subjunctive.
-    doubted = link is THAT and first.negated and first.verb.pt.infinitive != "saber"
-    said = link.key not in _UNSAID and not doubted
-    # "Enquanto" asks for the imperfect in the past, which only verbs of state have here.
+    subjunctive = link is THAT and first.negated and first.verb.pt.infinitive != "saber"
+    excluded = link.key in _EXCLUDED or subjunctive
+    # "Enquanto" needs the imperfect in the past, which only verbs of state have here.
     meanwhile = first if sentence.link_first else second
     ended = link.pt == "enquanto" and meanwhile.tense == "past" and not _is_state(meanwhile)
-    return not said or ended or _unclear_clause(second) or _unclear_pronoun(first, second)
+    return excluded or ended or _unclear_clause(second) or _unclear_pronoun(first, second)
 
 
 def _unclear_clause(clause: Clause) -> bool:
     subject, thing, verb = clause.subject, clause.object, clause.verb
-    if verb.key in _UNSAID or (subject.determiner == "no" and subject.plural):
+    if verb.key in _EXCLUDED or (subject.determiner == "no" and subject.plural):
         return True
     if any(phrase.relative and _unclear_clause(phrase.relative) for _, phrase in roles(clause)):
         return True
     return (
-        _unclear_place(clause)
+        _unclear_location(clause)
         or _awkward_clitic(clause)
-        # "Anna, o menino vê" would call her.
+        # "Anna, o menino vê" would address her.
         or (clause.front == "object" and thing is not None and thing.determiner == "name")
         or (clause.tense == "past" and _habit(clause))
-        # Only what is used tells use from wear.
+        # Only the object tells "use" from "wear".
         or (thing is not None and thing.noun is WHAT and verb.pt.infinitive == "usar")
-        # After a relative clause nobody knows whose time it is.
+        # After a relative clause it is open which clause a time belongs to.
         or (thing is not None and thing.relative is not None and clause.time is not None)
     )
 
@@ -360,16 +360,16 @@ def _is_state(clause: Clause) -> bool:
 
 
 def _habit(clause: Clause) -> bool:
-    """Something that happens again and again, whose past would need the imperfect."""
+    """A repeated action, whose past would need the imperfect."""
     often = clause.frequency and clause.frequency.key not in ("always", "never")
     return bool(often) or bool(clause.time and clause.time.key == "every day")
 
 
-def _unclear_place(clause: Clause) -> bool:
-    """Who waits "no banco" may be in the bank or on the bench; who sits or works may not."""
-    if clause.verb.frame != "resting" or clause.verb.en.base == "sit" or clause.place is None:
+def _unclear_location(clause: Clause) -> bool:
+    """Somebody who waits "no banco" may be in the bank or on the bench, unlike one who sits."""
+    if clause.verb.frame != "resting" or clause.verb.en.base == "sit" or clause.location is None:
         return False
-    phrase = clause.place.noun_phrase
+    phrase = clause.location.noun_phrase
     return phrase is not None and phrase.noun.kind in ("bank", "bench")
 
 
@@ -381,14 +381,14 @@ def _awkward_clitic(clause: Clause) -> bool:
 
 
 def _unclear_pronoun(first: Clause, second: Clause) -> bool:
-    """Whether a pronoun of ``second`` fits more than one noun phrase of ``first``."""
-    said = Counter(
+    """Whether a pronoun of ``second`` has more than one possible antecedent in ``first``."""
+    antecedents = Counter(
         _gender(phrase)
         for _, phrase in noun_phrases(first)
         if phrase.noun is not SPEAKER and phrase.determiner not in ("relative", "pronoun")
     )
     return any(
-        said[_gender(phrase)] > 1
+        antecedents[_gender(phrase)] > 1
         for _, phrase in noun_phrases(second)
         if phrase.determiner == "pronoun" and phrase.noun is not SPEAKER
     )

@@ -1,21 +1,21 @@
-"""A widget for each lesson: one idea to move, and a picture of it where nothing moves.
+"""A widget for each lesson: one idea to interact with, and a static image where no kernel runs.
 
-Each is one function that returns an `Explorer`. What a lesson has built is handed in, from tensors
-to functions, so that a learner may hand in their own.
+Each is a function that returns an `InteractiveFigure`. It takes what the lesson has built, from
+tensors to functions, so that learners can pass in their own.
 """
 
-from course_lib.viz.lesson_widgets.batches import batch_widget
-from course_lib.viz.lesson_widgets.beams import beam_widget
-from course_lib.viz.lesson_widgets.blocks import block_widget
-from course_lib.viz.lesson_widgets.config import config_widget
-from course_lib.viz.lesson_widgets.depth import depth_widget
-from course_lib.viz.lesson_widgets.einsum import einsum_widget
-from course_lib.viz.lesson_widgets.embedding import embedding_widget
-from course_lib.viz.lesson_widgets.live_training import live_training_widget
-from course_lib.viz.lesson_widgets.masks import mask_widget
-from course_lib.viz.lesson_widgets.positions import positions_widget
-from course_lib.viz.lesson_widgets.schedules import schedule_widget
-from course_lib.viz.lesson_widgets.steps import attention_steps_widget
+from course_lib.viz.lesson_widgets.attention_steps_widget import attention_steps_widget
+from course_lib.viz.lesson_widgets.batch_widget import batch_widget
+from course_lib.viz.lesson_widgets.beam_widget import beam_widget
+from course_lib.viz.lesson_widgets.block_widget import block_widget
+from course_lib.viz.lesson_widgets.config_widget import config_widget
+from course_lib.viz.lesson_widgets.depth_widget import depth_widget
+from course_lib.viz.lesson_widgets.einsum_widget import einsum_widget
+from course_lib.viz.lesson_widgets.embedding_widget import embedding_widget
+from course_lib.viz.lesson_widgets.live_training_widget import live_training_widget
+from course_lib.viz.lesson_widgets.mask_widget import mask_widget
+from course_lib.viz.lesson_widgets.positions_widget import positions_widget
+from course_lib.viz.lesson_widgets.schedule_widget import schedule_widget
 
 __all__ = [
     "attention_steps_widget",

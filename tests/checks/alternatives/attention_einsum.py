@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 05, written otherwise: none may raise an alarm."""
+"""Correct answers to the items of lesson 05, written in other ways: all must pass."""
 
 import math
 
@@ -18,7 +18,7 @@ def pairs(a, b):
     return zip(a, b, strict=True)
 
 
-def word_by_word(a, b):
+def token_by_token(a, b):
     return torch.stack([torch.stack([x[s] @ y[s] for s in range(len(x))]) for x, y in pairs(a, b)])
 
 
@@ -63,15 +63,15 @@ def trace_by_loops(weights):
     return sum(weights[:, :, s, s] for s in range(weights.size(2)))
 
 
-def mixed_in_two_steps(weights, value, share):
+def weighted_in_two_steps(weights, value, share):
     return torch.einsum("h,bhqk->bqk", share, weights) @ value
 
 
-def mixed_by_matmul(weights, value, share):
+def weighted_by_matmul(weights, value, share):
     return ((weights @ value[:, None]) * share[:, None, None]).sum(dim=1)
 
 
-def mixed_head_by_head(weights, value, share):
+def weighted_head_by_head(weights, value, share):
     return sum(share[h] * (weights[:, h] @ value) for h in range(len(share)))
 
 
@@ -95,13 +95,13 @@ def attention_softmax_by_hand(query, key, value, mask=None):
     scores = torch.einsum("bhqe,bhke->bhqk", query, key) * query.shape[3] ** -0.5
     if mask is not None:
         scores = scores.masked_fill(~mask, -1e9)
-    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-    total = torch.einsum("bhqk->bhq", powers)
-    context = torch.einsum("bhqk,bhke,bhq->bhqe", powers, value, 1 / total)
-    return context, powers / total[..., None]
+    exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    total = torch.einsum("bhqk->bhq", exponentials)
+    context = torch.einsum("bhqk,bhke,bhq->bhqe", exponentials, value, 1 / total)
+    return context, exponentials / total[..., None]
 
 
-def heads_words_first(x, w_q, w_k, w_v, w_o, mask=None):
+def heads_after_tokens(x, w_q, w_k, w_v, w_o, mask=None):
     query, key, value = (torch.einsum("bsd,dhe->bshe", x, w) for w in (w_q, w_k, w_v))
     scores = torch.einsum("bqhe,bkhe->bhqk", query, key) / math.sqrt(w_q.size(2))
     if mask is not None:
@@ -122,16 +122,16 @@ def heads_by_matmul(x, w_q, w_k, w_v, w_o, mask=None):
 
 
 def heads_one_by_one(x, w_q, w_k, w_v, w_o, mask=None):
-    output, maps = 0, []
+    output, weights = 0, []
     for h in range(w_q.size(1)):
         query, key, value = x @ w_q[:, h], x @ w_k[:, h], x @ w_v[:, h]
         scores = query @ key.mT / math.sqrt(w_q.size(2))
         if mask is not None:
-            own = mask.expand(len(x), w_q.size(1), x.size(1), x.size(1))[:, h]
-            scores = scores.masked_fill(~own, -math.inf)
-        maps.append(scores.softmax(dim=-1))
-        output = output + maps[-1] @ value @ w_o[h]
-    return output, torch.stack(maps, dim=1)
+            its_mask = mask.expand(len(x), w_q.size(1), x.size(1), x.size(1))[:, h]
+            scores = scores.masked_fill(~its_mask, -math.inf)
+        weights.append(scores.softmax(dim=-1))
+        output = output + weights[-1] @ value @ w_o[h]
+    return output, torch.stack(weights, dim=1)
 
 
 def bug_by_matmul(x, w_q, w_k, w_v, w_o):
@@ -151,7 +151,7 @@ def bug_with_other_letters(x, w_q, w_k, w_v, w_o):
 
 
 ALTERNATIVES = {
-    "05.puzzle_1": (by_product, by_diagonal, word_by_word),
+    "05.puzzle_1": (by_product, by_diagonal, token_by_token),
     "05.puzzle_2": (by_columns_and_rows, by_bmm, sentence_by_sentence),
     "05.puzzle_3": (
         scores_by_transposing,
@@ -160,12 +160,12 @@ ALTERNATIVES = {
         scores_in_two_steps,
     ),
     "05.puzzle_4": (trace_by_diagonal, trace_by_eye, trace_by_loops),
-    "05.puzzle_5": (mixed_in_two_steps, mixed_by_matmul, mixed_head_by_head),
+    "05.puzzle_5": (weighted_in_two_steps, weighted_by_matmul, weighted_head_by_head),
     "05.attention_einsum": (
         attention_by_matmul,
         attention_scaled_before,
         attention_softmax_by_hand,
     ),
-    "05.multi_head_einsum": (heads_words_first, heads_by_matmul, heads_one_by_one),
+    "05.multi_head_einsum": (heads_after_tokens, heads_by_matmul, heads_one_by_one),
     "05.bug": (bug_by_matmul, bug_one_by_one, bug_with_other_letters),
 }

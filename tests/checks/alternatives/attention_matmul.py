@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 04, written otherwise: none may raise an alarm."""
+"""Correct answers to the items of lesson 04, written in other ways: all must pass."""
 
 import math
 
@@ -35,8 +35,8 @@ def attention_query_by_query(query, key, value, mask=None):
             for q in range(queries):
                 scores = torch.stack([query[b, h, q] @ key[b, h, k] for k in range(keys)])
                 scores = (scores / math.sqrt(d_head)).masked_fill(~allowed[b, h, q], -math.inf)
-                powers = (scores - scores.max().detach()).exp()
-                rows.append(powers / powers.sum())
+                exponentials = (scores - scores.max().detach()).exp()
+                rows.append(exponentials / exponentials.sum())
     weights = torch.stack(rows).view(batch, heads, queries, keys)
     return (weights[..., None] * value[:, :, None]).sum(dim=3), weights
 
@@ -64,8 +64,8 @@ def split_by_loops(x, n_heads):
     d_head = d_model // n_heads
     heads = torch.empty(batch, n_heads, length, d_head, dtype=x.dtype)
     for head in range(n_heads):
-        for word in range(length):
-            heads[:, head, word] = x[:, word, head * d_head : (head + 1) * d_head]
+        for token in range(length):
+            heads[:, head, token] = x[:, token, head * d_head : (head + 1) * d_head]
     return heads
 
 
@@ -83,8 +83,8 @@ def merge_by_cat(x):
 
 
 def merge_by_loops(x):
-    words = [[sentence[:, s].reshape(-1) for s in range(x.size(2))] for sentence in x]
-    return torch.stack([torch.stack(sentence) for sentence in words])
+    tokens = [[sentence[:, s].reshape(-1) for s in range(x.size(2))] for sentence in x]
+    return torch.stack([torch.stack(sentence) for sentence in tokens])
 
 
 def merge_by_permute(x):
@@ -112,13 +112,13 @@ class HeadByHead(Projections):
             )
             scores = q @ k.mT / math.sqrt(self.d_head)
             if mask is not None:
-                own = mask[:, head] if mask.size(1) > 1 else mask[:, 0]
-                scores = scores.masked_fill(~own, -math.inf)
+                its_mask = mask[:, head] if mask.size(1) > 1 else mask[:, 0]
+                scores = scores.masked_fill(~its_mask, -math.inf)
             contexts.append(scores.softmax(-1) @ v)
         return self.out_proj(torch.cat(contexts, dim=-1))
 
 
-class WithLetters(Projections):
+class ByEinsum(Projections):
     def forward(self, query, key, value, mask=None):
         q = self.q_proj(query).unflatten(-1, (self.n_heads, -1))
         k = self.k_proj(key).unflatten(-1, (self.n_heads, -1))
@@ -132,14 +132,14 @@ class WithLetters(Projections):
 
 
 class HeadsInTheBatch(Projections):
-    def cut(self, x):
+    def split(self, x):
         return torch.cat(x.split(self.d_head, dim=2), dim=0)  # (H · B, S, E)
 
     def forward(self, query, key, value, mask=None):
         q, k, v = (
-            self.cut(self.q_proj(query)),
-            self.cut(self.k_proj(key)),
-            self.cut(self.v_proj(value)),
+            self.split(self.q_proj(query)),
+            self.split(self.k_proj(key)),
+            self.split(self.v_proj(value)),
         )
         scores = torch.bmm(q / math.sqrt(self.d_head), k.mT)
         if mask is not None:
@@ -149,15 +149,15 @@ class HeadsInTheBatch(Projections):
         return self.out_proj(torch.cat(context.chunk(self.n_heads, dim=0), dim=2))
 
 
-class TurnedByTranspose(Projections):
-    """The bug mended in another line's way: turn first, then cut the numbers, which now lead."""
+class TransposedFirst(Projections):
+    """Another fix: transpose first, then split the axis of the numbers."""
 
     def forward(self, query, key, value, mask=None):
         batch = len(query)
-        cut = (batch, -1, self.n_heads, self.d_head)
-        query = self.q_proj(query).view(cut).transpose(1, 2)
+        split = (batch, -1, self.n_heads, self.d_head)
+        query = self.q_proj(query).view(split).transpose(1, 2)
         key = self.k_proj(key).transpose(1, 2).reshape(batch, self.n_heads, self.d_head, -1)
-        value = self.v_proj(value).view(cut).transpose(1, 2)
+        value = self.v_proj(value).view(split).transpose(1, 2)
         scores = query @ key / math.sqrt(self.d_head)
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
@@ -173,6 +173,6 @@ ALTERNATIVES = {
     ),
     "04.split_heads": (split_by_view, split_by_chunks, split_by_loops, split_the_other_way),
     "04.merge_heads": (merge_by_view, merge_by_cat, merge_by_loops, merge_by_permute),
-    "04.multi_head_attention": (HeadByHead, WithLetters, HeadsInTheBatch),
-    "04.bug": (TurnedByTranspose, WithLetters, HeadsInTheBatch, HeadByHead),
+    "04.multi_head_attention": (HeadByHead, ByEinsum, HeadsInTheBatch),
+    "04.bug": (TransposedFirst, ByEinsum, HeadsInTheBatch, HeadByHead),
 }

@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 09, written otherwise: none may raise an alarm."""
+"""Correct solutions to the items of lesson 09, written differently: all must pass."""
 
 import itertools
 
@@ -42,7 +42,7 @@ def collate_by_functional_pad(pairs, pad_id, pad_left=False):
 
 
 def collate_by_zip_longest(pairs, pad_id, pad_left=False):
-    step = -1 if pad_left else 1  # turned round before and after
+    step = -1 if pad_left else 1  # reversed before and after
 
     def one(column):
         rows = [ids[::step] for ids in column]
@@ -54,32 +54,32 @@ def collate_by_zip_longest(pairs, pad_id, pad_left=False):
 
 
 def forcing_by_where(target, pad_id=0):
-    reads, says = target[:, :-1], target[:, 1:]
-    return reads, torch.where(reads != pad_id, says, pad_id)
+    decoder_input, labels = target[:, :-1], target[:, 1:]
+    return decoder_input, torch.where(decoder_input != pad_id, labels, pad_id)
 
 
 def forcing_by_unfold(target, pad_id=0):
     pairs = target.unfold(1, 2, 1)  # (B, T - 1, 2)
-    reads, says = pairs.unbind(-1)
-    real = (reads != pad_id).long()
-    return reads, says * real + pad_id * (1 - real)
+    decoder_input, labels = pairs.unbind(-1)
+    real = (decoder_input != pad_id).long()
+    return decoder_input, labels * real + pad_id * (1 - real)
 
 
 def forcing_by_loops(target, pad_id=0):
-    reads, says = [], []
+    decoder_input, labels = [], []
     for row in target.tolist():
-        asked = list(itertools.pairwise(row))
-        reads.append([word for word, _ in asked])
-        says.append([pad_id if word == pad_id else after for word, after in asked])
-    return torch.tensor(reads), torch.tensor(says)
+        pairs = list(itertools.pairwise(row))
+        decoder_input.append([token for token, _ in pairs])
+        labels.append([pad_id if token == pad_id else following for token, following in pairs])
+    return torch.tensor(decoder_input), torch.tensor(labels)
 
 
 def forcing_by_narrow_and_clone(target, pad_id=0):
     length = target.shape[1] - 1
-    reads = target.narrow(1, 0, length).contiguous()
-    says = target.narrow(1, 1, length).clone()
-    says[reads.eq(pad_id)] = pad_id
-    return [reads, says]
+    decoder_input = target.narrow(1, 0, length).contiguous()
+    labels = target.narrow(1, 1, length).clone()
+    labels[decoder_input.eq(pad_id)] = pad_id
+    return [decoder_input, labels]
 
 
 def bucket_with_an_open_batch(lengths, max_tokens):
@@ -113,34 +113,34 @@ def bucket_by_recursion(lengths, max_tokens):
     return cut(np.argsort(np.array(lengths, dtype=int), kind="stable").tolist())
 
 
-def decoder_batch_word_by_word(targets, max_len, pad_id, sos_id, eos_id):
+def decoder_batch_token_by_token(targets, max_len, pad_id, bos_id, eos_id):
     longest = min(max_len, 2 + max(map(len, targets)))
     batch = torch.full((len(targets), longest), pad_id)
-    batch[:, 0] = sos_id
-    for row, words in enumerate(targets):
-        place = 1
-        for word in words:
-            if place < max_len - 1:
-                batch[row, place] = word
-                place += 1
-        batch[row, place] = eos_id
+    batch[:, 0] = bos_id
+    for row, tokens in enumerate(targets):
+        position = 1
+        for token in tokens:
+            if position < max_len - 1:
+                batch[row, position] = token
+                position += 1
+        batch[row, position] = eos_id
     return batch[:, :-1], batch[:, 1:]
 
 
-def decoder_batch_by_padding_words(targets, max_len, pad_id, sos_id, eos_id):
-    kept = [[*words][: max_len - 2] for words in targets]
-    reads = pad_sequence([torch.tensor([sos_id, *w]) for w in kept], True, pad_id)
-    says = pad_sequence([torch.tensor([*w, eos_id]) for w in kept], True, pad_id)
-    full = pad_sequence([torch.tensor([sos_id, *w, eos_id]) for w in kept], True, pad_id)
-    # The row of a short target also reads its <eos>, where nothing is to be said.
-    reads = torch.where(reads == pad_id, full[:, :-1], reads)
-    return reads, says
+def decoder_batch_by_padding_each_part(targets, max_len, pad_id, bos_id, eos_id):
+    kept = [[*tokens][: max_len - 2] for tokens in targets]
+    decoder_input = pad_sequence([torch.tensor([bos_id, *t]) for t in kept], True, pad_id)
+    labels = pad_sequence([torch.tensor([*t, eos_id]) for t in kept], True, pad_id)
+    full = pad_sequence([torch.tensor([bos_id, *t, eos_id]) for t in kept], True, pad_id)
+    # The input of a short target also holds its <eos>, where there is nothing to predict.
+    decoder_input = torch.where(decoder_input == pad_id, full[:, :-1], decoder_input)
+    return decoder_input, labels
 
 
-def decoder_batch_cut_and_mended(targets, max_len, pad_id, sos_id, eos_id):
+def decoder_batch_truncated_then_fixed(targets, max_len, pad_id, bos_id, eos_id):
     rows = []
-    for words in targets:
-        row = [sos_id, *words, eos_id]
+    for tokens in targets:
+        row = [bos_id, *tokens, eos_id]
         rows.append(row if len(row) <= max_len else [*row[: max_len - 1], eos_id])
     longest = max(map(len, rows))
     batch = torch.tensor([row + [pad_id] * (longest - len(row)) for row in rows])
@@ -162,8 +162,8 @@ ALTERNATIVES = {
     ),
     "09.bucket": (bucket_with_an_open_batch, bucket_by_argsort, bucket_by_recursion),
     "09.bug": (
-        decoder_batch_word_by_word,
-        decoder_batch_by_padding_words,
-        decoder_batch_cut_and_mended,
+        decoder_batch_token_by_token,
+        decoder_batch_by_padding_each_part,
+        decoder_batch_truncated_then_fixed,
     ),
 }

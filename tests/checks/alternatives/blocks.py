@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 07, written otherwise: none may raise an alarm."""
+"""Correct answers to the items of lesson 07, written in other ways: all must pass."""
 
 import math
 
@@ -10,7 +10,7 @@ from course_lib.model import FeedForward, MultiHeadAttention, masked_softmax
 
 
 class WithTheConstructor(nn.Module):
-    """What the exercise gives: two sublayers, two norms, one dropout."""
+    """The constructor that the exercise provides: two sublayers, two norms, one dropout."""
 
     def __init__(self, d_model, n_heads, d_ff, dropout=0.1):
         super().__init__()
@@ -20,19 +20,19 @@ class WithTheConstructor(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
 
-class EncoderOfFrames(WithTheConstructor):
-    """One frame, used twice with a function to run in it."""
+class EncoderByHelper(WithTheConstructor):
+    """Norm and residual connection in one method, used twice."""
 
-    def frame(self, x, norm, sublayer):
+    def residual(self, x, norm, sublayer):
         return norm(x + self.dropout(sublayer(x)))
 
     def forward(self, x, mask=None):
-        x = self.frame(x, self.norm_1, lambda words: self.self_attention(words, words, words, mask))
-        return self.frame(x, self.norm_2, self.feed_forward)
+        x = self.residual(x, self.norm_1, lambda y: self.self_attention(y, y, y, mask))
+        return self.residual(x, self.norm_2, self.feed_forward)
 
 
 def attention_by_hand(part, query, memory, mask, heads):
-    """With einsum over the part's own matrices."""
+    """With einsum and the part's own weights."""
     q, k, v = (
         torch.einsum("bsd,ed->bse", x, proj.weight).add(proj.bias).unflatten(-1, (heads, -1))
         for x, proj in ((query, part.q_proj), (memory, part.k_proj), (memory, part.v_proj))
@@ -63,13 +63,13 @@ class EncoderByHand(WithTheConstructor):
         return F.dropout(x, self.rate, self.training)
 
     def forward(self, x, mask=None):
-        read = attention_by_hand(self.self_attention, x, x, mask, self.heads)
-        x = norm_by_hand(self.norm_1, self.drop(read) + x)
+        attended = attention_by_hand(self.self_attention, x, x, mask, self.heads)
+        x = norm_by_hand(self.norm_1, self.drop(attended) + x)
         return norm_by_hand(self.norm_2, self.drop(feed_forward_by_hand(self.feed_forward, x)) + x)
 
 
 class EncoderSentenceBySentence(WithTheConstructor):
-    """Each sentence on its own, in groups where there are thousands of them."""
+    """Each sentence on its own, or in four groups if there is no mask."""
 
     def forward(self, x, mask=None):
         if mask is None:
@@ -81,17 +81,17 @@ class EncoderSentenceBySentence(WithTheConstructor):
     def some(self, x, mask):
         x = x + self.dropout(self.self_attention(query=x, key=x, value=x, mask=mask))
         x = self.norm_1(x)
-        thought = self.feed_forward(x.clone())
-        return self.norm_2(x + self.dropout(thought))
+        update = self.feed_forward(x.clone())
+        return self.norm_2(x + self.dropout(update))
 
 
-class PreNormOfFrames(WithTheConstructor):
-    def frame(self, x, norm, sublayer):
+class PreNormByHelper(WithTheConstructor):
+    def residual(self, x, norm, sublayer):
         return x + self.dropout(sublayer(norm(x)))
 
     def forward(self, x, mask=None):
-        x = self.frame(x, self.norm_1, lambda y: self.self_attention(y, y, y, mask))
-        return self.frame(x, self.norm_2, self.feed_forward)
+        x = self.residual(x, self.norm_1, lambda y: self.self_attention(y, y, y, mask))
+        return self.residual(x, self.norm_2, self.feed_forward)
 
 
 class PreNormByHand(EncoderByHand):
@@ -103,17 +103,17 @@ class PreNormByHand(EncoderByHand):
 
 
 class PreNormAsASum(WithTheConstructor):
-    """The stream as what it is: a sum of three."""
+    """The residual stream as a sum of three terms."""
 
     def forward(self, x, mask=None):
         terms = [x]
-        read = self.norm_1(sum(terms))
-        terms.append(self.dropout(self.self_attention(read, read, read, mask)))
+        y = self.norm_1(sum(terms))
+        terms.append(self.dropout(self.self_attention(y, y, y, mask)))
         terms.append(self.dropout(self.feed_forward(self.norm_2(sum(terms)))))
         return torch.stack(terms).sum(0)
 
 
-class DecoderOfFrames(nn.Module):
+class DecoderByALoop(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, dropout=0.1):
         super().__init__()
         self.rate = dropout
@@ -135,7 +135,7 @@ class DecoderOfFrames(nn.Module):
 
 
 class DecoderByHand(nn.Module):
-    """The norms made before the sublayers, three dropouts, and all arithmetic by hand."""
+    """The norms created before the sublayers, three dropout layers, all arithmetic by hand."""
 
     def __init__(self, d_model, n_heads, d_ff, dropout=0.1):
         super().__init__()
@@ -147,16 +147,16 @@ class DecoderByHand(nn.Module):
         self.drops = nn.ModuleList(nn.Dropout(dropout) for _ in range(3))
 
     def forward(self, x, memory, target_mask=None, memory_mask=None):
-        read = attention_by_hand(self.self_attention, x, x, target_mask, self.heads)
-        x = norm_by_hand(self.norm_1, x + self.drops[0](read))
-        read = attention_by_hand(self.cross_attention, x, memory, memory_mask, self.heads)
-        x = norm_by_hand(self.norm_2, x + self.drops[1](read))
-        thought = feed_forward_by_hand(self.feed_forward, x)
-        return norm_by_hand(self.norm_3, x + self.drops[2](thought))
+        attended = attention_by_hand(self.self_attention, x, x, target_mask, self.heads)
+        x = norm_by_hand(self.norm_1, x + self.drops[0](attended))
+        attended = attention_by_hand(self.cross_attention, x, memory, memory_mask, self.heads)
+        x = norm_by_hand(self.norm_2, x + self.drops[1](attended))
+        update = feed_forward_by_hand(self.feed_forward, x)
+        return norm_by_hand(self.norm_3, x + self.drops[2](update))
 
 
 class DecoderOnAnEncoder(WithTheConstructor):
-    """An encoder block with a bridge let in."""
+    """An encoder block with cross-attention added."""
 
     def __init__(self, d_model, n_heads, d_ff, dropout=0.1):
         super().__init__(d_model, n_heads, d_ff, dropout)
@@ -165,14 +165,14 @@ class DecoderOnAnEncoder(WithTheConstructor):
 
     def forward(self, x, memory, target_mask=None, memory_mask=None):
         x = self.norm_1(x.add(self.dropout(self.self_attention(x, x, x, target_mask))))
-        bridge = self.cross_attention(query=x, key=memory, value=memory, mask=memory_mask)
-        x = self.norm_2(self.dropout(bridge).add(x))
+        crossed = self.cross_attention(query=x, key=memory, value=memory, mask=memory_mask)
+        x = self.norm_2(self.dropout(crossed).add(x))
         return self.norm_3(self.dropout(self.feed_forward(x)).add(x))
 
 
 def bug_as_a_sum(block, x, memory, target_mask, memory_mask):
-    own = block.norm_1(x)
-    x1 = x + block.self_attention(own, own, own, target_mask)
+    y = block.norm_1(x)
+    x1 = x + block.self_attention(y, y, y, target_mask)
     x2 = x1 + block.cross_attention(block.norm_2(x1), memory, memory, memory_mask)
     return x2 + block.feed_forward(block.norm_3(x2))
 
@@ -198,8 +198,8 @@ def bug_by_hand(block, x, memory, target_mask, memory_mask):
 
 
 ALTERNATIVES = {
-    "07.encoder_block": (EncoderOfFrames, EncoderByHand, EncoderSentenceBySentence),
-    "07.decoder_block": (DecoderOfFrames, DecoderByHand, DecoderOnAnEncoder),
-    "07.pre_norm_encoder_block": (PreNormOfFrames, PreNormByHand, PreNormAsASum),
+    "07.encoder_block": (EncoderByHelper, EncoderByHand, EncoderSentenceBySentence),
+    "07.decoder_block": (DecoderByALoop, DecoderByHand, DecoderOnAnEncoder),
+    "07.pre_norm_encoder_block": (PreNormByHelper, PreNormByHand, PreNormAsASum),
     "07.bug": (bug_as_a_sum, bug_in_a_loop, bug_by_hand),
 }

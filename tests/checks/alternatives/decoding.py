@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 12, written otherwise: none may raise an alarm."""
+"""Correct solutions to the items of lesson 12, written differently: all must pass."""
 
 import heapq
 import math
@@ -18,11 +18,11 @@ def greedy_row_by_row(model, source, bos_id, eos_id, max_len):
     with torch.inference_mode():
         memory = model.encode(source)
         for b in range(len(source)):
-            said = [bos_id]
-            while len(said) <= max_len and eos_id not in said[1:]:
-                logits = model.decode(torch.tensor([said]), memory[b : b + 1], source[b : b + 1])
-                said.append(logits[0, -1].argmax().item())
-            rows.append(said[1:])
+            prefix = [bos_id]
+            while len(prefix) <= max_len and eos_id not in prefix[1:]:
+                logits = model.decode(torch.tensor([prefix]), memory[b : b + 1], source[b : b + 1])
+                prefix.append(logits[0, -1].argmax().item())
+            rows.append(prefix[1:])
     model.train(training)
     longest = max(map(len, rows))
     return torch.tensor([row + [model.config.pad_id] * (longest - len(row)) for row in rows])
@@ -30,38 +30,40 @@ def greedy_row_by_row(model, source, bos_id, eos_id, max_len):
 
 def greedy_in_one_batch(model, source, bos_id, eos_id, max_len):
     answer = torch.full((source.size(0), max_len), model.config.pad_id)
-    going = torch.ones(source.size(0), dtype=torch.bool)
-    said = torch.full((source.size(0), 1), bos_id)
+    active = torch.ones(source.size(0), dtype=torch.bool)
+    prefix = torch.full((source.size(0), 1), bos_id)
     with evaluating(model):
         memory = model.encode(source)
         for step in range(max_len):
-            token = model.decode(said, memory, source)[:, -1].topk(1).indices
-            answer[going, step] = token[going, 0]
-            going &= token[:, 0] != eos_id
-            said = torch.cat([said, token], 1)
-            if not going.any():
+            token = model.decode(prefix, memory, source)[:, -1].topk(1).indices
+            answer[active, step] = token[active, 0]
+            active &= token[:, 0] != eos_id
+            prefix = torch.cat([prefix, token], 1)
+            if not active.any():
                 return answer[:, : step + 1]
     return answer
 
 
 def greedy_with_a_cache(model, source, bos_id, eos_id, max_len):
-    said = [[] for _ in source]
-    going = list(range(len(source)))
+    generated = [[] for _ in source]
+    active = list(range(len(source)))
     with evaluating(model):
         memory, cache = model.encode(source), KeyValueCache(model.config.n_layers)
-        latest = torch.tensor([[bos_id]] * len(source))
-        while going and len(said[going[0]]) < max_len:
-            latest = model.decode(latest, memory, source, cache=cache).argmax(-1)
-            for row, token in zip(going, latest[:, 0].tolist(), strict=True):
-                said[row].append(token)
+        last_token = torch.tensor([[bos_id]] * len(source))
+        while active and len(generated[active[0]]) < max_len:
+            last_token = model.decode(last_token, memory, source, cache=cache).argmax(-1)
+            for row, token in zip(active, last_token[:, 0].tolist(), strict=True):
+                generated[row].append(token)
             keep = torch.tensor(
-                [i for i, row in enumerate(going) if said[row][-1] != eos_id]
+                [i for i, row in enumerate(active) if generated[row][-1] != eos_id]
             ).long()
-            going = [row for row in going if said[row][-1] != eos_id]
-            latest, memory, source = latest[keep], memory[keep], source[keep]
+            active = [row for row in active if generated[row][-1] != eos_id]
+            last_token, memory, source = last_token[keep], memory[keep], source[keep]
             cache.select(keep)
     return torch.nn.utils.rnn.pad_sequence(
-        [torch.tensor(row) for row in said], batch_first=True, padding_value=model.config.pad_id
+        [torch.tensor(row) for row in generated],
+        batch_first=True,
+        padding_value=model.config.pad_id,
     )
 
 
@@ -71,8 +73,8 @@ def beam_with_sorted_lists(model, source, bos_id, eos_id, width, max_len, length
         memory = model.encode(source)
         for length in range(1, max_len + 1):
             n = len(beams)
-            said = torch.tensor([[bos_id, *tokens] for _, tokens in beams])
-            logits = model.decode(said, memory.expand(n, -1, -1), source.expand(n, -1))
+            prefixes = torch.tensor([[bos_id, *tokens] for _, tokens in beams])
+            logits = model.decode(prefixes, memory.expand(n, -1, -1), source.expand(n, -1))
             log_p = logits[:, -1].log_softmax(-1).tolist()
             ranked = sorted(
                 (
@@ -88,13 +90,13 @@ def beam_with_sorted_lists(model, source, bos_id, eos_id, width, max_len, length
                 (hypotheses if ended else beams).append(beam)
             if not beams:
                 break
-    scored = [(p / ((5 + len(said)) / 6) ** length_penalty, said) for p, said in hypotheses]
+    scored = [(p / ((5 + len(tokens)) / 6) ** length_penalty, tokens) for p, tokens in hypotheses]
     score, tokens = max(scored)
     return tokens, score
 
 
 def beam_one_by_one(model, source, bos_id, eos_id, width, max_len, length_penalty):
-    """Every beam by itself, from a heap; probabilities are multiplied."""
+    """Each beam separately, from a heap; probabilities are multiplied."""
     training = model.training
     model.train(False)
     ended = {}
@@ -129,15 +131,15 @@ def beam_of_the_library(model, source, bos_id, eos_id, width, max_len, length_pe
     return best.tokens, best.score
 
 
-def beam_with_the_safe_line(model, source, bos_id, eos_id, width, max_len, length_penalty):
-    """As in the lesson: greedy's beginning takes the place of the last."""
+def beam_with_the_greedy_prefix(model, source, bos_id, eos_id, width, max_len, length_penalty):
+    """As in the lesson: the greedy prefix replaces the last beam."""
     beams, hypotheses, greedy = [(torch.tensor(0.0), [])], [], []
     with evaluating(model):
         memory = model.encode(source)
         for length in range(1, max_len + 1):
-            said = torch.tensor([[bos_id, *tokens] for _, tokens in beams])
-            n = len(said)
-            rows = model.decode(said, memory.repeat(n, 1, 1), source.repeat(n, 1))[:, -1]
+            prefixes = torch.tensor([[bos_id, *tokens] for _, tokens in beams])
+            n = len(prefixes)
+            rows = model.decode(prefixes, memory.repeat(n, 1, 1), source.repeat(n, 1))[:, -1]
             found = []
             for (log_prob, tokens), row in zip(beams, rows.log_softmax(-1), strict=True):
                 if tokens == greedy:
@@ -173,7 +175,7 @@ def step_by_einsum(attention, x, past):
 
 
 def step_by_views(attention, x, past):
-    """One token: a view cuts the heads, no transposing is needed."""
+    """One token: a view splits the heads, no transpose is needed."""
     batch = x.size(0)
     query, key, value = (
         project(x).view(batch, attention.n_heads, 1, -1)
@@ -215,27 +217,27 @@ def step_head_by_head(attention, x, past):
     )
 
 
-def bug_by_divmod(said, log_prob, logits, width):
+def bug_by_divmod(prefixes, log_prob, logits, width):
     vocab = logits.shape[2]
     total = logits[:, -1].log_softmax(-1) + log_prob.unsqueeze(1)
-    best, place = total.view(-1).topk(width)
-    rows = [divmod(i, vocab) for i in place.tolist()]
-    return torch.tensor([[*said[b].tolist(), v] for b, v in rows]), best
+    best, index = total.view(-1).topk(width)
+    rows = [divmod(i, vocab) for i in index.tolist()]
+    return torch.tensor([[*prefixes[b].tolist(), v] for b, v in rows]), best
 
 
-def bug_by_unravelling(said, log_prob, logits, width):
+def bug_by_unravelling(prefixes, log_prob, logits, width):
     total = log_prob[:, None] + F.log_softmax(logits[:, -1], 1)
     order = total.flatten().argsort(descending=True)[:width]
     beam, token = torch.unravel_index(order, total.shape)
-    return torch.hstack((said[beam], token.unsqueeze(1))), total[beam, token]
+    return torch.hstack((prefixes[beam], token.unsqueeze(1))), total[beam, token]
 
 
-def bug_by_sorting(said, log_prob, logits, width):
+def bug_by_sorting(prefixes, log_prob, logits, width):
     rows = []
-    for words, before, row in zip(said.tolist(), log_prob, logits[:, -1], strict=True):
-        rows += [(before + p, [*words, v]) for v, p in enumerate(row - row.logsumexp(0))]
+    for tokens, before, row in zip(prefixes.tolist(), log_prob, logits[:, -1], strict=True):
+        rows += [(before + p, [*tokens, v]) for v, p in enumerate(row - row.logsumexp(0))]
     rows = sorted(rows, key=lambda pair: -pair[0].item())[:width]
-    return torch.tensor([words for _, words in rows]), torch.stack([p for p, _ in rows])
+    return torch.tensor([tokens for _, tokens in rows]), torch.stack([p for p, _ in rows])
 
 
 ALTERNATIVES = {
@@ -244,7 +246,7 @@ ALTERNATIVES = {
         beam_with_sorted_lists,
         beam_one_by_one,
         beam_of_the_library,
-        beam_with_the_safe_line,
+        beam_with_the_greedy_prefix,
     ),
     "12.cached_step": (
         step_by_einsum,

@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 02, written otherwise: none may raise an alarm."""
+"""Correct answers to the items of lesson 02, written in other ways: all must pass."""
 
 import math
 
@@ -10,7 +10,7 @@ from course_lib.model import PositionalEncoding, sinusoidal_positions
 
 
 class EmbeddingByLoops(nn.Module):
-    """Counts by hand, sentence by sentence."""
+    """Counts positions in a loop."""
 
     def __init__(self, vocab_size, d_model, pad_id=0, dropout=0.1):
         super().__init__()
@@ -18,41 +18,42 @@ class EmbeddingByLoops(nn.Module):
         self.pad_id, self.d_model, self.p = pad_id, d_model, dropout
 
     def forward(self, tokens):
-        code = sinusoidal_positions(tokens.size(1), self.d_model)
+        encodings = sinusoidal_positions(tokens.size(1), self.d_model)
         sentences = []
         for row in tokens:
-            place, vectors = 0, []
+            position, vectors = 0, []
             for token in row:
-                word = self.tokens.weight[token] * self.d_model**0.5
-                vectors.append(word + code[place])
-                place += int(token != self.pad_id)
+                embedded = self.tokens.weight[token] * self.d_model**0.5
+                vectors.append(embedded + encodings[position])
+                position += int(token != self.pad_id)
             sentences.append(torch.stack(vectors))
         return F.dropout(torch.stack(sentences), self.p, self.training)
 
 
 class EmbeddingByOneHot(nn.Module):
-    """The product that a look-up stands for, and codes by a product, too."""
+    """Both look-ups as products with one-hot vectors."""
 
     def __init__(self, vocab_size, d_model, pad_id=0, dropout=0.1):
         super().__init__()
         self.tokens = nn.Embedding(vocab_size, d_model)
-        self.register_buffer("code", sinusoidal_positions(200, d_model))
+        self.register_buffer("encodings", sinusoidal_positions(200, d_model))
         self.dropout = nn.Dropout(dropout)
         self.pad_id = pad_id
 
     def forward(self, tokens):
         table = self.tokens.weight
         one_hot = F.one_hot(tokens, len(table)).to(table.dtype)
-        words = math.sqrt(table.size(-1)) * torch.einsum("bsv,vd->bsd", one_hot, table)
+        embedded = math.sqrt(table.size(-1)) * torch.einsum("bsv,vd->bsd", one_hot, table)
         real = tokens.ne(self.pad_id).long()
-        places = torch.cumsum(real, 1) - real  # how many real tokens stand before it
+        positions = torch.cumsum(real, 1) - real  # number of real tokens before it
         return self.dropout(
-            words + torch.einsum("bsp,pd->bsd", F.one_hot(places, 200).float(), self.code)
+            embedded
+            + torch.einsum("bsp,pd->bsd", F.one_hot(positions, 200).float(), self.encodings)
         )
 
 
 class EmbeddingByPositionalEncoding(nn.Module):
-    """With a zero row for pads, and the library's module for the places."""
+    """With padding_idx, and the library's module for the positions."""
 
     def __init__(self, vocab_size, d_model, pad_id=0, dropout=0.1):
         super().__init__()
@@ -61,13 +62,13 @@ class EmbeddingByPositionalEncoding(nn.Module):
         self.scale, self.pad_id = torch.tensor(float(d_model)).sqrt(), pad_id
 
     def forward(self, tokens):
-        n_pads_before = (tokens == self.pad_id).cumsum(1)
-        places = (torch.arange(tokens.shape[1]) - n_pads_before).clamp_min(0)
-        return self.positions(self.scale * self.tokens(tokens), places)
+        n_padding_before = (tokens == self.pad_id).cumsum(1)
+        positions = (torch.arange(tokens.shape[1]) - n_padding_before).clamp_min(0)
+        return self.positions(self.scale * self.tokens(tokens), positions)
 
 
 class EmbeddingByRolling(nn.Module):
-    """Pushes each sentence to the left, adds the codes in order, and pushes it back."""
+    """Shifts the encodings to where each sentence starts."""
 
     def __init__(self, vocab_size, d_model, pad_id=0, dropout=0.1):
         super().__init__()
@@ -76,10 +77,12 @@ class EmbeddingByRolling(nn.Module):
         self.pad_id = pad_id
 
     def forward(self, tokens):
-        words = self.tokens(tokens).mul(self.tokens.embedding_dim**0.5)
-        code = sinusoidal_positions(tokens.size(1), words.size(2))
+        embedded = self.tokens(tokens).mul(self.tokens.embedding_dim**0.5)
+        encodings = sinusoidal_positions(tokens.size(1), embedded.size(2))
         first = [int((row != self.pad_id).nonzero()[0]) for row in tokens]
-        return self.dropout(words + torch.stack([code.roll(start, dims=0) for start in first]))
+        return self.dropout(
+            embedded + torch.stack([encodings.roll(start, dims=0) for start in first])
+        )
 
 
 def std_by_solving(d_model):
@@ -102,21 +105,27 @@ def std_by_bisection(d_model):
     return low
 
 
-def ends_by_linear_layers(tokens, hidden, table, code):
-    words = F.embedding(tokens, table).mul(table.shape[1] ** 0.5)
-    return words + code[None, : tokens.shape[1]], F.linear(hidden, table)
+def ends_by_linear_layers(tokens, hidden, table, encodings):
+    embedded = F.embedding(tokens, table).mul(table.shape[1] ** 0.5)
+    return embedded + encodings[None, : tokens.shape[1]], F.linear(hidden, table)
 
 
-def ends_by_einsum(tokens, hidden, table, code):
+def ends_by_einsum(tokens, hidden, table, encodings):
     one_hot = F.one_hot(tokens, table.size(0)).to(table.dtype)
-    words = torch.einsum("bsv,vd->bsd", one_hot, table) * math.sqrt(code.size(1))
-    return [words + code.narrow(0, 0, tokens.size(1)), torch.einsum("bsd,vd->bsv", hidden, table)]
+    embedded = torch.einsum("bsv,vd->bsd", one_hot, table) * math.sqrt(encodings.size(1))
+    return [
+        embedded + encodings.narrow(0, 0, tokens.size(1)),
+        torch.einsum("bsd,vd->bsv", hidden, table),
+    ]
 
 
-def ends_by_loops(tokens, hidden, table, code):
+def ends_by_loops(tokens, hidden, table, encodings):
     scale = table.size(1) ** 0.5
     vectors = torch.stack(
-        [torch.stack([table[t] * scale + code[s] for s, t in enumerate(row)]) for row in tokens]
+        [
+            torch.stack([table[t] * scale + encodings[s] for s, t in enumerate(row)])
+            for row in tokens
+        ]
     )
     logits = torch.stack([(hidden * row).sum(-1) for row in table], dim=-1)
     return vectors, logits

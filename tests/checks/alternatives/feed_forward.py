@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 03, written otherwise: none may raise an alarm."""
+"""Correct answers to the items of lesson 03, written in other ways: all must pass."""
 
 import torch
 from torch import nn
@@ -20,22 +20,20 @@ def norm_by_loops(x, weight, bias, eps=1e-5):
     for row in x.reshape(-1, x.size(-1)):
         mean = sum(row) / len(row)
         variance = sum((number - mean) ** 2 for number in row) / len(row)
-        spread = (variance + eps).sqrt()
-        rows.append(torch.stack([(number - mean) / spread for number in row]))
+        std = (variance + eps).sqrt()
+        rows.append(torch.stack([(number - mean) / std for number in row]))
     return torch.stack(rows).reshape(x.shape) * weight + bias
 
 
 def norm_by_length(x, weight, bias, eps=1e-5):
-    """A centred vector, made √D long."""
+    """A centred vector, scaled to norm √d_model."""
     d_model = x.size(-1)
     centred = x - x.mean(-1, keepdim=True)
     squared = centred.pow(2).sum(-1, keepdim=True) + d_model * eps
     return weight * (centred * d_model**0.5 / squared.sqrt()) + bias
 
 
-class NetworkBySequence(nn.Module):
-    """nn.Sequential would rename the parameters, so it is made at the call."""
-
+class NetworkByFunctions(nn.Module):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__()
         self.dropout = dropout
@@ -54,13 +52,13 @@ class NetworkByEinsum(nn.Module):
         self.relu, self.drop = nn.ReLU(), nn.Dropout(p=dropout)
 
     def forward(self, x):
-        asked = torch.einsum("bsd,fd->bsf", x, self.expand.weight) + self.expand.bias
-        spoken = self.drop(self.relu(asked))
-        return torch.einsum("bsf,df->bsd", spoken, self.contract.weight) + self.contract.bias
+        pre_activation = torch.einsum("bsd,fd->bsf", x, self.expand.weight) + self.expand.bias
+        hidden = self.drop(self.relu(pre_activation))
+        return torch.einsum("bsf,df->bsd", hidden, self.contract.weight) + self.contract.bias
 
 
 class NetworkByConvolution(nn.Module):
-    """The paper's second description: two convolutions with a window of one position."""
+    """The paper's second description: two convolutions with kernel size 1."""
 
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__()
@@ -97,8 +95,8 @@ class AddNormByFunctions(nn.Module):
         self.p = dropout
 
     def forward(self, x, sublayer):
-        step = F.dropout(sublayer(x), p=self.p, training=self.training)
-        return F.layer_norm(torch.add(x, step), x.shape[-1:], self.norm.weight, self.norm.bias)
+        update = F.dropout(sublayer(x), p=self.p, training=self.training)
+        return F.layer_norm(torch.add(x, update), x.shape[-1:], self.norm.weight, self.norm.bias)
 
 
 class NormByHand(nn.Module):
@@ -139,7 +137,7 @@ class AddNormWithItsOwnMask(nn.Module):
         return self.norm(total)
 
 
-def block_mended(x, attention, feed_forward, norm_1, norm_2):
+def block_fixed(x, attention, feed_forward, norm_1, norm_2):
     middle = norm_1(x + attention(x))
     return norm_2(middle + feed_forward(middle))
 
@@ -159,11 +157,11 @@ def block_by_a_loop(x, attention, feed_forward, norm_1, norm_2):
 ALTERNATIVES = {
     "03.layer_norm": (norm_by_torch, norm_by_einsum, norm_by_loops, norm_by_length),
     "03.feed_forward": (
-        NetworkBySequence,
+        NetworkByFunctions,
         NetworkByEinsum,
         NetworkByConvolution,
         NetworkPositionByPosition,
     ),
     "03.add_norm": (AddNormByFunctions, AddNormByHand, AddNormWithItsOwnMask),
-    "03.bug": (block_mended, block_reusing_x, block_by_a_loop),
+    "03.bug": (block_fixed, block_reusing_x, block_by_a_loop),
 }

@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 08, written otherwise: none may raise an alarm."""
+"""Correct solutions to the items of lesson 08, written differently: all must pass."""
 
 import copy
 
@@ -33,7 +33,7 @@ class StackByHand(nn.Module):
 
 
 class TransformerOfStacks(nn.Module):
-    """Stacks of its own, and the parts made in another order."""
+    """Its own stacks, and the modules made in another order."""
 
     def __init__(self, config):
         super().__init__()
@@ -56,10 +56,9 @@ class TransformerOfStacks(nn.Module):
         return self.encoder(self.source_embedding(source), self.real(source))
 
     def decode(self, target, memory, source):
-        own = self.real(target) & causal_mask(target.size(1))
-        return self.output(
-            self.decoder(self.target_embedding(target), memory, own, self.real(source))
-        )
+        target_mask = self.real(target) & causal_mask(target.size(1))
+        x = self.target_embedding(target)
+        return self.output(self.decoder(x, memory, target_mask, self.real(source)))
 
     def forward(self, source, target):
         memory = self.encode(source)
@@ -81,12 +80,13 @@ class TransformerWithLoops(nn.Module):
         self.output = nn.Linear(config.d_model, config.target_vocab)
 
     def mask(self, tokens, *, causal=False):
-        words = (tokens != self.config.pad_id).tolist()
-        rows = range(len(words[0])) if causal else [len(words[0])]
+        real_tokens = (tokens != self.config.pad_id).tolist()
+        length = len(real_tokens[0])
+        queries = range(length) if causal else [length]
         return torch.tensor(
             [
-                [[[real and key <= row for key, real in enumerate(ws)] for row in rows]]
-                for ws in words
+                [[[real and key <= query for key, real in enumerate(row)] for query in queries]]
+                for row in real_tokens
             ]
         )
 
@@ -114,20 +114,21 @@ class TransformerWithoutDecode(TransformerOfStacks):
 
     def forward(self, source, target):
         x, y = self.source_embedding(source), self.target_embedding(target)
-        read, own = self.real(source), self.real(target).logical_and(causal_mask(target.size(1)))
+        memory_mask = self.real(source)
+        target_mask = self.real(target).logical_and(causal_mask(target.size(1)))
         for block in self.encoder.layers:
-            x = block(x, read)
+            x = block(x, memory_mask)
         x = self.encoder.final_norm(x)
         for block in self.decoder.layers:
-            y = block(y, x, own, read)
+            y = block(y, x, target_mask, memory_mask)
         return F.linear(self.decoder.final_norm(y), self.output.weight, self.output.bias)
 
 
 def tie_by_setattr(model, tying):
-    places = {"none": [], "output": [model.output]}
-    places["all"] = [model.output, model.source_embedding.tokens]
-    for place in places[tying]:
-        setattr(place, "weight", model.target_embedding.tokens.weight)  # noqa: B010
+    tied = {"none": [], "output": [model.output]}
+    tied["all"] = [model.output, model.source_embedding.tokens]
+    for module in tied[tying]:
+        setattr(module, "weight", model.target_embedding.tokens.weight)  # noqa: B010
 
 
 def tie_by_registering(model, tying):
@@ -155,7 +156,7 @@ def tie_by_new_modules(model, tying):
 
 def count_by_shapes(config):
     """All shapes in a list."""
-    c, heads = config, config.n_heads * config.head_width
+    c, heads = config, config.n_heads * config.resolved_d_head
 
     def product(*shape):
         total = 1
@@ -213,7 +214,7 @@ def count_with_ifs(config):
 
 
 def count_on_meta(config):
-    """It is built after all, of tensors that have no numbers."""
+    """The model is built after all, on the meta device, where tensors hold no values."""
     if config.n_layers * config.d_model > 1e6:
         return count_with_ifs(config)
     with torch.device("meta"):

@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 14, written otherwise: none may raise an alarm."""
+"""Correct solutions to the items of lesson 14, written differently: all must pass."""
 
 import copy
 import math
@@ -10,22 +10,22 @@ from torch.nn import functional as F
 from course_lib.model import sinusoidal_positions
 
 
-def next_by_stride(logits, said):
-    length = said.size(1)
+def next_by_stride(logits, prefix):
+    length = prefix.size(1)
     tokens = logits.flatten(0, 1)[length - 1 :: length].max(dim=-1, keepdim=True).indices
-    return torch.hstack([said, tokens])
+    return torch.hstack([prefix, tokens])
 
 
-def next_by_a_loop(logits, said):
+def next_by_a_loop(logits, prefix):
     rows = []
-    for row, words in zip(logits, said.tolist(), strict=True):
-        rows.append([*words, int(row[-1].argmax())])
+    for row, tokens in zip(logits, prefix.tolist(), strict=True):
+        rows.append([*tokens, int(row[-1].argmax())])
     return torch.tensor(rows)
 
 
-def next_by_all_places(logits, said):
-    best = logits.log_softmax(dim=2).argmax(dim=2)  # (B, T): what each place would say
-    return F.pad(said, (0, 1)).index_copy(1, torch.tensor([said.size(1)]), best[:, -1:])
+def next_by_all_positions(logits, prefix):
+    best = logits.log_softmax(dim=2).argmax(dim=2)  # (B, T): the prediction at each position
+    return F.pad(prefix, (0, 1)).index_copy(1, torch.tensor([prefix.size(1)]), best[:, -1:])
 
 
 def letters_with_heads_first(query, key, value, mask):
@@ -100,16 +100,16 @@ def layer_head_by_head(x, w_q, w_k, w_v, w_o, n_heads):
     return out
 
 
-class PlacesNotSaved(nn.Module):
+class PositionsNotSaved(nn.Module):
     def __init__(self, max_len, d_model):
         super().__init__()
-        self.register_buffer("code", sinusoidal_positions(max_len, d_model), persistent=False)
+        self.register_buffer("encoding", sinusoidal_positions(max_len, d_model), persistent=False)
 
     def forward(self, x):
-        return torch.add(x, self.code.narrow(0, 0, x.size(1)).unsqueeze(0))
+        return torch.add(x, self.encoding.narrow(0, 0, x.size(1)).unsqueeze(0))
 
 
-class PlacesTakenAlong(nn.Module):
+class PositionsMovedWithTheInput(nn.Module):
     def __init__(self, max_len, d_model):
         super().__init__()
         self.table = sinusoidal_positions(max_len, d_model)
@@ -118,7 +118,7 @@ class PlacesTakenAlong(nn.Module):
         return x + self.table[: x.size(1)].to(x)
 
 
-class PlacesMadeWhereTheyAreNeeded(nn.Module):
+class PositionsComputedInForward(nn.Module):
     def __init__(self, max_len, d_model):
         super().__init__()
         self.d_model = d_model
@@ -157,10 +157,10 @@ def best_without_editing(weights, updates, losses):
 
 
 ALTERNATIVES = {
-    "14.bug_1": (next_by_stride, next_by_a_loop, next_by_all_places),
+    "14.bug_1": (next_by_stride, next_by_a_loop, next_by_all_positions),
     "14.bug_2": (letters_with_heads_first, letters_by_torch, letters_head_by_head),
     "14.bug_3": (pairs_by_a_loop, pairs_by_index, pairs_by_filter),
     "14.bug_4": (layer_with_scaled_queries, layer_by_torch, layer_head_by_head),
-    "14.bug_5": (PlacesNotSaved, PlacesTakenAlong, PlacesMadeWhereTheyAreNeeded),
+    "14.bug_5": (PositionsNotSaved, PositionsMovedWithTheInput, PositionsComputedInForward),
     "14.bug_6": (best_by_clones, best_by_deepcopy, best_without_editing),
 }

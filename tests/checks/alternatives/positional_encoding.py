@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 01, written otherwise: none may raise an alarm."""
+"""Correct answers to the items of lesson 01, written in other ways: all must pass."""
 
 import math
 
@@ -9,31 +9,31 @@ from torch.nn import functional as F
 
 def positions_by_loops(length, d_model):
     table = torch.zeros(length, d_model)
-    for place in range(length):
-        for clock in range(d_model // 2):
-            angle = place / 10_000 ** (2 * clock / d_model)
-            table[place, 2 * clock] = math.sin(angle)
-            table[place, 2 * clock + 1] = math.cos(angle)
+    for position in range(length):
+        for pair in range(d_model // 2):
+            angle = position / 10_000 ** (2 * pair / d_model)
+            table[position, 2 * pair] = math.sin(angle)
+            table[position, 2 * pair + 1] = math.cos(angle)
     return table
 
 
 def positions_by_slices(length, d_model):
-    place = torch.arange(0, length).unsqueeze(1)
-    speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10_000.0) / d_model))
+    positions = torch.arange(0, length).unsqueeze(1)
+    frequencies = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10_000.0) / d_model))
     table = torch.zeros(length, d_model)
-    table[:, 0::2] = torch.sin(place * speeds)
-    table[:, 1::2] = torch.cos(place * speeds)
+    table[:, 0::2] = torch.sin(positions * frequencies)
+    table[:, 1::2] = torch.cos(positions * frequencies)
     return table
 
 
 def positions_by_complex_numbers(length, d_model):
-    speeds = 10_000 ** (-2 * torch.arange(d_model // 2) / d_model)
-    angles = torch.einsum("s,c->sc", torch.arange(length).float(), speeds)
-    hands = torch.polar(torch.ones_like(angles), math.pi / 2 - angles)  # cos is sin, turned
-    return torch.view_as_real(hands).reshape(length, d_model)
+    frequencies = 10_000 ** (-2 * torch.arange(d_model // 2) / d_model)
+    angles = torch.einsum("s,c->sc", torch.arange(length).float(), frequencies)
+    pairs = torch.polar(torch.ones_like(angles), math.pi / 2 - angles)  # real part: sin(angle)
+    return torch.view_as_real(pairs).reshape(length, d_model)
 
 
-def positions_by_quarter_turns(length, d_model):
+def positions_by_phase_shift(length, d_model):
     column = torch.arange(d_model)
     angles = torch.arange(length)[:, None] / 10_000 ** ((column - column % 2) / d_model)
     return torch.sin(angles + (column % 2) * math.pi / 2)
@@ -51,32 +51,32 @@ class EncodingByBuffer(nn.Module):
 
 
 class EncodingByComputing(nn.Module):
-    """Makes the codes anew at each call: no table to move."""
+    """Computes the encodings in every call: there is no table to move."""
 
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__()
         self.d_model, self.p = d_model, dropout
 
     def forward(self, x):
-        codes = positions_by_complex_numbers(x.shape[1], self.d_model).to(x)
-        return F.dropout(x + codes.expand_as(x), self.p, self.training)
+        encodings = positions_by_complex_numbers(x.shape[1], self.d_model).to(x)
+        return F.dropout(x + encodings.expand_as(x), self.p, self.training)
 
 
 class EncodingByLookup(nn.Module):
-    """A frozen nn.Embedding would be a parameter; a plain tensor has to follow x by itself."""
+    """A plain tensor, converted to the dtype and device of x in every call."""
 
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__()
-        self.codes = positions_by_quarter_turns(max_len, d_model)
+        self.encodings = positions_by_phase_shift(max_len, d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x):
-        places = torch.arange(x.size(-2)).expand(x.size(0), -1)
-        codes = F.embedding(places, self.codes).to(device=x.device, dtype=x.dtype)
-        return self.dropout(torch.add(x, codes))
+        positions = torch.arange(x.size(-2)).expand(x.size(0), -1)
+        encodings = F.embedding(positions, self.encodings).to(device=x.device, dtype=x.dtype)
+        return self.dropout(torch.add(x, encodings))
 
 
-class EncodingByMaskOfItsOwn(nn.Module):
+class EncodingWithItsOwnDropout(nn.Module):
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__()
         self.register_buffer("table", positions_by_slices(max_len, d_model), persistent=False)
@@ -90,36 +90,36 @@ class EncodingByMaskOfItsOwn(nn.Module):
         return x * kept / (1 - self.share)
 
 
-def _speeds(d_model):
-    return [10_000 ** (-2 * clock / d_model) for clock in range(d_model // 2)]
+def _frequencies(d_model):
+    return [10_000 ** (-2 * pair / d_model) for pair in range(d_model // 2)]
 
 
 def shift_by_filling(d_model, offset):
     matrix = torch.zeros(d_model, d_model)
-    for clock, speed in enumerate(_speeds(d_model)):
-        c, s = math.cos(offset * speed), math.sin(offset * speed)
-        at = 2 * clock
+    for pair, frequency in enumerate(_frequencies(d_model)):
+        c, s = math.cos(offset * frequency), math.sin(offset * frequency)
+        at = 2 * pair
         matrix[at, at], matrix[at, at + 1] = c, s
         matrix[at + 1, at], matrix[at + 1, at + 1] = -s, c
     return matrix
 
 
 def shift_by_exponential(d_model, offset):
-    """A rotation is the exponential of its angle in the plane."""
-    turn = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
-    speeds = torch.tensor(_speeds(d_model), dtype=torch.float64)
-    return torch.linalg.matrix_exp(offset * torch.kron(torch.diag(speeds), turn)).float()
+    """A rotation is the matrix exponential of its angle times a generator."""
+    generator = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
+    frequencies = torch.tensor(_frequencies(d_model), dtype=torch.float64)
+    return torch.linalg.matrix_exp(offset * torch.kron(torch.diag(frequencies), generator)).float()
 
 
 def shift_by_diagonals(d_model, offset):
-    angles = offset * torch.tensor(_speeds(d_model))
+    angles = offset * torch.tensor(_frequencies(d_model))
     sines = torch.stack((angles.sin(), torch.zeros_like(angles)), dim=1).flatten()[:-1]
     cosines = angles.cos().repeat_interleave(2)
     return torch.diag(cosines) + torch.diag(sines, 1) - torch.diag(sines, -1)
 
 
 def shift_by_powers(d_model, offset):
-    """Many steps are many times one step; back is the transposed matrix."""
+    """A shift by k is k shifts by one; a shift back is the transpose."""
     step = shift_by_filling(d_model, 1).double()
     matrix = torch.linalg.matrix_power(step, abs(offset)).float()
     return matrix if offset >= 0 else matrix.T
@@ -127,7 +127,8 @@ def shift_by_powers(d_model, offset):
 
 def concatenated_by_loops(length, d_model):
     rows = [
-        [math.sin(p * w) for w in _speeds(d_model)] + [math.cos(p * w) for w in _speeds(d_model)]
+        [math.sin(p * w) for w in _frequencies(d_model)]
+        + [math.cos(p * w) for w in _frequencies(d_model)]
         for p in range(length)
     ]
     return torch.tensor(rows)
@@ -138,10 +139,10 @@ def concatenated_by_reordering(length, d_model):
     return torch.hstack((table[:, ::2], table[:, 1::2]))
 
 
-def concatenated_mended(length, d_model):
-    places = torch.arange(length, dtype=torch.float32)
-    speeds = 1 / 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float32) / d_model)
-    angles = torch.outer(places, speeds)
+def concatenated_fixed(length, d_model):
+    positions = torch.arange(length, dtype=torch.float32)
+    frequencies = 1 / 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float32) / d_model)
+    angles = torch.outer(positions, frequencies)
     return torch.cat((angles.sin(), angles.cos()), dim=-1)
 
 
@@ -150,13 +151,13 @@ ALTERNATIVES = {
         positions_by_loops,
         positions_by_slices,
         positions_by_complex_numbers,
-        positions_by_quarter_turns,
+        positions_by_phase_shift,
     ),
     "01.positional_encoding": (
         EncodingByBuffer,
         EncodingByComputing,
         EncodingByLookup,
-        EncodingByMaskOfItsOwn,
+        EncodingWithItsOwnDropout,
     ),
     "01.shift_matrix": (
         shift_by_filling,
@@ -164,5 +165,5 @@ ALTERNATIVES = {
         shift_by_diagonals,
         shift_by_powers,
     ),
-    "01.bug": (concatenated_by_loops, concatenated_by_reordering, concatenated_mended),
+    "01.bug": (concatenated_by_loops, concatenated_by_reordering, concatenated_fixed),
 }

@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 13, written otherwise: none may raise an alarm."""
+"""Correct solutions to the items of lesson 13, written differently: all must pass."""
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ def rate_by_loops(predicted, sure, possible):
 
 
 def rate_by_what_is_wrong(predicted, sure, possible):
-    """Each sure link that is missed costs one, each found one that is not possible costs one, …"""
+    """Each missing sure link costs one, and so does each predicted link that isn't possible."""
     links = len(predicted) + len(sure)
     if not links:
         raise ValueError
@@ -107,22 +107,22 @@ def entropy_by_loops(weights, lengths):
     return total / sum(lengths.tolist())
 
 
-def entropy_of_what_is_real(weights, lengths):
+def entropy_of_real_tokens(weights, lengths):
     real = torch.arange(weights.size(2))[None] < lengths[:, None]
-    rows = weights.transpose(1, 2)[real]  # (words, H, S)
+    rows = weights.transpose(1, 2)[real]  # (real tokens, H, S)
     return -torch.xlogy(rows, rows).sum(dim=-1).mean(dim=0)
 
 
 def entropy_by_nanmean(weights, lengths):
-    spread = torch.special.entr(weights).sum(dim=-1)
+    entropy = torch.special.entr(weights).sum(dim=-1)
     pads = torch.arange(weights.size(2)) >= lengths.unsqueeze(1)
-    spread = spread.masked_fill(pads.unsqueeze(1), torch.nan)
-    return spread.transpose(0, 1).flatten(1).nanmean(dim=1)
+    entropy = entropy.masked_fill(pads.unsqueeze(1), torch.nan)
+    return entropy.transpose(0, 1).flatten(1).nanmean(dim=1)
 
 
 ALTERNATIVES = {
     "13.alignment_error_rate": (rate_by_loops, rate_by_what_is_wrong, rate_by_two_shares),
     "13.align": (align_by_loops, align_by_zip, align_by_sorting),
     "13.heads_for_figure": (figure_by_slices, figure_by_index_select, figure_by_einsum),
-    "13.bug": (entropy_by_loops, entropy_of_what_is_real, entropy_by_nanmean),
+    "13.bug": (entropy_by_loops, entropy_of_real_tokens, entropy_by_nanmean),
 }

@@ -1,4 +1,4 @@
-"""Right answers to the items of lesson 11, written otherwise: none may raise an alarm."""
+"""Correct solutions to the items of lesson 11, written differently: all must pass."""
 
 import math
 from collections import Counter, defaultdict
@@ -40,7 +40,7 @@ def loss_by_pytorch(logits, labels, pad_id, smoothing):
     )
 
 
-def loss_place_by_place(logits, labels, pad_id, smoothing):
+def loss_position_by_position(logits, labels, pad_id, smoothing):
     losses = [logits.sum() * 0.0]
     for b in range(labels.size(0)):
         for t in range(labels.size(1)):
@@ -54,8 +54,8 @@ def loss_place_by_place(logits, labels, pad_id, smoothing):
 
 def accuracy_by_loops(logits, labels, pad_id):
     right = count = 0
-    for row, wanted in zip(logits, labels.tolist(), strict=True):
-        for scores, token in zip(row, wanted, strict=True):
+    for row, tokens in zip(logits, labels.tolist(), strict=True):
+        for scores, token in zip(row, tokens, strict=True):
             if token != pad_id:
                 count += 1
                 right += int(scores.argmax()) == token
@@ -75,7 +75,7 @@ def accuracy_as_a_tensor(logits, labels, pad_id):
     return (right * weights).sum() / torch.clamp(weights.sum(), min=1.0)
 
 
-def pieces(words, n):
+def ngrams(words, n):
     return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
 
 
@@ -83,8 +83,8 @@ def bleu_with_counters(hypotheses, references, max_n=4):
     logs = []
     for n in range(1, max_n + 1):
         matches = total = 0
-        for said, wanted in zip(hypotheses, references, strict=True):
-            a, b = Counter(pieces(said, n)), Counter(pieces(wanted, n))
+        for hypothesis, reference in zip(hypotheses, references, strict=True):
+            a, b = Counter(ngrams(hypothesis, n)), Counter(ngrams(reference, n))
             matches += (a & b).total()
             total += a.total()
         if matches == 0:
@@ -96,24 +96,26 @@ def bleu_with_counters(hypotheses, references, max_n=4):
 
 def bleu_crossing_out(hypotheses, references, max_n=4):
     matches, total = defaultdict(int), defaultdict(int)
-    for said, wanted in zip(hypotheses, references, strict=True):
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
         for n in range(1, max_n + 1):
-            left = pieces(wanted, n)
-            for piece in pieces(said, n):
+            left = ngrams(reference, n)
+            for ngram in ngrams(hypothesis, n):
                 total[n] += 1
-                if piece in left:
-                    left.remove(piece)
+                if ngram in left:
+                    left.remove(ngram)
                     matches[n] += 1
     product = math.prod(matches[n] / max(1, total[n]) for n in range(1, max_n + 1))
-    c, r = sum(len(said) for said in hypotheses), sum(len(wanted) for wanted in references)
+    c, r = sum(len(words) for words in hypotheses), sum(len(words) for words in references)
     penalty = 1.0 if c >= r else 0.0 if c == 0 else math.e ** (1 - r / c)
     return 100 * penalty * product ** (1 / max_n)
 
 
 def bleu_from_the_counts_of_sacrebleu(hypotheses, references, max_n=4):
-    judge = sacrebleu.BLEU(tokenize="none", smooth_method="none", max_ngram_order=max_n, force=True)
-    lines, wanted = map(" ".join, hypotheses), map(" ".join, references)
-    found = judge.corpus_score(list(lines), [list(wanted)])
+    metric = sacrebleu.BLEU(
+        tokenize="none", smooth_method="none", max_ngram_order=max_n, force=True
+    )
+    lines, targets = map(" ".join, hypotheses), map(" ".join, references)
+    found = metric.corpus_score(list(lines), [list(targets)])
     if 0 in found.counts:
         return 0.0
     logs = torch.tensor(found.counts).double().log() - torch.tensor(found.totals).double().log()
@@ -145,7 +147,7 @@ def all_tokens_in_a_row(batches, pad_id):
 
 ALTERNATIVES = {
     "11.inverse_sqrt_lr": (rate_by_cases, rate_from_the_peak, rate_with_tensors),
-    "11.label_smoothed_loss": (loss_of_soft_labels, loss_by_pytorch, loss_place_by_place),
+    "11.label_smoothed_loss": (loss_of_soft_labels, loss_by_pytorch, loss_position_by_position),
     "11.masked_accuracy": (accuracy_by_loops, accuracy_by_selection, accuracy_as_a_tensor),
     "11.bleu": (bleu_with_counters, bleu_crossing_out, bleu_from_the_counts_of_sacrebleu),
     "11.bug": (weights_by_masked_select, all_in_one_sum, all_tokens_in_a_row),

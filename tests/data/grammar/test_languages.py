@@ -1,11 +1,11 @@
-"""What German and English do with one meaning, sentence by sentence."""
+"""How German and English express the same meaning, sentence by sentence."""
 
 import pytest
 
 from course_lib.data.grammar import english, german, lexicon
 from course_lib.data.grammar.lexicon import ADJECTIVES, BE, LINKS, NOUNS, VERBS
-from course_lib.data.grammar.meaning import Clause, NounPhrase, Place, Sentence
-from course_lib.data.grammar.words import align, texts
+from course_lib.data.grammar.meaning import Adverbial, Clause, NounPhrase, Sentence
+from course_lib.data.grammar.word_alignment import align, texts
 
 N = {noun.key: noun for noun in NOUNS}
 V = {verb.key: verb for verb in VERBS}
@@ -16,9 +16,12 @@ MODAL = {modal.key: modal for modal in lexicon.MODALS}
 MAN, WOMAN, DOG = (NounPhrase(N[key]) for key in ("man.m", "woman.f", "dog"))
 BOOK, LETTER, DOOR = (NounPhrase(N[key]) for key in ("book", "letter", "door"))
 TODAY = TIME["today"]
+GARDEN = NounPhrase(N["garden"])
+INTO_THE_GARDEN = Adverbial(lexicon.INTO, GARDEN)
+IN_THE_GARDEN = Adverbial(lexicon.LOCATIVES[0], GARDEN)
 
 
-def said(sentence):
+def german_and_english(sentence):
     return tuple(
         " ".join(texts(language.sentence_words(sentence))) for language in (german, english)
     )
@@ -50,12 +53,12 @@ CASES = {
         "the man wants to open the door .",
     ),
     "the perfect becomes the simple past": (
-        simple("gehen.go", WOMAN, tense="past", place=Place(lexicon.INTO, NounPhrase(N["garden"]))),
+        simple("gehen.go", WOMAN, tense="past", location=INTO_THE_GARDEN),
         "die frau ist in den garten gegangen .",
         "the woman went into the garden .",
     ),
-    "the dative place is in, not into": (
-        simple("laufen.run", WOMAN, place=Place(lexicon.PLACES[0], NounPhrase(N["garden"]))),
+    "a location in the dative is in, not into": (
+        simple("laufen.run", WOMAN, location=IN_THE_GARDEN),
         "die frau läuft im garten .",
         "the woman runs in the garden .",
     ),
@@ -127,9 +130,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_meaning_is_said_in_both_languages(case):
+def test_a_meaning_is_expressed_in_both_languages(case):
     sentence, *expected = CASES[case]
-    assert said(sentence) == tuple(expected)
+    assert german_and_english(sentence) == tuple(expected)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ def test_a_pronoun_follows_its_antecedent(first, pronoun, expected):
         Clause(BE, NounPhrase(noun, "pronoun"), quality=A["old"]),
         LINK["weil"],
     )
-    source, target = said(sentence)
+    source, target = german_and_english(sentence)
     assert source.endswith(f", weil {pronoun} alt ist .")
     assert target.endswith(f" because {expected} is old .")
 
@@ -158,7 +161,7 @@ def test_a_pronoun_follows_its_antecedent(first, pronoun, expected):
 def test_a_subordinate_clause_that_opens_the_sentence_inverts_the_main_one():
     opened = Clause(V["aufmachen.open"], MAN, DOOR)
     second = Clause(V["schlafen.sleep"], NounPhrase(N["man.m"], "pronoun"))
-    assert said(Sentence(opened, second, LINK["weil"], link_first=True)) == (
+    assert german_and_english(Sentence(opened, second, LINK["weil"], link_first=True)) == (
         "weil der mann die tür aufmacht , schläft er .",
         "because the man opens the door , he sleeps .",
     )
@@ -205,12 +208,12 @@ def test_links_follow_the_meaning_and_not_the_positions():
 
 
 def _slots():
-    """Every German frame with the kinds that may fill it: (frame, kinds)."""
+    """Every slot of a German frame with the kinds that may fill it: (slot, kinds)."""
     for verb in VERBS:
         yield (verb.de.prefix + verb.de.plural, "subject"), verb.subjects
         yield (verb.de.prefix + verb.de.plural, "object"), verb.objects
-    for place in [*lexicon.PLACES, lexicon.INTO, lexicon.TO]:
-        yield (place.de, place.case), place.kinds
+    for preposition in [*lexicon.LOCATIVES, lexicon.INTO, lexicon.TO]:
+        yield (preposition.de, preposition.case), preposition.kinds
 
 
 def test_no_slot_admits_two_senses_of_an_ambiguous_word():

@@ -1,4 +1,4 @@
-"""The widgets that are handed a function or a table: what they check, and what they show."""
+"""Widgets that take a function or data: what they check, and what they show."""
 
 import math
 
@@ -9,37 +9,37 @@ import course_lib.model as course
 from course_lib.data.batching import bucket
 from course_lib.errors import CourseError
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
-from course_lib.viz.beam import Branch
-from course_lib.viz.lesson_widgets.batches import batch_widget, in_order
-from course_lib.viz.lesson_widgets.beams import beam_widget
-from course_lib.viz.lesson_widgets.config import config_widget, work_per_token
-from course_lib.viz.lesson_widgets.depth import stack_gradients
-from course_lib.viz.lesson_widgets.embedding import embedding_widget
-from course_lib.viz.lesson_widgets.live_training import live_training_widget
-from course_lib.viz.lesson_widgets.positions import positions_widget
-from course_lib.viz.lesson_widgets.schedules import schedule_widget
-from course_lib.viz.lesson_widgets.steps import attention_steps_widget
+from course_lib.viz.lesson_widgets.attention_steps_widget import attention_steps_widget
+from course_lib.viz.lesson_widgets.batch_widget import batch_widget, in_order
+from course_lib.viz.lesson_widgets.beam_widget import beam_widget
+from course_lib.viz.lesson_widgets.config_widget import config_widget, flops_per_token
+from course_lib.viz.lesson_widgets.depth_widget import stack_gradients
+from course_lib.viz.lesson_widgets.embedding_widget import embedding_widget
+from course_lib.viz.lesson_widgets.live_training_widget import live_training_widget
+from course_lib.viz.lesson_widgets.positions_widget import positions_widget
+from course_lib.viz.lesson_widgets.schedule_widget import schedule_widget
+from course_lib.viz.plot_beam import Branch
 
 LENGTHS = [3, 20, 4, 18, 5, 19, 6, 17]
 
 
-def test_slow_bases_move_fewer_columns():
+def test_with_base_1_all_columns_vary():
     shown = positions_widget()
     shown.controls["base"].value = 1.0
-    assert shown.alt.startswith("64 of 64 columns move over 64 places")
+    assert shown.alt.startswith("64 of 64 columns vary over 64 positions")
 
 
 def test_the_embedding_is_scaled_or_not(model):
     shown = embedding_widget(model.source_embedding, {"der": 5, "Hund": 9})
     norm = model.source_embedding.tokens.weight[5].norm().item()
-    assert f"{norm * math.sqrt(32):.1f} long, the position's 4.0" in shown.alt
+    assert f"vector is {norm * math.sqrt(32):.1f}, that of the position's 4.0" in shown.alt
     shown.controls["times_root_d"].value = False
-    assert f"{norm:.1f} long, the position's 4.0" in shown.alt
+    assert f"vector is {norm:.1f}, that of the position's 4.0" in shown.alt
 
 
 @pytest.mark.parametrize("tokens", [{}, {"a": -1}, {"a": 0, "b": 1000}])
 def test_tokens_that_the_embedding_does_not_have_are_refused(model, tokens):
-    with pytest.raises(CourseError, match="at least one word to an id from 0 to 999, got"):
+    with pytest.raises(CourseError, match="at least one token to an id from 0 to 999, got"):
         embedding_widget(model.source_embedding, tokens)
 
 
@@ -59,7 +59,7 @@ def test_the_gradient_widget_leaves_the_random_numbers_alone():
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_each_step_of_attention_is_the_one_of_the_library():
+def test_each_step_of_attention_agrees_with_the_library():
     query, key, value = torch.randn(3, 1, 1, 4, 8, generator=torch.Generator().manual_seed(0))
     mask = course.causal_mask(4)
     shown = attention_steps_widget(query, key, value, list("abcd"), mask)
@@ -74,7 +74,7 @@ def test_each_step_of_attention_is_the_one_of_the_library():
         assert words.startswith(f"Step 4 of 4: {'abcd'[row]!r} reads most")
 
 
-def test_later_steps_are_not_seen_and_not_said():
+def test_later_steps_are_neither_drawn_nor_described():
     vectors = torch.randn(3, 4, 8)
     figure, words = attention_steps_widget(*vectors, list("abcd"), start=1).draw(steps=1)
     assert [ax.get_visible() for ax in figure.axes] == [True, False, False, False]
@@ -91,18 +91,18 @@ def test_attention_steps_refuse_what_does_not_fit():
         attention_steps_widget(*vectors, list("abcd"), torch.ones(4, 4))
 
 
-def test_the_paper_s_base_model_is_counted():
+def test_the_parameters_of_the_paper_s_base_model_are_counted():
     assert config_widget().alt.startswith("63,119,496 parameters, of which 40% feed-forward.")
 
 
-def test_work_is_two_operations_for_each_number_in_a_matrix():
+def test_a_forward_pass_takes_two_operations_for_each_entry_of_a_matrix():
     config = course.preset("small", attention_bias=False, feed_forward_bias=False)
     model = course.Transformer(config)
     stacks = [*model.encoder.parameters(), *model.decoder.parameters(), model.output.weight]
-    assert work_per_token(config) == 2 * sum(p.numel() for p in stacks if p.ndim == 2)
+    assert flops_per_token(config) == 2 * sum(p.numel() for p in stacks if p.ndim == 2)
 
 
-def test_neighbours_share_a_batch_as_long_as_the_cells_suffice():
+def test_consecutive_sentences_share_a_batch_within_the_token_budget():
     batches = in_order(LENGTHS, 40)
     assert [i for batch in batches for i in batch] == list(range(8))
     assert batches == [[0, 1], [2, 3], [4, 5], [6, 7]]
@@ -110,10 +110,12 @@ def test_neighbours_share_a_batch_as_long_as_the_cells_suffice():
     assert in_order([50], 40) == [[0]]
 
 
-def test_bucketing_saves_pads_and_the_words_say_how_many():
+def test_bucketing_saves_padding_and_the_alt_text_says_how_much():
     shown = batch_widget(LENGTHS, bucket)
     shown.controls["max_tokens"].value = 80
-    assert "With at most 80 cells a batch, 2 batches hold 41.0% pads" in shown.alt
+    assert (
+        "With at most 80 tokens per batch, 2 batches in corpus order are 41.0% padding" in shown.alt
+    )
 
 
 @pytest.mark.parametrize("lengths", [[], [3, 0], [4] * 201])
@@ -127,15 +129,15 @@ def test_batches_that_lose_a_sentence_are_refused():
         batch_widget(LENGTHS, lambda lengths, max_tokens: [list(range(7))])
 
 
-def run_once(losses, says="x"):
-    """A training that yields but once, at its end."""
-    return live_training_widget(lambda lr, momentum, seed: [(losses, says)], steps=3, floor=1.0)
+def run_once(losses, output="x"):
+    """A training function that yields only once, at its end."""
+    return live_training_widget(lambda lr, momentum, seed: [(losses, output)], steps=3, floor=1.0)
 
 
-def test_a_training_that_blows_up_is_drawn_up_to_there():
+def test_a_run_that_diverges_is_drawn_up_to_there():
     assert run_once([2.0, 9.0, math.nan]).alt == (
         "lr 0.03, momentum 0.9, seed 0: after 2 steps the loss is 9.00, above the floor of 1 "
-        "and blew up at step 3. The model says: x"
+        "and diverged at step 3. Model output: x"
     )
 
 
@@ -157,23 +159,23 @@ def test_the_curve_moves_while_a_model_trains():
     assert [words.split(": ", 1)[1] for _, words in later] == [
         "after 1 steps the loss is 0.10.",
         "after 2 steps the loss is 0.10.",
-        "after 3 steps the loss is 0.10. The model says: done",
+        "after 3 steps the loss is 0.10. Model output: done",
     ]
 
 
-def test_how_far_there_is_to_go_is_seen_from_the_start():
+def test_the_x_axis_shows_the_whole_run_from_the_start():
     ax, _ = next(iter(run_once([2.0]).draw(lr=0.1, momentum=0.0, seed=0)))
     assert ax.get_xlim() == (0, 3)
 
 
-def test_what_a_model_says_is_no_markup():
-    shown = run_once([1.0], "<sos> <b>")
-    assert "The model says: &lt;sos&gt; &lt;b&gt;" in shown.words.value
+def test_markup_in_the_output_of_a_model_is_escaped():
+    shown = run_once([1.0], "<bos> <b>")
+    assert "Model output: &lt;bos&gt; &lt;b&gt;" in shown.status.value
 
 
 @pytest.mark.parametrize("progress", [[], [([], "")], [([math.nan], "")]])
 def test_a_training_without_a_loss_is_refused(progress):
-    with pytest.raises(CourseError, match="gave no loss that is a number: does train yield"):
+    with pytest.raises(CourseError, match="gave no finite loss: does train yield"):
         live_training_widget(lambda lr, momentum, seed: progress, steps=3)
 
 
@@ -182,11 +184,11 @@ def test_a_training_that_returns_once_is_refused():
         live_training_widget(lambda lr, momentum, seed: ([1.0], "x"), steps=3)
 
 
-def test_training_waits_until_a_slider_is_let_go():
+def test_training_waits_until_a_slider_is_released():
     assert all(control.at_end for control in run_once([1.0]).controls.values())
 
 
-def test_each_schedule_is_given_what_it_needs():
+def test_each_schedule_is_passed_what_it_requires():
     shown = schedule_widget(
         {
             "paper": inverse_sqrt_lr,
@@ -208,14 +210,16 @@ def test_each_schedule_is_given_what_it_needs():
         assert [rate(int(s)) for s in steps] == pytest.approx(list(rates))
 
 
-def test_log_axes_end_where_something_is_seen():
+def test_log_axes_end_a_factor_of_10_000_below_the_peak():
     ax, _ = schedule_widget({"cosine": warmup_cosine_lr}).draw(log_axes=True)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert ax.get_ylim()[0] == pytest.approx((512 * 4000) ** -0.5 / 1e4)
 
 
-def test_schedules_that_need_something_else_are_refused():
-    with pytest.raises(CourseError, match="'mine' may need d_model, .* but needs 'factor': give"):
+def test_schedules_that_require_other_arguments_are_refused():
+    with pytest.raises(
+        CourseError, match="'mine' may require d_model, .* but requires 'factor': give"
+    ):
         schedule_widget({"mine": lambda step, factor: factor})
     with pytest.raises(CourseError, match="at least one schedule, got none"):
         schedule_widget({})
@@ -225,7 +229,8 @@ def test_the_best_branch_is_named_without_its_end():
     tree = [Branch(("cold",), 0.5), Branch(("cold", "<eos>"), 0.25, "ended")]
     shown = beam_widget(lambda *_: (tree, ["cold", "<eos>"]), ["Kalt."])
     assert shown.alt == (
-        "2 beginnings were looked at, 1 of them ended. The best is 'cold', with probability 0.25."
+        "The search looked at 2 prefixes, 1 of them complete. The best is 'cold', "
+        "with probability 0.25."
     )
     assert shown.draw("Kalt.")[0].get_title("left").startswith("Kalt. → cold\nwidth 3")
 

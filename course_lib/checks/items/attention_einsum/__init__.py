@@ -1,5 +1,4 @@
-"""Items of lesson 05: attention with a letter for each axis.
+"""Items of lesson 05: attention with einsum, one letter per axis.
 
-b sentences, h heads, q words that read, k words that are read, s either, d numbers per word,
-e numbers per word and head.
+b batch, h heads, q queries, k keys, s sequence (queries or keys), d d_model, e d_head.
 """

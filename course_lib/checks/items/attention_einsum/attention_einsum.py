@@ -1,4 +1,4 @@
-"""05.attention_einsum: Attention in letters."""
+"""05.attention_einsum: Attention with einsum."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.item import Item
-from course_lib.checks.items.attention_einsum.shared import Mask, Pair, mix, scaled_scores
-from course_lib.checks.items.attention_matmul.shared import (
+from course_lib.checks.items.attention_einsum.einsum_parts import Mask, Pair, attend, scaled_scores
+from course_lib.checks.items.attention_matmul.attention_parts import (
     ATTENTION_PROBES,
 )
 from course_lib.model import attention
@@ -20,53 +20,53 @@ item = Item(
     probes=ATTENTION_PROBES,
     tolerance=1e-4,
     hints=(
-        "Two strings and a softmax. For each string: what goes in step, what is kept, what is "
-        "summed over?",
-        "Scores: for every b, h, q and k the sum over e. Context: for every b, h, q and e the sum "
-        "over k. Scale and mask stand between, as in lesson 04.",
+        "Two einsums and a softmax. For each einsum: which axes are shared, which are kept, which "
+        "are summed over?",
+        "Scores: for every b, h, q and k, the sum over e. Context: for every b, h, q and e, the "
+        "sum over k. Scale and mask come in between, as in lesson 04.",
         'scores = torch.einsum("bhqe,...->bhqk", query, key) / math.sqrt(...)\n'
         'context = torch.einsum("bhqk,...->bhqe", weights, value)',
     ),
 )
 
 
-@item.mistake(
-    "All your readers take home the same: the plain sum of the values.",
-    why="The keys have one letter in the weights and another in the values. Those are two loops: "
-    "the weights are added up alone, which gives 1, and the values alone.",
-    hint="Look for a letter that stands in one input only, and not behind the arrow.",
+@item.misconception(
+    "Your context is the same for every query: the plain sum of the values.",
+    why="The keys have one letter in the weights and another in the values. So weights and values "
+    "are summed separately, and the weights sum to 1.",
+    hint="Look for a letter that occurs in one input only, and not after the arrow.",
 )
 def two_letters_for_the_keys(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return mix(scaled_scores(query, key), value, mask, "bhqk,bhve->bhqe")
+    return attend(scaled_scores(query, key), value, mask, "bhqk,bhve->bhqe")
 
 
-@item.mistake(
-    "In your scores each query meets the sum of the keys of all heads.",
-    why="The heads of the key have a letter of their own, and it is missing behind the arrow.",
-    hint="Heads go in step. How many letters do they have in your first string?",
+@item.misconception(
+    "In your scores, each query is multiplied by the sum of the keys of all heads.",
+    why="The heads of the key have their own letter, which is missing after the arrow.",
+    hint="Query and key share the heads. How many letters does your first string use for them?",
 )
 def heads_have_two_letters(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
     scores = torch.einsum("bhqe,bgke->bhqk", query, key) / math.sqrt(query.size(-1))
-    return mix(scores, value, mask)
+    return attend(scores, value, mask)
 
 
-@item.mistake(
-    "In your scores each sentence reads the keys of all sentences, added up.",
-    why="The sentences of the key have a letter of their own, and it is missing behind the arrow.",
-    hint="Sentences go in step. How many letters do they have in your first string?",
+@item.misconception(
+    "In your scores, each sentence uses the sum of the keys of all sentences.",
+    why="The batch axis of the key has its own letter, which is missing after the arrow.",
+    hint="Query and key share the batch axis. How many letters does your first string use for it?",
 )
 def sentences_have_two_letters(
     query: Tensor, key: Tensor, value: Tensor, mask: Mask = None
 ) -> Pair:
     scores = torch.einsum("bhqe,ahke->bhqk", query, key) / math.sqrt(query.size(-1))
-    return mix(scores, value, mask)
+    return attend(scores, value, mask)
 
 
-@item.mistake(
-    "Without an arrow your first string gives only two axes, keys by queries.",
-    why="Then einsum keeps the letters that occur once, in the order of the alphabet: k, q. "
-    "Sentences and heads are summed into each other.",
-    hint="Write the arrow and what you want behind it.",
+@item.misconception(
+    "Your first string has no arrow, so its result has only two axes, (k, q).",
+    why="Without an arrow, einsum keeps the letters that occur once, in alphabetical order: k, q. "
+    "It sums over batch and heads.",
+    hint="Write an arrow, and after it the letters that you want to keep.",
 )
 def no_arrow(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
     scores = torch.einsum("bhqe,bhke", query, key) / math.sqrt(query.size(-1))
@@ -74,11 +74,11 @@ def no_arrow(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pa
     return torch.einsum("bhqk,bhke->bhqe", weights, value), weights
 
 
-@item.mistake(
-    "Your weights are mirrored, (b, h, k, q), and each key shares itself out among the readers.",
-    why="The letters behind the first arrow say which axis is last, and softmax runs along the "
-    "last. A reader gets more or less than one in sum.",
-    hint="In which order do q and k stand behind your first arrow?",
+@item.misconception(
+    "Your weights are transposed, (b, h, k, q), and the weights of each key sum to one.",
+    why="The letters after the first arrow determine which axis is last, and softmax is over the "
+    "last one. So the weights of a query sum to more or less than one.",
+    hint="In which order do q and k come after your first arrow?",
 )
 def arrow_mirrored(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
     scores = torch.einsum("bhqe,bhke->bhkq", query, key) / math.sqrt(query.size(-1))
@@ -88,33 +88,33 @@ def arrow_mirrored(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None)
     return torch.einsum("bhkq,bhke->bhqe", weights, value), weights
 
 
-@item.mistake(
-    "Your weights equal those of attention scaled by √d_model, h · e, instead of √e.",
-    why="The sum in the first string runs over e alone. The most copied einsum version has this "
-    "bug; letters do not help against it.",
-    hint="Take the width from the tensor that is multiplied.",
+@item.misconception(
+    "You divide the scores by √d_model instead of √d_head.",
+    why="The first einsum sums over e, whose size is d_head. The most widely copied einsum "
+    "implementation has this bug.",
+    hint="Take d_head from the shape of the tensor that you multiply.",
 )
 def root_of_d_model(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return mix(scaled_scores(query, key) / math.sqrt(query.size(1)), value, mask)
+    return attend(scaled_scores(query, key) / math.sqrt(query.size(1)), value, mask)
 
 
-@item.mistake(
-    "Your scores are not scaled.",
-    why="The string adds up the products and nothing else. In a wide head softmax would settle on "
-    "one key.",
-    hint="What stood between the product and softmax in lesson 04?",
+@item.misconception(
+    "You don't scale the scores.",
+    why="Einsum computes the sum of products and nothing else. If d_head is large, softmax "
+    "saturates.",
+    hint="Which step came between the product and softmax in lesson 04?",
 )
 def no_scale(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return mix(torch.einsum("bhqe,bhke->bhqk", query, key), value, mask)
+    return attend(torch.einsum("bhqe,bhke->bhqk", query, key), value, mask)
 
 
-@item.mistake(
-    "Your softmax runs over the readers: columns of the weights sum to one, and rows do not.",
-    why="Each reader has a total of one to give to the keys. The order of the letters says which "
-    "dim that is.",
+@item.misconception(
+    "Your softmax is over the queries: the columns of your weights sum to one, not the rows.",
+    why="Each query distributes a total weight of one among the keys. The order of the letters "
+    "tells you which dim the keys are.",
     hint="Count along bhqk: which dim is k?",
 )
-def softmax_over_readers(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
+def softmax_over_queries(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
     scores = scaled_scores(query, key)
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
@@ -122,20 +122,20 @@ def softmax_over_readers(query: Tensor, key: Tensor, value: Tensor, mask: Mask =
     return torch.einsum("bhqk,bhke->bhqe", weights, value), weights
 
 
-@item.mistake(
-    "What the mask allows has the weight 0, and what it hides is read.",
-    why="In this course True means: may be read. It is the other scores that have to become very "
-    "negative.",
-    hint="Which scores are to be replaced: those that may be read, or the others?",
+@item.misconception(
+    "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
+    why="In this course True means: may attend. So the other scores have to become very negative.",
+    hint="Which scores should be replaced: those where the mask is True, or the others?",
 )
 def mask_read_backwards(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return mix(scaled_scores(query, key), value, None if mask is None else ~mask)
+    return attend(scaled_scores(query, key), value, None if mask is None else ~mask)
 
 
-@item.mistake(
-    "Your mask changes nothing: hidden keys are read like all others.",
-    why="Without the mask a word would read pads, and a decoder the very word it has to predict.",
-    hint="Is your masked tensor the one that goes on? masked_fill without _ returns a new one.",
+@item.misconception(
+    "Your mask has no effect: masked keys get weight like all others.",
+    why="Without the mask, tokens attend to padding, and a decoder to the very token that it has "
+    "to predict.",
+    hint="Do you use the masked tensor afterwards? masked_fill without _ returns a new one.",
 )
 def mask_forgotten(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return mix(scaled_scores(query, key), value, None)
+    return attend(scaled_scores(query, key), value, None)

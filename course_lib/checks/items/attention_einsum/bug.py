@@ -1,4 +1,4 @@
-"""05.bug: Nobody listens."""
+"""05.bug: No token affects another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.checks.items.attention_einsum.shared import (
+from course_lib.checks.items.attention_einsum.einsum_parts import (
     draw_inputs,
     into_heads,
     out_of_heads,
@@ -36,13 +36,13 @@ def _self_attention(
     return out_of_heads(context, w_o)
 
 
-def _one_word_changed(draw: Draw) -> list[Call]:
-    x, *weights = draw_inputs(draw, words=5, heads=3, d=8, e=4)
+def _one_token_changed(draw: Draw) -> list[Call]:
+    x, *weights = draw_inputs(draw, length=5, heads=3, d=8, e=4)
     changed = x.clone()
     changed[:, 2] = draw.normal(2, 8)
     return [
         Call((x, *weights), about="a sentence"),
-        Call((changed, *weights), about="one new word"),
+        Call((changed, *weights), about="the same with one token replaced"),
     ]
 
 
@@ -51,78 +51,87 @@ item = Item(
     reference=_self_attention,
     bug=Bug(BUG, line=7),
     probes=[
-        Probe("what one word says reaches the others", _one_word_changed),
+        Probe("a change of one token affects the others", _one_token_changed),
         Probe(
-            "any number of words and heads",
+            "it works for any number of tokens and heads",
             lambda draw: [
-                Call(draw_inputs(draw, words=4, heads=4, d=8, e=2), about="as many words as heads"),
-                Call(draw_inputs(draw, words=3, heads=3, d=3, e=3), about="all sizes alike"),
-                Call(draw_inputs(draw, words=1, heads=2, d=6, e=3), about="sentences of one word"),
+                Call(
+                    draw_inputs(draw, length=4, heads=4, d=8, e=2), about="as many tokens as heads"
+                ),
+                Call(
+                    draw_inputs(draw, length=3, heads=3, d=3, e=3),
+                    about="length, heads, d_model and d_head are all 3",
+                ),
+                Call(
+                    draw_inputs(draw, length=1, heads=2, d=6, e=3), about="sentences of one token"
+                ),
             ],
         ),
         Probe(
-            "gradients reach the words and all four weights",
+            "gradients reach x and all four weights",
             lambda draw: [
-                Call(draw_inputs(draw, words=5, heads=3, d=8, e=4), {}, "gradients", gradients=True)
+                Call(
+                    draw_inputs(draw, length=5, heads=3, d=8, e=4), {}, "gradients", gradients=True
+                )
             ],
         ),
     ],
     tolerance=1e-4,
     hints=(
-        "Read every string aloud: for every ..., the sum over ... Which of these sentences is not "
-        "what attention does?",
-        "In one string a letter is summed over that stands in one input only. What is the sum of a "
-        "row of weights?",
-        "A context mixes the values of the words that are read. Which letter do these have?",
+        "Read every string aloud: for every ..., the sum over ... Which of these sentences doesn't "
+        "describe attention?",
+        "One string sums over a letter that occurs in one input only. What is the sum of a row of "
+        "weights?",
+        "A context is a weighted average of the values of all keys. Which letter do the keys have?",
     ),
 )
 
 
-@item.mistake(
-    "Your words still take home their own value: what one word says never reaches another.",
-    why="The values carry the letter of the readers. So k stands in the weights alone, is summed "
-    "over, and a row of weights sums to 1. The gradient of w_q and w_k is zero.",
-    hint="Which words hand over values: those that read, or those that are read?",
+@item.misconception(
+    "Each token's context is still its own value, so no token affects another.",
+    why="The values have the letter of the queries. So k occurs only in the weights and is summed "
+    "over, and each row of weights sums to 1. The gradients of w_q and w_k are zero.",
+    hint="Which letter should the values share with the weights: q or k?",
 )
 def still_own_value(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhqe->bhqe")
 
 
-@item.mistake(
-    "Now all words take home the same: the plain sum of the values.",
-    why="The values have got a letter that stands nowhere else. It is summed over alone, and so is "
-    "k in the weights: the two never meet.",
-    hint="The values belong to words that are read. Those have a letter already.",
+@item.misconception(
+    "Now all tokens get the same context: the plain sum of the values.",
+    why="The values have a letter that occurs nowhere else. It's summed over separately, and so is "
+    "k in the weights.",
+    hint="Each value belongs to a key, and the keys already have a letter.",
 )
 def a_new_letter(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhve->bhqe")
 
 
-@item.mistake(
-    "The weights meet the values now, but rows and columns of the weights are swapped.",
-    why="The weights were made as bhqk. Another order of the letters here does not move them, it "
-    "only calls readers keys. In self-attention the sizes agree, so there is no error.",
-    hint="A tensor keeps its letters: compare this line with the one that made the weights.",
+@item.misconception(
+    "Weights and values share a letter now, but rows and columns of the weights are swapped.",
+    why="The weights were computed as bhqk. If you write another order here, you don't move any "
+    "axes, you only call the queries keys. In self-attention the sizes agree, so there's no error.",
+    hint="A tensor keeps its letters. Compare this line with the one that computes the scores.",
 )
 def weights_renamed(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhkq,bhke->bhqe")
 
 
-@item.mistake(
-    "You sum over the readers: each word keeps its own value, times how much it is read.",
-    why="A context belongs to a reader. What stands behind the arrow is kept, and what is missing "
-    "is summed over.",
-    hint="Whose axis has to be left in the context: q or k?",
+@item.misconception(
+    "You sum over the queries: each token keeps its own value, multiplied by the weight it gets.",
+    why="There should be one context per query. Letters after the arrow are kept, the others are "
+    "summed over.",
+    hint="Which axis should the context have: q or k?",
 )
-def summed_over_readers(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
+def summed_over_queries(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhke->bhke")
 
 
-@item.mistake(
-    "The letters meet now, but the context comes out as (b, q, h, e), and the next line expects "
-    "(b, h, q, e).",
-    why="With as many words as heads there is no error: words are taken for heads.",
-    hint="Mend what stands before the arrow, and leave what stands behind.",
+@item.misconception(
+    "Weights and values share a letter now, but your context is (b, q, h, e), and the next line "
+    "expects (b, h, q, e).",
+    why="If there are as many tokens as heads, there's no error, and tokens are treated as heads.",
+    hint="Fix what comes before the arrow, and leave what comes after it.",
 )
 def context_words_first(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhke->bqhe")

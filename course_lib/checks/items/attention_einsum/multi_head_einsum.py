@@ -1,4 +1,4 @@
-"""05.multi_head_einsum: All heads in six strings."""
+"""05.multi_head_einsum: All heads in six einsums."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.attention_einsum.attention_einsum import softmax_over_readers
-from course_lib.checks.items.attention_einsum.shared import (
+from course_lib.checks.items.attention_einsum.attention_einsum import softmax_over_queries
+from course_lib.checks.items.attention_einsum.einsum_parts import (
     Mask,
     Pair,
+    attend,
     draw_inputs,
     into_heads,
-    mix,
     out_of_heads,
     scaled_scores,
 )
-from course_lib.checks.items.attention_matmul.shared import (
+from course_lib.checks.items.attention_matmul.attention_parts import (
     hiding_mask,
     recent_mask,
 )
@@ -36,25 +36,36 @@ def _multi_head(
 
 
 def _with_masks(draw: Draw, **more: bool) -> list[Call]:
-    inputs = draw_inputs(draw, words=5, heads=3, d=8, e=4)
+    inputs = draw_inputs(draw, length=5, heads=3, d=8, e=4)
     return [
-        Call((*inputs, recent_mask(5)), {}, "a mask that hides future and far past", **more),
+        Call(
+            (*inputs, recent_mask(5)),
+            {},
+            "a mask that hides the future and the distant past",
+            **more,
+        ),
         Call(inputs, {"mask": hiding_mask(draw, 2, 1, 1, 5)}, "a mask that hides keys", **more),
-        Call((*inputs, hiding_mask(draw, 2, 3, 5, 5)), {}, "a mask for each head", **more),
+        Call(
+            (*inputs, hiding_mask(draw, 2, 3, 5, 5)), {}, "a different mask for each head", **more
+        ),
     ]
 
 
 def _sizes(draw: Draw) -> list[Call]:
-    _, *weights = draw_inputs(draw, words=4, heads=2, d=6, e=3)
+    _, *weights = draw_inputs(draw, length=4, heads=2, d=6, e=3)
     strided = draw.strided(2, 4, 6)
     return [
-        Call(draw_inputs(draw, words=4, heads=1, d=5, e=5), about="a single head"),
-        Call(draw_inputs(draw, words=3, heads=4, d=6, e=1), about="one number a head"),
+        Call(draw_inputs(draw, length=4, heads=1, d=5, e=5), about="a single head"),
+        Call(draw_inputs(draw, length=3, heads=4, d=6, e=1), about="d_head is 1"),
         Call(
-            draw_inputs(draw, words=1, heads=2, d=3, e=4, batch=1), about="one sentence of one word"
+            draw_inputs(draw, length=1, heads=2, d=3, e=4, batch=1),
+            about="one sentence of one token",
         ),
-        Call((strided, *(w.mT.contiguous().mT for w in weights)), about="not contiguous"),
-        Call(draw_inputs(draw, words=4, heads=2, d=6, e=3, double=True), about="float64"),
+        Call(
+            (strided, *(w.mT.contiguous().mT for w in weights)),
+            about="tensors that are not contiguous",
+        ),
+        Call(draw_inputs(draw, length=4, heads=2, d=6, e=3, double=True), about="float64"),
     ]
 
 
@@ -63,47 +74,54 @@ item = Item(
     reference=_multi_head,
     probes=[
         Probe(
-            "each head projects, reads and writes with its own numbers",
-            lambda draw: [
-                Call(draw_inputs(draw, words=5, heads=3, d=8, e=4), about="h · e is not d"),
-                Call(draw_inputs(draw, words=6, heads=2, d=8, e=4), about="h · e is d"),
-            ],
-        ),
-        Probe("what the mask hides is not read", _with_masks),
-        Probe(
-            "as many words as heads: axes of one size are not mixed up",
+            "each head uses its own part of all four weights",
             lambda draw: [
                 Call(
-                    (*draw_inputs(draw, words=4, heads=4, d=8, e=2), recent_mask(4)),
-                    about="4 and 4",
+                    draw_inputs(draw, length=5, heads=3, d=8, e=4),
+                    about="heads · d_head is not d_model",
                 ),
                 Call(
-                    (*draw_inputs(draw, words=3, heads=3, d=3, e=3), recent_mask(3)), about="all 3"
+                    draw_inputs(draw, length=6, heads=2, d=8, e=4),
+                    about="heads · d_head is d_model",
                 ),
             ],
         ),
-        Probe("sizes of one, any memory layout, float64", _sizes),
+        Probe("masked keys get no weight", _with_masks),
         Probe(
-            "gradients reach the words and all four weights",
+            "axes of the same size are not confused",
+            lambda draw: [
+                Call(
+                    (*draw_inputs(draw, length=4, heads=4, d=8, e=2), recent_mask(4)),
+                    about="4 tokens and 4 heads",
+                ),
+                Call(
+                    (*draw_inputs(draw, length=3, heads=3, d=3, e=3), recent_mask(3)),
+                    about="length, heads, d_model and d_head are all 3",
+                ),
+            ],
+        ),
+        Probe("it works with axes of size 1, any memory layout, and float64", _sizes),
+        Probe(
+            "gradients reach x and all four weights",
             lambda draw: _with_masks(draw, gradients=True),
         ),
     ],
     tolerance=1e-4,
     hints=(
-        "Six products and a softmax. Two of the products and the softmax you have written already.",
-        "Into heads: for every b, h, s and e the sum over d. Out of heads: for every b, q and d "
-        "the sum over h and e; nothing is laid side by side.",
+        "Six einsums and a softmax. You've already written two of the einsums and the softmax.",
+        "Into heads: for every b, h, s and e, the sum over d. Out of heads: for every b, q and d, "
+        "the sum over h and e. You don't need to concatenate anything.",
         'query = torch.einsum("bsd,...->bhse", x, w_q), and so on\n'
         'output = torch.einsum("bhqe,...->bqd", context, w_o)',
     ),
 )
 
 
-@item.mistake(
-    "Your weights have the axes (b, q, h, k): words before heads.",
-    why="It is the order in which they come, and costs nothing. But masks, plots and slices expect "
-    "(b, h, q, k): a mask (1, 1, q, k) meets the heads there.",
-    hint="Behind the arrow you may ask for any order.",
+@item.misconception(
+    "Your weights have the axes (b, q, h, k): heads should come before queries.",
+    why="Masks, plots and slices expect (b, h, q, k). With your order, a mask (1, 1, q, k) is "
+    "broadcast against the heads.",
+    hint="After the arrow you can write any order.",
 )
 def words_come_first(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -112,12 +130,13 @@ def words_come_first(
     return output, weights.transpose(1, 2)
 
 
-@item.mistake(
-    "Your mask meets the heads: with 5 words and 3 heads an error, with as many words as heads "
-    "none, and the future is read.",
-    why="Your scores are (b, q, h, k) when the mask comes, and broadcasting matches axes by their "
-    "place. A published version has this bug.",
-    hint="Write down the axes of the scores, and under them those of the mask, from the right.",
+@item.misconception(
+    "Your mask is broadcast against the heads: with 5 tokens and 3 heads that's an error, with as "
+    "many tokens as heads it isn't, and tokens attend to the future.",
+    why="Your scores are (b, q, h, k) when you apply the mask, and broadcasting matches axes by "
+    "position, from the right. A published implementation has this bug.",
+    hint="Write down the axes of the scores, and below them those of the mask, aligned on the "
+    "right.",
 )
 def mask_meets_the_heads(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -131,24 +150,23 @@ def mask_meets_the_heads(
     return torch.einsum("bqhe,hed->bqd", context, w_o), weights.transpose(1, 2)
 
 
-@item.mistake(
-    "Your weights equal those of attention scaled by √d, the width of a word, instead of √e.",
-    why="A score is a sum over the numbers of one head. The most copied einsum version has this "
-    "bug, and all its maps are pale.",
-    hint="Take the width from the tensor that is multiplied.",
+@item.misconception(
+    "You divide the scores by √d_model instead of √d_head.",
+    why="A score is a sum over e, the d_head numbers of one head. The most widely copied einsum "
+    "implementation has this bug, and its weights are closer to uniform than they should be.",
+    hint="Take d_head from the shape of the tensor that you multiply.",
 )
-def root_of_the_word(
+def root_of_d_model(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     factor = math.sqrt(w_q.size(2) / x.size(2))
     return _multi_head(x, w_q * factor, w_k, w_v, w_o, mask)
 
 
-@item.mistake(
-    "Your scores are not scaled.",
-    why="The strings add up products and nothing else. In a wide head softmax would settle on one "
-    "key.",
-    hint="What stood between the product and softmax in lesson 04?",
+@item.misconception(
+    "You don't scale the scores.",
+    why="Einsum computes sums of products and nothing else. If d_head is large, softmax saturates.",
+    hint="Which step came between the product and softmax in lesson 04?",
 )
 def scale_forgotten(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -156,25 +174,25 @@ def scale_forgotten(
     return _multi_head(x, w_q * math.sqrt(w_q.size(2)), w_k, w_v, w_o, mask)
 
 
-@item.mistake(
-    "Your softmax runs over the readers: columns of the weights sum to one, and rows do not.",
-    why="Each reader has a total of one to give. In self-attention both axes have one size, so no "
-    "shape tells you.",
-    hint="In which place does k stand behind your arrow?",
+@item.misconception(
+    "Your softmax is over the queries: the columns of your weights sum to one, not the rows.",
+    why="Each query distributes a total weight of one among the keys. In self-attention both axes "
+    "have the same size, so the shape doesn't show the bug.",
+    hint="Which dim is k, counted in the letters after your arrow?",
 )
 def shared_out_by_the_keys(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    context, weights = softmax_over_readers(query, key, value, mask)
+    context, weights = softmax_over_queries(query, key, value, mask)
     return out_of_heads(context, w_o), weights
 
 
-@item.mistake(
-    "Your scores are mirrored: row i holds what all queries ask of word i.",
-    why="q and k have the same size here, so swapped letters give no error. It is as if queries "
-    "and keys had changed their matrices.",
-    hint="In which order do q and k stand behind the arrow of your scores?",
+@item.misconception(
+    "Your scores are transposed: row i holds the scores of all queries with key i.",
+    why="q and k have the same size here, so swapped letters raise no error. The effect is as if "
+    "w_q and w_k were swapped.",
+    hint="In which order do q and k come after the arrow of your scores?",
 )
 def queries_and_keys_swapped(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -182,11 +200,11 @@ def queries_and_keys_swapped(
     return _multi_head(x, w_k, w_q, w_v, w_o, mask)
 
 
-@item.mistake(
-    "Your keys are made with w_q: w_k is never used.",
-    why="With one matrix for both, looking for something and being found by it are the same, and "
-    "the scores are symmetric.",
-    hint="Four weights: name the place where each of them is used.",
+@item.misconception(
+    "You compute the keys with w_q, and w_k is never used.",
+    why="With one matrix for both, the scores are symmetric: a token looks for others exactly as "
+    "it is found by them.",
+    hint="For each of the four weights, find the line that uses it.",
 )
 def keys_from_w_q(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -194,10 +212,10 @@ def keys_from_w_q(
     return _multi_head(x, w_q, w_q, w_v, w_o, mask)
 
 
-@item.mistake(
-    "Your values are made with w_k: w_v is never used.",
-    why="What a word hands over would be what it is found by.",
-    hint="Four weights: name the place where each of them is used.",
+@item.misconception(
+    "You compute the values with w_k, and w_v is never used.",
+    why="The content that a token passes on would be the same as the key it is found by.",
+    hint="For each of the four weights, find the line that uses it.",
 )
 def values_from_w_k(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -205,10 +223,10 @@ def values_from_w_k(
     return _multi_head(x, w_q, w_k, w_k, w_o, mask)
 
 
-@item.mistake(
-    "Your output is the mean of what the heads write, not the sum.",
-    why="Each head adds its part to one common vector. The mean is smaller by the number of heads.",
-    hint="A missing letter is summed over. Is there a division too many?",
+@item.misconception(
+    "Your output is the mean over the heads, not the sum.",
+    why="The outputs of all heads are added up. The mean is smaller by a factor of n_heads.",
+    hint="A missing letter is summed over. Is there one division too many?",
 )
 def heads_averaged(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -217,11 +235,11 @@ def heads_averaged(
     return output / w_q.size(1), weights
 
 
-@item.mistake(
-    "Your weights are right, but the contexts are joined while heads stand before words.",
-    why="reshape keeps the order of the numbers: word 0 gets those of head 0 for the first words. "
-    "With letters nothing has to be joined.",
-    hint="Which letters of the context does w_o share?",
+@item.misconception(
+    "Your weights are right, but you join the heads while they still come before the tokens.",
+    why="reshape keeps the order of the numbers, so token 0 gets those of head 0 for the first few "
+    "tokens. With einsum you don't have to join anything.",
+    hint="Which letters do the context and w_o share?",
 )
 def joined_heads_first(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -231,23 +249,24 @@ def joined_heads_first(
     return context.reshape(*x.shape[:2], -1) @ w_o.flatten(0, 1), weights
 
 
-@item.mistake(
-    "Your weights are right, but every reader takes home the same: the plain sum of the values.",
-    why="The keys have one letter in the weights and another in the values, so the two never meet.",
-    hint="Look for a letter that stands in one input only, and not behind the arrow.",
+@item.misconception(
+    "Your weights are right, but the context is the same for every query: the sum of the values.",
+    why="The keys have one letter in the weights and another in the values, so the two are summed "
+    "separately.",
+    hint="Look for a letter that occurs in one input only, and not after the arrow.",
 )
 def keys_have_two_letters(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     scores = scaled_scores(into_heads(x, w_q), into_heads(x, w_k))
-    context, weights = mix(scores, into_heads(x, w_v), mask, "bhqk,bhve->bhqe")
+    context, weights = attend(scores, into_heads(x, w_v), mask, "bhqk,bhve->bhqe")
     return out_of_heads(context, w_o), weights
 
 
-@item.mistake(
-    "Your result is the same with a mask and without.",
-    why="The mask has to reach every softmax. A layer that drops it reads pads and the future.",
-    hint="Follow the name mask through your function.",
+@item.misconception(
+    "Your mask has no effect on the output.",
+    why="The mask has to reach the softmax. Without it, tokens attend to padding and the future.",
+    hint="Follow the variable mask through your function.",
 )
 def mask_lost(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -255,11 +274,11 @@ def mask_lost(
     return _multi_head(x, w_q, w_k, w_v, w_o)
 
 
-@item.mistake(
-    "What the mask allows is hidden, and what it hides is read.",
-    why="In this course True means: may be read. Your attention takes the mask that way, so hand "
-    "it on as it came.",
-    hint="Is there one ~ too many, or too few?",
+@item.misconception(
+    "Your mask is inverted: keys with True are masked, keys with False aren't.",
+    why="In this course True means: may attend. attention_einsum expects the mask like that, so "
+    "pass it on unchanged.",
+    hint="Is there one ~ too many, or one too few?",
 )
 def mask_handed_on_backwards(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None

@@ -1,4 +1,4 @@
-"""05.puzzle_2: Every number meets every other."""
+"""05.puzzle_2: The outer product."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.item import Item
-from course_lib.checks.items.attention_einsum.shared import puzzle_probes
+from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
 def _outer(a: Tensor, b: Tensor) -> Tensor:
@@ -17,62 +17,62 @@ item = Item(
     "05.puzzle_2",
     reference=_outer,
     probes=puzzle_probes(
-        "within a sentence every number meets every other",
-        unlike=[(2, 3), (2, 5)],
-        alike=[(3, 3), (3, 3)],
-        lone=[(1, 4), (1, 1)],
+        "within a sentence, every number of a is multiplied by every number of b",
+        different=[(2, 3), (2, 5)],
+        equal=[(3, 3), (3, 3)],
+        ones=[(1, 4), (1, 1)],
     ),
     hints=(
-        "What goes in step, and what meets everything?",
-        "The sentences go in step: one letter. The numbers of a and b each get a letter of their "
-        "own, and all letters are kept.",
+        "Which axis do the two inputs share, and which axes are independent?",
+        "They share the batch axis: one letter. The numbers of a and b each get their own letter, "
+        "and all letters are kept.",
         '"bi,...->b.."',
     ),
 )
 
 
-@item.mistake(
-    "Every sentence of a meets every sentence of b: (B, B, I, J).",
-    why="Two letters for the sentences are two loops. Sentences of one batch have nothing to do "
-    "with each other.",
-    hint="Which axis goes in step in both inputs?",
+@item.misconception(
+    "You pair every sentence of a with every sentence of b: (B, B, I, J).",
+    why="Two different letters for the batch mean two loops. The sentences of a batch are "
+    "independent of each other.",
+    hint="Which axis do the two inputs share?",
 )
 def all_sentences_meet(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("ai,bj->abij", a, b)
 
 
-@item.mistake(
+@item.misconception(
     "The last two axes are swapped: (B, J, I).",
-    why="The order of the letters behind the arrow is the order of the axes.",
-    hint="Whose numbers are the rows?",
+    why="The order of the letters after the arrow is the order of the axes.",
+    hint="Should the rows belong to a or to b?",
 )
 def rows_and_columns_swapped(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bi,bj->bji", a, b)
 
 
-@item.mistake(
-    "Your sentences are added up: the result has no axis for them.",
-    why="b is missing behind the arrow, so it is summed over.",
-    hint="How many axes does the result have?",
+@item.misconception(
+    "You sum over the batch: your result has no batch axis.",
+    why="b is missing after the arrow, so it's summed over.",
+    hint="How many axes should the result have?",
 )
 def sentences_added(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bi,bj->ij", a, b)
 
 
-@item.mistake(
-    "Every sentence uses the sum of all sentences of a: the shape is right, the numbers are not.",
-    why="The sentences of a have a letter of their own, and it is missing on the right. So it is "
-    "summed over, and sentences leak into each other.",
-    hint="Look for a letter that stands in one input only, and not on the right.",
+@item.misconception(
+    "Each sentence uses the sum of all sentences of a: the shape is right, the numbers aren't.",
+    why="The batch axis of a has its own letter, which is missing after the arrow. So it's summed "
+    "over, and information leaks between sentences.",
+    hint="Look for a letter that occurs in one input only, and not after the arrow.",
 )
 def sentences_leak(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("ai,bj->bij", a, b)
 
 
-@item.mistake(
-    "The numbers of b are added up before they meet those of a.",
-    why="j is missing behind the arrow. In an outer product nothing is added up.",
-    hint="Count the letters behind the arrow: how many axes are wanted?",
+@item.misconception(
+    "You sum over the numbers of b.",
+    why="j is missing after the arrow. An outer product doesn't sum over anything.",
+    hint="Count the letters after the arrow. How many axes should the result have?",
 )
 def second_added(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bi,bj->bi", a, b)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.item import Item
-from course_lib.checks.items.attention_einsum.shared import puzzle_probes
+from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
 def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
@@ -17,74 +17,74 @@ item = Item(
     "05.puzzle_3",
     reference=scaled_scores,
     probes=puzzle_probes(
-        "each query meets every key of its own head and sentence",
-        unlike=[(2, 4, 3, 6), (2, 5, 3, 6)],
-        alike=[(3, 3, 3, 3), (3, 3, 3, 3)],
-        lone=[(1, 1, 2, 1), (1, 3, 2, 1)],
+        "each query is paired with every key of its own head and sentence",
+        different=[(2, 4, 3, 6), (2, 5, 3, 6)],
+        equal=[(3, 3, 3, 3), (3, 3, 3, 3)],
+        ones=[(1, 1, 2, 1), (1, 3, 2, 1)],
     ),
     tolerance=1e-4,
     hints=(
-        "Give each axis its letter first, without thinking of the result. Are the words of query "
-        "and key one loop or two?",
-        "Sentences, heads and numbers go in step. Readers and keys have a letter each. Behind the "
-        "arrow stands the order that is wanted.",
+        "First give each axis a letter, without thinking about the result. Are queries and keys "
+        "one loop or two?",
+        "The inputs share batch, heads and e. Queries and keys have a letter each. After the "
+        "arrow, write the axes in the order that the task asks for.",
         '"bqhe,b.he->bh.."',
     ),
 )
 
 
-@item.mistake(
-    "Your axes come in the order of the inputs, (B, Q, H, K): heads were to come first.",
-    why="A mask (1, 1, Q, K) would meet the heads there. With as many words as heads there is no "
-    "error, and the model is wrong in silence.",
-    hint="Behind the arrow you may ask for any order.",
+@item.misconception(
+    "Your axes are in the order of the inputs, (B, Q, H, K), but heads should come first.",
+    why="With your order, a mask (1, 1, Q, K) is broadcast against the heads. If there are as many "
+    "tokens as heads, that raises no error, and the weights are wrong.",
+    hint="After the arrow you can write any order.",
 )
 def words_before_heads(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bqhk", query, key)
 
 
-@item.mistake(
-    "Your scores are mirrored: rows are keys and columns are queries.",
-    why="Softmax along the last axis would share out the weight of each key among the readers.",
-    hint="In which order do q and k stand behind your arrow?",
+@item.misconception(
+    "Your scores are transposed: rows are keys and columns are queries.",
+    why="Softmax over the last axis would distribute the weight of each key among the queries.",
+    hint="In which order do q and k come after your arrow?",
 )
 def mirrored(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bhkq", query, key)
 
 
-@item.mistake(
-    "Each query meets the sum of the keys of all heads.",
-    why="The heads of the key have a letter of their own, and it is missing on the right: it is "
+@item.misconception(
+    "Each query is multiplied by the sum of the keys of all heads.",
+    why="The heads of the key have their own letter, which is missing after the arrow, so it's "
     "summed over.",
-    hint="How many letters do the heads have in your string?",
+    hint="How many letters does your string use for the heads?",
 )
 def keys_of_all_heads(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkge->bhqk", query, key)
 
 
-@item.mistake(
-    "Each sentence reads the keys of all sentences, added up.",
-    why="Two letters for the batch are two loops, and the one that is missing on the right is "
-    "summed over.",
-    hint="How many letters do the sentences have in your string?",
+@item.misconception(
+    "Each sentence uses the sum of the keys of all sentences.",
+    why="Two different letters for the batch mean two loops, and the one that's missing after the "
+    "arrow is summed over.",
+    hint="How many letters does your string use for the batch?",
 )
 def keys_of_all_sentences(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,akhe->bhqk", query, key)
 
 
-@item.mistake(
-    "The heads are added up: (B, Q, K).",
-    why="Each head asks a question of its own, and has scores of its own.",
-    hint="Which letter is missing behind the arrow besides e?",
+@item.misconception(
+    "You sum over the heads: (B, Q, K).",
+    why="Each head has its own queries and keys, and so its own scores.",
+    hint="Which letter besides e is missing after the arrow?",
 )
 def heads_added_up(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bqk", query, key)
 
 
-@item.mistake(
-    "Your scores are divided by √E. That is right in attention, but not asked for here.",
-    why="A puzzle wants the plain sum of products.",
-    hint="The string alone is the answer.",
+@item.misconception(
+    "You divide the scores by √E. That's right in attention, but this task doesn't ask for it.",
+    why="The puzzle asks for the plain sum of products.",
+    hint="The einsum alone is the answer.",
 )
 def scaled_unasked(query: Tensor, key: Tensor) -> Tensor:
     return scaled_scores(query, key) / query.size(-1) ** 0.5

@@ -1,4 +1,4 @@
-"""05.puzzle_4: What each head gives to itself."""
+"""05.puzzle_4: The weight on the diagonal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.item import Item
-from course_lib.checks.items.attention_einsum.shared import puzzle_probes
+from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
 def _trace(weights: Tensor) -> Tensor:
@@ -17,60 +17,61 @@ item = Item(
     "05.puzzle_4",
     reference=_trace,
     probes=puzzle_probes(
-        "only what each word gives to itself is added up",
-        unlike=[(2, 3, 5, 5)],
-        alike=[(4, 4, 4, 4)],
-        lone=[(1, 3, 1, 1)],
+        "the sum is over the diagonal only",
+        different=[(2, 3, 5, 5)],
+        equal=[(4, 4, 4, 4)],
+        ones=[(1, 3, 1, 1)],
     ),
     hints=(
-        "On the diagonal, row and column are the same word. How do you say that with letters?",
-        "A letter that stands twice in one input visits only the places where both are equal.",
+        "On the diagonal, query and key are the same token. How do you write that with letters?",
+        "If a letter occurs twice in one input, only elements where both indices are equal are "
+        "used.",
         '"bh..->bh", with one letter in place of both dots.',
     ),
 )
 
 
-@item.mistake(
-    "You give the diagonal itself, (B, H, S), not its sum.",
-    why="The letter of the words is still behind the arrow, so it is kept.",
+@item.misconception(
+    "You return the diagonal itself, (B, H, S), not its sum.",
+    why="s still occurs after the arrow, so it's kept.",
     hint="Which letters does a result (B, H) have?",
 )
 def diagonal_kept(weights: Tensor) -> Tensor:
     return torch.einsum("bhss->bhs", weights)
 
 
-@item.mistake(
-    "You add up the whole table, not its diagonal.",
-    why="With two letters, q and k, all pairs are visited. For weights that sum is always S, and "
-    "says nothing.",
-    hint="Readers and words that are read have to be the same word.",
+@item.misconception(
+    "You sum over the whole matrix, not its diagonal.",
+    why="With two letters, q and k, the sum is over all pairs. For attention weights that's always "
+    "S, so it tells you nothing.",
+    hint="The query and the key have to be the same token.",
 )
 def whole_table(weights: Tensor) -> Tensor:
     return torch.einsum("bhqk->bh", weights)
 
 
-@item.mistake(
-    "Your heads are added up, too: one number for each sentence.",
-    why="h is missing behind the arrow, so it is summed over.",
+@item.misconception(
+    "You sum over the heads, too: one number per sentence.",
+    why="h is missing after the arrow, so it's summed over.",
     hint="Which letters does a result (B, H) have?",
 )
 def heads_added_too(weights: Tensor) -> Tensor:
     return torch.einsum("bhss->b", weights)
 
 
-@item.mistake(
+@item.misconception(
     "You take the mean of the diagonal, not its sum.",
-    why="Einsum adds up. The mean is smaller by the factor S.",
-    hint="Is there a division too many?",
+    why="Einsum computes a sum. The mean is smaller by a factor of S.",
+    hint="Is there one division too many?",
 )
 def mean_of_the_diagonal(weights: Tensor) -> Tensor:
     return weights.diagonal(dim1=-2, dim2=-1).mean(dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "The axes of your result are swapped: (H, B).",
-    why="The order of the letters behind the arrow is the order of the axes.",
-    hint="What comes first everywhere in the course?",
+    why="The order of the letters after the arrow is the order of the axes.",
+    hint="Which axis comes first everywhere in the course?",
 )
 def heads_before_sentences(weights: Tensor) -> Tensor:
     return torch.einsum("bhss->hb", weights)

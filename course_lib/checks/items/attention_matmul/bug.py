@@ -1,4 +1,4 @@
-"""04.bug: Right shapes, wrong words."""
+"""04.bug: Right shapes, wrong numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from torch import Tensor
 
 from course_lib.checks.adapters import use_module
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.checks.items.attention_matmul.shared import (
+from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
+    gradient_calls,
     layer_call,
-    learning,
     masked_layers,
     self_attention,
     three,
@@ -42,10 +42,10 @@ class MultiHeadAttention(nn.Module):
 """
 
 
-class _Mended(Layer):
-    """The same in steps; ``turned`` makes (B, H, E, K) of projected keys (B, K, D)."""
+class _Fixed(Layer):
+    """The same in steps; ``transposed`` makes (batch, heads, d_head, keys) of projected keys."""
 
-    def turned(self, key: Tensor) -> Tensor:
+    def transposed(self, key: Tensor) -> Tensor:
         return self.split(key).transpose(-2, -1)
 
     def forward(
@@ -53,87 +53,94 @@ class _Mended(Layer):
     ) -> Tensor:
         query, key, value = self.project(query, key, value)
         query, value = self.split(query), self.split(value)
-        scores = query @ self.turned(key) / math.sqrt(query.size(-1))
-        return self.mix(self.merge(masked_softmax(scores, mask) @ value))
+        scores = query @ self.transposed(key) / math.sqrt(query.size(-1))
+        return self.project_out(self.merge(masked_softmax(scores, mask) @ value))
 
 
 item = Item(
     "04.bug",
-    reference=_Mended,
+    reference=_Fixed,
     use=use_module,
     bug=Bug(BUG, line=14),
     probes=[
         Probe(
-            "each word is found by its own key",
+            "each token's key holds its own numbers",
             lambda draw: [
                 layer_call(draw, *three(draw), heads=3, about="4 queries, 6 keys, 3 heads of 4"),
-                layer_call(draw, *three(draw), heads=2, about="as many keys as numbers a head"),
+                layer_call(
+                    draw,
+                    *three(draw),
+                    heads=2,
+                    about="6 keys, 2 heads of 6: as many keys as d_head",
+                ),
             ],
         ),
-        Probe("a sentence reads itself", self_attention),
-        Probe("what the mask hides is not read", masked_layers),
-        Probe("gradients reach every parameter and every input", learning),
+        Probe("self-attention", self_attention),
+        Probe("masked keys get no weight", masked_layers),
+        Probe("gradients reach every parameter and every input", gradient_calls),
     ],
     tolerance=1e-4,
     hints=(
-        "All shapes are right. Ask of each line which numbers stand where, not how many there are.",
-        "view never changes the order of the numbers in memory. One line needs another order than "
-        "the one it has.",
-        "The keys have to be cut as queries and values are, and only then be turned: "
+        "All shapes are right. For each line, ask which number ends up where, not how many there "
+        "are.",
+        "view never changes the order of the numbers in memory. One line needs a different order.",
+        "Split the keys like the queries and values, and only then move the axes: "
         ".view(cut).permute(0, ..., ..., ...).",
     ),
 )
 
 
-@item.mistake(
-    "The keys still hold numbers of other words: view alone cannot bring D in front of the words.",
-    why="In memory the numbers of one word are neighbours. view(B, H, E, K) takes K neighbours for "
-    "one number of K words.",
-    hint="Look for the one view that is not followed by a transpose.",
+@item.misconception(
+    "The keys still mix up the numbers of different tokens: view alone can't transpose.",
+    why="In memory the numbers of one token are neighbours. This view treats neighbouring numbers "
+    "as if they belonged to different tokens.",
+    hint="Look for the one view that isn't followed by a transpose.",
 )
-class StillViewedOnly(_Mended):
-    def turned(self, key: Tensor) -> Tensor:
+class StillViewedOnly(_Fixed):
+    def transposed(self, key: Tensor) -> Tensor:
         return key.reshape(key.size(0), self.n_heads, key.size(2) // self.n_heads, -1)
 
 
-@item.mistake(
-    "The keys are turned now, but they were cut straight to (B, H, K, E) before: words are mixed.",
-    why="view(B, H, K, E) fills head 0 with the first part of the sentence. What follows cannot "
-    "repair it.",
-    hint="Which axis may a view cut without harm?",
+@item.misconception(
+    "You transpose the keys now, but you view them as (batch, heads, keys, d_head) first, and that "
+    "mixes up tokens.",
+    why="This view fills head 0 with the first part of the sentence. A transpose afterwards can't "
+    "repair that.",
+    hint="Which axis can a view split safely?",
 )
-class CutStraightAndTurned(_Mended):
-    def turned(self, key: Tensor) -> Tensor:
+class CutStraightAndTurned(_Fixed):
+    def transposed(self, key: Tensor) -> Tensor:
         return key.reshape(key.size(0), self.n_heads, key.size(1), -1).transpose(-2, -1)
 
 
-@item.mistake(
-    "The keys' heads take every H-th number, and the queries' heads take E numbers in a row.",
-    why="Then the first number of a query meets a number of a key that belongs to another head.",
-    hint="In which order does `cut` name heads and numbers?",
+@item.misconception(
+    "A head of the keys takes every n_heads-th number, but a head of the queries takes d_head "
+    "consecutive numbers.",
+    why="Then a head multiplies its queries by numbers of the key that belong to other heads.",
+    hint="In which order does `cut` list heads and numbers per head?",
 )
-class KeysTakeTurns(_Mended):
-    def turned(self, key: Tensor) -> Tensor:
+class KeysTakeTurns(_Fixed):
+    def transposed(self, key: Tensor) -> Tensor:
         return key.unflatten(2, (-1, self.n_heads)).permute(0, 3, 2, 1)
 
 
-@item.mistake(
-    "Your keys are cut, but not turned: (B, H, K, E), and the next product wants (B, H, E, K).",
-    why="That is an error, unless there are as many keys as numbers a head. Then it runs, and is "
-    "wrong in silence.",
-    hint="query @ key sums over the last axis of query. Which axis of key does it meet?",
+@item.misconception(
+    "You split the keys but don't transpose them: they are (batch, heads, keys, d_head), and the "
+    "next product needs (batch, heads, d_head, keys).",
+    why="That raises an error, unless the number of keys equals d_head. Then it runs and is wrong.",
+    hint="query @ key sums over the last axis of query. Over which axis of key?",
 )
-class CutAndNotTurned(_Mended):
-    def turned(self, key: Tensor) -> Tensor:
+class CutAndNotTurned(_Fixed):
+    def transposed(self, key: Tensor) -> Tensor:
         return self.split(key)
 
 
-@item.mistake(
-    "Now queries and values are cut straight away, too: all agree, and all of them are wrong.",
-    why="Words leak into each other in all three. The line that differed was the wrong one, but "
-    "it was not to be made the pattern.",
-    hint="Try all three cuts on numbers that carry their place, as in the lesson.",
+@item.misconception(
+    "Now you split queries and values the wrong way, too: all three agree, and all are wrong.",
+    why="In all three, numbers of one token end up with another. The line that differed from the "
+    "others was the wrong one.",
+    hint="Try all three lines on numbers that encode their own position, as in the lesson.",
 )
-class AllCutStraightAway(_Mended):
+class AllCutStraightAway(_Fixed):
     def split(self, x: Tensor) -> Tensor:
         return x.reshape(x.size(0), self.n_heads, x.size(1), -1)

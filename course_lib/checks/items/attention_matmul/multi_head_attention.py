@@ -11,10 +11,10 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.attention_matmul.shared import (
+from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
+    gradient_calls,
     layer_call,
-    learning,
     masked_layers,
     recent_mask,
     self_attention,
@@ -24,13 +24,13 @@ from course_lib.model import attention
 
 
 def _sizes_and_types(draw: Draw) -> list[Call]:
-    x, alike, strided = draw.normal(2, 5, 6), draw.normal(2, 4, 8), draw.strided(2, 5, 6)
+    x, equal, strided = draw.normal(2, 5, 6), draw.normal(2, 4, 8), draw.strided(2, 5, 6)
     doubles = draw.normal(2, 5, 6, dtype=torch.float64)
     return [
         layer_call(draw, x, x, x, heads=1, about="a single head"),
-        layer_call(draw, x, x, x, heads=6, about="one number a head"),
+        layer_call(draw, x, x, x, heads=6, about="d_head is 1"),
         layer_call(
-            draw, alike, alike, alike, recent_mask(4), heads=4, about="as many heads as words"
+            draw, equal, equal, equal, recent_mask(4), heads=4, about="as many heads as tokens"
         ),
         layer_call(
             draw, strided, strided, strided, heads=3, about="a tensor that is not contiguous"
@@ -45,54 +45,59 @@ item = Item(
     reference=attention.MultiHeadAttention,
     use=use_module,
     probes=[
-        Probe("a sentence reads itself", self_attention),
+        Probe("self-attention", self_attention),
         Probe(
             "queries, keys and values may be three different tensors",
             lambda draw: [
-                layer_call(draw, *three(draw), heads=3, about="4 queries, 6 keys, values apart"),
+                layer_call(draw, *three(draw), heads=3, about="4 queries, 6 keys, 3 heads"),
                 layer_call(draw, *three(draw), heads=4, about="4 queries, 6 keys, 4 heads"),
             ],
         ),
-        Probe("what the mask hides is not read", masked_layers),
-        Probe("any number of heads, any layout, float64, and both modes", _sizes_and_types),
-        Probe("gradients reach every parameter and every input", learning),
+        Probe("masked keys get no weight", masked_layers),
+        Probe(
+            "it works with any number of heads, any memory layout, float64, and both modes",
+            _sizes_and_types,
+        ),
+        Probe("gradients reach every parameter and every input", gradient_calls),
     ],
     tolerance=1e-4,
     hints=(
-        "Five steps: project, cut, attend, merge, mix. Each but the last you have already.",
-        "Each of query, key and value goes through its own projection and is then cut. The context "
-        "is merged, and out_proj comes last. Hand the mask on as it is.",
-        "q = split_heads(self.q_proj(query), self.n_heads), k and v alike,\n"
+        "Five steps: project, split, attend, merge, project again. You've already written three of "
+        "them.",
+        "Query, key and value each go through their own projection and are then split. The context "
+        "is merged, and out_proj comes last. Pass the mask on as it is.",
+        "q = split_heads(self.q_proj(query), self.n_heads), the same for k and v,\n"
         "context, _ = scaled_dot_product_attention(...), and self.out_proj(...(context)).",
     ),
 )
 
 
-@item.mistake(
-    "Your output equals that of attention scaled by √d_model instead of √d_head.",
-    why="After the cut a score is a sum of d_head products. With 8 heads the divisor is too large "
-    "by √8, and all maps look washed out. A widely copied version has this bug.",
-    hint="Take the width from the tensor that is multiplied.",
+@item.misconception(
+    "Your scores are divided by √d_model instead of √d_head.",
+    why="After the split, a score is a sum of d_head products. With 8 heads the divisor is too "
+    "large by √8, and the weights are closer to uniform than they should be. A widely copied "
+    "implementation has this bug.",
+    hint="Take d_head from the shape of the tensor that you multiply.",
 )
 class ScaledByDModel(Layer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         return super().attend(query / math.sqrt(self.n_heads), key, value, mask)
 
 
-@item.mistake(
-    "Your output equals that of attention without any scale.",
-    why="The spread of the scores grows with the root of d_head, and softmax hardens.",
-    hint="Which step stands between the score product and softmax?",
+@item.misconception(
+    "You don't scale the scores.",
+    why="The standard deviation of the scores grows with √d_head, and softmax saturates.",
+    hint="Which step comes between the scores and softmax?",
 )
 class NotScaled(Layer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         return super().attend(query * math.sqrt(query.size(-1)), key, value, mask)
 
 
-@item.mistake(
-    "Your output equals that of a single head as wide as d_model.",
-    why="Without the cut there is one softmax, so one question for each word. Parameters and "
-    "shapes are the same, which is why nobody notices.",
+@item.misconception(
+    "Your output is that of a single head as wide as d_model.",
+    why="Without the split there's only one softmax, so each token has a single set of attention "
+    "weights. Parameters and shapes are the same, so nothing raises an error.",
     hint="Where do you use n_heads?",
 )
 class OneWideHead(Layer):
@@ -100,31 +105,31 @@ class OneWideHead(Layer):
         return x[:, None]
 
 
-@item.mistake(
-    "The heads are cut straight to (B, H, S, E): words leak into each other before attention.",
+@item.misconception(
+    "You reshape directly to (batch, heads, seq, d_head), which mixes up tokens before attention.",
     why="view never changes the order of the numbers. It fills head 0 with the first part of the "
     "sentence.",
-    hint="Cut the last axis first, then swap heads and words.",
+    hint="Split the last axis first, then swap heads and seq.",
 )
 class CutStraightAway(Layer):
     def split(self, x: Tensor) -> Tensor:
         return x.reshape(x.size(0), self.n_heads, x.size(1), -1)
 
 
-@item.mistake(
-    "The contexts are merged without moving the heads back: words and heads are mixed up.",
-    why="The shape is right, but the numbers of word 0 are those of head 0 for the first words.",
-    hint="What is the reverse of split_heads, step by step?",
+@item.misconception(
+    "You merge the contexts without moving the heads back, so tokens and heads are mixed up.",
+    why="The shape is right, but token 0 gets the numbers of head 0 for the first few tokens.",
+    hint="What is the inverse of split_heads, step by step?",
 )
 class MergedStraightAway(Layer):
     def merge(self, context: Tensor) -> Tensor:
         return context.reshape(context.size(0), context.size(2), -1)
 
 
-@item.mistake(
-    "Your words do not read each other: in each word, heads read heads.",
-    why="With (B, S, H, E) the last two axes are heads and numbers, so matmul compares heads. What "
-    "one word says never reaches another.",
+@item.misconception(
+    "Your tokens don't attend to each other: within each token, heads attend to heads.",
+    why="With (batch, seq, heads, d_head) the last two axes are heads and d_head, so matmul "
+    "compares heads. No information passes from one token to another.",
     hint="Which two axes does matmul multiply?",
 )
 class HeadsReadHeads(Layer):
@@ -141,21 +146,21 @@ class HeadsReadHeads(Layer):
         return context.flatten(2)
 
 
-@item.mistake(
-    "Your keys and values are made from the query: every sentence reads itself.",
-    why="In self-attention that is the same. A decoder, though, reads the source through this very "
-    "layer, and would never see it.",
-    hint="Does your forward use its second and third argument?",
+@item.misconception(
+    "You compute keys and values from the query, so every sentence attends to itself.",
+    why="In self-attention all three are the same. But in cross-attention a decoder gets the "
+    "source through key and value, and would never see it.",
+    hint="Does your forward use its second and third arguments?",
 )
 class ReadsItself(Layer):
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return super().project(query, query, query)
 
 
-@item.mistake(
-    "Your values are made from the key tensor; the third argument is not used.",
-    why="Mostly key and value are the same tensor, and nothing is seen. But what a word is found "
-    "by and what it hands over may differ.",
+@item.misconception(
+    "You compute the values from the key tensor, and don't use the third argument.",
+    why="Usually key and value are the same tensor, and you won't notice. In general they may "
+    "differ.",
     hint="Look at what goes into v_proj.",
 )
 class ValuesFromTheKey(Layer):
@@ -163,53 +168,54 @@ class ValuesFromTheKey(Layer):
         return super().project(query, key, key)
 
 
-@item.mistake(
-    "Your keys go through q_proj: k_proj is never used.",
-    why="With one matrix for both, looking for something and being found by something are one and "
-    "the same. k_proj would never learn.",
-    hint="Four projections: name the place where each of them is used.",
+@item.misconception(
+    "Your keys go through q_proj, and k_proj is never used.",
+    why="With one projection for both, a token looks for others exactly as it is found by them. "
+    "k_proj would get no gradient.",
+    hint="For each of the four projections, find the line that uses it.",
 )
 class KeysFromQProj(Layer):
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return self.q_proj(query), self.q_proj(key), self.v_proj(value)
 
 
-@item.mistake(
-    "Your values go through k_proj: v_proj is never used.",
-    why="What a word hands over would be what it is found by. v_proj would never learn.",
-    hint="Four projections: name the place where each of them is used.",
+@item.misconception(
+    "Your values go through k_proj, and v_proj is never used.",
+    why="The content that a token passes on would be the same as the key it is found by. v_proj "
+    "would get no gradient.",
+    hint="For each of the four projections, find the line that uses it.",
 )
 class ValuesFromKProj(Layer):
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return self.q_proj(query), self.k_proj(key), self.k_proj(value)
 
 
-@item.mistake(
-    "Your output is the merged context: out_proj is missing.",
-    why="The heads' answers lie side by side and have not met. W_O mixes them, and without it no "
-    "column of the output can hear two heads.",
+@item.misconception(
+    "You return the merged context: out_proj is missing.",
+    why="So far the heads are only concatenated. out_proj (W_O in the paper) combines them; "
+    "without it, each column of the output depends on one head only.",
     hint="The paper's formula has one more matrix.",
 )
 class NotMixed(Layer):
-    def mix(self, merged: Tensor) -> Tensor:
+    def project_out(self, merged: Tensor) -> Tensor:
         return merged
 
 
-@item.mistake(
-    "Your layer gives the same with a mask and without.",
-    why="The mask has to reach every softmax. A layer that drops it reads pads and the future.",
-    hint="Follow the name mask through your forward.",
+@item.misconception(
+    "Your mask has no effect on the output.",
+    why="The mask has to reach the softmax. Without it, tokens attend to padding and the future.",
+    hint="Follow the variable mask through your forward.",
 )
 class MaskLost(Layer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         return super().attend(query, key, value, None)
 
 
-@item.mistake(
-    "What the mask allows is hidden, and what it hides is read.",
-    why="In this course True means: may be read. Your attention takes the mask that way, so hand "
-    "it on as it came.",
-    hint="Is there one ~ too many, or too few?",
+@item.misconception(
+    "Your mask is inverted: keys with True are masked, keys with False aren't.",
+    why="In this course True means: may attend. scaled_dot_product_attention expects the mask like "
+    "that, so pass it on unchanged.",
+    hint="Is there one ~ too many, or one too few?",
 )
 class MaskTurnedRound(Layer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""09.collate: Into one rectangle."""
+"""09.collate: from pairs of lists to two padded tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from course_lib import data
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.batching.shared import Ids, Tensors, padded
+from course_lib.checks.items.batching.padded_rows import Ids, Tensors, padded
 from course_lib.data import EncodedPair
 
 Pairs = Sequence[EncodedPair]
@@ -25,7 +25,7 @@ def _use_collate(
     again: Sequence[int] | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Collate pairs, and then some of the same pairs again: the next epoch has other neighbours."""
+    """Collate pairs, then some of them again: in the next epoch the neighbours are different."""
     encoded = [EncodedPair(*pair) for pair in pairs]
     first = collate(list(encoded), pad_id, **kwargs)
     if again is None:
@@ -44,14 +44,17 @@ item = Item(
     use=_use_collate,
     probes=[
         Probe(
-            "each side is as long as its own longest, the pads behind the words",
+            "each side is as long as its own longest sentence, with the padding at the end",
             lambda draw: [
-                Call((_pairs(draw, (3, 5), (7, 2), (4, 4)), 0), about="sources longer"),
-                Call((_pairs(draw, (2, 3), (3, 9), (1, 6), (3, 7)), 0), about="targets longer"),
+                Call((_pairs(draw, (3, 5), (7, 2), (4, 4)), 0), about="the sources are longer"),
+                Call(
+                    (_pairs(draw, (2, 3), (3, 9), (1, 6), (3, 7)), 0),
+                    about="the targets are longer",
+                ),
             ],
         ),
         Probe(
-            "with pad_left the pads stand before the words",
+            "with pad_left the padding comes first",
             lambda draw: [
                 Call(
                     (_pairs(draw, (3, 8), (6, 2), (5, 4)), 0), {"pad_left": True}, about="pad_left"
@@ -59,17 +62,21 @@ item = Item(
             ],
         ),
         Probe(
-            "it is pad_id that fills",
+            "the padding is pad_id",
             lambda draw: [
                 Call((_pairs(draw, (2, 4), (5, 3)), 1), about="pad_id is 1"),
                 Call((_pairs(draw, (5, 3), (2, 7)), 3), {"pad_left": True}, about="pad_id is 3"),
             ],
         ),
         Probe(
-            "one pair, single words and equal lengths are batches, too",
+            "one pair, single tokens and equal lengths work, too",
             lambda draw: [
                 Call((_pairs(draw, (4, 6)), 0), about="one pair"),
-                Call((_pairs(draw, (1, 1), (1, 2)), 0), {"pad_left": True}, about="single words"),
+                Call(
+                    (_pairs(draw, (1, 1), (1, 2)), 0),
+                    {"pad_left": True},
+                    about="sentences of one token",
+                ),
                 Call((_pairs(draw, (3, 5), (3, 5)), 0), about="nothing to pad"),
             ],
         ),
@@ -85,11 +92,12 @@ item = Item(
         ),
     ],
     hints=(
-        "Do one side first: a list of lists of ids. How long must each row become?",
-        "Write a helper for one side: the longest length, then for each row as many pads as it "
-        "lacks, before it or behind it. Call it once for the sources and once for the targets.",
-        "[pad_id] * 3 is a list of three pads; how many does this row need? With `fill` for them, "
-        "`fill + row` and `row + fill` make new lists. torch.tensor makes int64 of whole numbers.",
+        "Do one side first: a list of lists of ids. How long does each row have to become?",
+        "Write a helper for one side: find the longest length, then give each row as many pad ids "
+        "as it lacks, before or after it. Call it once for the sources and once for the targets.",
+        "[pad_id] * 3 is a list of three pad ids; how many does this row need? If you call them "
+        "`fill`, `fill + row` and `row + fill` make new lists. torch.tensor turns integers into "
+        "int64.",
     ),
 )
 
@@ -98,11 +106,11 @@ def _sides(pairs: Pairs) -> tuple[list[Ids], list[Ids]]:
     return [list(pair.source) for pair in pairs], [list(pair.target) for pair in pairs]
 
 
-@item.mistake(
+@item.misconception(
     "You pad both sides to one length, the longest of all.",
-    why="A source and its target never stand in one tensor. What the shorter side gets too much "
-    "is work for nothing.",
-    hint="How many 'longest' does a batch of pairs have?",
+    why="A source and its target are never in the same tensor. The extra padding on the shorter "
+    "side is wasted work.",
+    hint="How many maximum lengths does a batch of pairs have?",
 )
 def one_length_for_both(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     sources, targets = _sides(pairs)
@@ -113,21 +121,21 @@ def one_length_for_both(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Te
     )
 
 
-@item.mistake(
-    "You always fill up with 0, whatever pad_id is.",
-    why="Where another id is the pad, 0 is a word. One of the five published systems filled with 0 "
-    "while its pad was 1: no mask hid the filling, and the loss counted it.",
-    hint="Does your code use pad_id in every place that it fills?",
+@item.misconception(
+    "You always pad with 0, whatever pad_id is.",
+    why="Where another id is the pad token, 0 is a real one. One of the five published systems "
+    "padded with 0 while its pad_id was 1: no mask hid the padding, and the loss counted it.",
+    hint="Does your code use pad_id everywhere it pads?",
 )
 def always_zero(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     sources, targets = _sides(pairs)
     return padded(sources, 0, left=pad_left), padded(targets, 0, left=pad_left)
 
 
-@item.mistake(
+@item.misconception(
     "Your ids are right, but they are floats.",
-    why="An id is a row number, and there is no row 5.0: nn.Embedding refuses it.",
-    hint="Which of your lines makes floats? torch.zeros does, unless it is told a dtype.",
+    why="An id is a row number, and there is no row 5.0: nn.Embedding rejects it.",
+    hint="Which of your lines makes floats? torch.zeros does unless you give it a dtype.",
 )
 def floats(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     sources, targets = _sides(pairs)
@@ -135,9 +143,10 @@ def floats(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return source.float(), target.float()
 
 
-@item.mistake(
+@item.misconception(
     "You pad on the right even when pad_left is True.",
-    why="Whoever asks for it needs all rows to end in one column, to go on from there.",
+    why="A caller who asks for left padding needs all rows to end in the same column, to continue "
+    "from there.",
     hint="Does your code use its third argument?",
 )
 def never_left(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
@@ -145,10 +154,10 @@ def never_left(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return padded(sources, pad_id), padded(targets, pad_id)
 
 
-@item.mistake(
-    "You pad on the left without being asked, and on the right when pad_left is True.",
-    why="The name says where the pads go, not where the words go.",
-    hint="Try it on one short row and look where the pads stand.",
+@item.misconception(
+    "You pad on the left without being asked to, and on the right when pad_left is True.",
+    why="The name says where the padding goes, not where the sentence goes.",
+    hint="Try it on one short row and see where the padding is.",
 )
 def sides_exchanged(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     sources, targets = _sides(pairs)
@@ -156,11 +165,11 @@ def sides_exchanged(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensor
     return padded(sources, pad_id, left=left), padded(targets, pad_id, left=left)
 
 
-@item.mistake(
-    "With pad_left your sentences run backwards.",
-    why="Turning a padded row round moves the pads to the left, and turns the words round, too. "
-    "One of the five published systems fed its model reversed text that way.",
-    hint="If you turn a row round after padding, in which order must it go in?",
+@item.misconception(
+    "With pad_left your sentences are reversed.",
+    why="Flipping a padded row moves the padding to the left, but reverses the sentence, too. One "
+    "of the five published systems trained its model on reversed text that way.",
+    hint="If you flip a row after padding it, in which order does it have to go in?",
 )
 def reversed_text(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     sources, targets = _sides(pairs)
@@ -168,21 +177,22 @@ def reversed_text(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return (source.flip(1), target.flip(1)) if pad_left else (source, target)
 
 
-@item.mistake(
-    "You pad the sources on the left and leave the targets' pads on the right.",
-    why="pad_left is meant for both sides. The decoder's rows would still end at unlike places.",
-    hint="Where do you make the target, and does that place know of pad_left?",
+@item.misconception(
+    "You pad the sources on the left but the targets on the right.",
+    why="pad_left is meant for both sides. The decoder's rows would still end in different "
+    "columns.",
+    hint="Where do you make the target, and does that line use pad_left?",
 )
 def only_the_source_left(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     sources, targets = _sides(pairs)
     return padded(sources, pad_id, left=pad_left), padded(targets, pad_id)
 
 
-@item.mistake(
-    "Your tensors are (length, batch): a sentence runs down a column.",
-    why="The course has the batch first. With as many sentences as words the axes would be mixed "
-    "up without any error.",
-    hint="pad_sequence has a setting for that; otherwise look at what you stack along which axis.",
+@item.misconception(
+    "Your tensors are (length, batch): each sentence runs down a column.",
+    why="In this course the batch comes first. With as many sentences as tokens, the axes would "
+    "get mixed up without an error.",
+    hint="pad_sequence has an option for that; otherwise check which axis you stack along.",
 )
 def length_first(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     sources, targets = _sides(pairs)
@@ -190,10 +200,10 @@ def length_first(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return source.T, target.T
 
 
-@item.mistake(
-    "You write the pads into the lists that you were given.",
-    why="The data now hold pads for ever: in the next epoch this sentence has other neighbours, "
-    "and drags the pads along.",
+@item.misconception(
+    "You write the padding into the lists that you were given.",
+    why="Now the data contain padding for good: in the next epoch this sentence has other "
+    "neighbours, and still has the old padding.",
     hint="append, extend, insert and += change a list; + makes a new one.",
 )
 def pads_the_data(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
@@ -208,10 +218,10 @@ def pads_the_data(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     )
 
 
-@item.mistake(
+@item.misconception(
     "You sort the pairs by the length of their source, longest first.",
-    why="Whoever hands over pairs expects row i to be pair i. Old recurrent networks wanted sorted "
-    "rows; attention does not care.",
+    why="The caller expects row i to be pair i. Old recurrent networks needed sorted rows; "
+    "attention doesn't.",
     hint="In which order do your rows come out?",
 )
 def sorted_rows(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
@@ -219,9 +229,9 @@ def sorted_rows(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
     return padded(sources, pad_id, left=pad_left), padded(targets, pad_id, left=pad_left)
 
 
-@item.mistake(
-    "You cut all rows to the shortest: there are no pads, and words are missing.",
-    why="The end of a sentence belongs to it, and with it the `<eos>` that says where to stop.",
+@item.misconception(
+    "You truncate all rows to the shortest: there's no padding, and tokens are missing.",
+    why="The end of a sentence is part of it, and so is the `<eos>` that says where to stop.",
     hint="What does your code do with a row that is longer than another?",
 )
 def cut_to_the_shortest(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:

@@ -1,1 +1,1 @@
-"""Items of lesson 07: the encoder's and the decoder's block."""
+"""Items of lesson 07: encoder block, decoder block, and pre-norm."""

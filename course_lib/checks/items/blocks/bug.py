@@ -1,4 +1,4 @@
-"""07.bug: The stream that is cut."""
+"""07.bug: A broken residual stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from course_lib.checks.adapters import load_weights
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.checks.items.blocks.shared import DecoderBlock, Mask, decode, two_sides
+from course_lib.checks.items.blocks.block_parts import DecoderBlock, Mask, decode, two_sides
 
 BUG = """\
 def pre_norm_decoder_block(block, x, memory, target_mask, memory_mask):
@@ -31,12 +31,13 @@ def _pre_norm_decoder_block(
     x = x + block.self_attention(y, y, y, target_mask)
     y = block.norm_2(x)
     x = x + block.cross_attention(y, memory, memory, memory_mask)
-    return _think(block, x)
+    return _finish(block, x)
 
 
-def _think(block: Any, x: Tensor) -> Tensor:
-    thought: Tensor = block.feed_forward(block.norm_3(x))
-    return x + thought
+def _finish(block: Any, x: Tensor) -> Tensor:
+    """The third sublayer."""
+    output: Tensor = block.feed_forward(block.norm_3(x))
+    return x + output
 
 
 def _use_parts(
@@ -45,25 +46,25 @@ def _use_parts(
     init: Mapping[str, Any],
     weights: Mapping[str, Tensor],
 ) -> Any:
-    """Hand a function the parts of a decoder block with these weights, and its inputs."""
+    """Call a function with a decoder block that has these weights, and its inputs."""
     block = DecoderBlock(**init)
     load_weights(block, weights)
     return subject(block, *inputs)
 
 
 def _unmasked(draw: Draw) -> list[Call]:
-    sides = draw.normal(2, 4, 8, spread=3) + 1, draw.normal(2, 6, 8), None, None
-    return [decode(draw, *sides, about="a stream with a mean and a length of its own")]
+    sides = draw.normal(2, 4, 8, std=3) + 1, draw.normal(2, 6, 8), None, None
+    return [decode(draw, *sides, about="no masks, and x with another mean and variance")]
 
 
 def _both_masked(draw: Draw) -> list[Call]:
     return [
         decode(draw, *two_sides(draw, 3, 4, 6), about="the source is longer"),
-        decode(draw, *two_sides(draw, 2, 5, 5), about="both of one length"),
+        decode(draw, *two_sides(draw, 2, 5, 5), about="source and target of the same length"),
     ]
 
 
-def _straight_way(draw: Draw) -> list[Call]:
+def _gradients(draw: Draw) -> list[Call]:
     inputs = two_sides(draw, 2, 4, 3)
     return [decode(draw, *inputs, about="the gradients of target and memory", gradients=True)]
 
@@ -75,23 +76,25 @@ item = Item(
     tolerance=1e-4,
     bug=Bug(BUG, line=5),
     probes=[
-        Probe("each sublayer reads a normed copy and adds to the stream", _unmasked),
-        Probe("both masks are still at work", _both_masked),
-        Probe("the gradient has a straight way back to x", _straight_way),
+        Probe("each sublayer is used as x + Sublayer(LayerNorm(x))", _unmasked),
+        Probe("both masks still work", _both_masked),
+        Probe("the gradient flows directly back to x", _gradients),
     ],
     hints=(
-        "y is always a normed copy, x is the stream. Say for each line what it does to the stream.",
-        "Set all sublayers to zero in your mind. In a pre-norm block x must come out as it came "
-        "in. Where is it changed?",
-        "In three lines something is added. What is it added to, in each of them?",
+        "y is always a normalised copy, x is the residual stream. For each line, say what it does "
+        "to the residual stream.",
+        "Imagine that all sublayers return zeros. A pre-norm block should then return x unchanged. "
+        "Which line changes it?",
+        "In three lines something is added. In each of them, what is it added to?",
     ),
 )
 
 
-@item.mistake(
-    "The stream is still normed on its way through: what comes out is not x plus three results.",
-    why="The straight path is cut in every block. A shallow model trains all the same, so nobody "
-    "notices before it gets deep.",
+@item.misconception(
+    "Your block still normalises the residual stream: its output isn't x plus three sublayer "
+    "outputs.",
+    why="The direct path is interrupted in every block. A shallow model trains anyway, so you "
+    "wouldn't notice until you train a deep one.",
     hint="Look at the left side of each plus.",
 )
 def still_from_the_copy(
@@ -100,12 +103,13 @@ def still_from_the_copy(
     y = block.norm_1(x)
     x = x + block.self_attention(y, y, y, target_mask)
     y = block.norm_2(x)
-    return _think(block, y + block.cross_attention(y, memory, memory, memory_mask))
+    return _finish(block, y + block.cross_attention(y, memory, memory, memory_mask))
 
 
-@item.mistake(
-    "Now x is added, but x asks as well: the query of cross-attention is no longer normed.",
-    why="A sublayer reads the normed copy. The sum alone was to be mended.",
+@item.misconception(
+    "Now x is added, but x is also the query: the query of cross-attention is no longer "
+    "normalised.",
+    why="The input of a sublayer should be the normalised copy. Only the sum was wrong.",
     hint="Change one letter, not two.",
 )
 def bare_query(
@@ -113,12 +117,12 @@ def bare_query(
 ) -> Tensor:
     y = block.norm_1(x)
     x = x + block.self_attention(y, y, y, target_mask)
-    return _think(block, x + block.cross_attention(x, memory, memory, memory_mask))
+    return _finish(block, x + block.cross_attention(x, memory, memory, memory_mask))
 
 
-@item.mistake(
-    "The residual around cross-attention is gone: only what was read from the memory goes on.",
-    why="What the target words were is lost in every block.",
+@item.misconception(
+    "The residual connection around cross-attention is gone.",
+    why="The target tokens' own vectors are lost in every block.",
     hint="The line has to add to something. To what?",
 )
 def residual_removed(
@@ -127,13 +131,13 @@ def residual_removed(
     y = block.norm_1(x)
     x = x + block.self_attention(y, y, y, target_mask)
     y = block.norm_2(x)
-    return _think(block, block.cross_attention(y, memory, memory, memory_mask))
+    return _finish(block, block.cross_attention(y, memory, memory, memory_mask))
 
 
-@item.mistake(
-    "You made the middle sublayer post-norm: the sum is normed.",
-    why="Its neighbours are pre-norm. A norm around the sum cuts the straight path just as the bug "
-    "did.",
+@item.misconception(
+    "You made the middle sublayer post-norm: it normalises the sum.",
+    why="The other two are pre-norm. A norm around the sum interrupts the direct path just like "
+    "the bug did.",
     hint="The norms were right. Look at what is added to what.",
 )
 def middle_is_post_norm(
@@ -141,13 +145,13 @@ def middle_is_post_norm(
 ) -> Tensor:
     y = block.norm_1(x)
     x = x + block.self_attention(y, y, y, target_mask)
-    return _think(block, block.norm_2(x + block.cross_attention(x, memory, memory, memory_mask)))
+    return _finish(block, block.norm_2(x + block.cross_attention(x, memory, memory, memory_mask)))
 
 
-@item.mistake(
-    "You norm the memory as well.",
-    why="The memory has been normed by its own stack, with its own norm. norm_2 belongs to the "
-    "target's stream.",
+@item.misconception(
+    "You normalise the memory, too.",
+    why="The memory has already been normalised, by the encoder's last norm. norm_2 belongs to the "
+    "residual stream of the target.",
     hint="Keys and values were right. Look at what is added to what.",
 )
 def memory_normed(
@@ -156,4 +160,4 @@ def memory_normed(
     y = block.norm_1(x)
     x = x + block.self_attention(y, y, y, target_mask)
     y, memory = block.norm_2(x), block.norm_2(memory)
-    return _think(block, x + block.cross_attention(y, memory, memory, memory_mask))
+    return _finish(block, x + block.cross_attention(y, memory, memory, memory_mask))

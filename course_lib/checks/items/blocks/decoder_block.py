@@ -1,4 +1,4 @@
-"""07.decoder_block: A block that writes."""
+"""07.decoder_block: The decoder block."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import (
+from course_lib.checks.items.blocks.block_parts import (
+    DROPOUT,
     DecoderBlock,
     Mask,
+    compare_moments,
     decode,
     init_block,
     padding,
-    spread_as_it_must,
     through_dropout,
     two_sides,
 )
 from course_lib.model import FeedForward, masks
 
 
-def _decode_plainly(draw: Draw) -> list[Call]:
-    sides = draw.normal(2, 4, 8, spread=2) + 1, draw.normal(2, 6, 8)
+def _decode_without_masks(draw: Draw) -> list[Call]:
+    sides = draw.normal(2, 4, 8, std=2) + 1, draw.normal(2, 6, 8)
     train = draw.normal(2, 5, 8), draw.normal(2, 3, 8)
     return [
-        decode(draw, *sides, about="4 target words, 6 source words, no masks"),
+        decode(draw, *sides, about="4 target tokens, 6 source tokens, no masks"),
         decode(draw, *train, about="training mode, dropout 0", train=True),
     ]
 
@@ -36,10 +37,10 @@ def _decode_plainly(draw: Draw) -> list[Call]:
 def _decode_masked(draw: Draw) -> list[Call]:
     sides, mask = (draw.normal(2, 4, 8), draw.normal(2, 5, 8)), padding(draw, 2, 5)
     return [
-        decode(draw, *two_sides(draw, 3, 5, 5), about="both sides of one length"),
+        decode(draw, *two_sides(draw, 3, 5, 5), about="source and target of the same length"),
         decode(draw, *two_sides(draw, 3, 4, 6), about="the source is longer"),
-        decode(draw, *two_sides(draw, 3, 6, 4, left=True), about="pads on the left"),
-        decode(draw, *sides, memory_mask=mask, about="a mask for the memory alone"),
+        decode(draw, *two_sides(draw, 3, 6, 4, left=True), about="padding on the left"),
+        decode(draw, *sides, memory_mask=mask, about="only memory_mask"),
     ]
 
 
@@ -48,15 +49,20 @@ def _decode_sizes(draw: Draw) -> list[Call]:
     strided = draw.strided(2, 4, 8), draw.strided(2, 5, 8)
     wide = (draw.normal(2, length, 8, dtype=torch.float64) for length in (3, 4))
     return [
-        decode(draw, *two_sides(draw, 1, 1, 4), about="the first word of a translation"),
-        decode(draw, *two_sides(draw, 2, 4, 1), about="a source of one word"),
-        decode(draw, *three, about="three of everything", init=init_block(6, 3, 4, dropout=0.0)),
-        decode(draw, *strided, about="not contiguous"),
+        decode(draw, *two_sides(draw, 1, 1, 4), about="a target of one token"),
+        decode(draw, *two_sides(draw, 2, 4, 1), about="a source of one token"),
+        decode(
+            draw,
+            *three,
+            about="3 sentences, 3 tokens on either side, 3 heads",
+            init=init_block(6, 3, 4, dropout=0.0),
+        ),
+        decode(draw, *strided, about="tensors that are not contiguous"),
         decode(draw, *wide, about="float64"),
     ]
 
 
-def _decode_learning(draw: Draw) -> list[Call]:
+def _decode_gradients(draw: Draw) -> list[Call]:
     one, other = two_sides(draw, 2, 4, 3), two_sides(draw, 2, 3, 4)
     return [
         decode(draw, *one, about="the gradients of target and memory", gradients=True),
@@ -75,44 +81,43 @@ item = Item(
     use=use_module,
     tolerance=1e-4,
     probes=[
-        Probe("the target reads itself, then the memory, then thinks", _decode_plainly),
-        Probe("each attention gets the mask of what it reads", _decode_masked),
-        Probe("it holds for any sizes and any numbers", _decode_sizes),
-        Probe("target, memory and all parameters get their gradients", _decode_learning),
-        Probe("in evaluation mode nothing is dropped", _decode_evaluated),
-        Probe(
-            "dropout falls on what a sublayer returns, and on nothing else",
-            through_dropout(decode, 2, 3),
-            judge=spread_as_it_must,
-        ),
+        Probe("self-attention, then cross-attention, then feed-forward", _decode_without_masks),
+        Probe("each attention gets the mask of its own keys", _decode_masked),
+        Probe("it works for any sizes", _decode_sizes),
+        Probe("target, memory and all parameters get gradients", _decode_gradients),
+        Probe("nothing is dropped in evaluation mode", _decode_evaluated),
+        Probe(DROPOUT, through_dropout(decode, 2, 3), compare_moments),
     ],
     hints=(
-        "Three sublayers, three frames LayerNorm(x + Sublayer(x)). In which of them does the "
-        "memory come in, and as what?",
-        "Who asks is the query: always the target. Who is read is key and value: first the target, "
-        "then the memory. A mask belongs to the keys.",
-        "Two attentions, one feed-forward and three norms in the constructor. In forward, the "
-        "middle line is x = self.norm_2(x + self.dropout(self.cross_attention(...))) with three "
-        "inputs and one mask.",
+        "There are three sublayers, each used as LayerNorm(x + Sublayer(x)). Which of them uses "
+        "the memory, and as what?",
+        "The query is always the target. Key and value are first the target, then the memory. A "
+        "mask belongs to the keys.",
+        "The constructor creates two attentions, one feed-forward network and three norms. In "
+        "forward, the middle line is x = self.norm_2(x + self.dropout(self.cross_attention(...))) "
+        "with three inputs and one mask.",
     ),
 )
 
 
 class _Variant(DecoderBlock):
-    """A decoder block in steps, so that a mistake can change one. own, its: the two masks."""
+    """A decoder block in steps; each misconception overrides one of them.
 
-    def read_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+    own, its: the masks of target and memory.
+    """
+
+    def attend_to_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_1(x + self.dropout(self.self_attention(x, x, x, own)))
 
-    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, its)))
 
-    def think(self, x: Tensor) -> Any:
+    def transform(self, x: Tensor) -> Any:
         return self.norm_3(x + self.dropout(self.feed_forward(x)))
 
     def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        x = self.read_target(x, memory, own, its)
-        return self.think(self.read_memory(x, memory, own, its))
+        x = self.attend_to_target(x, memory, own, its)
+        return self.transform(self.attend_to_memory(x, memory, own, its))
 
     def forward(
         self, x: Tensor, memory: Tensor, target_mask: Mask = None, memory_mask: Mask = None
@@ -120,136 +125,136 @@ class _Variant(DecoderBlock):
         return self.steps(x, memory, target_mask, memory_mask)
 
 
-@item.mistake(
+@item.misconception(
     "Your cross-attention gets the target's mask.",
-    why="Its columns are source words. A mask that says 'target word 1 may read target words 0 and "
-    "1' is taken to speak of source words. With equal lengths nothing complains.",
-    hint="Which of the two masks was made from the tokens that cross-attention reads?",
+    why="Its keys are source tokens, so its mask has to be about source tokens, too. If source and "
+    "target have the same length, the wrong mask raises no error.",
+    hint="Which of the two masks was computed from the tokens that are keys in cross-attention?",
 )
 class TargetMaskInCrossAttention(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return super().read_memory(x, memory, own, own)
+    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        return super().attend_to_memory(x, memory, own, own)
 
 
-@item.mistake(
-    "Your two masks have changed places.",
-    why="Self-attention reads the target: its mask hides the future and the target's pads. "
-    "Cross-attention reads the source, and needs the source's padding.",
-    hint="For each attention, say whose words its keys are.",
+@item.misconception(
+    "Your two masks are swapped.",
+    why="In self-attention the keys are the target, and the mask hides the future and the target's "
+    "padding. In cross-attention the keys are the source, and the mask hides the source's padding.",
+    hint="For each attention, ask which tokens its keys are.",
 )
 class MasksExchanged(_Variant):
     def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return super().steps(x, memory, its, own)
 
 
-@item.mistake(
-    "Your self-attention gets no mask: every target word reads the words that follow it.",
-    why="The next word is the one to be predicted. In training the model copies it; in translation "
-    "it is not there.",
-    hint="One of forward's four arguments is not used where it should be.",
+@item.misconception(
+    "Your self-attention gets no mask, so each target token attends to the tokens after it.",
+    why="The next token is the one to predict. In training the model simply copies it; when it "
+    "translates, that token doesn't exist yet.",
+    hint="One of forward's four arguments isn't used where it should be.",
 )
 class FutureIsRead(_Variant):
-    def read_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return super().read_target(x, memory, None, its)
+    def attend_to_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        return super().attend_to_target(x, memory, None, its)
 
 
-@item.mistake(
-    "Your cross-attention gets no mask: the source's pads are read like words.",
-    why="A translation would depend on how much padding its batch needs.",
-    hint="One of forward's four arguments is not used where it should be.",
+@item.misconception(
+    "Your cross-attention gets no mask, so the source's padding gets weight like real tokens.",
+    why="Then a translation depends on how much padding its batch needs.",
+    hint="One of forward's four arguments isn't used where it should be.",
 )
 class SourcePadsAreRead(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return super().read_memory(x, memory, own, None)
+    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        return super().attend_to_memory(x, memory, own, None)
 
 
-@item.mistake(
+@item.misconception(
     "In your cross-attention query and key come from the memory, and the value from the target.",
-    why="One write-up says so. But the one who asks is the target, and each key needs its own "
-    "value. With equal lengths this runs, and later target words leak into earlier ones.",
-    hint="Who reads? Who is read? What is read has a key and a value.",
+    why="One article describes it like this. But the query should come from the target, and each "
+    "key needs its own value. If both lengths are equal this runs, and information from later "
+    "target tokens leaks to earlier ones.",
+    hint="Which side attends, and which side is attended to? The latter gives both key and value.",
 )
 class MemoryAsks(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.cross_attention(memory, memory, x, its)))
 
 
-@item.mistake(
-    "In your cross-attention the memory asks and the target is read.",
-    why="That gives a row for each source word, which cannot be added to the target's rows unless "
-    "both have one length.",
-    hint="How many rows must the result have? The query decides it.",
+@item.misconception(
+    "In your cross-attention the memory is the query, and the target is key and value.",
+    why="That gives one row per source token, which you can't add to the target's rows unless both "
+    "have the same length.",
+    hint="How many rows should the result have? The query determines that.",
 )
 class TargetIsRead(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.cross_attention(memory, x, x, its)))
 
 
-@item.mistake(
-    "Your cross-attention never reads the memory: query, key and value all come from the target.",
-    why="It is the only bridge from source to target. Without it the decoder writes fluent "
-    "sentences about nothing.",
-    hint="Does a change of the memory change your output?",
+@item.misconception(
+    "Your cross-attention doesn't use the memory: query, key and value all come from the target.",
+    why="Cross-attention is the only connection between source and target. Without it, the decoder "
+    "is a language model that ignores the source.",
+    hint="Does your output change if the memory changes?",
 )
 class MemoryIsNeverRead(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.cross_attention(x, x, x, own)))
 
 
-@item.mistake(
-    "Your cross-attention has no residual: only what was read from the memory goes on.",
-    why="Whatever the target words were is lost. The result is a mixture of source words, and "
-    "the decoder no longer knows what it has written.",
-    hint="Three frames, and each of them adds.",
+@item.misconception(
+    "There's no residual connection around cross-attention.",
+    why="Its output is a weighted average of source tokens. Without x, the decoder loses the "
+    "target tokens that it has generated so far.",
+    hint="There are three sublayers, and each of them adds to x.",
 )
 class NoResidualAroundCrossAttention(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(self.dropout(self.cross_attention(x, memory, memory, its)))
 
 
-@item.mistake(
-    "Your cross-attention asks with the x that came into the block, not with what self-attention "
-    "has made of it.",
-    why="The query should know what is already written: so self-attention comes first, and its "
-    "result asks.",
-    hint="Which x do you hand to cross-attention?",
+@item.misconception(
+    "The query of your cross-attention is the input of the block, not the result of "
+    "self-attention.",
+    why="The query should contain information on the target so far. That's why self-attention "
+    "comes first and its result is the query.",
+    hint="Which x do you pass to cross-attention?",
 )
 class AsksTooEarly(_Variant):
     def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         y = self.norm_1(x + self.dropout(self.self_attention(x, x, x, own)))
         y = self.norm_2(y + self.dropout(self.cross_attention(x, memory, memory, its)))
-        return self.think(y)
+        return self.transform(y)
 
 
-@item.mistake(
-    "Your block reads the memory first and itself afterwards.",
-    why="In the paper self-attention comes first, so that the question put to the source knows "
-    "what has been written.",
+@item.misconception(
+    "In your block cross-attention comes first and self-attention second.",
+    why="In the paper self-attention comes first, so that the query of cross-attention contains "
+    "information on the target so far.",
     hint="In which order does the task name the three sublayers?",
 )
 class MemoryFirst(_Variant):
     def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         x = self.norm_1(x + self.dropout(self.cross_attention(x, memory, memory, its)))
         x = self.norm_2(x + self.dropout(self.self_attention(x, x, x, own)))
-        return self.think(x)
+        return self.transform(x)
 
 
-@item.mistake(
-    "Your block uses one attention for both tasks: cross_attention is made and never used.",
-    why="To read one's own sentence and to read another language are two skills, with matrices of "
-    "their own. The unused ones never learn.",
-    hint="Which of your parts get no gradient?",
+@item.misconception(
+    "Your block uses self_attention twice and never uses cross_attention.",
+    why="Attending to the target and attending to the source are different tasks, and each needs "
+    "its own weights. Those of cross_attention would get no gradient.",
+    hint="Which of your submodules get no gradient?",
 )
 class OneAttentionForBoth(_Variant):
-    def read_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
         return self.norm_2(x + self.dropout(self.self_attention(x, memory, memory, its)))
 
 
-@item.mistake(
-    "There is dropout inside your feed-forward: FeedForward has one of its own, 0.1 unless you say "
-    "otherwise.",
-    why="The paper drops what a sublayer returns, and nothing inside it. With dropout=0.0 your "
-    "block would still be random.",
+@item.misconception(
+    "There's dropout inside your FeedForward: its default rate is 0.1.",
+    why="The paper applies dropout to the output of a sublayer, not inside it. Even with "
+    "dropout=0.0, your block would be random in training mode.",
     hint="Look at the third argument of FeedForward.",
 )
 class DropoutInsideFeedForward(DecoderBlock):
@@ -258,11 +263,11 @@ class DropoutInsideFeedForward(DecoderBlock):
         self.feed_forward = FeedForward(d_model, d_ff)
 
 
-@item.mistake(
-    "In training mode some numbers of your block's output are zero: dropout falls on the stream.",
-    why="What dropout takes from a sublayer's result is still there in x. What it takes from the "
-    "normed sum is lost.",
-    hint="Dropout comes before the sum. What stands inside its brackets?",
+@item.misconception(
+    "You apply dropout after the norm, so in training mode elements of the output are zero.",
+    why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
+    "sum is dropped, it's lost.",
+    hint="Dropout comes before the sum. What should be inside its brackets?",
 )
 class DropoutOnTheStream(_Variant):
     def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
@@ -271,9 +276,9 @@ class DropoutOnTheStream(_Variant):
         return self.dropout(self.norm_3(x + self.feed_forward(x)))
 
 
-@item.mistake(
-    "Your block drops nothing: in training mode equal sentences come out equal.",
-    why="Dropout on each sublayer's result is part of the paper's recipe (section 5.4).",
+@item.misconception(
+    "Nothing is dropped in training mode.",
+    why="The paper applies dropout to the output of each sublayer (section 5.4).",
     hint="What does your block do with its argument dropout?",
 )
 class NothingDropped(DecoderBlock):

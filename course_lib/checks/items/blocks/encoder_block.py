@@ -1,4 +1,4 @@
-"""07.encoder_block: A block that reads."""
+"""07.encoder_block: The encoder block."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from torch.nn import functional as F
 
 from course_lib.checks.adapters import use_module
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import (
+from course_lib.checks.items.blocks.block_parts import (
+    ENCODER_PROBES,
     EncoderBlock,
     Mask,
     PreNormEncoderBlock,
-    encode,
-    evaluated,
-    learning,
-    masked,
-    plain,
-    sizes,
-    spread_as_it_must,
-    through_dropout,
+    without_mask,
 )
 
 item = Item(
@@ -27,32 +21,24 @@ item = Item(
     use=use_module,
     tolerance=1e-4,
     probes=[
-        Probe("attention, then feed-forward: each is added, and the sum normed", plain),
-        Probe("what the mask hides is not read", masked),
-        Probe("it holds for any sizes and any numbers", sizes),
-        Probe("the input and all parameters get their gradients", learning),
-        Probe("in evaluation mode nothing is dropped", evaluated),
-        Probe(
-            "dropout falls on what a sublayer returns, and on nothing else",
-            through_dropout(encode, 2),
-            judge=spread_as_it_must,
-        ),
+        Probe("attention, then feed-forward, each as LayerNorm(x + Sublayer(x))", without_mask),
+        *ENCODER_PROBES,
     ],
     hints=(
-        "Two sublayers, one frame around each: LayerNorm(x + Sublayer(x)).",
-        "Query, key and value are all made from x. What comes out of the first frame is the x of "
-        "the second. Dropout acts on what the sublayer returns, before it is added.",
+        "There are two sublayers, each used as LayerNorm(x + Sublayer(x)).",
+        "Query, key and value are all x. The output of the first norm is the x of the second "
+        "sublayer. Apply dropout to the output of a sublayer, before you add it.",
         "x = self.norm_1(x + self.dropout(self.self_attention(..., mask))), and then the same "
-        "frame with the other sublayer and the other norm.",
+        "line with the other sublayer and the other norm.",
     ),
 )
 
 
-@item.mistake(
-    "Your attention has no residual: its result is normed, and x itself is gone.",
-    why="Attention returns a mixture of all words. With nothing added to it, two blocks are enough "
-    "to make all words of a sentence alike.",
-    hint="What is added to what, inside the first norm?",
+@item.misconception(
+    "There's no residual connection around attention: you apply the norm to its output without x.",
+    why="Attention returns a weighted average over all tokens. Without x, two blocks are enough to "
+    "make the vectors of all tokens nearly equal.",
+    hint="What is added to what inside the first norm?",
 )
 class NoResidualAroundAttention(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -60,11 +46,11 @@ class NoResidualAroundAttention(EncoderBlock):
         return self.norm_2(x + self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
-    "Your feed-forward has no residual: what attention gathered goes through it and is not kept.",
-    why="Each sublayer is meant to add something to the stream, not to replace it. The gradient "
-    "loses its short way back, too.",
-    hint="Compare the insides of your two norms.",
+@item.misconception(
+    "There's no residual connection around feed_forward.",
+    why="Each sublayer should add to the residual stream, not replace it. Without the residual "
+    "path, gradients have to pass through feed_forward, too.",
+    hint="Compare what's inside your two norms.",
 )
 class NoResidualAroundFeedForward(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -72,11 +58,10 @@ class NoResidualAroundFeedForward(EncoderBlock):
         return self.norm_2(self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
-    "Your second residual adds the x that came into the block, not the one after the first norm.",
-    why="What attention found then reaches the output only through feed-forward, and the first "
-    "norm is by-passed.",
-    hint="After the first frame, which x does the second one begin with?",
+@item.misconception(
+    "Your second residual connection adds the input of the block, not the output of norm_1.",
+    why="Then the output of attention reaches the output of the block only through feed_forward.",
+    hint="What is the input of the second sublayer?",
 )
 class ResidualFromTheStart(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -84,20 +69,20 @@ class ResidualFromTheStart(EncoderBlock):
         return self.norm_2(x + self.dropout(self.feed_forward(y)))
 
 
-@item.mistake(
-    "Your block is pre-norm: it norms what a sublayer reads, and leaves the sum alone.",
-    why="That is a good block, and another task. The paper's norms come after the sum, so the "
-    "block's output is normed.",
-    hint="In LayerNorm(x + Sublayer(x)), what stands inside the norm's brackets?",
+@item.misconception(
+    "Your block is pre-norm: it normalises the input of each sublayer, not the sum.",
+    why="That's a good block, but it's a later task. In the paper the norm comes after the sum, so "
+    "the output of the block is normalised.",
+    hint="In LayerNorm(x + Sublayer(x)), what's inside the norm's brackets?",
 )
 class PreNormInstead(PreNormEncoderBlock):
     pass
 
 
-@item.mistake(
-    "You norm what the sublayer returns, and add it to x afterwards.",
-    why="The sum itself is never normed, so the stream grows with every block.",
-    hint="Is the residual inside or outside the norm's brackets?",
+@item.misconception(
+    "You normalise the output of each sublayer, and add x afterwards.",
+    why="The sum itself is never normalised, so the residual stream grows with every block.",
+    hint="Is x added inside or outside the norm's brackets?",
 )
 class NormsTheSublayerOnly(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -105,11 +90,11 @@ class NormsTheSublayerOnly(EncoderBlock):
         return x + self.norm_2(self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
-    "Your block uses its first norm twice and its second never.",
-    why="Each norm has a scale and a shift of its own to learn. The forgotten ones get no gradient "
-    "and stay as they were.",
-    hint="Which parameters does your forward name, and how often?",
+@item.misconception(
+    "Your block uses norm_1 twice and norm_2 never.",
+    why="Each norm has its own weight and bias. Those of norm_2 get no gradient, so they're never "
+    "trained.",
+    hint="Which submodules does your forward use, and how often?",
 )
 class OneNormTwice(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -117,11 +102,11 @@ class OneNormTwice(EncoderBlock):
         return self.norm_1(x + self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
-    "Your norms have no scale and no shift: they are made anew whenever the block runs.",
-    why="What is made inside forward is thrown away with it. In one published system 30,720 "
-    "parameters never existed for this reason.",
-    hint="The constructor has made two norms for you.",
+@item.misconception(
+    "Your norms don't use the weight and bias that the constructor created.",
+    why="These are parameters that should be trained. In one published system norms are created "
+    "inside forward, and 30,720 parameters don't exist for this reason.",
+    hint="The constructor has created two norms for you.",
 )
 class NormsMadeAnew(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -130,10 +115,10 @@ class NormsMadeAnew(EncoderBlock):
         return F.layer_norm(x + self.dropout(self.feed_forward(x)), width)
 
 
-@item.mistake(
-    "Your block thinks before it gathers: feed-forward comes first.",
-    why="In the paper attention is the first sublayer. The parameters would fit, and a model "
-    "trained the other way would give nonsense.",
+@item.misconception(
+    "Your feed-forward network comes first.",
+    why="In the paper attention is the first sublayer. Weights that were trained in the paper's "
+    "order would load into your block and give nonsense.",
     hint="In which order does the task name the two sublayers?",
 )
 class FeedForwardFirst(EncoderBlock):
@@ -142,20 +127,19 @@ class FeedForwardFirst(EncoderBlock):
         return self.norm_2(x + self.dropout(self.self_attention(x, x, x, mask)))
 
 
-@item.mistake(
-    "Your block takes a mask and does nothing with it: pads are read like words.",
-    why="A sentence's vectors would depend on how much padding its batch needs.",
-    hint="Follow the mask from the brackets of forward to the one place that needs it.",
+@item.misconception(
+    "Your block takes a mask but doesn't use it, so padding gets weight like real tokens.",
+    why="Then the result for a sentence depends on how much padding its batch needs.",
+    hint="Which of the submodules needs the mask?",
 )
 class MaskForgotten(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         return super().forward(x)
 
 
-@item.mistake(
-    "Your block hands on the mask turned round: what may be read is hidden.",
-    why="In this course True means may be read, from the mask to the softmax. Nothing on the way "
-    "has to be turned.",
+@item.misconception(
+    "Your block inverts the mask before it passes it on.",
+    why="In this course True always means: may attend. You never have to invert a mask.",
     hint="Look at how you pass the mask to attention.",
 )
 class MaskTurnedRound(EncoderBlock):
@@ -163,11 +147,11 @@ class MaskTurnedRound(EncoderBlock):
         return super().forward(x, None if mask is None else ~mask)
 
 
-@item.mistake(
-    "In training mode some numbers of your block's output are zero: dropout falls on the stream.",
-    why="What dropout takes from a sublayer's result is still there in x. What it takes from the "
-    "normed sum is lost. One published system does this, and trains worse the deeper it is.",
-    hint="Dropout comes before the sum. What stands inside its brackets?",
+@item.misconception(
+    "You apply dropout after the norm, so in training mode elements of the output are zero.",
+    why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
+    "sum is dropped, it's lost. One published system does this, and trains worse the deeper it is.",
+    hint="Dropout comes before the sum. What should be inside its brackets?",
 )
 class DropoutAfterTheNorm(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -175,11 +159,11 @@ class DropoutAfterTheNorm(EncoderBlock):
         return self.dropout(self.norm_2(x + self.feed_forward(x)))
 
 
-@item.mistake(
-    "Your block drops nothing: in training mode equal sentences come out equal.",
-    why="Dropout on each sublayer's result is part of the paper's recipe (section 5.4), and the "
-    "constructor's argument would have no effect.",
-    hint="One part that the constructor has made does not occur in your forward.",
+@item.misconception(
+    "Nothing is dropped in training mode.",
+    why="The paper applies dropout to the output of each sublayer (section 5.4). Without it, the "
+    "constructor's argument has no effect.",
+    hint="Your forward doesn't use one of the submodules that the constructor creates.",
 )
 class NoDropout(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:

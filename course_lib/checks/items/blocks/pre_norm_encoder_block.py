@@ -1,4 +1,4 @@
-"""07.pre_norm_encoder_block: The norm goes first."""
+"""07.pre_norm_encoder_block: Pre-norm: the norm goes first."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import (
+from course_lib.checks.items.blocks.block_parts import (
+    ENCODER_PROBES,
     SUBLAYERS,
     EncoderBlock,
     Mask,
     PreNormEncoderBlock,
     encode,
-    evaluated,
-    learning,
-    masked,
-    plain,
-    silence,
-    sizes,
-    spread_as_it_must,
-    through_dropout,
+    without_mask,
+    zero_out,
 )
 
 
-def _silenced(draw: Draw) -> list[Call]:
-    call = encode(draw, draw.normal(2, 4, 8, spread=3) + 1, about="both sublayers return zeros")
-    return [silence(call, *SUBLAYERS)]
+def _zeros(draw: Draw) -> list[Call]:
+    call = encode(draw, draw.normal(2, 4, 8, std=3) + 1, about="both sublayers return zeros")
+    return [zero_out(call, *SUBLAYERS)]
 
 
 item = Item(
@@ -36,43 +31,35 @@ item = Item(
     use=use_module,
     tolerance=1e-4,
     probes=[
-        Probe("each sublayer reads a normed copy and adds to the stream", plain),
-        Probe("sublayers that return zeros leave the stream as it was", _silenced),
-        Probe("what the mask hides is not read", masked),
-        Probe("it holds for any sizes and any numbers", sizes),
-        Probe("the input and all parameters get their gradients", learning),
-        Probe("in evaluation mode nothing is dropped", evaluated),
-        Probe(
-            "dropout falls on what a sublayer returns, and on nothing else",
-            through_dropout(encode, 2),
-            judge=spread_as_it_must,
-        ),
+        Probe("attention, then feed-forward, each as x + Sublayer(LayerNorm(x))", without_mask),
+        Probe("if both sublayers return zeros, the output is x", _zeros),
+        *ENCODER_PROBES,
     ],
     hints=(
-        "The frame is x + Sublayer(LayerNorm(x)). What is never normed?",
-        "Keep two things apart: the stream x, to which things are added, and its normed copy, "
-        "which the sublayer reads. Query, key and value are all made from the copy.",
+        "Each sublayer is used as x + Sublayer(LayerNorm(x)). What is never normalised?",
+        "There are two different things: the residual stream x, which you add to, and its "
+        "normalised copy, the input of the sublayer. Query, key and value are all the copy.",
         "y = self.norm_1(x), then x = x + self.dropout(self.self_attention(...)), and the same "
-        "once more for the other sublayer. No norm at the end: that one belongs to the stack.",
+        "again for the other sublayer. There's no norm at the end: that one belongs to the stack.",
     ),
 )
 
 
-@item.mistake(
-    "Your block is post-norm: it norms the sum.",
-    why="Then nothing passes straight through: the stream is normed twice in every block, and the "
-    "gradient has to go through both norms on its way back.",
-    hint="The frame is x + Sublayer(LayerNorm(x)).",
+@item.misconception(
+    "Your block is post-norm: it normalises the sum.",
+    why="Then there's no direct path through the block: the residual stream is normalised twice, "
+    "and gradients have to pass through both norms.",
+    hint="Each sublayer is used as x + Sublayer(LayerNorm(x)).",
 )
 class PostNormInstead(EncoderBlock):
     pass
 
 
-@item.mistake(
-    "You add to the normed copy, not to the stream.",
-    why="The straight path from the first block to the last is cut at each norm, and that path is "
-    "the whole point of pre-norm.",
-    hint="Your code has an x and its normed copy. Which of them is on the left of the plus?",
+@item.misconception(
+    "You add to the normalised copy, not to the residual stream.",
+    why="Pre-norm is about having a direct path from the first block to the last, and here each "
+    "norm interrupts it.",
+    hint="Your code has x and a normalised copy. Which of them is to the left of the plus?",
 )
 class AddsToTheCopy(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -82,11 +69,11 @@ class AddsToTheCopy(EncoderBlock):
         return x + self.dropout(self.feed_forward(x))
 
 
-@item.mistake(
-    "Only your query is normed; key and value are made from the bare stream.",
-    why="A sublayer must read the normed copy and nothing else. The bare stream grows from block "
-    "to block, and its keys and values would grow with it.",
-    hint="How often does the copy occur between the brackets of attention?",
+@item.misconception(
+    "You normalise only the query; key and value are x itself.",
+    why="The input of a sublayer should be the normalised copy only. The residual stream grows "
+    "from block to block, and keys and values would grow with it.",
+    hint="How often should the copy occur in the call of attention?",
 )
 class OnlyTheQueryIsNormed(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -94,11 +81,11 @@ class OnlyTheQueryIsNormed(EncoderBlock):
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
-@item.mistake(
-    "Your feed-forward reads the bare stream: the second norm is missing.",
-    why="The stream grows with each block, so feed-forward would meet other sizes in each of them. "
-    "And norm_2 would never learn.",
-    hint="Both sublayers read a normed copy.",
+@item.misconception(
+    "You don't normalise the input of feed_forward: norm_2 is missing.",
+    why="The residual stream grows with each block, so the scale of feed_forward's input would "
+    "grow with it. And norm_2 would get no gradient.",
+    hint="The input of both sublayers should be a normalised copy.",
 )
 class SecondNormMissing(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -107,10 +94,11 @@ class SecondNormMissing(EncoderBlock):
         return x + self.dropout(self.feed_forward(x))
 
 
-@item.mistake(
-    "Your block uses its first norm twice and its second never.",
-    why="Each norm has a scale and a shift of its own to learn. The others get no gradient.",
-    hint="Which parameters does your forward name, and how often?",
+@item.misconception(
+    "Your block uses norm_1 twice and norm_2 never.",
+    why="Each norm has its own weight and bias. Those of norm_2 get no gradient, so they're never "
+    "trained.",
+    hint="Which submodules does your forward use, and how often?",
 )
 class FirstNormTwice(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -119,11 +107,11 @@ class FirstNormTwice(EncoderBlock):
         return x + self.dropout(self.feed_forward(self.norm_1(x)))
 
 
-@item.mistake(
-    "You norm what a sublayer returns, not what it reads.",
-    why="The sublayer then reads the bare stream, and what it adds has a fixed length however "
-    "little it has to say.",
-    hint="The norm stands inside the brackets of the sublayer.",
+@item.misconception(
+    "You normalise the output of each sublayer, not its input.",
+    why="Then the input of the sublayer grows with the residual stream, and its output always has "
+    "the same norm, even if it should be small.",
+    hint="The norm belongs inside the brackets of the sublayer.",
 )
 class NormsWhatIsReturned(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -131,12 +119,11 @@ class NormsWhatIsReturned(EncoderBlock):
         return x + self.norm_2(self.dropout(self.feed_forward(x)))
 
 
-@item.mistake(
-    "Your feed-forward reads the stream as it was before attention: both sublayers start from the "
-    "same x.",
-    why="Then it cannot think about what attention has gathered. Some later models do this on "
-    "purpose, to save time. Here it is another function.",
-    hint="Which x does the second norm get?",
+@item.misconception(
+    "Your feed_forward gets the x from before attention: both sublayers run in parallel.",
+    why="Then it can't use what attention has gathered. Some later models do this on purpose, to "
+    "save time, but it's a different function.",
+    hint="Which x does norm_2 get?",
 )
 class SideBySide(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -145,10 +132,10 @@ class SideBySide(EncoderBlock):
         return x + found + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
-@item.mistake(
-    "Your attention has no residual: the stream is replaced by what was found.",
-    why="Attention returns a mixture of all words. What each word was is gone, and so is the "
-    "straight path.",
+@item.misconception(
+    "There's no residual connection around attention: its output replaces x.",
+    why="Attention returns a weighted average over all tokens. The token's own vector is lost, and "
+    "so is the direct path.",
     hint="Each sublayer adds to x.",
 )
 class StreamReplaced(EncoderBlock):
@@ -158,20 +145,20 @@ class StreamReplaced(EncoderBlock):
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
-@item.mistake(
-    "Your block takes a mask and does nothing with it: pads are read like words.",
-    why="A sentence's vectors would depend on how much padding its batch needs.",
-    hint="Follow the mask from the brackets of forward to the one place that needs it.",
+@item.misconception(
+    "Your block takes a mask but doesn't use it, so padding gets weight like real tokens.",
+    why="Then the result for a sentence depends on how much padding its batch needs.",
+    hint="Which of the submodules needs the mask?",
 )
 class MaskUnused(PreNormEncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         return super().forward(x)
 
 
-@item.mistake(
-    "Your block drops nothing: in training mode equal sentences come out equal.",
-    why="Dropout acts on each sublayer's result, in pre-norm blocks as in the paper's.",
-    hint="One part that the constructor has made does not occur in your forward.",
+@item.misconception(
+    "Nothing is dropped in training mode.",
+    why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
+    hint="Your forward doesn't use one of the submodules that the constructor creates.",
 )
 class DropoutUnused(PreNormEncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
@@ -180,11 +167,11 @@ class DropoutUnused(PreNormEncoderBlock):
         return x + self.feed_forward(self.norm_2(x))
 
 
-@item.mistake(
-    "In training mode some numbers of your block's output are zero: dropout falls on the stream.",
-    why="What is dropped from the stream is lost for all blocks to come. What is dropped from a "
-    "sublayer's result is still there in x.",
-    hint="What stands inside the brackets of dropout: the sum, or what is to be added?",
+@item.misconception(
+    "You apply dropout to the sum, so in training mode elements of the output are zero.",
+    why="If an element of the residual stream is dropped, it's lost for all later blocks. If an "
+    "element of a sublayer's output is dropped, x is still there.",
+    hint="What should be inside the brackets of dropout: the sum, or what you add?",
 )
 class StreamDropped(EncoderBlock):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:

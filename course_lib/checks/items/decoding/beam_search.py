@@ -1,4 +1,4 @@
-"""12.beam_search: Keep several beginnings."""
+"""12.beam_search: keep the most probable hypotheses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from course_lib.model import Transformer
 BOS, EOS = 1, 2
 
 
-Beam = tuple[float, list[int]]  # log-probability, and the tokens without the begin token
+Beam = tuple[float, list[int]]  # log-probability, and the tokens without BOS
 
 
 Found = tuple[list[int], float]
@@ -33,11 +33,11 @@ Found = tuple[list[int], float]
 Extend = Callable[[Sequence[Beam], Tensor, int], list[Beam]]
 
 
-def _likeliest(beams: Sequence[Beam], log_p: Tensor, width: int) -> list[Beam]:
-    """The ``width`` best of all beams (W) with all tokens (W, V) behind them, best first."""
+def _most_probable(beams: Sequence[Beam], log_p: Tensor, width: int) -> list[Beam]:
+    """The ``width`` best of all continuations, from beams (W) and tokens (W, V), best first."""
     total = torch.tensor([[log_prob] for log_prob, _ in beams]) + log_p
-    best, place = total.flatten().topk(min(width, total.numel()))
-    beam, token = place // log_p.size(1), place % log_p.size(1)
+    best, index = total.flatten().topk(min(width, total.numel()))
+    beam, token = index // log_p.size(1), index % log_p.size(1)
     found = zip(best.tolist(), beam.tolist(), token.tolist(), strict=True)
     return [(p, [*beams[b][1], t]) for p, b, t in found if p > -torch.inf]
 
@@ -54,26 +54,26 @@ def _hypotheses(
     width: int,
     max_len: int,
     *,
-    extend: Extend = _likeliest,
+    extend: Extend = _most_probable,
     shrinks: bool = False,
     leaves: bool = True,
     enough: Callable[[int], bool] = lambda ended: False,
 ) -> list[Beam]:
-    """All that a search finds, in whatever mode the model is.
+    """All hypotheses that a search finds; the model's mode is left alone.
 
     Args:
-        extend: from the beams and what may follow to those that are kept.
-        shrinks: whether a beam that ends takes its place with it.
-        leaves: whether it leaves at all.
+        extend: from the beams and the next tokens to the beams that are kept.
+        shrinks: whether each beam that ends makes the search narrower.
+        leaves: whether beams that end are taken out of the search.
         enough: from the number of hypotheses to whether to stop.
     """
     memory = model.encode(source)
     beams: list[Beam] = [(0.0, [])]
     found: list[Beam] = []
     for length in range(1, max_len + 1):
-        said = torch.tensor([[bos_id, *tokens] for _, tokens in beams])
+        prefixes = torch.tensor([[bos_id, *tokens] for _, tokens in beams])
         rows = len(beams)
-        logits = model.decode(said, memory.expand(rows, -1, -1), source.expand(rows, -1))
+        logits = model.decode(prefixes, memory.expand(rows, -1, -1), source.expand(rows, -1))
         kept = extend(beams, logits[:, -1].log_softmax(dim=-1), width - shrinks * len(found))
         found += [beam for beam in kept if beam[1][-1] == eos_id or length == max_len]
         beams = [beam for beam in kept if not leaves or beam[1][-1] != eos_id]
@@ -99,7 +99,7 @@ def _search(
     """The best hypothesis and its score; ``score`` gets ln p, the number of tokens and α."""
     with evaluating(model):
         found = _hypotheses(model, source, bos_id, eos_id, width, max_len, **options)
-    scored = [(score(log_prob, len(said), length_penalty), said) for log_prob, said in found]
+    scored = [(score(log_prob, len(tokens), length_penalty), tokens) for log_prob, tokens in found]
     best = max(scored, key=lambda each: each[0])
     return best[1], best[0]
 
@@ -116,17 +116,17 @@ def _beam_search(
     return _search(model, source, bos_id, eos_id, width, max_len, length_penalty)
 
 
-def _plain_is_safe(call: Call) -> bool:
-    """Whether holding on to the greedy beginning would change nothing.
+def _same_with_greedy_prefix(call: Call) -> bool:
+    """Whether always keeping the greedy prefix would change nothing.
 
-    The lesson's search and the library's do that, the textbook's does not. Both are right here.
+    The lesson's search and the library's keep it, the textbook's doesn't. Both are accepted here.
     """
     model, source, bos_id, eos_id, width, max_len, length_penalty = call.args
     toy = ToyModel(**model, eos_id=eos_id)
-    ((theirs,),) = library_search(
+    ((hypothesis,),) = library_search(
         toy, source, bos_id, eos_id, max_len, width=width, length_penalty=length_penalty
     )
-    return theirs.tokens == _beam_search(toy, *call.args[1:])[0]
+    return hypothesis.tokens == _beam_search(toy, *call.args[1:])[0]
 
 
 def _at_random(
@@ -139,18 +139,18 @@ def _at_random(
     ids: tuple[int, int, int] = (BOS, EOS, 0),
     **options: Any,
 ) -> Call:
-    """A model that doubts at each token, and may end everywhere."""
+    """A model that is uncertain at each token and may end anywhere."""
     bos_id, eos_id, pad_id = ids
     about = f"width {width}, max_len {max_len}, length_penalty {length_penalty}"
     while True:
-        model = draw_model(draw, vocab=vocab, pad_id=pad_id, max_len=15, spread=1.5)
+        model = draw_model(draw, vocab=vocab, pad_id=pad_id, max_len=15, std=1.5)
         source = draw_sources(draw, 1, 5, pad_id=pad_id)
         args = (model, source, bos_id, eos_id, width, max_len, length_penalty)
-        if _plain_is_safe(call := Call(args, options, about)):
+        if _same_with_greedy_prefix(call := Call(args, options, about)):
             return call
 
 
-Tree = Mapping[str, Mapping[str, float]]  # what may follow each beginning; 2 is the end
+Tree = Mapping[str, Mapping[str, float]]  # what may follow each prefix; 2 is EOS
 
 
 ASTRAY: Tree = {  # the lesson's: 3 me, 4 i, 5 cold, 6 is, 7 am, 8 freezing, 9 now
@@ -165,7 +165,7 @@ ASTRAY: Tree = {  # the lesson's: 3 me, 4 i, 5 cold, 6 is, 7 am, 8 freezing, 9 n
 }
 
 
-EARLY_END: Tree = {  # one of two beams ends at once; both places are needed later
+EARLY_END: Tree = {  # one of two beams ends at once; two beams are needed later
     "": {"3": 0.40, "2": 0.35, "4": 0.25},
     "3": {"5": 0.55, "6": 0.45},
     "3 5": {"7": 0.4, "2": 0.3, "8": 0.3},
@@ -173,7 +173,7 @@ EARLY_END: Tree = {  # one of two beams ends at once; both places are needed lat
 }
 
 
-LATE_WINNER: Tree = {  # two have ended when the best is still on its way
+LATE_WINNER: Tree = {  # two have ended while the best is still active
     "": {"3": 0.62, "2": 0.25, "4": 0.13},
     "3": {"2": 0.5, "5": 0.45, "6": 0.05},
     "3 5": {"6": 1.0},
@@ -181,7 +181,7 @@ LATE_WINNER: Tree = {  # two have ended when the best is still on its way
 }
 
 
-THIRD_PLACE: Tree = {  # the best is the third of three, after another has ended
+THIRD_BEAM: Tree = {  # the best is the third of three beams, after another has ended
     "": {"3": 0.45, "4": 0.35, "2": 0.2},
     "3": {"5": 0.4, "6": 0.35, "7": 0.25},
     "4": {"5": 0.4, "6": 0.35, "7": 0.25},
@@ -199,7 +199,7 @@ LONG: Tree = {  # eight tokens; up to six, a penalty that is rounded down looks 
 }
 
 
-CUT_OFF: Tree = {  # the best of three tokens has no end
+CUT_OFF: Tree = {  # the best hypothesis of three tokens has no EOS
     "": {"3": 0.6, "4": 0.4},
     "3": {"5": 0.6, "2": 0.4},
     "4": {"5": 0.7, "2": 0.3},
@@ -208,11 +208,11 @@ CUT_OFF: Tree = {  # the best of three tokens has no end
 
 
 def _tree(draw: Draw, tree: Tree, width: int, length_penalty: float, *, max_len: int = 10) -> Call:
-    """A model made of a tree, its probabilities a little moved."""
+    """A model made of a tree, with slightly changed probabilities."""
     table = {}
-    for beginning, following in tree.items():
-        moved = [p * (1 + 0.01 * draw.integer(-2, 2)) for p in following.values()]
-        table[beginning] = {t: p / sum(moved) for t, p in zip(following, moved, strict=True)}
+    for prefix, following in tree.items():
+        changed = [p * (1 + 0.01 * draw.integer(-2, 2)) for p in following.values()]
+        table[prefix] = {t: p / sum(changed) for t, p in zip(following, changed, strict=True)}
     model = draw_model(draw, vocab=10) | {"table": table}
     args = (model, draw_sources(draw, 1, 4), BOS, EOS, width, max_len, length_penalty)
     about = f"a model made of a table, width {width}, length_penalty {length_penalty}"
@@ -230,7 +230,7 @@ item = Item(
             lambda draw: [_tree(draw, ASTRAY, 1, 0.0), _at_random(draw, 1, 8, 0.6)],
         ),
         Probe(
-            "it finds a likelier sentence where the likeliest word leads astray",
+            "it finds a more probable sentence where the most probable first token leads astray",
             lambda draw: [
                 _tree(draw, ASTRAY, 2, 0.0),
                 *(_at_random(draw, width, 6, 0.0) for width in (2, 3, 3)),
@@ -245,16 +245,16 @@ item = Item(
             ],
         ),
         Probe(
-            "what has ended leaves, and all width places are filled again",
+            "beams that end become hypotheses, and the search stays `width` wide",
             lambda draw: [
                 _tree(draw, EARLY_END, 2, 1.5),
                 _tree(draw, LATE_WINNER, 2, 1.5),
-                _tree(draw, THIRD_PLACE, 3, 1.5),
+                _tree(draw, THIRD_BEAM, 3, 1.5),
                 _at_random(draw, 3, 7, 0.6, vocab=5),
             ],
         ),
         Probe(
-            "at max_len it stops, and what is cut off is a hypothesis, too",
+            "it stops at max_len, and truncated beams are hypotheses, too",
             lambda draw: [
                 _tree(draw, CUT_OFF, 3, 0.6, max_len=3),
                 *(_at_random(draw, 3, max_len, 0.6) for max_len in (1, 2, 15)),
@@ -268,7 +268,7 @@ item = Item(
             ],
         ),
         Probe(
-            "dropout and gradients are off meanwhile, and the source is encoded once",
+            "dropout and gradients are off during the search, and the source is encoded once",
             lambda draw: [
                 _at_random(
                     draw,
@@ -280,7 +280,7 @@ item = Item(
                         "runs of the encoder",
                         "with dropout",
                         "with gradients",
-                        "in training afterwards",
+                        "in training mode afterwards",
                     ],
                 )
                 for train in (True, False)
@@ -288,139 +288,141 @@ item = Item(
         ),
     ],
     hints=(
-        "Write one step first: every beam with every token behind it, and the best `width` of all "
-        "of these. What becomes of those that end with eos_id?",
-        "A beam is a pair, its log-probability and its tokens. Encode once; at each step decode "
+        "Write one step first: every beam continued by every token, and the best `width` of all "
+        "these continuations. What happens to those that end with eos_id?",
+        "A beam is a pair: its log-probability and its tokens. Encode once; at each step decode "
         "all beams as one batch (memory and source expanded to as many rows), add the beams' "
-        "log-probabilities, sort, keep `width`. Ended ones go to a list of hypotheses, the others "
-        "are the next beams. At max_len all are hypotheses.",
-        "logits = model.decode(said, memory.expand(...), source.expand(...))[:, ...]\n"
+        "log-probabilities, sort, keep `width`. Those that have ended go into a list of "
+        "hypotheses, the others are the next beams. At max_len all are hypotheses.",
+        "logits = model.decode(prefixes, memory.expand(...), source.expand(...))[:, ...]\n"
         "log_p = logits.log_softmax(-1).tolist()\n"
         "ranked = sorted(((log_prob + more, [*tokens, token]) for ... for ...), reverse=True)\n"
         "kept = ranked[:...]\n"
-        "and in the end max(hypotheses, key=lambda h: h[0] / ((5 + len(h[1])) / 6) ** ...)",
+        "and at the end max(hypotheses, key=lambda h: h[0] / ((5 + len(h[1])) / 6) ** ...)",
     ),
 )
 
 
-@item.mistake(
-    "Your beams forget how likely they are: only the last token's probability counts.",
-    why="A likely word behind an unlikely beginning would win against a likely sentence.",
+@item.misconception(
+    "You score beams by their last token only, and forget the probability of the prefix.",
+    why="A probable token after an improbable prefix would beat a probable sentence.",
     hint="ln p of a sentence is a sum. Over what?",
 )
-def beginnings_forgotten(*arguments: Any) -> Found:
+def prefixes_forgotten(*arguments: Any) -> Found:
     def extend(beams: Sequence[Beam], log_p: Tensor, width: int) -> list[Beam]:
-        return _likeliest([(0.0, tokens) for _, tokens in beams], log_p, width)
+        return _most_probable([(0.0, tokens) for _, tokens in beams], log_p, width)
 
     return _search(*arguments, extend=extend)
 
 
-@item.mistake(
-    "Each of your beams goes on with its own best token: they never compete.",
-    why="A weak beam keeps its place for ever, and the second-best word of a strong one is lost.",
-    hint="Put all continuations of all beams on one heap before you choose.",
+@item.misconception(
+    "Each of your beams continues with its own best token: they never compete.",
+    why="A weak beam survives to the end, and the second-best token of a strong one is lost.",
+    hint="Put the continuations of all beams into one list before you choose.",
 )
 def each_for_itself(*arguments: Any) -> Found:
     def extend(beams: Sequence[Beam], log_p: Tensor, width: int) -> list[Beam]:
         if len(beams) == 1 and not beams[0][1]:
-            return _likeliest(beams, log_p, width)
+            return _most_probable(beams, log_p, width)
         return [
             best
             for beam, row in zip(beams, log_p, strict=True)
-            for best in _likeliest([beam], row[None], 1)
+            for best in _most_probable([beam], row[None], 1)
         ]
 
     return _search(*arguments, extend=extend)
 
 
-@item.mistake(
-    "Your search gives back the first hypothesis that ends.",
-    why="The first to end is short, not good. Another beam may end later with a better score.",
-    hint="When is the search over? What is compared then?",
+@item.misconception(
+    "Your search returns the first hypothesis that ends.",
+    why="The first to end is short, not necessarily good. Another beam may end later with a better "
+    "score.",
+    hint="When is the search over? What do you compare then?",
 )
 def first_end_wins(*arguments: Any) -> Found:
     return _search(*arguments, enough=lambda ended: ended > 0)
 
 
-@item.mistake(
+@item.misconception(
     "Your search stops as soon as there are `width` hypotheses.",
-    why="Beams that are still going may end with a better score. The task says: until none is "
+    why="Beams that are still active may end with a better score. The task says: until none is "
     "left.",
-    hint="What if the best beam is the longest?",
+    hint="What if the best hypothesis is the longest?",
 )
 def width_ends_are_enough(*arguments: Any) -> Found:
     width = arguments[4]
     return _search(*arguments, enough=lambda ended: bool(ended >= width))
 
 
-@item.mistake(
-    "Your search gets narrower: a beam that ends takes its place with it.",
-    why="The task keeps the `width` likeliest continuations at each step, however many have "
-    "ended before.",
-    hint="How many continuations are kept after one beam has left?",
+@item.misconception(
+    "Your search gets narrower with each beam that ends.",
+    why="The task keeps the `width` most probable continuations at each step, however many beams "
+    "have ended before.",
+    hint="How many continuations do you keep after one beam has ended?",
 )
 def gets_narrower(*arguments: Any) -> Found:
     return _search(*arguments, shrinks=True)
 
 
-@item.mistake(
-    "A beam that has ended goes on: words are put behind its end token.",
-    why="What a model says after the end means nothing, and it takes places away from others.",
+@item.misconception(
+    "A beam that has ended is continued: tokens follow its EOS.",
+    why="Whatever a model predicts after EOS is meaningless, and it crowds out other beams.",
     hint="Which beams may still be continued?",
 )
 def ended_talk_on(*arguments: Any) -> Found:
     return _search(*arguments, leaves=False)
 
 
-@item.mistake(
+@item.misconception(
     "Your score does not depend on length_penalty.",
     why="Each token lowers the log-probability, so the shortest hypotheses win.",
-    hint="By what are hypotheses ranked in the end?",
+    hint="What are hypotheses ranked by at the end?",
 )
 def no_length_penalty(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob)
 
 
-@item.mistake(
-    "Your log-probability is multiplied by the penalty's term.",
-    why="It is negative: multiplying makes long sentences worse still.",
-    hint="Which sentences should gain from a larger length_penalty?",
+@item.misconception(
+    "You multiply the log-probability by the penalty term.",
+    why="The log-probability is negative: multiplying makes long sentences even worse.",
+    hint="Which sentences should benefit from a larger length_penalty?",
 )
 def penalty_multiplied(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob * _normal(n, alpha))
 
 
-@item.mistake(
-    "Your log-probability is divided by n ** length_penalty.",
-    why="That is used, too, but it favours long sentences more. Here it is ((5 + n) / 6), which "
-    "is gentler.",
+@item.misconception(
+    "You divide the log-probability by n ** length_penalty.",
+    why="That's also in use, but it favours long sentences more. Here the base is ((5 + n) / 6), "
+    "which is gentler.",
     hint="Look at the formula in the task: a 5 and a 6.",
 )
 def plain_length(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / n**alpha)
 
 
-@item.mistake(
-    "Your length leaves out the end token.",
-    why="n counts all that was said, the end token included: its probability is in the sum, too.",
+@item.misconception(
+    "Your length leaves out EOS.",
+    why="n counts all generated tokens including EOS, whose probability is part of the sum.",
     hint="How many factors does the probability of the sentence have?",
 )
 def end_not_counted(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / _normal(n - 1, alpha))
 
 
-@item.mistake(
-    "Your length counts the begin token.",
-    why="bos_id is given, not said. n counts the tokens whose probabilities are in the sum.",
+@item.misconception(
+    "Your length counts BOS.",
+    why="BOS is an input, and isn't generated. n counts the tokens whose probabilities are in the "
+    "sum.",
     hint="How many factors does the probability of the sentence have?",
 )
 def begin_counted(*arguments: Any) -> Found:
     return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / _normal(n + 1, alpha))
 
 
-@item.mistake(
-    "Your search drops what was cut off at max_len, if anything else has ended.",
-    why="A sentence that was cut off may have the best score. The task counts it.",
+@item.misconception(
+    "Your search drops beams truncated at max_len if any other beam has ended.",
+    why="A truncated beam may have the best score, and the task counts it.",
     hint="What is a hypothesis at the last step?",
 )
 def cut_off_is_dropped(*arguments: Any) -> Found:
@@ -428,31 +430,36 @@ def cut_off_is_dropped(*arguments: Any) -> Found:
     with evaluating(model):
         found = _hypotheses(model, source, bos_id, eos_id, width, max_len)
     ended = [each for each in found if each[1][-1] == eos_id] or found
-    scored = [(log_prob / _normal(len(said), length_penalty), said) for log_prob, said in ended]
+    scored = [
+        (log_prob / _normal(len(tokens), length_penalty), tokens) for log_prob, tokens in ended
+    ]
     best = max(scored, key=lambda each: each[0])
     return best[1], best[0]
 
 
-@item.mistake(
+@item.misconception(
     "Your search always finds the greedy sentence.",
-    why="It keeps one beginning only. The likeliest first word need not begin the likeliest "
+    why="You keep only one prefix. The most probable first token need not start the most probable "
     "sentence.",
-    hint="How many continuations are kept at a step?",
+    hint="How many continuations do you keep at each step?",
 )
 def greedy_whatever_the_width(*arguments: Any) -> Found:
     model, source, bos_id, eos_id, _, max_len, length_penalty = arguments
     return _search(model, source, bos_id, eos_id, 1, max_len, length_penalty)
 
 
-@item.mistake(
+@item.misconception(
     "Dropout is on while your search runs.",
-    why="The model comes as training has left it, and each step would ask another model.",
+    why="The model comes as training left it, and with dropout it's a different model at each "
+    "step.",
     hint="`evaluating` is imported. What does it do?",
 )
 def dropout_left_on(*arguments: Any) -> Found:
     model, source, bos_id, eos_id, width, max_len, length_penalty = arguments
     with torch.no_grad():
         found = _hypotheses(model, source, bos_id, eos_id, width, max_len)
-    scored = [(log_prob / _normal(len(said), length_penalty), said) for log_prob, said in found]
+    scored = [
+        (log_prob / _normal(len(tokens), length_penalty), tokens) for log_prob, tokens in found
+    ]
     best = max(scored, key=lambda each: each[0])
     return best[1], best[0]

@@ -1,4 +1,4 @@
-"""12.bug: Words that nobody said."""
+"""12.bug: a beam step that mixes up beams and tokens."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
 
 BUG = """\
-def beam_step(said, log_prob, logits, width):
+def beam_step(prefixes, log_prob, logits, width):
     log_p = logits[:, -1].log_softmax(dim=-1)
     total = log_prob[:, None] + log_p
-    log_prob, place = total.flatten().topk(width)
-    beam, token = place // width, place % width
-    said = torch.cat((said[beam], token[:, None]), dim=1)
-    return said, log_prob
+    log_prob, index = total.flatten().topk(width)
+    beam, token = index // width, index % width
+    prefixes = torch.cat((prefixes[beam], token[:, None]), dim=1)
+    return prefixes, log_prob
 """
 
 
@@ -24,43 +24,44 @@ Step = tuple[Tensor, Tensor]
 
 
 def _step(
-    said: Tensor,
+    prefixes: Tensor,
     log_prob: Tensor,
     logits: Tensor,
     width: int,
     *,
     size: int,
-    turned: bool = False,
+    swapped: bool = False,
     reordered: bool = True,
 ) -> Step:
-    """The step, with the size of a row and what is done with the two numbers to choose."""
+    """One step, with a choice of row length, of beam and token swapped, and of reordering."""
     total = log_prob[:, None] + logits[:, -1].log_softmax(dim=-1)
-    log_prob, place = total.flatten().topk(width)
-    beam, token = place // size, place % size
-    if turned:
+    log_prob, index = total.flatten().topk(width)
+    beam, token = index // size, index % size
+    if swapped:
         beam, token = token, beam
-    old = said[beam] if reordered else said
+    old = prefixes[beam] if reordered else prefixes
     return torch.cat((old, token[:, None]), dim=1), log_prob
 
 
-def _beam_step(said: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
-    return _step(said, log_prob, logits, width, size=logits.size(-1))
+def _beam_step(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
+    return _step(prefixes, log_prob, logits, width, size=logits.size(-1))
 
 
 def _beams(draw: Draw, beams: int, length: int, vocab: int, width: int) -> Call:
-    said = draw.ids(beams, length, high=vocab - 1)
-    said[:, -1] = torch.arange(beams)  # no two alike
+    prefixes = draw.ids(beams, length, high=vocab - 1)
+    prefixes[:, -1] = torch.arange(beams)  # no two are equal
     log_prob = -draw.normal(beams).abs()
     logits = draw.normal(beams, length, vocab)
-    about = f"{beams} beams, {vocab} words, width {width}"
-    return Call((said, log_prob, logits, width), about=about)
+    about = f"{beams} beams, {vocab} tokens in the vocabulary, width {width}"
+    return Call((prefixes, log_prob, logits, width), about=about)
 
 
-def _certain_heads(draw: Draw) -> Call:
-    """The last beam is by far the likeliest: all that is kept continues it."""
-    said, log_prob, logits, width = _beams(draw, 3, 4, 8, 3).args
+def _one_strong_beam(draw: Draw) -> Call:
+    """The last beam is by far the most probable: all beams kept continue it."""
+    prefixes, log_prob, logits, width = _beams(draw, 3, 4, 8, 3).args
     return Call(
-        (said, log_prob - torch.tensor([50.0, 50.0, 0.0]), logits, width), about="one strong beam"
+        (prefixes, log_prob - torch.tensor([50.0, 50.0, 0.0]), logits, width),
+        about="one strong beam",
     )
 
 
@@ -71,71 +72,70 @@ item = Item(
     tolerance=1e-4,
     probes=[
         Probe(
-            "each kept beam has the words of the one that it continues, and its own new one",
+            "each new beam has the tokens of the one it continues, plus its own new token",
             lambda draw: [_beams(draw, 3, 4, 11, 3), _beams(draw, 4, 2, 6, 4)],
         ),
         Probe("the first step, with one beam", lambda draw: [_beams(draw, 1, 1, 9, 4)]),
         Probe(
-            "several may continue one beam, and none another", lambda draw: [_certain_heads(draw)]
+            "several may continue one beam, and none another", lambda draw: [_one_strong_beam(draw)]
         ),
         Probe(
-            "as many beams as words, and other widths than beams",
+            "as many beams as tokens in the vocabulary, and a width other than the number of beams",
             lambda draw: [_beams(draw, 5, 3, 5, 5), _beams(draw, 2, 3, 7, 5)],
         ),
     ],
     hints=(
-        "Take 2 beams and 3 words, and write down the six numbers of `total` in a row. Which beam "
-        "does place 4 belong to, and which word?",
-        "Flattening puts the rows of (W, V) one behind the other. How long is a row?",
+        "Take 2 beams and a vocabulary of 3, and write down the six numbers of `total` in one row. "
+        "Which beam does index 4 belong to, and which token?",
+        "Flattening (W, V) puts its rows one after the other. How long is a row?",
         "Divide by the length of a row, log_p.size(...), not by the number of rows.",
     ),
 )
 
 
-@item.mistake(
-    "The place in the flattened totals is still divided by the width.",
-    why="A row of the totals holds one number for each word of the vocabulary. Divided by the "
-    "width, words and beams get mixed up: with luck an IndexError, without it words that "
-    "nobody said.",
+@item.misconception(
+    "The index into the flattened totals is still divided by the width.",
+    why="A row of the totals has one number for each token of the vocabulary. Divided by the "
+    "width, tokens and beams get mixed up: if you're lucky it's an IndexError, otherwise you get "
+    "tokens that the model never predicted.",
     hint="The totals are (W, V). How far is it from one row to the next?",
 )
-def still_by_the_width(said: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
-    return _step(said, log_prob, logits, width, size=width)
+def still_by_the_width(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
+    return _step(prefixes, log_prob, logits, width, size=width)
 
 
-@item.mistake(
-    "The place is divided by the number of beams that came in.",
+@item.misconception(
+    "The index is divided by the number of beams that came in.",
     why="That is how many rows there are, not how long they are.",
     hint="The totals are (W, V). How far is it from one row to the next?",
 )
-def by_the_number_of_beams(said: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
-    return _step(said, log_prob, logits, width, size=len(said))
+def by_the_number_of_beams(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
+    return _step(prefixes, log_prob, logits, width, size=len(prefixes))
 
 
-@item.mistake(
-    "Beam and token have changed places.",
-    why="In a row of V numbers, the whole part of place / V says which row, the rest says where "
-    "in it.",
-    hint="Which of // and % gives the row?",
+@item.misconception(
+    "Beam and token are swapped.",
+    why="With V numbers in a row, index // V is the row, and index % V is the column.",
+    hint="Which of // and % gives you the row?",
 )
-def the_other_way_round(said: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
-    return _step(said, log_prob, logits, width, size=logits.size(-1), turned=True)
+def the_other_way_round(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
+    return _step(prefixes, log_prob, logits, width, size=logits.size(-1), swapped=True)
 
 
-@item.mistake(
-    "The new words are put behind the old beams in their old order.",
-    why="The first word kept may continue the last beam. Words then follow beginnings that they "
-    "do not belong to.",
-    hint="You found the wrong line. Line 6 was right, though: what does said[beam] do?",
+@item.misconception(
+    "The new tokens are appended to the old beams in their old order.",
+    why="The best continuation may belong to the last beam. Then tokens get appended to prefixes "
+    "they don't belong to.",
+    hint="You found the wrong line. Line 6 was right, though: why does it index with beam?",
 )
-def beams_not_reordered(said: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
-    return _step(said, log_prob, logits, width, size=logits.size(-1), reordered=False)
+def beams_not_reordered(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
+    return _step(prefixes, log_prob, logits, width, size=logits.size(-1), reordered=False)
 
 
-@item.mistake(
+@item.misconception(
     "The log-probabilities of the beams are no longer added.",
-    why="Only the newest word counts then, however unlikely its beginning is.",
+    why="Then only the last token counts, however improbable its prefix is.",
     hint="You found the wrong line. What was line 3 for?",
 )
-def beams_not_weighed(said: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
-    return _beam_step(said, torch.zeros_like(log_prob), logits, width)
+def beams_not_weighed(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
+    return _beam_step(prefixes, torch.zeros_like(log_prob), logits, width)

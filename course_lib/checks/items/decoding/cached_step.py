@@ -1,4 +1,4 @@
-"""12.cached_step: Nothing twice."""
+"""12.cached_step: one step of self-attention with a key/value cache."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _use(
     init: Mapping[str, Any],
     weights: Mapping[str, Tensor],
 ) -> Any:
-    """Make an attention layer, and take the tokens of x (B, T, D) one at a time.
+    """Make an attention layer and feed it the tokens of x (B, T, D) one at a time.
 
     Returns:
         The outputs (B, T, D) and the last past.
@@ -59,7 +59,7 @@ def _step(
     attend: Attend = _attend,
     append: Callable[[Tensor, Tensor], Tensor] = _append,
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """A right cached step, unless a part is replaced."""
+    """A correct cached step, unless a part is replaced."""
     query, key, value = (
         split_heads(project(x), attention.n_heads)
         for project in (attention.q_proj, attention.k_proj, attention.v_proj)
@@ -88,13 +88,13 @@ def _tokens(
     dtype: torch.dtype = torch.float32,
     gradients: bool = False,
 ) -> Call:
-    """``length`` new tokens of ``width`` numbers, after ``past`` others."""
+    """``length`` new tokens of ``width`` numbers, after ``past`` earlier ones."""
     init: dict[str, Any] = {"d_model": width, "n_heads": heads, "d_head": d_head}
     weights = {name: w.to(dtype) for name, w in draw.weights(MultiHeadAttention(**init)).items()}
     x = draw.normal(batch, length, width, dtype=dtype)
     shape = batch, heads, past, d_head or width // heads
     old = (draw.normal(*shape, dtype=dtype), draw.normal(*shape, dtype=dtype)) if past else None
-    about = f"{batch} rows, {heads} heads, {past} tokens in the past, {length} to come"
+    about = f"{batch} rows, {heads} heads, {past} tokens in the past, {length} new"
     return Call((x, old), {"init": init, "weights": weights}, about, gradients=gradients)
 
 
@@ -105,18 +105,18 @@ item = Item(
     tolerance=1e-4,
     probes=[
         Probe(
-            "the first token has no past, and reads itself",
+            "the first token has no past, and attends to itself",
             lambda draw: [_tokens(draw, 2, 1, heads=3, width=12)],
         ),
         Probe(
-            "step by step it gives what one pass with the causal mask gives",
+            "step by step it gives the same as one pass with the causal mask",
             lambda draw: [
                 _tokens(draw, 2, 5, heads=3, width=12),
                 _tokens(draw, 3, 4, heads=4, width=8),
             ],
         ),
         Probe(
-            "the past grows by one row, at its end, and the old one is left as it is",
+            "the past grows by one row at its end, and the old one is left as it was",
             lambda draw: [
                 _tokens(draw, 2, 1, heads=3, width=12, past=4),
                 _tokens(draw, 2, 2, heads=2, width=10, past=1),
@@ -140,12 +140,12 @@ item = Item(
         ),
     ],
     hints=(
-        "Of query, key and value, which does the new token need for itself alone, and which does "
-        "it need of all tokens so far?",
+        "Of query, key and value, which one do you need for the new token only, and which for all "
+        "tokens so far?",
         "Project x three times and split the heads: (B, H, 1, E) each. Put the past's keys and "
         "values in front of the new ones, attend, merge the heads, project. No mask is needed.",
         "query, key, value = (split_heads(project(x), attention.n_heads) for project in ...)\n"
-        "if past is not None: key = torch.cat((past[0], key), dim=...), value alike\n"
+        "if past is not None: key = torch.cat((past[0], key), dim=...), same for value\n"
         "context, _ = attention_matmul(...)\n"
         "return attention.out_proj(merge_heads(context)), (..., ...)",
     ),
@@ -155,49 +155,49 @@ item = Item(
 Result = tuple[Tensor, tuple[Tensor, Tensor]]
 
 
-@item.mistake(
-    "Your new token reads itself only, and nothing of its past.",
-    why="The past is handed on, but nobody looks at it. Every word is written as if it were the "
-    "first.",
-    hint="Which keys does the query meet?",
+@item.misconception(
+    "Your new token attends only to itself, and to nothing in its past.",
+    why="The past is passed on but never used. Every token is generated as if it were the first.",
+    hint="Which keys is the query compared with?",
 )
 def past_not_read(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
     return _step(attention, x, past, attend=lambda q, k, v: _attend(q, k[:, :, -1:], v[:, :, -1:]))
 
 
-@item.mistake(
-    "Your new past holds the new token only.",
+@item.misconception(
+    "Your new past contains only the new token.",
     why="The next step needs all keys and values so far. Here it finds one of each.",
-    hint="What has to be handed on: the new rows, or the old ones with the new?",
+    hint="What do you have to return: the new rows, or the old ones with the new?",
 )
 def past_forgotten(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
     output, (key, value) = _step(attention, x, past)
     return output, (key[:, :, -1:], value[:, :, -1:])
 
 
-@item.mistake(
+@item.misconception(
     "Your new past is the old one: the new token's key and value are not in it.",
-    why="The next token could not read this one.",
-    hint="What has grown by one row, and who gets it?",
+    why="The next token can't attend to this one.",
+    hint="What has grown by one row, and is it what you return?",
 )
 def past_never_grows(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
     output, grown = _step(attention, x, past)
     return output, grown if past is None else past
 
 
-@item.mistake(
-    "Your new row stands in front of the past, not behind it.",
-    why="The output is the same, since attention does not ask for the order of keys. But row t of "
-    "a past belongs to token t: whoever reorders it or cuts it off takes the wrong row.",
-    hint="In which order does torch.cat put them?",
+@item.misconception(
+    "Your new row comes before the past, not after it.",
+    why="The output is the same, since attention doesn't depend on the order of keys. But row t of "
+    "the past should belong to token t: code that reorders or truncates the cache would take the "
+    "wrong row.",
+    hint="In which order does torch.cat join them?",
 )
 def new_row_first(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
     return _step(attention, x, past, append=lambda old, new: torch.cat((new, old), dim=2))
 
 
-@item.mistake(
-    "Your past comes out as values and keys, the other way round.",
-    why="At the next step values are taken for keys. The shapes fit, so there is no error.",
+@item.misconception(
+    "Your past comes out with keys and values swapped.",
+    why="At the next step, values are used as keys. The shapes fit, so there's no error.",
     hint="In which order did the past come in?",
 )
 def keys_and_values_exchanged(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
@@ -205,20 +205,20 @@ def keys_and_values_exchanged(attention: MultiHeadAttention, x: Tensor, past: Pa
     return output, (value, key)
 
 
-@item.mistake(
-    "Your new token reads the very first token and no other.",
-    why="A causal mask for one query and t keys allows key 0 only, as if the query were the first "
-    "token. But it is the latest.",
-    hint="All that is in the cache is past. Is a mask needed?",
+@item.misconception(
+    "Your new token attends to the very first token and to no other.",
+    why="A causal mask for one query and t keys allows only key 0, as if the query were the first "
+    "token. But it's the last.",
+    hint="Everything in the cache is in the past. Do you need a mask?",
 )
 def masked_as_the_first(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
     return _step(attention, x, past, attend=lambda q, k, v: _attend(q, k[:, :, :1], v[:, :, :1]))
 
 
-@item.mistake(
-    "Your output is not projected: out_proj is missing.",
-    why="Without it, the heads stay side by side and never mix.",
-    hint="Four projections belong to the layer. How many have you used?",
+@item.misconception(
+    "Your output isn't projected: out_proj is missing.",
+    why="Without it, the heads are only concatenated and never mixed.",
+    hint="The layer has four projections. How many did you use?",
 )
 def heads_never_mixed(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
     query = split_heads(attention.q_proj(x), attention.n_heads)
@@ -226,9 +226,9 @@ def heads_never_mixed(attention: MultiHeadAttention, x: Tensor, past: Past) -> R
     return merge_heads(_attend(query, key, value)), (key, value)
 
 
-@item.mistake(
+@item.misconception(
     "Your scores are divided by √d_model, not by √d_head.",
-    why="A score adds up the d_head products of one head, with a cache as without.",
+    why="A score is a sum of d_head products of one head, with or without a cache.",
     hint="How long is a query of one head?",
 )
 def scaled_by_the_width(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
@@ -241,10 +241,10 @@ def scaled_by_the_width(attention: MultiHeadAttention, x: Tensor, past: Past) ->
     )
 
 
-@item.mistake(
-    "Your scores are not scaled at all.",
-    why="Large scores make the softmax all but certain: the token reads one other and no more.",
-    hint="Equation (1) has a root in it.",
+@item.misconception(
+    "Your scores aren't scaled at all.",
+    why="Large scores make softmax almost one-hot: the token attends to one other token only.",
+    hint="Equation (1) has a square root in it.",
 )
 def not_scaled(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
     return _step(

@@ -1,8 +1,8 @@
-"""A model that can be handed over as data, for items whose code is given one.
+"""A model that can be passed as data, for items in which the learner's code is given one.
 
-It has the parts of a Transformer that decoding uses, and looks its answers up. What it says next
-depends on every real token of the source and on every token said so far, so nobody who mixes them
-up goes unnoticed. B batch, S source length, T target length, V vocabulary.
+It has the methods of a Transformer that decoding uses, and looks its logits up in a table. Its next
+token depends on every real token of the source and on every token of the prefix, so that code which
+mixes these up gets a wrong answer. B batch, S source length, T target length, V vocabulary.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from course_lib.checks.draw import Draw
 from course_lib.model import KeyValueCache, Transformer, preset
 from course_lib.model.positions import check_length
 
-LOUD = 100.0  # a logit that no other comes near
-FAR = 1000.0  # what memory holds where the source has a pad: who reads it gets another answer
+LARGE_LOGIT = 100.0  # makes one token all but certain
+PAD_MEMORY = 1000.0  # memory at pad tokens: code that attends to it gets a wrong answer
 
 
 class ToyModel(Transformer):
-    """Says what a table says.
+    """Looks its predictions up in a table.
 
     Args:
-        answers: logits (rows, V). Which row counts depends on the source and on what was said.
-        ends: source number i says the end as token number ``ends[i]``; 0 means never. If it is
-            empty, the end is a word like any other.
-        eos_id, pad_id, max_len: as usual.
-        table: probabilities of the next tokens after each beginning, {"": {"3": 0.6, "4": 0.4},
-            "3": …, "3 4": …}; after a beginning that is missing comes the end. Used instead of
-            ``answers`` if it is given.
+        answers: logits (rows, V). The row depends on the source and on the prefix.
+        ends: for source number i, EOS is token number ``ends[i]``; 0 means never. If it is empty,
+            EOS is a token like any other.
+        eos_id, pad_id, max_len: as in a Transformer.
+        table: probabilities of the next token after each prefix, {"": {"3": 0.6, "4": 0.4},
+            "3": …, "3 4": …}; after a prefix that is missing comes EOS. Used instead of ``answers``
+            if given.
     """
 
     def __init__(
@@ -46,17 +46,17 @@ class ToyModel(Transformer):
     ) -> None:
         sizes = {"d_model": 4, "d_ff": 4, "n_heads": 1, "n_layers": 1, "source_vocab": 100}
         vocab = answers.size(1)
-        nn.Module.__init__(self)  # a Transformer's parts would take long to make, and do nothing
+        nn.Module.__init__(self)  # building the real layers would only cost time
         self.config = preset("small", target_vocab=vocab, pad_id=pad_id, max_len=max_len, **sizes)
         self.answers, self.ends, self.eos_id, self.table = answers, ends, eos_id, table
         self.seen: dict[str, Any] = {"runs of the encoder": 0, "with dropout": False}
-        self.seen |= {"with gradients": False, "asked after the end": False}
+        self.seen |= {"with gradients": False, "called after all have ended": False}
 
     def encode(self, source: Tensor) -> Tensor:
         """(B, S) to (B, S, D), the same number D times."""
         self.seen["runs of the encoder"] += 1
-        self._look_round()
-        numbers = source.float().masked_fill(source == self.config.pad_id, FAR)
+        self._record_modes()
+        numbers = source.float().masked_fill(source == self.config.pad_id, PAD_MEMORY)
         return numbers[:, :, None].repeat(1, 1, self.config.d_model)
 
     def decode(
@@ -67,46 +67,46 @@ class ToyModel(Transformer):
         *,
         cache: KeyValueCache | None = None,
     ) -> Tensor:
-        """Logits (B, T, V) for the token after each."""
-        self._look_round()
+        """Logits (B, T, V) for the token after each position."""
+        self._record_modes()
         if target.shape[0] != source.shape[0] or memory.shape[:2] != source.shape:
             raise ValueError(
                 "target (batch, T), memory (batch, S, d_model) and source (batch, S) must agree, "
                 f"got {tuple(target.shape)}, {tuple(memory.shape)} and {tuple(source.shape)}"
             )
-        said = target if cache is None else cache.append(target)
-        check_length(said.size(1), self.config.max_len)
-        if said.numel() and bool((said[:, 1:] == self.eos_id).any(dim=1).all()):
-            self.seen["asked after the end"] = True
+        prefix = target if cache is None else cache.append(target)
+        check_length(prefix.size(1), self.config.max_len)
+        if prefix.numel() and bool((prefix[:, 1:] == self.eos_id).any(dim=1).all()):
+            self.seen["called after all have ended"] = True
         real = source != self.config.pad_id
         keys = (memory[:, :, 0] * real).sum(dim=1).long()  # (B,)
-        new = range(said.size(1) - target.size(1) + 1, said.size(1) + 1)
-        logits = torch.stack([self._next(said[:, :length], keys) for length in new], dim=1)
-        # In training the model is another one, as with dropout, but the same for everyone.
+        new = range(prefix.size(1) - target.size(1) + 1, prefix.size(1) + 1)
+        logits = torch.stack([self._next(prefix[:, :length], keys) for length in new], dim=1)
+        # Training mode changes the answer, as dropout would, but in the same way for everyone.
         return logits.flip(-1) if self.training else logits
 
-    def _next(self, said: Tensor, keys: Tensor) -> Tensor:
+    def _next(self, prefix: Tensor, keys: Tensor) -> Tensor:
         if self.table is not None:
-            return self._from_table(self.table, said)
-        length = said.size(1)
-        places = torch.arange(2, 2 + length)
-        rows = (17 * keys + (said * places * places).sum(dim=1)) % len(self.answers)
+            return self._from_table(self.table, prefix)
+        length = prefix.size(1)
+        factors = torch.arange(2, 2 + length) ** 2  # so that the order of the tokens matters
+        rows = (17 * keys + (prefix * factors).sum(dim=1)) % len(self.answers)
         logits = self.answers[rows].clone()
-        logits[:, self.config.pad_id] = -LOUD
+        logits[:, self.config.pad_id] = -LARGE_LOGIT
         if self.ends:
-            due = torch.tensor(self.ends)[keys % len(self.ends)] == length
-            logits[:, self.eos_id] = torch.where(due, LOUD, -LOUD)
+            ends_now = torch.tensor(self.ends)[keys % len(self.ends)] == length
+            logits[:, self.eos_id] = torch.where(ends_now, LARGE_LOGIT, -LARGE_LOGIT)
         return logits
 
-    def _from_table(self, table: Mapping[str, Mapping[str, float]], said: Tensor) -> Tensor:
-        probabilities = torch.zeros(len(said), self.answers.size(1))
-        for row, tokens in zip(probabilities, said[:, 1:].tolist(), strict=True):
+    def _from_table(self, table: Mapping[str, Mapping[str, float]], prefix: Tensor) -> Tensor:
+        probabilities = torch.zeros(len(prefix), self.answers.size(1))
+        for row, tokens in zip(probabilities, prefix[:, 1:].tolist(), strict=True):
             following = table.get(" ".join(map(str, tokens)), {str(self.eos_id): 1.0})
             for token, probability in following.items():
                 row[int(token)] = probability
         return probabilities.log()
 
-    def _look_round(self) -> None:
+    def _record_modes(self) -> None:
         self.seen["with dropout"] |= self.training
         self.seen["with gradients"] |= torch.is_grad_enabled()
 
@@ -125,24 +125,24 @@ def use_decoder(
 
     Args:
         decode: called with (model, source, bos_id, eos_id, *options).
-        model: what a ``ToyModel`` is made of, but for ``eos_id``.
-        train: the mode in which the model is handed over.
-        watch: what is given back beside the answer, by name: an entry of ``ToyModel.seen``, or
-            "in training afterwards".
+        model: the arguments of ``ToyModel``, except ``eos_id``.
+        train: whether the model is passed in training mode.
+        watch: what to return besides the answer, by name: an entry of ``ToyModel.seen``, or
+            "in training mode afterwards".
     """
     toy = ToyModel(**model, eos_id=eos_id)
     toy.train(train)
-    said = decode(toy, source, bos_id, eos_id, *options)
-    seen = toy.seen | {"in training afterwards": toy.training}
-    return {"answer": said} | {name: seen[name] for name in watch} if watch else said
+    answer = decode(toy, source, bos_id, eos_id, *options)
+    seen = toy.seen | {"in training mode afterwards": toy.training}
+    return {"answer": answer} | {name: seen[name] for name in watch} if watch else answer
 
 
 def draw_model(
-    draw: Draw, *ends: int, vocab: int = 9, pad_id: int = 0, max_len: int = 30, spread: float = 2.0
+    draw: Draw, *ends: int, vocab: int = 9, pad_id: int = 0, max_len: int = 30, std: float = 2.0
 ) -> dict[str, Any]:
-    """The data of a toy model whose sources end after so many tokens."""
+    """The arguments of a toy model; ``ends`` are the lengths of its translations."""
     return {
-        "answers": draw.normal(211, vocab, spread=spread),
+        "answers": draw.normal(211, vocab, std=std),
         "ends": list(ends),
         "pad_id": pad_id,
         "max_len": max_len,
@@ -152,7 +152,7 @@ def draw_model(
 def draw_sources(
     draw: Draw, batch: int, length: int, *, pad_id: int = 0, left: bool = False
 ) -> Tensor:
-    """Sources (batch, length), padded, of a batch in which row i is the model's source number i."""
+    """Padded sources (batch, length), in which row i is the model's source number i."""
     source = draw.tokens(batch, length, pad_id=pad_id, left=left)
     for number, row in enumerate(source):
         last = int((row != pad_id).nonzero()[-1])

@@ -1,1 +1,1 @@
-"""Items of lesson 02: what a token is, plus where it stands."""
+"""Items of lesson 02: token embeddings plus positional encodings."""

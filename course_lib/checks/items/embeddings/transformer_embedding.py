@@ -1,4 +1,4 @@
-"""02.transformer_embedding: Word plus place."""
+"""02.transformer_embedding: Token plus position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.checks.adapters import judge_last_dropout, use_module
+from course_lib.checks.adapters import compare_last_dropout, use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
@@ -19,7 +19,7 @@ from course_lib.model import embedding, positions
 def _use_embedding(
     make: Callable[..., nn.Module], tokens: Tensor, *, init: dict[str, Any], **kwargs: Any
 ) -> Any:
-    """As ``use_module``, with zeros where a pad stands: nobody reads what comes out there."""
+    """As ``use_module``, with zeros at the padding: what comes out there is never used."""
     output = use_module(make, tokens, init=init, **kwargs)
     if isinstance(output, Tensor) and output.ndim == 3 and output.shape[:2] == tokens.shape:
         return output.masked_fill((tokens == init.get("pad_id", 0))[..., None], 0.0)
@@ -37,11 +37,11 @@ def _embed(
     **kwargs: Any,
 ) -> Call:
     init = {"vocab_size": 20, "d_model": d_model, "pad_id": pad_id, "dropout": dropout}
-    weights = {"tokens.weight": draw.normal(20, d_model, spread=0.5)}
+    weights = {"tokens.weight": draw.normal(20, d_model, std=0.5)}
     return Call((tokens,), {"init": init, "weights": weights, **kwargs}, about)
 
 
-def _falling(draw: Draw) -> list[Call]:
+def _dropped(draw: Draw) -> list[Call]:
     tokens = draw.ids(4, 40)
     one = _embed(draw, tokens, "dropout 0.25", d_model=32, dropout=0.25)
     return [one, Call(one.args, {**one.kwargs, "train": True}, one.about)]
@@ -54,68 +54,79 @@ item = Item(
     tolerance=1e-4,
     probes=[
         Probe(
-            "a token is its row times √D, plus the code of its place",
+            "a token becomes its row times √d_model, plus the encoding of its position",
             lambda draw: [
-                _embed(draw, draw.ids(2, 5), "two sentences without pads"),
-                _embed(draw, torch.full((2, 4), 7), "the same word everywhere", d_model=16),
+                _embed(draw, draw.ids(2, 5), "two sentences without padding"),
+                _embed(draw, torch.full((2, 4), 7), "the same token everywhere", d_model=16),
             ],
         ),
         Probe(
-            "pads on the left do not move the words",
+            "padding on the left doesn't change the positions of the tokens",
             lambda draw: [
                 _embed(draw, draw.tokens(3, 6, left=True), "padded on the left"),
-                _embed(draw, draw.tokens(3, 7, left=True).flip(0), "the longest comes last"),
+                _embed(
+                    draw,
+                    draw.tokens(3, 7, left=True).flip(0),
+                    "padded on the left, the longest sentence last",
+                ),
             ],
         ),
         Probe(
-            "pads on the right do not either, whatever pad_id is",
+            "padding on the right works, too, whatever pad_id is",
             lambda draw: [
                 _embed(draw, draw.tokens(3, 6), "padded on the right"),
-                _embed(draw, draw.tokens(3, 6, pad_id=3), "pad_id is 3, and 0 a word", pad_id=3),
+                _embed(
+                    draw,
+                    draw.tokens(3, 6, pad_id=3),
+                    "pad_id is 3, and 0 is a real token",
+                    pad_id=3,
+                ),
                 _embed(draw, draw.tokens(3, 5, pad_id=1, left=True), "pad_id is 1", pad_id=1),
             ],
         ),
         Probe(
-            "any batch and any length fit",
+            "it works for any batch size and length",
             lambda draw: [
                 _embed(draw, draw.ids(1, 1), "a single token"),
                 _embed(draw, draw.ids(5, 5), "as many sentences as tokens"),
-                _embed(draw, draw.ids(8, 4).T, "not contiguous, and longer than wide"),
+                _embed(draw, draw.ids(8, 4).T, "a tensor that is not contiguous"),
                 Call(
                     (draw.tokens(2, 70, left=True),),
                     {
                         "init": {"vocab_size": 20, "d_model": 4},
                         "weights": {"tokens.weight": draw.normal(20, 4)},
                     },
-                    about="70 tokens, and the other arguments left as they are",
+                    about="70 tokens, pad_id and dropout left at their defaults",
                 ),
             ],
         ),
         Probe(
-            "dropout falls on the sum, and in training alone", _falling, judge_last_dropout(0.25)
+            "dropout is applied to the sum, in training mode only",
+            _dropped,
+            compare_last_dropout(0.25),
         ),
         Probe(
-            "a row learns from each place where its word stands",
+            "a row gets a gradient from every position of its token",
             lambda draw: [
                 _embed(draw, draw.ids(3, 7, high=9), "gradients of the table", learns=True)
             ],
         ),
     ],
     hints=(
-        "Three parts: the rows of the words, the codes of their places, the sum of both. With pads "
-        "on the left, which place has the first real word?",
-        "A token's place is how many real tokens stand in its row up to it, minus one. A running "
-        "sum over 'is no pad' counts them.",
-        "places = (tokens ... self.pad_id).cumsum(dim=...) - 1, not below 0; then "
-        "self.dropout(self.tokens(tokens) * ... + self.code[places]).",
+        "Three parts: the embeddings of the tokens, the encodings of their positions, and the sum. "
+        "With padding on the left, what is the position of the first real token?",
+        "A token's position is the number of real tokens in its row up to and including itself, "
+        "minus one. A cumulative sum over 'is not padding' counts them.",
+        "positions = (tokens ... self.pad_id).cumsum(dim=...) - 1, but at least 0; then "
+        "self.dropout(self.tokens(tokens) * ... + self.encodings[positions]).",
     ),
 )
 
 
 class _Embedding(nn.Module):
-    """A right one; the mistakes below change one thing of it."""
+    """A correct module; each misconception below changes one thing."""
 
-    code: Tensor
+    encodings: Tensor
 
     def __init__(
         self, vocab_size: int, d_model: int, pad_id: int = 0, dropout: float = 0.1
@@ -123,159 +134,161 @@ class _Embedding(nn.Module):
         super().__init__()
         self.pad_id, self.factor = pad_id, math.sqrt(d_model)
         self.tokens = nn.Embedding(vocab_size, d_model)
-        code = positions.sinusoidal_positions(5000, d_model)
-        self.register_buffer("code", code, persistent=False)
+        encodings = positions.sinusoidal_positions(5000, d_model)
+        self.register_buffer("encodings", encodings, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
-    def words(self, tokens: Tensor) -> Tensor:
+    def embed(self, tokens: Tensor) -> Tensor:
         row: Tensor = self.tokens(tokens)
         return row * self.factor
 
-    def places(self, tokens: Tensor) -> Tensor:
+    def positions_of(self, tokens: Tensor) -> Tensor:
         return positions.token_positions(tokens, self.pad_id)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.dropout(self.words(tokens) + self.code[self.places(tokens)])
+        return self.dropout(self.embed(tokens) + self.encodings[self.positions_of(tokens)])
 
 
-@item.mistake(
-    "Your words come without the factor √D.",
-    why="The table of this exercise starts small, with spread 1/√D. A row is then 1 long and a "
-    "code √(D/2), so the place drowns the word.",
+@item.misconception(
+    "You don't multiply the embeddings by √d_model.",
+    why="The table of this exercise starts with standard deviation 1/√d_model. A row then has norm "
+    "1 and an encoding √(d_model/2), so the position dominates the token.",
     hint="Which of the two parts is multiplied, and by what?",
 )
 class NoFactor(_Embedding):
-    def words(self, tokens: Tensor) -> Tensor:
+    def embed(self, tokens: Tensor) -> Tensor:
         return self.tokens(tokens)
 
 
-@item.mistake(
-    "You multiply the sum by √D, and the code with it.",
-    why="If both parts are multiplied, nothing is balanced: the place stays as much too loud as it "
-    "was.",
-    hint="Which part is too quiet without the factor?",
+@item.misconception(
+    "You multiply the whole sum by √d_model, positional encoding included.",
+    why="If both parts are multiplied, their ratio stays the same: the position still dominates "
+    "the token.",
+    hint="Which part is too small without the factor?",
 )
 class FactorOnTheSum(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.dropout((self.tokens(tokens) + self.code[self.places(tokens)]) * self.factor)
+        return self.dropout(
+            (self.tokens(tokens) + self.encodings[self.positions_of(tokens)]) * self.factor
+        )
 
 
-@item.mistake(
-    "You multiply by D where √D is due.",
-    why="A row of spread 1/√D is 1 long, so this makes it D long, and a code is only √(D/2): the "
-    "word drowns the place.",
-    hint="How does the length of a random vector grow with its width?",
+@item.misconception(
+    "You multiply by d_model instead of √d_model.",
+    why="A row with standard deviation 1/√d_model has norm 1, so now it has norm d_model. An "
+    "encoding only has √(d_model/2): the token dominates the position.",
+    hint="How does the norm of a random vector grow with its width?",
 )
 class FactorD(_Embedding):
-    def words(self, tokens: Tensor) -> Tensor:
+    def embed(self, tokens: Tensor) -> Tensor:
         row: Tensor = self.tokens(tokens)
         return row * self.factor**2
 
 
-@item.mistake(
-    "You divide the words by √D where they should be multiplied by it.",
-    why="Dividing by a root is what attention does with its scores. Here the words are too quiet "
-    "and have to become louder.",
-    hint="How long is a row of the table, and how long is a code?",
+@item.misconception(
+    "You divide the embeddings by √d_model instead of multiplying.",
+    why="Attention divides its scores by a square root. Here the embeddings are too small and have "
+    "to become larger.",
+    hint="What is the norm of a row of the table, and what is the norm of an encoding?",
 )
 class DividesByTheRoot(_Embedding):
-    def words(self, tokens: Tensor) -> Tensor:
+    def embed(self, tokens: Tensor) -> Tensor:
         row: Tensor = self.tokens(tokens)
         return row / self.factor
 
 
-@item.mistake(
-    "You count columns: pads on the left push the words to later places.",
-    why="One sentence would get other vectors, and another translation, for having stood in a "
-    "batch with a longer one.",
+@item.misconception(
+    "You count columns, so padding on the left moves the tokens to later positions.",
+    why="The vectors of a sentence, and so its translation, would depend on whether the batch "
+    "contains a longer one.",
     hint="Which tokens of a row should be counted?",
 )
 class CountsColumns(_Embedding):
-    def places(self, tokens: Tensor) -> Tensor:
+    def positions_of(self, tokens: Tensor) -> Tensor:
         return torch.arange(tokens.size(1)).expand(tokens.shape)
 
 
-@item.mistake(
-    "You count places down the batch: the place depends on the sentences above.",
-    why="The axes of tokens are (B, S). A running sum along the first goes from sentence to "
-    "sentence.",
-    hint="Along which axis do the tokens of one sentence stand?",
+@item.misconception(
+    "You count along the batch axis: a position depends on the sentences before it in the batch.",
+    why="The axes of tokens are (batch, seq). A cumulative sum along the first one goes from "
+    "sentence to sentence.",
+    hint="Which axis runs over the tokens of one sentence?",
 )
 class CountsDownTheBatch(_Embedding):
-    def places(self, tokens: Tensor) -> Tensor:
+    def positions_of(self, tokens: Tensor) -> Tensor:
         return ((tokens != self.pad_id).cumsum(dim=0) - 1).clamp(min=0)
 
 
-@item.mistake(
-    "All tokens of a sentence get the same code, that of the sentence's number in the batch.",
-    why="Older code has the axes (S, B, D). Here they are (B, S, D), and broadcasting hides the "
-    "difference.",
-    hint="Put one sentence into a batch twice. What should come out?",
+@item.misconception(
+    "All tokens of a sentence get the same encoding: that of the sentence's index in the batch.",
+    why="Older code has the axes (seq, batch, d_model). Here they are (batch, seq, d_model), and "
+    "broadcasting hides the difference.",
+    hint="Suppose a batch contains the same sentence twice. What should come out?",
 )
-class BatchForPlace(_Embedding):
-    def places(self, tokens: Tensor) -> Tensor:
+class BatchForPosition(_Embedding):
+    def positions_of(self, tokens: Tensor) -> Tensor:
         return torch.arange(tokens.size(0))[:, None].expand(tokens.shape)
 
 
-@item.mistake(
-    "Your places count from 1.",
-    why="A running sum is 1 at the first real token, and its place is 0. Every code would be that "
-    "of the next place.",
-    hint="What is the running sum at the first word?",
+@item.misconception(
+    "Your positions count from 1.",
+    why="The cumulative sum is 1 at the first real token, but its position is 0. Each token gets "
+    "the encoding of the next position.",
+    hint="What is the cumulative sum at the first token?",
 )
 class StartsAtOne(_Embedding):
-    def places(self, tokens: Tensor) -> Tensor:
+    def positions_of(self, tokens: Tensor) -> Tensor:
         return (tokens != self.pad_id).cumsum(dim=1)
 
 
-@item.mistake(
-    "You take 0 for the pad, whatever pad_id is.",
-    why="One of the five published systems pads with 1. There, a word would not be counted and the "
-    "pads would.",
+@item.misconception(
+    "You always treat 0 as padding, whatever pad_id is.",
+    why="One of the five published systems pads with 1. There, your code wouldn't count a real "
+    "token, and would count the padding.",
     hint="Does your code use its argument pad_id?",
 )
 class ZeroIsAlwaysThePad(_Embedding):
-    def places(self, tokens: Tensor) -> Tensor:
+    def positions_of(self, tokens: Tensor) -> Tensor:
         return positions.token_positions(tokens, 0)
 
 
-@item.mistake(
-    "Your words come without places.",
-    why="Then dog bites man and man bites dog are the same bag of vectors.",
-    hint="What is added to a word?",
+@item.misconception(
+    "You don't add any positional encoding.",
+    why="Then 'dog bites man' and 'man bites dog' are the same set of vectors.",
+    hint="What is added to the embedding of a token?",
 )
-class NoPlaces(_Embedding):
+class NoPositions(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.dropout(self.words(tokens))
+        return self.dropout(self.embed(tokens))
 
 
-@item.mistake(
-    "Your dropout falls before word and code are added, and not on their sum.",
-    why="The paper drops out the sum (section 5.4). Where one part falls here, the other still "
-    "stands.",
-    hint="Dropout is the last thing that happens.",
+@item.misconception(
+    "You apply dropout before you add the encoding, not to the sum.",
+    why="The paper applies dropout to the sum (section 5.4). In your code, wherever an element of "
+    "the embedding is dropped, the encoding is still there.",
+    hint="Dropout is the last operation.",
 )
 class DropsBeforeTheSum(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.dropout(self.words(tokens)) + self.code[self.places(tokens)]
+        return self.dropout(self.embed(tokens)) + self.encodings[self.positions_of(tokens)]
 
 
-@item.mistake(
-    "In training nothing is dropped.",
-    why="Without dropout a small model learns its sentences by heart.",
-    hint="The constructor made a dropout. Is it called?",
+@item.misconception(
+    "Nothing is dropped in training mode.",
+    why="Dropout is a regulariser: without it, a small model overfits its training sentences.",
+    hint="The constructor creates a dropout layer. Do you call it?",
 )
 class DropsNothing(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.words(tokens) + self.code[self.places(tokens)]
+        return self.embed(tokens) + self.encodings[self.positions_of(tokens)]
 
 
-@item.mistake(
-    "Your rows are looked up past the gradient: the table would never learn.",
-    why="`.data`, `.detach()` and `torch.no_grad()` cut a tensor off from training. The numbers "
-    "come out right, and stay as random as they were.",
-    hint="How does nn.Embedding want to be asked?",
+@item.misconception(
+    "No gradient reaches the table, so it would never be trained.",
+    why="`.data`, `.detach()` and `torch.no_grad()` stop the gradient. The output is right, but "
+    "the embeddings stay as random as they were.",
+    hint="How do you look up rows with nn.Embedding?",
 )
 class LooksUpWithoutGradient(_Embedding):
-    def words(self, tokens: Tensor) -> Tensor:
+    def embed(self, tokens: Tensor) -> Tensor:
         return self.tokens.weight.detach()[tokens] * self.factor

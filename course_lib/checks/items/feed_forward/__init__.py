@@ -1,1 +1,1 @@
-"""Items of lesson 03: the feed-forward network, the residual and the norm."""
+"""Items of lesson 03: the feed-forward network, the residual connection and the norm."""

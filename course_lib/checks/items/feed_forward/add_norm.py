@@ -1,4 +1,4 @@
-"""03.add_norm: Beside the straight road."""
+"""03.add_norm: Residual connection, then norm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.model import feed_forward as model
 
-SHARE = 0.25  # of what falls in training
+SHARE = 0.25  # dropout rate
 
 
 def _use_add_norm(
@@ -28,7 +28,7 @@ def _use_add_norm(
     shift: Tensor,
     **kwargs: Any,
 ) -> Any:
-    """As ``use_module``, with the sublayer mix · x · matrix + shift, which mixes positions, too."""
+    """As ``use_module``, with the sublayer mix · x · matrix + shift, which mixes positions."""
     return use_module(make, x, lambda x: mix @ x @ matrix + shift, **kwargs)
 
 
@@ -40,15 +40,15 @@ def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
         "shift": draw.normal(d_model, dtype=x.dtype),
         "init": {"d_model": d_model, "dropout": 0.0},
         "weights": {
-            "norm.weight": 1 + draw.normal(d_model, spread=0.3, dtype=x.dtype),
+            "norm.weight": 1 + draw.normal(d_model, std=0.3, dtype=x.dtype),
             "norm.bias": draw.normal(d_model, dtype=x.dtype),
         },
     }
     return Call((x,), {**parts, **kwargs}, about)
 
 
-def _falling(draw: Draw) -> list[Call]:
-    """In the left half of the columns the sublayer gives 0, in the right half sums of two x."""
+def _dropped(draw: Draw) -> list[Call]:
+    """The sublayer gives 0 in the left half of the columns, sums of two x in the right half."""
     half, length = 128, 12
     steps = torch.linspace(-1, 1, 2 * half).expand(2, length, -1)
     two = torch.eye(half) + torch.eye(half).flip(0)  # x_j + x_(half - 1 - j), which is about -1
@@ -64,39 +64,43 @@ def _falling(draw: Draw) -> list[Call]:
     return [Call((steps,), {**kwargs, "train": t}, "dropout 0.25") for t in (False, True)]
 
 
-def _judge_dropout_beside(
+def _compare_dropout_of_output(
     calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
 ) -> Difference | None:
-    """Undo the norm by means of the left half, and see in the right half what fell."""
+    """Undo the norm with the help of the left half; the right half shows what was dropped."""
     clean, noisy, x = expected[0].value, answers[1].value, calls[1].args[0]
     if difference := answers_differ(expected[0], answers[0], tolerance=1e-4):
-        quiet = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
-        where = "in use, and not in training" if quiet else "in use"
+        unchanged = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
+        where = (
+            "in evaluation mode, and not in training mode" if unchanged else "in evaluation mode"
+        )
         return Difference(difference.kind, difference.expected, difference.got, where)
     if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
         return answers_differ(expected[0], answers[1])
     if torch.allclose(noisy, clean, atol=1e-4):
-        return Difference("value", "some of the sublayer's output at zero", "none", "in training")
+        return Difference("value", "some of the sublayer's output dropped", "none", "training mode")
     if (noisy == 0).float().mean() > 0.05:
-        return Difference("value", "no zeros", "some", "after the norm, in training")
+        return Difference("value", "no zeros", "some", "output in training mode")
     half = x.size(-1) // 2
-    road, seen = x[..., :half], noisy[..., :half]
-    centred = road - road.mean(dim=-1, keepdim=True)
+    residual, seen = x[..., :half], noisy[..., :half]
+    centred = residual - residual.mean(dim=-1, keepdim=True)
     slope = (seen * centred).sum(dim=-1, keepdim=True) / centred.square().sum(dim=-1, keepdim=True)
-    start = (seen - slope * road).mean(dim=-1, keepdim=True)
-    if (slope * road + start - seen).abs().max() > 1e-2:
-        return Difference("value", "x to arrive whole", "holes in it", "the straight road")
-    added = ((noisy - start) / slope - x)[..., half:]
+    offset = (seen - slope * residual).mean(dim=-1, keepdim=True)
+    if (slope * residual + offset - seen).abs().max() > 1e-2:
+        return Difference("value", "all of x", "parts of it dropped", "the residual path")
+    added = ((noisy - offset) / slope - x)[..., half:]
     kept = added / (x @ calls[1].kwargs["matrix"])[..., half:] * (1 - SHARE)  # 0 or 1 each
     if (kept - kept.round()).abs().max() > 0.02 or kept.max() > 1.1:
         level = kept[kept.abs() > 0.02]
-        where = "growth of what is left" if level.std() < 0.02 else "what the sublayer is given"
-        return Difference("value", "0 or 1 / 0.75 of its output", "other shares of it", where)
-    fallen = kept < 0.5
-    if abs((share := float(fallen.float().mean())) - SHARE) > 0.05:
-        return Difference("value", f"a share of {SHARE}", f"{share:.2f}", "what falls")
-    if fallen.all(dim=-1).any() or torch.equal(fallen[0], fallen[1]):
-        return Difference("value", "each number to fall by itself", "many at once", "what falls")
+        where = "scale of what dropout keeps" if level.std() < 0.02 else "input of the sublayer"
+        expected_scale = "0 or 1 / 0.75 of the sublayer's output"
+        return Difference("value", expected_scale, "other multiples of it", where)
+    zeroed = kept < 0.5
+    where = "elements dropped"
+    if abs((share := float(zeroed.float().mean())) - SHARE) > 0.05:
+        return Difference("value", f"a share of {SHARE}", f"{share:.2f}", where)
+    if zeroed.all(dim=-1).any() or torch.equal(zeroed[0], zeroed[1]):
+        return Difference("value", "each element dropped independently", "many at once", where)
     return None
 
 
@@ -107,42 +111,46 @@ item = Item(
     tolerance=1e-3,
     probes=[
         Probe(
-            "the norm is taken of x plus what the sublayer makes of x",
+            "the output is the norm of x + sublayer(x)",
             lambda draw: [_around(draw, draw.normal(2, 3, 4), "a sublayer that mixes positions")],
         ),
         Probe(
-            "x alone is normed, and the sublayer's output alone, too",
+            "it works if the sublayer returns zeros, and if x is zero",
             lambda draw: [
                 _around(
                     draw,
                     draw.normal(2, 5, 6),
-                    "output zero",
+                    "a sublayer that returns zeros",
                     matrix=torch.zeros(6, 6),
                     shift=torch.zeros(6),
                 ),
-                _around(draw, torch.zeros(2, 4, 6), "x zero"),
+                _around(draw, torch.zeros(2, 4, 6), "x is zero"),
             ],
         ),
         Probe(
-            "any shape and any size of number",
+            "it works for any shape and for large numbers",
             lambda draw: [
                 _around(draw, draw.normal(1, 1, 5), "a single position"),
-                _around(draw, draw.normal(4, 4, 4), "all sizes alike"),
-                _around(draw, draw.strided(3, 6, 4), "not contiguous"),
-                _around(draw, draw.normal(2, 3, 4, spread=100), "large numbers"),
+                _around(draw, draw.normal(4, 4, 4), "all sizes equal"),
+                _around(draw, draw.strided(3, 6, 4), "a tensor that is not contiguous"),
+                _around(draw, draw.normal(2, 3, 4, std=100), "large numbers"),
                 _around(
                     draw,
                     draw.normal(2, 3, 8, dtype=torch.float64),
-                    "float64, dropout left as it is",
+                    "float64, dropout left at its default",
                     init={"d_model": 8},
                 ),
             ],
         ),
-        Probe("dropout falls on the sublayer's output alone", _falling, _judge_dropout_beside),
         Probe(
-            "the norm learns, and x gets its gradient on both roads",
+            "dropout is applied to the sublayer's output only", _dropped, _compare_dropout_of_output
+        ),
+        Probe(
+            "the norm gets gradients, and x gets them on both paths",
             lambda draw: [
-                _around(draw, draw.normal(2, 3, 4), "gradients of the norm", learns=True),
+                _around(
+                    draw, draw.normal(2, 3, 4), "gradients of the norm's parameters", learns=True
+                ),
                 Call(
                     (call := _around(draw, draw.normal(2, 3, 4), "")).args,
                     call.kwargs,
@@ -153,15 +161,15 @@ item = Item(
         ),
     ],
     hints=(
-        "Two roads lead from x to the norm: one through the sublayer, one straight past it.",
-        "Run the sublayer on x, drop out what it gives, add x, and take the norm of the sum.",
+        "Two paths lead from x to the norm: one through the sublayer, and one that skips it.",
+        "Run the sublayer on x, apply dropout to its output, add x, and take the norm of the sum.",
         "self.norm(x + self....(sublayer(...))).",
     ),
 )
 
 
 class _AddNorm(nn.Module):
-    """A right one; the mistakes below change one thing of it."""
+    """A correct module; each misconception below changes one thing."""
 
     def __init__(self, d_model: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -172,31 +180,31 @@ class _AddNorm(nn.Module):
         return self.norm(x + self.dropout(sublayer(x)))
 
 
-@item.mistake(
-    "Your norm stands in front of the sublayer.",
-    why="That is pre-norm. It trains well, and lesson 07 builds it, but the paper, and this task, "
-    "take the norm after the sum. Many texts print one and run the other.",
-    hint="What is the last thing that happens in LayerNorm(x + Sublayer(x))?",
+@item.misconception(
+    "Your norm comes before the sublayer.",
+    why="That's pre-norm. It trains well, and you'll build it in lesson 07, but the paper and this "
+    "task apply the norm after the sum. Many texts describe one and implement the other.",
+    hint="What is the last operation in LayerNorm(x + Sublayer(x))?",
 )
 class PreNorm(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return x + self.dropout(sublayer(self.norm(x)))
 
 
-@item.mistake(
-    "The straight road is missing: x is not added.",
-    why="Without the residual the gradient dies out, or turns into noise, after some layers, and "
-    "attention makes all positions alike.",
-    hint="What does 'add' in the name stand for?",
+@item.misconception(
+    "The residual connection is missing: you don't add x.",
+    why="Without it, gradients vanish or turn into noise in deep models, and attention makes all "
+    "positions alike.",
+    hint="What does 'Add' stand for in AddNorm?",
 )
 class NoResidual(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.norm(self.dropout(sublayer(x)))
 
 
-@item.mistake(
-    "You take the norm of the sublayer's output, and add x afterwards.",
-    why="Then nothing keeps the stream from growing block by block. The paper norms the sum.",
+@item.misconception(
+    "You apply the norm to the sublayer's output, and add x afterwards.",
+    why="Then the residual stream grows with every block. The paper applies the norm to the sum.",
     hint="Where does the bracket of the norm close?",
 )
 class NormBeforeTheSum(_AddNorm):
@@ -204,19 +212,19 @@ class NormBeforeTheSum(_AddNorm):
         return x + self.norm(self.dropout(sublayer(x)))
 
 
-@item.mistake(
-    "There is no norm: you give back the sum.",
+@item.misconception(
+    "There's no norm: you return the sum.",
     why="Without it the vectors grow with every block.",
-    hint="What does 'norm' in the name stand for?",
+    hint="What does 'Norm' stand for in AddNorm?",
 )
 class NoNorm(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return x + self.dropout(sublayer(x))
 
 
-@item.mistake(
-    "You norm x first, and then the sum once more.",
-    why="The straight road should carry x as it came. A norm in front of it changes what is added.",
+@item.misconception(
+    "You apply the norm twice: to x, and again to the sum.",
+    why="The residual path should carry x unchanged. A norm in front of it changes what is added.",
     hint="How many norms are there in LayerNorm(x + Sublayer(x))?",
 )
 class NormTwice(_AddNorm):
@@ -225,11 +233,12 @@ class NormTwice(_AddNorm):
         return self.norm(x + self.dropout(sublayer(x)))
 
 
-@item.mistake(
-    "Your module has no norm among its parameters.",
-    why="A norm that is made in forward is a new one at each call, with weight 1 and bias 0. No "
-    "optimizer ever hears of it. One published system lacks 30,720 parameters for this reason.",
-    hint="Where are modules made that are to be trained?",
+@item.misconception(
+    "Your module has no parameters for its norm.",
+    why="The weight and bias of a norm have to be created in the constructor. A norm created in "
+    "forward starts anew at each call, and no optimizer ever sees it. One published system lacks "
+    "30,720 parameters for this reason.",
+    hint="Where do you create modules that should be trained?",
 )
 class NormMadeInForward(nn.Module):
     def __init__(self, d_model: int, dropout: float = 0.1) -> None:
@@ -240,52 +249,52 @@ class NormMadeInForward(nn.Module):
         return F.layer_norm(x + self.dropout(sublayer(x)), x.shape[-1:])
 
 
-@item.mistake(
-    "Your dropout falls after the norm.",
-    why="It then makes holes in what comes along the straight road as well. One published system "
-    "does this, and its deep models lose their words.",
-    hint="What should be dropped: the sum, or what is added to x?",
+@item.misconception(
+    "You apply dropout after the norm.",
+    why="That drops parts of the residual path as well. One published system does this, and it "
+    "trains worse the deeper it is.",
+    hint="What should dropout be applied to: the sum, or what is added to x?",
 )
 class DropsAfterTheNorm(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.dropout(self.norm(x + sublayer(x)))
 
 
-@item.mistake(
-    "Your dropout makes holes in x, on the straight road.",
-    why="The straight road has to carry x whole. Each block would make new holes in it.",
-    hint="Section 5.4 drops the output of the sublayer, before it is added.",
+@item.misconception(
+    "You apply dropout to the sum, so parts of x are dropped on the residual path.",
+    why="The residual path should carry all of x. Here each block would drop more of it.",
+    hint="Section 5.4 applies dropout to the output of the sublayer, before it is added.",
 )
-class HolesInTheStraightRoad(_AddNorm):
+class DropsTheResidual(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.norm(self.dropout(x + sublayer(x)))
 
 
-@item.mistake(
-    "In training nothing is dropped of the sublayer's output.",
+@item.misconception(
+    "Nothing of the sublayer's output is dropped in training mode.",
     why="Section 5.4 of the paper drops a tenth of it before it is added.",
-    hint="Is the dropout that you made also called?",
+    hint="You created a dropout layer. Do you call it?",
 )
 class DropsNothingOfIt(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.norm(x + sublayer(x))
 
 
-@item.mistake(
-    "Your dropout falls on what goes into the sublayer.",
-    why="The sublayer has to work on x as it is. What may fall is its answer.",
-    hint="Section 5.4 drops the output of the sublayer, and nothing else.",
+@item.misconception(
+    "You apply dropout to the input of the sublayer.",
+    why="The sublayer should see all of x. Only its output is dropped.",
+    hint="Section 5.4 applies dropout to the output of the sublayer, and to nothing else.",
 )
 class DropsTheInputOfTheSublayer(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.norm(x + sublayer(self.dropout(x)))
 
 
-@item.mistake(
-    "Your code writes into the x that it was given.",
-    why="x += … changes the caller's tensor. Whoever holds it, another residual or a test, now "
-    "holds something else.",
-    hint="Make a new tensor of the sum.",
+@item.misconception(
+    "Your code modifies its input in place.",
+    why="x += … changes the caller's tensor. Other code that still needs the original, such as "
+    "another residual connection, gets wrong values.",
+    hint="Create a new tensor for the sum.",
 )
 class EditsItsInput(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:

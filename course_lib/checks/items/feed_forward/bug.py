@@ -1,4 +1,4 @@
-"""03.bug: The wrong way round a sublayer."""
+"""03.bug: A residual connection gone wrong."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _use_block(
     outer: Tensor,
     norms: Tensor,
 ) -> Tensor:
-    """With sublayers and norms made of these numbers; norms is (2, 2, D), weights and biases."""
+    """Pass sublayers and norms with these weights; norms is (2, 2, d_model): weights and biases."""
     (w1, b1), (w2, b2) = norms
     return block(
         x,
@@ -57,7 +57,7 @@ def _block(draw: Draw, x: Tensor, about: str, *, gradients: bool = False) -> Cal
         "mix": draw.normal(length, length).softmax(dim=-1),
         "inner": draw.normal(d_model, 2 * d_model),
         "outer": draw.normal(2 * d_model, d_model),
-        "norms": torch.tensor([[1.0], [0.0]]) + draw.normal(2, 2, d_model, spread=0.3),
+        "norms": torch.tensor([[1.0], [0.0]]) + draw.normal(2, 2, d_model, std=0.3),
     }
     return Call((x,), parts, about, gradients)
 
@@ -70,35 +70,35 @@ item = Item(
     bug=Bug(BUG, line=5),
     probes=[
         Probe(
-            "each sublayer is added to what it was given",
+            "each sublayer's output is added to its own input",
             lambda draw: [_block(draw, draw.normal(2, 3, 6), "two sentences of three positions")],
         ),
         Probe(
-            "any shape",
+            "it works for any shape",
             lambda draw: [
                 _block(draw, draw.normal(1, 1, 8), "a single position"),
-                _block(draw, draw.normal(5, 4, 6, spread=3), "larger numbers"),
+                _block(draw, draw.normal(5, 4, 6, std=3), "larger numbers"),
             ],
         ),
         Probe(
-            "the gradient finds every straight road",
+            "the gradient flows through both residual connections",
             lambda draw: [_block(draw, draw.normal(2, 3, 6), "gradients", gradients=True)],
         ),
     ],
     hints=(
-        "A block has two sublayers, and each has a residual of its own. Write down for both: what "
-        "goes in, and what is added?",
-        "What attention has found out is in `middle`. By which roads can it reach the result?",
-        "norm_2(... + worked), with what the second sublayer was given.",
+        "A block has two sublayers, and each has its own residual connection. For both, write down "
+        "what goes in and what is added.",
+        "The output of attention is part of `middle`. On which paths can it reach the result?",
+        "norm_2(... + worked), with the input of the second sublayer in place of the dots.",
     ),
 )
 
 
-@item.mistake(
-    "The second residual still leads past both sublayers.",
-    why="It adds the x of the whole block. What attention read then reaches the result only "
-    "through the feed-forward network, and has no straight road of its own.",
-    hint="What was feed_forward given?",
+@item.misconception(
+    "Your second residual connection still skips both sublayers.",
+    why="It adds the input of the whole block. The output of attention then reaches the result "
+    "only through the feed-forward network, with no residual path of its own.",
+    hint="What is the input of feed_forward?",
 )
 def still_past_both(
     x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
@@ -106,11 +106,11 @@ def still_past_both(
     return norm_2(x + feed_forward(norm_1(x + attention(x))))
 
 
-@item.mistake(
-    "The second residual is gone.",
-    why="The wrong road is closed, but now there is none: in a deep model the gradient has to pass "
+@item.misconception(
+    "The second residual connection is gone.",
+    why="It was wrong, but now there's none at all: in a deep model the gradient has to pass "
     "through every feed-forward network.",
-    hint="Mend what is added, do not leave it out.",
+    hint="Fix what is added, don't remove it.",
 )
 def none_at_all(
     x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
@@ -118,9 +118,10 @@ def none_at_all(
     return norm_2(feed_forward(norm_1(x + attention(x))))
 
 
-@item.mistake(
-    "You add both, the block's x and the middle.",
-    why="A sublayer is added to its own input and to nothing else. x is already in the middle.",
+@item.misconception(
+    "You add both the block's x and `middle`.",
+    why="A sublayer's output is added to its own input and to nothing else. x is already part of "
+    "`middle`.",
     hint="How many terms are there in x + Sublayer(x)?",
 )
 def both_added(
@@ -130,11 +131,11 @@ def both_added(
     return norm_2(x + middle + feed_forward(middle))
 
 
-@item.mistake(
-    "You add what attention read, without the word that read it.",
-    why="That is the output of the first sublayer, not the input of the second. The words "
-    "themselves are lost.",
-    hint="What was feed_forward given?",
+@item.misconception(
+    "You add the output of attention, without x.",
+    why="That is the output of the first sublayer, not the input of the second. The tokens' own "
+    "vectors are lost.",
+    hint="What is the input of feed_forward?",
 )
 def what_was_read(
     x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer
@@ -143,11 +144,11 @@ def what_was_read(
     return norm_2(read + feed_forward(norm_1(x + read)))
 
 
-@item.mistake(
-    "Now the feed-forward network gets the block's x, and never sees what attention read.",
-    why="The two sublayers come one after the other: first gather, then work on what was gathered. "
-    "That line was right.",
-    hint="Only one line is wrong, and it is not the one that calls feed_forward.",
+@item.misconception(
+    "Now the input of feed_forward is the block's x, so it never sees the output of attention.",
+    why="The two sublayers come one after the other: feed_forward works on what attention has "
+    "gathered. That line was right.",
+    hint="Only one line is wrong, and it isn't the one that calls feed_forward.",
 )
 def side_by_side(
     x: Tensor, attention: Layer, feed_forward: Layer, norm_1: Layer, norm_2: Layer

@@ -1,4 +1,4 @@
-"""03.feed_forward: Each position by itself."""
+"""03.feed_forward: The same network at every position."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def _network(draw: Draw, x: Tensor, d_ff: int, about: str, **kwargs: Any) -> Cal
     return Call((x,), {"init": init, "weights": weights, **kwargs}, about)
 
 
-_WIDTH, _SHARE = 16, 0.25
+_WIDTH, _SHARE = 16, 0.25  # of the input; dropout rate
 
 
 def _pairs(draw: Draw) -> list[Call]:
-    """Each output is ten plus the sum of two hidden units, both equal to the input there."""
+    """Each output is 10 plus the sum of two hidden units, both equal to the input there."""
     eye = torch.eye(_WIDTH)
     weights = {
         "expand.weight": torch.cat((eye, eye)),
@@ -43,35 +43,37 @@ def _pairs(draw: Draw) -> list[Call]:
     ]
 
 
-def _judge_hidden_dropout(
+def _compare_hidden_dropout(
     calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
 ) -> Difference | None:
-    """The first answer is the reference's; the second shows which of each two units fell."""
+    """The first answer must be the reference's; the second shows which hidden units are dropped."""
     if difference := answers_differ(expected[0], answers[0], tolerance=1e-4):
-        quiet = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
-        where = "in use, and not in training" if quiet else "in use"
+        unchanged = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
+        where = (
+            "in evaluation mode, and not in training mode" if unchanged else "in evaluation mode"
+        )
         return Difference(difference.kind, difference.expected, difference.got, where)
     noisy, clean = answers[1].value, expected[0].value
     if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
         return answers_differ(expected[0], answers[1])
     if torch.allclose(noisy, clean, atol=1e-4):
-        return Difference("value", "some hidden units at zero", "none", "in training")
+        return Difference("value", "some hidden units dropped", "none", "training mode")
     if (zeros := noisy == 0).any():
         alone = torch.allclose(noisy[~zeros] * (1 - _SHARE), clean[~zeros], atol=1e-3)
-        where = "outputs in training" if alone else "outputs, and more, in training"
-        return Difference("value", "no output at zero", "some", where)
+        where = "output in training mode" if alone else "output and more in training mode"
+        return Difference("value", "no zeros", "some", where)
     left = (noisy - 10.0) / calls[1].args[0] * (1 - _SHARE)  # how many of the two are left
     if (left - left.round()).abs().max() > 1e-3 or left.max() > 2.1:
-        where = "growth of what is left"
+        where = "scale of what dropout keeps"
         return Difference("value", "1 / 0.75", "another factor", where)
     if abs((share := 1 - float(left.mean()) / 2) - _SHARE) > 0.05:
-        return Difference("value", f"a share of {_SHARE}", f"{share:.2f}", "hidden units that fall")
+        return Difference("value", f"a share of {_SHARE}", f"{share:.2f}", "hidden units dropped")
     if abs(float((left.round() == 1).float().mean()) - 2 * _SHARE * (1 - _SHARE)) > 0.08:
-        where = "of two units with the same input"
-        return Difference("value", "each to fall by itself", "both or none", where)
+        where = "two hidden units with the same input"
+        return Difference("value", "each dropped independently", "both or neither", where)
     if torch.equal(left[0].round(), left[1].round()):
-        where = "units that fall in two sentences"
-        return Difference("value", "others in each", "the same", where)
+        where = "hidden units dropped in two sentences"
+        return Difference("value", "different ones", "the same", where)
     return None
 
 
@@ -82,20 +84,20 @@ item = Item(
     tolerance=1e-4,
     probes=[
         Probe(
-            "it is a linear layer, a ReLU and a linear layer",
+            "it is a linear layer, a ReLU, and a linear layer",
             lambda draw: [_network(draw, draw.normal(2, 3, 4), 6, "d_model 4, d_ff 6")],
         ),
         Probe(
-            "no position sees another, whatever the shape",
+            "each position is processed on its own, whatever the shape",
             lambda draw: [
                 _network(draw, draw.normal(1, 1, 4), 7, "a single position"),
-                _network(draw, draw.normal(5, 5, 5), 5, "all sizes alike"),
-                _network(draw, draw.strided(2, 6, 3), 8, "not contiguous"),
+                _network(draw, draw.normal(5, 5, 5), 5, "all sizes equal"),
+                _network(draw, draw.strided(2, 6, 3), 8, "a tensor that is not contiguous"),
                 _network(draw, 50 * draw.normal(2, 3, 4), 6, "large numbers"),
             ],
         ),
         Probe(
-            "the hidden layer may be of any width",
+            "the hidden layer may have any width",
             lambda draw: [
                 _network(draw, draw.normal(2, 4, 6), 3, "narrower than d_model"),
                 _network(draw, draw.normal(2, 4, 6), 1, "a single hidden unit"),
@@ -104,34 +106,35 @@ item = Item(
                     draw,
                     draw.normal(2, 3, 4),
                     8,
-                    "dropout left as it is",
+                    "dropout left at its default",
                     init={"d_model": 4, "d_ff": 8},
                 ),
             ],
         ),
         Probe(
-            "dropout falls on the hidden layer, and in training alone",
+            "dropout is applied to the hidden layer, in training mode only",
             _pairs,
-            _judge_hidden_dropout,
+            _compare_hidden_dropout,
         ),
         Probe(
-            "all four parameters learn",
+            "all four parameters get gradients",
             lambda draw: [
                 _network(draw, draw.normal(2, 5, 4), 6, "gradients of the parameters", learns=True)
             ],
         ),
     ],
     hints=(
-        "The network asks F questions, silences those that come out negative, and adds up answers.",
-        "Two nn.Linear, named expand (D to F) and contract (F to D), and a dropout between them, "
-        "on the hidden layer.",
+        "The first layer computes d_ff hidden units, the ReLU sets the negative ones to zero, and "
+        "the second layer combines the others.",
+        "Two nn.Linear, named expand (d_model to d_ff) and contract (d_ff to d_model), and dropout "
+        "between them, on the hidden layer.",
         "self.contract(self.dropout(... (self.expand(x)))), with the ReLU in place of the dots.",
     ),
 )
 
 
 class _Network(nn.Module):
-    """A right one; the mistakes below change one thing of it."""
+    """A correct module; each misconception below changes one thing."""
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -144,40 +147,41 @@ class _Network(nn.Module):
         return hidden
 
 
-@item.mistake(
-    "There is nothing between your two linear layers.",
-    why="Two matrices in a row are one matrix: all the width in between would be for nothing.",
-    hint="What lets a unit say 'only if'?",
+@item.misconception(
+    "There's no activation between your two linear layers.",
+    why="Without it, two linear layers in a row are equivalent to one: the hidden layer would be "
+    "useless.",
+    hint="Which non-linear function does equation 2 use?",
 )
 class NoRelu(_Network):
     def forward(self, x: Tensor) -> Tensor:
         return self.contract(self.dropout(self.expand(x)))
 
 
-@item.mistake(
-    "Your ReLU stands at the end: no output is negative.",
-    why="The result is added to the residual stream. It has to be able to take away, too. And the "
-    "two matrices without a kink between them are one.",
-    hint="Where in equation 2 does the max stand?",
+@item.misconception(
+    "Your ReLU comes last, so no output is negative.",
+    why="The result is added to the residual stream, so it must be able to be negative, too. And "
+    "without an activation between them, the two linear layers are equivalent to one.",
+    hint="Where is the max in equation 2?",
 )
 class ReluAtTheEnd(_Network):
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(self.contract(self.dropout(self.expand(x))))
 
 
-@item.mistake(
-    "You have two ReLUs, and the second one cuts off all negative outputs.",
-    why="The result is added to the residual stream. It has to be able to take away, too.",
-    hint="How many max are there in equation 2?",
+@item.misconception(
+    "You have two ReLUs, and the second one sets all negative outputs to zero.",
+    why="The result is added to the residual stream, so it must be able to be negative, too.",
+    hint="How often does max occur in equation 2?",
 )
 class ReluTwice(_Network):
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(self.contract(self.dropout(F.relu(self.expand(x)))))
 
 
-@item.mistake(
-    "Your ReLU stands before the first linear layer: what is negative in x is lost.",
-    why="It is the questions that may be silenced, not the vector that is asked.",
+@item.misconception(
+    "Your ReLU comes before the first linear layer, so the negative elements of x are lost.",
+    why="The ReLU belongs on the hidden units. x itself has negative elements that matter.",
     hint="Which numbers go into the max of equation 2?",
 )
 class ReluAtTheStart(_Network):
@@ -185,20 +189,20 @@ class ReluAtTheStart(_Network):
         return self.contract(self.dropout(self.expand(F.relu(x))))
 
 
-@item.mistake(
-    "Your activation is GELU where ReLU is asked for.",
-    why="One of the five published systems takes GELU, and it works as well. But weights trained "
-    "with one do not fit the other, and the paper has max(0, …).",
-    hint="What is max(0, x) called?",
+@item.misconception(
+    "Your activation is GELU instead of ReLU.",
+    why="One of the five published systems uses GELU, and it works as well. But weights trained "
+    "with one don't work with the other, and the paper has max(0, …).",
+    hint="Which activation is max(0, x)?",
 )
 class GeluForRelu(_Network):
     def forward(self, x: Tensor) -> Tensor:
         return self.contract(self.dropout(F.gelu(self.expand(x))))
 
 
-@item.mistake(
-    "Your activation is a sigmoid where ReLU is asked for.",
-    why="A sigmoid never keeps silent, and for large questions its gradient is nearly zero.",
+@item.misconception(
+    "Your activation is a sigmoid instead of ReLU.",
+    why="A sigmoid is never zero, and for large inputs its gradient nearly vanishes.",
     hint="What does equation 2 do with a negative number, and with a positive one?",
 )
 class SigmoidForRelu(_Network):
@@ -206,55 +210,57 @@ class SigmoidForRelu(_Network):
         return self.contract(self.dropout(torch.sigmoid(self.expand(x))))
 
 
-@item.mistake(
+@item.misconception(
     "You add x to the result.",
-    why="That is the residual, and it is the business of AddNorm, around the network. Here it "
-    "would be added twice.",
-    hint="Is there a plain x in equation 2?",
+    why="That's the residual connection, which AddNorm puts around the network. Here x would be "
+    "added twice.",
+    hint="Does equation 2 add x itself?",
 )
 class ResidualInside(_Network):
     def forward(self, x: Tensor) -> Tensor:
         return x + super().forward(x)
 
 
-@item.mistake(
-    "In training nothing is dropped.",
-    why="One of the five published systems closed a bracket too late and gave its dropout to "
-    "nn.Linear, as the third argument, which is bias. No error came, and no dropout either.",
-    hint="Is there a dropout among the module's children, and is it called?",
+@item.misconception(
+    "Nothing is dropped in training mode.",
+    why="One of the five published systems closes a bracket too late and passes its dropout rate "
+    "to nn.Linear as the third argument, which is bias. That raises no error, but there's no "
+    "dropout either.",
+    hint="Is there a dropout layer among the module's children, and do you call it?",
 )
 class DropsNothing(_Network):
     def forward(self, x: Tensor) -> Tensor:
         return self.contract(F.relu(self.expand(x)))
 
 
-@item.mistake(
-    "Your dropout falls on the output of the network.",
-    why="There AddNorm has one of its own (section 5.4 of the paper). This one is for the hidden "
+@item.misconception(
+    "You apply dropout to the output of the network.",
+    why="AddNorm already does that (section 5.4 of the paper). This dropout is for the hidden "
     "layer.",
-    hint="Between which two layers should it stand?",
+    hint="Between which two layers should it be?",
 )
 class DropsTheOutput(_Network):
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(self.contract(F.relu(self.expand(x))))
 
 
-@item.mistake(
-    "Your dropout falls on x, before the first layer.",
-    why="All questions then get to see the same holes. On the hidden layer each unit falls by "
-    "itself.",
-    hint="Between which two layers should it stand?",
+@item.misconception(
+    "You apply dropout to x, before the first layer.",
+    why="Then all hidden units lose the same elements of x. On the hidden layer, each unit is "
+    "dropped independently.",
+    hint="Between which two layers should it be?",
 )
 class DropsTheInput(_Network):
     def forward(self, x: Tensor) -> Tensor:
         return self.contract(F.relu(self.expand(self.dropout(x))))
 
 
-@item.mistake(
-    "Your dropout never stops, not even in eval mode.",
-    why="The function F.dropout does not know the module's mode. Two translations of one sentence "
-    "would differ.",
-    hint="How does dropout learn whether the module is training? nn.Dropout asks by itself.",
+@item.misconception(
+    "Your dropout is active in evaluation mode, too.",
+    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
+    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
+    "results.",
+    hint="How does dropout find out that your module is in evaluation mode?",
 )
 class DropsAlways(_Network):
     def forward(self, x: Tensor) -> Tensor:

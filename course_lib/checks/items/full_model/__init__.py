@@ -1,1 +1,1 @@
-"""Items of lesson 08: the parts become one model."""
+"""Items of lesson 08: the modules are assembled into one model."""

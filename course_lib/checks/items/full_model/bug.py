@@ -13,7 +13,7 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.checks.items.full_model.shared import SMALL, Fields
+from course_lib.checks.items.full_model.small_transformer import SMALL, Fields
 from course_lib.model import (
     DecoderBlock,
     EncoderBlock,
@@ -48,11 +48,13 @@ class _Stack(nn.Module):
         self, block: Callable[[TransformerConfig], nn.Module], config: TransformerConfig
     ) -> None:
         super().__init__()
-        self.layers = self.made(block, config)
+        self.layers = self.make_layers(block, config)
         last = nn.LayerNorm(config.d_model)
         self.final_norm = last if config.final_norm else nn.Identity()
 
-    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+    def make_layers(
+        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
+    ) -> Any:
         return nn.ModuleList(block(c) for _ in range(c.n_layers))
 
     def forward(self, x: Tensor, *others: Tensor) -> Any:
@@ -64,13 +66,13 @@ class _Stack(nn.Module):
 def _use_stack(
     make: Callable[..., nn.Module], *inputs: Any, blocks: str, config: Fields, **more: Any
 ) -> Any:
-    """Make a stack, and use it with given weights; without weights, see what it is like."""
+    """Make a stack and run it with given weights; without any, report how a new one starts out."""
     run: list[nn.Module] = []
 
     def block(config: TransformerConfig) -> nn.Module:
-        made = BLOCKS[blocks](config)
-        made.register_forward_hook(lambda module, args, output: run.append(module))
-        return made
+        new = BLOCKS[blocks](config)
+        new.register_forward_hook(lambda module, args, output: run.append(module))
+        return new
 
     def stack(config: Fields) -> nn.Module:
         return make(block, TransformerConfig(**config))
@@ -84,7 +86,7 @@ def _use_stack(
     return {
         "blocks that run": len(run),
         "parameters": sum(weight.numel() for weight in named.values()),
-        "layers begin alike": any(
+        "two layers start with equal weights": any(
             torch.equal(a, b) for i, a in enumerate(first) for b in first[:i]
         ),
     }
@@ -99,12 +101,12 @@ def _stack(draw: Draw, blocks: str, *inputs: Any, about: str, **more: Any) -> Ca
 
 
 def _fresh(draw: Draw) -> list[Call]:
-    """Stacks with the weights that they are born with."""
+    """Stacks with the weights that they are initialised with."""
     calls = []
     for kind, n in (("encoder", 3), ("decoder", 2), ("encoder", 1)):
         inputs = [draw.normal(2, 3, 8) for _ in range(1 + (kind == "decoder"))]
         kwargs = {"blocks": kind, "config": {**SMALL, "n_layers": n}}
-        calls.append(Call(tuple(inputs), kwargs, f"{n} fresh {kind} blocks"))
+        calls.append(Call(tuple(inputs), kwargs, f"{n} new {kind} blocks"))
     return calls
 
 
@@ -114,8 +116,8 @@ def _one_after_the_other(draw: Draw) -> list[Call]:
     pre = {"norm": "pre", "final_norm": True, "n_layers": 2}
     return [
         _stack(draw, "encoder", draw.normal(2, 5, 8), mask, about="encoder blocks", n_layers=3),
-        _stack(draw, "decoder", *sides, about="decoder blocks, all read the memory", n_layers=2),
-        _stack(draw, "encoder", draw.normal(2, 3, 8), about="pre-norm and a last norm", **pre),
+        _stack(draw, "decoder", *sides, about="decoder blocks with a memory", n_layers=2),
+        _stack(draw, "encoder", draw.normal(2, 3, 8), about="pre-norm, final norm", **pre),
     ]
 
 
@@ -134,57 +136,67 @@ item = Item(
     tolerance=1e-4,
     bug=Bug(BUG, line=4),
     probes=[
-        Probe("each layer has parameters of its own, and they begin unlike", _fresh),
-        Probe("each block reads what the one before has left", _one_after_the_other),
+        Probe("each layer has its own parameters, initialised independently", _fresh),
+        Probe("each block takes the output of the block before it", _one_after_the_other),
         Probe("all layers learn", _stack_learns),
     ],
     hints=(
-        "Make a stack of three, and count its parameters. How many blocks' worth are they?",
-        "How often is block(config) called, for n_layers layers?",
-        "In a list, [a] * 3 is three names for one a. Write it so that block(config) is called "
-        "anew for each layer.",
+        "Make a stack of three and count its parameters. How many blocks' worth are there?",
+        "How many times is block(config) called for n_layers layers?",
+        "In Python, [a] * 3 is a list of three references to the same a. Write it so that "
+        "block(config) is called again for each layer.",
     ),
 )
 
 
-@item.mistake(
-    "All layers are still one block: what one learns, all have learnt.",
-    why="The model has as many layers as you asked for, and the parameters of one.",
-    hint="How often is block(config) called?",
+@item.misconception(
+    "All layers are still the same block: they share one set of parameters.",
+    why="The model runs as many layers as you asked for, but it has the parameters of only one.",
+    hint="How many times is block(config) called?",
 )
-class OneBlockInAllPlaces(_Stack):
-    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+class OneBlockForAllLayers(_Stack):
+    def make_layers(
+        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
+    ) -> Any:
         return nn.ModuleList([block(c)] * c.n_layers)
 
 
-@item.mistake(
-    "Your layers lie where PyTorch does not find them, in a plain list or the like.",
-    why="No error, no warning: the stack runs, but optimiser, .to(device) and state_dict miss "
-    "every block.",
-    hint="Only what is a module's own part is searched for parameters. A list is no module.",
+@item.misconception(
+    "Your layers are in a plain list (or something like it), where PyTorch doesn't find them.",
+    why="There's no error and no warning: the stack runs, but the optimiser, .to(device) and "
+    "state_dict miss every block.",
+    hint="PyTorch looks for parameters only in registered submodules. A Python list isn't a "
+    "module.",
 )
 class PlainList(_Stack):
-    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+    def make_layers(
+        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
+    ) -> Any:
         return [block(c) for _ in range(c.n_layers)]
 
 
-@item.mistake(
-    "Your layers are copies of one: they have their own parameters, and begin as twins.",
-    why="A random start is there for variety. Twins drift apart in training, but they begin "
-    "without it.",
-    hint="A copy copies the numbers, too. Who draws new ones?",
+@item.misconception(
+    "Your layers are copies of one block: each has its own parameters, but all start with the same "
+    "values.",
+    why="Random initialisation makes layers different from each other. Copies drift apart in "
+    "training, but they all start as the same function.",
+    hint="A copy copies the weights, too. What would draw new ones?",
 )
 class Twins(_Stack):
-    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+    def make_layers(
+        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
+    ) -> Any:
         one = block(c)
         return nn.ModuleList(deepcopy(one) for _ in range(c.n_layers))
 
 
-@item.mistake(
+@item.misconception(
     "Your stack has a single layer, whatever n_layers says.",
-    why="No block stands in the list more than once now, but the other layers are gone as well.",
+    why="No block is in the list twice any more, but the other layers are gone as well.",
     hint="config.n_layers blocks are asked for.",
 )
 class SingleLayer(_Stack):
-    def made(self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig) -> Any:
+    def make_layers(
+        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
+    ) -> Any:
         return nn.ModuleList([block(c)])

@@ -1,4 +1,4 @@
-"""08.tie: One table in several places."""
+"""08.tie: one table, shared by several modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from course_lib.checks.adapters import load_weights
 from course_lib.checks.call import Call, weighted_sum
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.full_model.shared import Fields, model_call, pair
+from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
 from course_lib.model import (
     Transformer,
     TransformerConfig,
@@ -34,7 +34,7 @@ def _use_tie(
     config: Fields,
     weights: Mapping[str, Tensor],
 ) -> dict[str, Any]:
-    """Tie an untied model with these weights, and see what it is before and after a step."""
+    """Tie an untied model with these weights; report on it before and after a training step."""
     model = Transformer(TransformerConfig(**config))
     load_weights(model, weights)
     tie(model, tying)
@@ -44,8 +44,8 @@ def _use_tie(
         "shapes of the tables": rows,
         "logits": model(source, target).detach(),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "the output's table is the target's": of_output is of_target,
-        "the source's table is the target's": of_source is of_target,
+        "output layer and target embedding share a Parameter": of_output is of_target,
+        "source and target embedding share a Parameter": of_source is of_target,
     }
     logits = model(source, target)
     weighted_sum(0.1 * logits).backward()
@@ -77,19 +77,19 @@ item = Item(
     tolerance=1e-4,
     probes=[
         Probe(
-            "output: the output layer and the target's embedding become one table",
+            "'output': the output layer and the target embedding share one table",
             lambda draw: [_tying(draw, "output", "tying is 'output'")],
         ),
         Probe(
-            "all: the source's embedding joins them",
+            "'all': the source embedding shares it, too",
             lambda draw: [_tying(draw, "all", "tying is 'all'")],
         ),
         Probe(
-            "none: all stay as they are",
+            "'none': all three tables stay separate",
             lambda draw: [_tying(draw, "none", "tying is 'none'")],
         ),
         Probe(
-            "it works for a model without output bias, and in float64",
+            "it works without an output bias, and in float64",
             lambda draw: [
                 _tying(draw, "output", "no bias in the output layer", output_bias=False),
                 _tying(draw, "all", "float64", dtype=torch.float64),
@@ -97,20 +97,21 @@ item = Item(
         ),
     ],
     hints=(
-        "Equal numbers part at the first step of training. What cannot part?",
-        "An nn.Embedding and an nn.Linear each have a weight, a Parameter of (rows, d_model). You "
-        "may assign one module's Parameter to the other.",
-        "model.output.weight = ..., for 'output' and for 'all'; and one line of the same kind for "
+        "Two tables with equal values drift apart at the first training step. What can't drift "
+        "apart?",
+        "An nn.Embedding and an nn.Linear each have a weight, a Parameter of shape (rows, "
+        "d_model). You can assign one module's Parameter to the other.",
+        "model.output.weight = ..., for 'output' and for 'all'; and one more line like it for "
         "model.source_embedding.tokens.weight, for 'all'.",
     ),
 )
 
 
-@item.mistake(
-    "Your tables have equal numbers and are still two: after one step they differ.",
-    why="Copied numbers are tied at the start, and then not. Each table gets its own gradient, and "
-    "nothing is saved.",
-    hint="Hand over the Parameter itself, not what is in it.",
+@item.misconception(
+    "Your tables have equal values but are still two parameters: after one step they differ.",
+    why="Copied values are equal only at the start. Each table gets its own gradient, and no "
+    "parameters are saved.",
+    hint="Assign the Parameter itself, not its values.",
 )
 def numbers_copied(model: Transformer, tying: str) -> None:
     of_source, of_target, of_output = _tables(model)
@@ -120,11 +121,12 @@ def numbers_copied(model: Transformer, tying: str) -> None:
         of_source.data.copy_(of_target)
 
 
-@item.mistake(
-    "Your tables lie in the same memory, but they are still two parameters.",
-    why="The optimiser sees two, and takes two steps in one place, each with a part of the "
-    "gradient. And the count does not get smaller.",
-    hint="Count the parameters before and after. Is the object the same, or only what it holds?",
+@item.misconception(
+    "Your tables share their memory, but they're still two parameters.",
+    why="The optimiser sees two parameters and updates the same memory twice, each time with a "
+    "part of the gradient. And the parameter count doesn't get smaller.",
+    hint="Count the parameters before and after. Is it the same Parameter object, or only the same "
+    "memory?",
 )
 def memory_shared(model: Transformer, tying: str) -> None:
     of_source, of_target, of_output = _tables(model)
@@ -134,11 +136,11 @@ def memory_shared(model: Transformer, tying: str) -> None:
         of_source.data = of_target.data
 
 
-@item.mistake(
-    "You tied the right tables, and kept the output layer's numbers.",
-    why="The task asks for those of the target's embedding. Which numbers stay is the only "
-    "difference that the direction makes, and a trained embedding would be lost.",
-    hint="What stands on the left of the = is what is given up.",
+@item.misconception(
+    "You tied the right tables, but kept the output layer's values.",
+    why="The task asks for the target embedding's values. Which ones survive is the only "
+    "difference that the direction makes, and here a trained embedding would be lost.",
+    hint="What's on the left of the = gets replaced.",
 )
 def output_kept(model: Transformer, tying: str) -> None:
     if tying in ("output", "all"):
@@ -147,26 +149,26 @@ def output_kept(model: Transformer, tying: str) -> None:
         model.source_embedding.tokens.weight = model.output.weight
 
 
-@item.mistake(
-    "For 'all' you forgot the source: its embedding is still a table of its own.",
-    why="The paper shares one table among both embeddings and the output layer.",
-    hint="'all' means three places.",
+@item.misconception(
+    "For 'all' you forgot the source: its embedding still has a table of its own.",
+    why="The paper shares one table between both embeddings and the output layer.",
+    hint="'all' means three modules.",
 )
 def source_forgotten(model: Transformer, tying: str) -> None:
     if tying in ("output", "all"):
         model.output.weight = model.target_embedding.tokens.weight
 
 
-@item.mistake(
-    "You tie whatever tying says: 'none' and 'output' become 'all'.",
-    why="With two languages and two vocabularies the tables do not even have the same rows.",
-    hint="Does your code read its second argument?",
+@item.misconception(
+    "You tie everything, whatever `tying` says: 'none' and 'output' act like 'all'.",
+    why="With two languages and two vocabularies, the tables don't even have the same rows.",
+    hint="Does your code use its second argument?",
 )
 def always_all(model: Transformer, tying: str) -> None:
     _tie(model, "all")
 
 
-@item.mistake(
+@item.misconception(
     "You tie the output layer even for 'none'.",
     why="Four of the five published systems tie nothing; a model with that config must keep all "
     "three tables.",
@@ -176,10 +178,10 @@ def output_always_tied(model: Transformer, tying: str) -> None:
     _tie(model, "output" if tying == "none" else tying)
 
 
-@item.mistake(
+@item.misconception(
     "For 'output' you tied the two embeddings, and not the output layer.",
-    why="'output' means: the output layer writes with the table that the target's embedding reads.",
-    hint="Which module turns d_model numbers into a number for each target word?",
+    why="'output' means that the output layer uses the target embedding's table.",
+    hint="Which module turns d_model numbers into a logit for each target token?",
 )
 def embeddings_tied(model: Transformer, tying: str) -> None:
     if tying == "output":

@@ -13,8 +13,8 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.blocks.shared import spread_as_it_must
-from course_lib.checks.items.full_model.shared import Fields, model_call, pair
+from course_lib.checks.items.blocks.block_parts import compare_moments
+from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
 from course_lib.model import (
     Transformer,
     TransformerConfig,
@@ -37,9 +37,9 @@ def _unpadded(draw: Draw) -> list[Call]:
     source, target = draw.ids(2, 5, high=10), draw.ids(2, 3, high=12)
     longer = draw.ids(2, 3, high=10), draw.ids(2, 6, high=12)
     return [
-        model_call(draw, source, target, about="5 source words, 3 target words", n_layers=2),
+        model_call(draw, source, target, about="5 source tokens, 3 target tokens", n_layers=2),
         model_call(
-            draw, *longer, about="3 source words, 6 target words, training mode", train=True
+            draw, *longer, about="3 source tokens, 6 target tokens, training mode", train=True
         ),
     ]
 
@@ -47,19 +47,21 @@ def _unpadded(draw: Draw) -> list[Call]:
 def _padded(draw: Draw) -> list[Call]:
     other = pair(draw, 3, 5, 4, pad_id=3, left=True)
     return [
-        model_call(draw, *pair(draw, 3, 5, 5), about="pads on the right, both sides of one length"),
-        model_call(draw, *pair(draw, 3, 6, 4), about="pads on the right, unlike lengths"),
-        model_call(draw, *pair(draw, 3, 4, 6, left=True), about="pads on the left"),
-        model_call(draw, *other, about="pad_id is 3, pads on the left, and 0 is a word", pad_id=3),
+        model_call(draw, *pair(draw, 3, 5, 5), about="padding on the right, equal lengths"),
+        model_call(draw, *pair(draw, 3, 6, 4), about="padding on the right, different lengths"),
+        model_call(draw, *pair(draw, 3, 4, 6, left=True), about="padding on the left"),
+        model_call(
+            draw, *other, about="pad_id 3, padding on the left, 0 is a real token", pad_id=3
+        ),
     ]
 
 
 def _in_two_steps(draw: Draw) -> list[Call]:
     source, target = pair(draw, 3, 5, 4)
-    memory = draw.normal(3, 5, 8)  # it need not be the source's: decode reads what it is given
+    memory = draw.normal(3, 5, 8)  # not the source's: decode has to use the one it is given
     return [
-        model_call(draw, source, about="encode alone", method="encode"),
-        model_call(draw, target, memory, source, about="decode another memory", method="decode"),
+        model_call(draw, source, about="encode by itself", method="encode"),
+        model_call(draw, target, memory, source, about="decode, another memory", method="decode"),
         model_call(
             draw, target, memory, source, about="the memory's gradient", method="decode",
             gradients=True,
@@ -68,11 +70,11 @@ def _in_two_steps(draw: Draw) -> list[Call]:
 
 
 def _growing(draw: Draw) -> list[Call]:
-    """One call's weights for all, and a target that grows."""
+    """The same weights for all calls, and a target that grows."""
     source, target = draw.ids(2, 4, high=10), draw.ids(2, 5, high=12)
     whole = model_call(draw, source, target, about="")
     return [
-        Call((source, target[:, :n]), whole.kwargs, about=f"the first {n} target words")
+        Call((source, target[:, :n]), whole.kwargs, about=f"the first {n} target tokens")
         for n in (1, 3, 5)
     ]
 
@@ -82,7 +84,7 @@ def _sizes(draw: Draw) -> list[Call]:
     other = {"n_layers": 3, "n_heads": 4, "norm": "pre", "final_norm": True}
     turned = draw.tokens(5, 3, high=10).T, draw.tokens(4, 3, high=12).T
     return [
-        model_call(draw, *one, about="one sentence of one word"),
+        model_call(draw, *one, about="one sentence of one token"),
         model_call(draw, *pair(draw, 2, 3, 4), about="three pre-norm layers", **other),
         model_call(draw, *pair(draw, 2, 3, 4), about="float64", dtype=torch.float64),
         model_call(draw, *turned, about="tokens that are not contiguous"),
@@ -98,7 +100,7 @@ def _dropped(draw: Draw) -> list[Call]:
     calls = []
     for side, other in (("source", "target"), ("target", "source")):
         rates = {f"{side}_embedding_dropout": 0.4, f"{other}_embedding_dropout": 0.0}
-        about = f"dropout 0.4 on the {side}'s embedding"
+        about = f"dropout 0.4 on the {side} embedding"
         calls.append(model_call(draw, source, target, about=about, train=True, **rates))
     return calls
 
@@ -109,19 +111,20 @@ item = Item(
     use=_use_transformer,
     tolerance=1e-4,
     probes=[
-        Probe("source and target become logits for the word after each", _unpadded),
-        Probe("pads are read on neither side", _padded),
-        Probe("encode gives the memory, and decode reads the memory it is given", _in_two_steps),
-        Probe("a longer target changes no earlier logit", _growing),
-        Probe("it holds for any sizes", _sizes),
-        Probe("all parameters get their gradients", _learning),
-        Probe("the embeddings drop as the config says", _dropped, judge=spread_as_it_must),
+        Probe("source and target give logits for the next token at each position", _unpadded),
+        Probe("nothing attends to padding, on either side", _padded),
+        Probe("encode returns the memory, and decode uses the memory it is given", _in_two_steps),
+        Probe("a longer target changes no earlier logits", _growing),
+        Probe("it works for any sizes", _sizes),
+        Probe("every parameter gets its gradient", _learning),
+        Probe("the embeddings use the dropout of the config", _dropped, compare=compare_moments),
     ],
     hints=(
-        "Five parts and one wire, the memory. Draw them: what goes into each part, and which mask?",
-        "encode: embedding, encoder, with the source's padding. decode: embedding, decoder, output "
-        "layer; three attentions have three masks, and the decoder needs two of them. forward is "
-        "decode after encode.",
+        "Five modules, and one thing that passes from encoder to decoder: the memory. Draw them: "
+        "what goes into each module, and which mask?",
+        "encode: embedding, then encoder, with the source's padding mask. decode: embedding, "
+        "decoder, output layer; the model has three kinds of attention with three masks, and the "
+        "decoder takes two of them. forward is encode, then decode.",
         "In decode: x = self.target_embedding(target), then self.output(self.decoder(x, memory, "
         "..., ...)) with one mask made from target and one from source, both with config.pad_id.",
     ),
@@ -129,7 +132,7 @@ item = Item(
 
 
 class _Variant(Transformer):
-    """A Transformer whose masks and wires can be changed one by one."""
+    """A Transformer whose masks and connections can be changed one by one."""
 
     def source_mask(self, source: Tensor) -> Any:
         return padding_mask(source, self.config.pad_id)
@@ -147,66 +150,68 @@ class _Variant(Transformer):
         return self.encoder(self.source_embedding(source), self.source_mask(source))
 
     def decode(self, target: Tensor, memory: Tensor, source: Tensor, *, cache: Any = None) -> Any:
-        own, its = self.target_mask(target), self.memory_mask(source, target)
-        return self.output(self.decoder(self.embed(target), memory, own, its))
+        masks = self.target_mask(target), self.memory_mask(source, target)
+        return self.output(self.decoder(self.embed(target), memory, *masks))
 
 
-@item.mistake(
-    "Your decoder gets the target's mask for the memory, too.",
-    why="The memory's columns are source words. With unlike lengths it is an error; with equal "
-    "ones, target word 1 may read only source words 0 and 1.",
-    hint="Which tokens does cross-attention read? Its mask is made from them.",
+@item.misconception(
+    "Your decoder uses the target's mask for the memory, too.",
+    why="The memory's columns are source positions. With different lengths that's an error; with "
+    "equal lengths, target position 1 may attend only to source positions 0 and 1.",
+    hint="Which tokens does cross-attention attend to? Its mask is made from them.",
 )
 class TargetMaskForTheMemory(_Variant):
     def memory_mask(self, source: Tensor, target: Tensor) -> Any:
         return self.target_mask(target)
 
 
-@item.mistake(
-    "Your decoder's self-attention gets the padding mask alone: it reads the future.",
-    why="The word to be predicted stands one place ahead, and the model would copy it.",
-    hint="Change the last target word. May an earlier logit move?",
+@item.misconception(
+    "Your decoder's self-attention has only the padding mask, so it attends to the future.",
+    why="The token to be predicted is one position ahead, and the model would simply copy it.",
+    hint="Change the last target token. Should any earlier logits change?",
 )
 class FutureIsRead(_Variant):
     def target_mask(self, target: Tensor) -> Any:
         return padding_mask(target, self.config.pad_id)
 
 
-@item.mistake(
-    "Your decoder's self-attention gets the causal mask alone: the target's pads may be read.",
-    why="With pads on the right they are everybody's future, and nobody notices. With pads on the "
-    "left each word reads them; one published system does.",
-    hint="Two things are to be hidden in the target.",
+@item.misconception(
+    "Your decoder's self-attention has only the causal mask, so it attends to the target's "
+    "padding.",
+    why="Padding on the right is always in the future, so nobody notices. With padding on the left "
+    "every token attends to it, as in one of the published systems.",
+    hint="There are two things to hide in the target.",
 )
 class TargetPadsAreRead(_Variant):
     def target_mask(self, target: Tensor) -> Any:
         return causal_mask(target.size(1))
 
 
-@item.mistake(
-    "Your encoder gets no mask: the source's pads are read like words.",
-    why="Then a sentence's memory depends on how much padding its batch happens to need.",
-    hint="How does the encoder know which source tokens are pads?",
+@item.misconception(
+    "Your encoder has no mask: it attends to the source's padding as if it were text.",
+    why="The memory of a sentence then depends on how much padding its batch happens to need.",
+    hint="How does the encoder know which source tokens are padding?",
 )
 class EncoderReadsPads(_Variant):
     def source_mask(self, source: Tensor) -> Any:
         return None
 
 
-@item.mistake(
-    "Your cross-attention gets no mask: it reads the memory of pads.",
-    why="The encoder leaves a vector at each pad, too. It means nothing, and must not be read.",
-    hint="Why does decode get the source, when it has the memory already?",
+@item.misconception(
+    "Your cross-attention has no mask: it attends to the memory of pad tokens.",
+    why="The encoder returns a vector for each pad token, too. It means nothing and must be "
+    "hidden.",
+    hint="Why does decode get the source when it already has the memory?",
 )
 class MemoryOfPadsIsRead(_Variant):
     def memory_mask(self, source: Tensor, target: Tensor) -> Any:
         return None
 
 
-@item.mistake(
-    "Your masks always take 0 for the pad, whatever the config says.",
-    why="One of the five published systems pads with 1. Another token would vanish, and the pads "
-    "would be read.",
+@item.misconception(
+    "Your masks always take 0 as the pad token, whatever the config says.",
+    why="One of the five published systems pads with 1. There, token 0 would be hidden and the "
+    "padding would not.",
     hint="The config has a pad_id.",
 )
 class ZeroIsAlwaysThePad(_Variant):
@@ -220,11 +225,11 @@ class ZeroIsAlwaysThePad(_Variant):
         return decoder_mask(target, 0)
 
 
-@item.mistake(
-    "Your embeddings do not know the pad_id: they count pads as positions wherever pad_id is not "
-    "0.",
-    why="TransformerEmbedding gives a token its place among the real tokens. It takes 0 for the "
-    "pad unless you say otherwise.",
+@item.misconception(
+    "Your embeddings don't know the pad_id: they count pad tokens as positions whenever pad_id is "
+    "not 0.",
+    why="TransformerEmbedding numbers the real tokens only. It takes 0 as the pad token unless you "
+    "tell it otherwise.",
     hint="Look at the arguments of TransformerEmbedding, one by one.",
 )
 class EmbeddingsIgnoreThePad(_Variant):
@@ -233,11 +238,11 @@ class EmbeddingsIgnoreThePad(_Variant):
         self.source_embedding.pad_id = self.target_embedding.pad_id = 0
 
 
-@item.mistake(
-    "Your embeddings keep their own dropout of 0.1, whatever the config says.",
-    why="A dropout of 0 in the config should mean none. In training mode your model is random all "
-    "the same.",
-    hint="TransformerEmbedding has a dropout of its own, and the config has one for each side.",
+@item.misconception(
+    "Your embeddings keep their default dropout of 0.1, whatever the config says.",
+    why="A dropout of 0 in the config should mean none, but in training mode your model is still "
+    "random.",
+    hint="TransformerEmbedding takes a dropout, and the config has one for each side.",
 )
 class EmbeddingDropoutLeftAsItIs(Transformer):
     def __init__(self, config: TransformerConfig) -> None:
@@ -246,11 +251,11 @@ class EmbeddingDropoutLeftAsItIs(Transformer):
         )
 
 
-@item.mistake(
-    "Your embeddings drop nothing, whatever the config says.",
+@item.misconception(
+    "Your embeddings have no dropout, whatever the config says.",
     why="The paper applies dropout to the sums of embeddings and positions in both stacks "
     "(section 5.4).",
-    hint="The config has a dropout for the embedding of each side.",
+    hint="The config has a dropout for each side's embedding.",
 )
 class EmbeddingsDropNothing(Transformer):
     def __init__(self, config: TransformerConfig) -> None:
@@ -259,10 +264,10 @@ class EmbeddingsDropNothing(Transformer):
         )
 
 
-@item.mistake(
-    "Your model ends in a softmax: it gives probabilities, not logits.",
-    why="The loss applies a softmax itself. A second one leaves numbers between 0 and 1, and the "
-    "loss can never come near zero.",
+@item.misconception(
+    "Your model ends with a softmax: it returns probabilities, not logits.",
+    why="The loss applies softmax itself. A second softmax only sees numbers between 0 and 1, and "
+    "the loss can never come near zero.",
     hint="What is the last thing that decode does?",
 )
 class SoftmaxAtTheEnd(Transformer):
@@ -270,10 +275,10 @@ class SoftmaxAtTheEnd(Transformer):
         return super().decode(target, memory, source).softmax(dim=-1)
 
 
-@item.mistake(
-    "Your decode does not read the memory it is given: it encodes the source again.",
-    why="In translation the source is encoded once and decode is called for each word. And whoever "
-    "hands over a memory means it to be read.",
+@item.misconception(
+    "Your decode ignores the memory it is given and encodes the source again.",
+    why="In translation the source is encoded once, and decode is called for every token. A caller "
+    "who passes a memory expects it to be used.",
     hint="Which of decode's three arguments goes into the decoder as memory?",
 )
 class EncodesAgain(Transformer):
@@ -281,31 +286,32 @@ class EncodesAgain(Transformer):
         return super().decode(target, self.encode(source), source)
 
 
-@item.mistake(
+@item.misconception(
     "Your model skips the encoder: its memory is the embedded source.",
-    why="Then no source word knows its neighbours, and all parameters of the encoder lie idle.",
-    hint="Which part stands between the source's embedding and the memory?",
+    why="Then no source token attends to its neighbours, and none of the encoder's parameters are "
+    "used.",
+    hint="Which module comes between the source embedding and the memory?",
 )
 class EncoderSkipped(_Variant):
     def encode(self, source: Tensor) -> Any:
         return self.source_embedding(source)
 
 
-@item.mistake(
-    "Your forward drops the last target token, so there is a row too few.",
-    why="Shifting the target by one is the batch's work, in lesson 09. Done here as well, it is "
-    "done twice.",
-    hint="T target tokens go in. How many rows of logits shall come out?",
+@item.misconception(
+    "Your forward drops the last target token, so there is one row of logits too few.",
+    why="The target is shifted by one when a batch is made, in lesson 09. Here it would be shifted "
+    "twice.",
+    hint="T target tokens go in. How many rows of logits should come out?",
 )
 class ShiftsTheTarget(Transformer):
     def forward(self, source: Tensor, target: Tensor) -> Any:
         return self.decode(target[:, :-1], self.encode(source), source)
 
 
-@item.mistake(
-    "Your model multiplies the embedded tokens by √d_model once more.",
-    why="TransformerEmbedding has done that before it added the positions. Now the positions are "
-    "scaled as well, and the words twice.",
+@item.misconception(
+    "Your model multiplies the embedded tokens by √d_model a second time.",
+    why="TransformerEmbedding already did that before it added the positions. Now the positions "
+    "are scaled as well, and the tokens twice.",
     hint="Read what TransformerEmbedding returns.",
 )
 class ScaledTwice(_Variant):
@@ -317,10 +323,10 @@ class ScaledTwice(_Variant):
         return self.encoder(x, self.source_mask(source))
 
 
-@item.mistake(
-    "Your decode looks up the target's words in the source's table.",
-    why="The two languages have vocabularies of their own. Some ids of one do not exist in the "
-    "other; those that do mean other words.",
+@item.misconception(
+    "Your decode looks up the target's tokens in the source's table.",
+    why="Each language has its own vocabulary. Some ids of one don't exist in the other; those "
+    "that do mean other tokens.",
     hint="There are two embeddings. Which one has config.target_vocab rows?",
 )
 class SourceTableForTheTarget(_Variant):

@@ -1,1 +1,1 @@
-"""Items of lesson 06: who may look at whom."""
+"""Items of lesson 06: padding masks, causal masks, and softmax with a mask."""

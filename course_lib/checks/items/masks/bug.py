@@ -38,42 +38,43 @@ item = Item(
     reference=_cross_attention_weights,
     bug=Bug(BUG, line=5),
     probes=[
-        Probe("source and target of unlike lengths", lambda draw: [_cross(draw, 3, 5)]),
-        Probe("source and target of one length", lambda draw: [_cross(draw, 4, 4)]),
-        Probe("any pad_id", lambda draw: [_cross(draw, 2, 6, pad_id=7)]),
+        Probe("source and target have different lengths", lambda draw: [_cross(draw, 3, 5)]),
+        Probe("source and target have the same length", lambda draw: [_cross(draw, 4, 4)]),
+        Probe("it works for any pad_id", lambda draw: [_cross(draw, 2, 6, pad_id=7)]),
     ],
     hints=(
-        "Say for each line which shape comes out of it.",
+        "For each line, write down the shape of its result.",
         "scores are (batch, heads, query, key). Which of these axes belongs to the source?",
-        "real[...] has to stand where the keys stand.",
+        "Index real with two None and two colons, so that its second axis lines up with the keys.",
     ),
 )
 
 
-@item.mistake(
-    "The source's pads still hide rows, the queries, which are the target's.",
-    why="A pad of the source is a key. With equal lengths the code runs, and is wrong in silence.",
-    hint="The two None and the two colons of one line: are they in the right order?",
+@item.misconception(
+    "The padding of the source still masks rows, and these are queries from the target.",
+    why="A padding token of the source is a key. If both lengths are equal the code runs without "
+    "an error, but it's wrong.",
+    hint="One line has two None and two colons. Are they in the right order?",
 )
 def still_rows(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tensor:
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     return scores.masked_fill(~(source != pad_id)[:, None, :, None], -1e9).softmax(dim=-1)
 
 
-@item.mistake(
-    "Pads and words are mixed up: the words of the source are hidden and its pads are read.",
-    why="`real` is True for words, and masked_fill fills where its mask is True.",
-    hint="You found the axes. What does the ~ do there?",
+@item.misconception(
+    "Your mask is inverted: the real tokens of the source are masked and its padding isn't.",
+    why="`real` is True for real tokens, and masked_fill fills where its mask is True.",
+    hint="You found the right axis. What was the ~ for?",
 )
 def words_hidden(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tensor:
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     return scores.masked_fill((source != pad_id)[:, None, None, :], -1e9).softmax(dim=-1)
 
 
-@item.mistake(
-    "The mask is gone: the source's pads are read like words.",
-    why="Without a mask the code fits every shape, but each query gives a share to pads.",
-    hint="Mend the line, do not remove it.",
+@item.misconception(
+    "The mask is gone: the padding of the source gets weight like real tokens.",
+    why="Without a mask the code works for every shape, but each query attends to padding.",
+    hint="Fix the line, don't remove it.",
 )
 def mask_removed(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tensor:
     return (query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))).softmax(dim=-1)

@@ -1,4 +1,4 @@
-"""06.decoder_mask: Hide both."""
+"""06.decoder_mask: Mask both."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ item = Item(
     reference=masks.decoder_mask,
     probes=[
         Probe(
-            "neither the future nor a pad is read",
+            "neither the future nor padding is allowed",
             lambda draw: [
                 Call((draw.tokens(3, 5), 0), about="three sentences, padded on the right")
             ],
         ),
         Probe(
-            "pads on the left are hidden, too",
+            "padding on the left is masked, too",
             lambda draw: [Call((draw.tokens(3, 6, left=True), 0), about="padded on the left")],
         ),
         Probe(
-            "any pad_id and any size of batch",
+            "it works for any pad_id and any batch size",
             lambda draw: [
                 Call((draw.tokens(2, 4, pad_id=2), 2), about="pad_id is 2"),
                 Call((draw.tokens(1, 3), 0), about="a batch of one"),
@@ -32,55 +32,59 @@ item = Item(
         ),
     ],
     hints=(
-        "You have both parts. When may a key be read: if one mask allows it, or only if both do?",
-        "Combine padding_mask and causal_mask; broadcasting makes (B, 1, T, T) of them.",
-        "padding_mask(tokens, pad_id) ... causal_mask(tokens.size(1)), with an operator between.",
+        "You have both parts. When may a query attend to a key: if one mask allows it, or only if "
+        "both do?",
+        "Combine padding_mask and causal_mask. They broadcast to (batch, 1, seq, seq).",
+        "padding_mask(tokens, pad_id) ... causal_mask(tokens.size(1)), with an operator in place "
+        "of the dots.",
     ),
 )
 
 
-@item.mistake(
-    "Your mask is the causal one alone: pads may be read.",
-    why="With pads on the right that goes unnoticed, since they are everybody's future. With pads "
-    "on the left each word reads them.",
-    hint="Two things are to be hidden.",
+@item.misconception(
+    "You return only the causal mask, so padding isn't masked.",
+    why="With padding on the right you won't notice, since it's in the future of every real token. "
+    "With padding on the left, every token attends to it.",
+    hint="There are two things to mask.",
 )
 def only_the_future_hidden(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.causal_mask(tokens.size(1)).expand(len(tokens), -1, -1, -1)
 
 
-@item.mistake(
-    "Your mask is the padding mask alone: the future may be read.",
-    why="The word to be predicted stands one place ahead; a model that may read it learns nothing.",
-    hint="Two things are to be hidden.",
+@item.misconception(
+    "You return only the padding mask, so the future isn't masked.",
+    why="The token to predict is one position ahead. A model that may attend to it copies it and "
+    "learns nothing.",
+    hint="There are two things to mask.",
 )
 def only_pads_hidden(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.padding_mask(tokens, pad_id).expand(-1, -1, tokens.size(1), -1)
 
 
-@item.mistake(
-    "Your mask lets a key be read if either mask allows it.",
-    why="Then a pad of the past may be read, and so may every real word of the future.",
-    hint="Must both masks agree, or is one enough?",
+@item.misconception(
+    "Your mask allows a key if either mask does.",
+    why="Then padding in the past is allowed, and so are all real tokens of the future.",
+    hint="Do both masks have to allow a key, or is one enough?",
 )
 def either_will_do(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.padding_mask(tokens, pad_id) | masks.causal_mask(tokens.size(1))
 
 
-@item.mistake(
-    "Your mask hides the right places, but it holds numbers, 1 and 0: a product of numbers.",
-    why="In this course masks are boolean. ~ turns a boolean mask round, but of the whole numbers "
-    "1 and 0 it makes -2 and -1.",
-    hint="There is an operator that says 'and' for booleans.",
+@item.misconception(
+    "Your mask is right, except that it holds the integers 1 and 0 instead of booleans.",
+    why="In this course masks are boolean. ~ inverts a boolean mask, but it turns the integers 1 "
+    "and 0 into -2 and -1.",
+    hint="Which operator means 'and' for boolean tensors?",
 )
 def multiplied(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.padding_mask(tokens, pad_id).int() * masks.causal_mask(tokens.size(1)).int()
 
 
-@item.mistake(
-    "Your mask hides the pads' rows and not their columns.",
-    why="Pads must not be read: that is their column. Their rows may keep what they have.",
-    hint="Look at how padding_mask places its axes.",
+@item.misconception(
+    "You mask the rows of the padding, not its columns.",
+    why="No query may attend to padding, and that's its column. What the row of a padding token "
+    "holds doesn't matter.",
+    hint="Look at the axes of padding_mask.",
 )
 def pads_as_queries(tokens: Tensor, pad_id: int) -> Tensor:
     return masks.causal_mask(tokens.size(1)) & (tokens != pad_id)[:, None, :, None]

@@ -1,4 +1,4 @@
-"""06.masked_softmax: Softmax over what is left."""
+"""06.masked_softmax: Softmax with a mask."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from course_lib.model import masks
 def _scores_and_mask(draw: Draw) -> list[Call]:
     return [
         Call(
-            (draw.normal(2, 3, 4, 5, spread=2), draw.mask(2, 1, 4, 5)), about="a mask for each row"
+            (draw.normal(2, 3, 4, 5, std=2), draw.mask(2, 1, 4, 5)),
+            about="a different mask for each row",
         ),
-        Call((draw.normal(2, 3, 5, 5, spread=2), draw.mask(2, 1, 1, 5)), about="a padding mask"),
+        Call((draw.normal(2, 3, 5, 5, std=2), draw.mask(2, 1, 1, 5)), about="a padding mask"),
     ]
 
 
-def _nothing_left(draw: Draw) -> list[Call]:
+def _row_fully_masked(draw: Draw) -> list[Call]:
     mask = draw.mask(2, 1, 3, 4)
     mask[1, 0, 1] = False
-    return [Call((draw.normal(2, 2, 3, 4), mask), about="one query has nothing left to read")]
+    return [Call((draw.normal(2, 2, 3, 4), mask), about="all keys of one query are masked")]
 
 
 def _extremes(draw: Draw) -> list[Call]:
     mask = draw.mask(2, 1, 3, 4)
-    large = draw.normal(2, 2, 3, 4, spread=300.0)
+    large = draw.normal(2, 2, 3, 4, std=300.0)
     return [
         Call((large, mask), about="scores in the hundreds"),
         Call((large - 2000.0, mask), about="scores far below zero"),
@@ -43,36 +44,37 @@ item = Item(
     "06.masked_softmax",
     reference=masks.masked_softmax,
     probes=[
-        Probe("the weights of what is left sum to one", _scores_and_mask),
+        Probe("masked keys get weight 0, and the other weights sum to one", _scores_and_mask),
         Probe(
-            "without a mask it is softmax",
+            "without a mask it's the ordinary softmax",
             lambda draw: [Call((draw.normal(2, 2, 3, 4), None), about="mask is None")],
         ),
-        Probe("a query with nothing left gets zeros, not NaN", _nothing_left),
-        Probe("large, small and half-precision scores keep it finite", _extremes),
+        Probe("a fully masked row gives zeros, not NaN", _row_fully_masked),
+        Probe("the result is finite for large, small and half-precision scores", _extremes),
         Probe(
-            "gradients are finite and leave hidden scores alone",
+            "gradients are finite, and zero for masked scores",
             lambda draw: [
                 Call(call.args, about=call.about, gradients=True)
-                for call in (*_scores_and_mask(draw), *_nothing_left(draw))
+                for call in (*_scores_and_mask(draw), *_row_fully_masked(draw))
             ],
         ),
     ],
     tolerance=1e-3,
     hints=(
-        "What number, put in place of a hidden score, makes its weight zero after softmax?",
-        "Fill hidden scores with the smallest number that the dtype has, softmax over the keys, "
-        "then think about the row in which all are hidden.",
-        "scores.masked_fill(..., torch.finfo(scores.dtype).min).softmax(dim=...), and once more "
+        "With what number do you have to replace a masked score, so that its weight is zero after "
+        "softmax?",
+        "Fill masked scores with the lowest number of the dtype, take the softmax over the keys, "
+        "then think about a row in which all keys are masked.",
+        "scores.masked_fill(..., torch.finfo(scores.dtype).min).softmax(dim=...), and then another "
         "masked_fill, with zeros.",
     ),
 )
 
 
-@item.mistake(
-    "Your softmax hides what the mask allows, and the other way round.",
-    why="masked_fill fills where its mask is True; here True means may be read.",
-    hint="Which scores have to be filled: those that may be read, or the others?",
+@item.misconception(
+    "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
+    why="masked_fill fills where its mask is True, but here True means: may attend.",
+    hint="Which scores have to be filled: those where the mask is True, or the others?",
 )
 def fills_what_may_be_read(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
@@ -81,11 +83,11 @@ def fills_what_may_be_read(scores: Tensor, mask: Tensor | None = None) -> Tensor
     return scores.masked_fill(mask, lowest).softmax(dim=-1).masked_fill(mask, 0.0)
 
 
-@item.mistake(
-    "A query with nothing left gets NaN.",
-    why="With all its scores at minus infinity, softmax divides 0 by 0. One such row makes the "
-    "whole loss NaN, and its gradient spoils every weight.",
-    hint="What finite number would do the same work as minus infinity?",
+@item.misconception(
+    "A fully masked row gives NaN.",
+    why="If all scores of a row are minus infinity, softmax divides 0 by 0. One such row makes the "
+    "whole loss NaN, and then its gradient makes every weight NaN.",
+    hint="Which finite number would work as well as minus infinity?",
 )
 def minus_infinity(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is not None:
@@ -93,11 +95,11 @@ def minus_infinity(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return scores.softmax(dim=-1)
 
 
-@item.mistake(
-    "A query with nothing left spreads its weight evenly over what is hidden.",
-    why="When all scores are equally low, softmax makes them equally likely. Such a query would "
-    "read pads and nothing else.",
-    hint="After softmax, one more step brings hidden weights to exactly zero.",
+@item.misconception(
+    "In a fully masked row, all masked keys get the same weight.",
+    why="If all scores are equally low, their softmax is uniform. Such a query would attend to "
+    "padding and nothing else.",
+    hint="After softmax you need one more step, which sets masked weights to exactly zero.",
 )
 def nothing_left_is_uniform(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is not None:
@@ -105,28 +107,29 @@ def nothing_left_is_uniform(scores: Tensor, mask: Tensor | None = None) -> Tenso
     return scores.softmax(dim=-1)
 
 
-@item.mistake(
-    "You hide weights after softmax: those that are left do not sum to one.",
-    why="Softmax has already given a share to the hidden keys; setting it to zero loses it.",
-    hint="Hide before softmax shares out, not only after.",
+@item.misconception(
+    "You apply the mask after softmax, so the remaining weights don't sum to one.",
+    why="Softmax has already given weight to the masked keys. If you set it to zero, it's missing "
+    "from the sum.",
+    hint="Apply the mask before softmax, not only after it.",
 )
 def hidden_too_late(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     weights = scores.softmax(dim=-1)
     return weights if mask is None else weights.masked_fill(~mask, 0.0)
 
 
-@item.mistake(
-    "You multiply scores by the mask: hidden scores become 0, and 0 is a score like any other.",
-    why="exp(0) is 1, so a hidden key keeps a share, often more than an allowed one.",
-    hint="Softmax needs a hidden score to be very low, not zero.",
+@item.misconception(
+    "You multiply the scores by the mask: masked scores become 0, a score like any other.",
+    why="exp(0) is 1, so a masked key still gets weight, often more than an allowed one.",
+    hint="A masked score has to be very low, not zero.",
 )
 def hidden_scores_are_zero(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return (scores if mask is None else scores * mask).softmax(dim=-1)
 
 
-@item.mistake(
-    "Your softmax runs over the queries: columns sum to one, and rows do not.",
-    why="Each query shares out its own attention among the keys, so each row has to sum to one.",
+@item.misconception(
+    "Your softmax is over the queries: the columns sum to one, not the rows.",
+    why="Each query distributes its attention among the keys, so each row has to sum to one.",
     hint="Which axis of (batch, heads, query, key) are the keys?",
 )
 def over_the_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -136,11 +139,11 @@ def over_the_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return scores.masked_fill(~mask, lowest).softmax(dim=-2).masked_fill(~mask, 0.0)
 
 
-@item.mistake(
-    "Your code fills hidden scores with a fixed low number, which float16 cannot hold.",
-    why="float16 ends at -65504. Large models are often run in half precision, and there your code "
-    "would stop with an error.",
-    hint="How low can a number of the scores' own dtype go? torch.finfo knows it.",
+@item.misconception(
+    "You fill masked scores with a fixed number that's too low for float16.",
+    why="The lowest float16 number is -65504. Large models often run in half precision, and there "
+    "your code raises an error.",
+    hint="What's the lowest number of the scores' own dtype? torch.finfo tells you.",
 )
 def a_fixed_low_number(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:

@@ -1,4 +1,4 @@
-"""06.padding_mask: Hide the pads."""
+"""06.padding_mask: Mask the padding."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ item = Item(
     reference=masks.padding_mask,
     probes=[
         Probe(
-            "real tokens may be read and pads may not",
+            "real tokens are allowed and padding is masked",
             lambda draw: [
                 Call((draw.tokens(3, 5), 0), about="three sentences, padded on the right")
             ],
         ),
         Probe(
-            "pads on the left are hidden just as well",
+            "padding on the left is masked, too",
             lambda draw: [Call((draw.tokens(2, 4, left=True), 0), about="padded on the left")],
         ),
         Probe(
-            "it is pad_id that says what a pad is",
+            "pad_id determines what counts as padding",
             lambda draw: [
-                Call((draw.tokens(2, 6, pad_id=3), 3), about="pad_id is 3, and 0 is a word"),
-                Call((draw.ids(2, 6), 0), about="a batch without any pads"),
+                Call((draw.tokens(2, 6, pad_id=3), 3), about="pad_id is 3, and 0 is a real token"),
+                Call((draw.ids(2, 6), 0), about="a batch without padding"),
             ],
         ),
         Probe(
-            "one sentence and a single token are batches, too",
+            "it works for one sentence and for a single token",
             lambda draw: [
                 Call((draw.tokens(1, 7), 0), about="a batch of one"),
                 Call((draw.tokens(4, 1), 0), about="sentences of one token"),
@@ -39,78 +39,78 @@ item = Item(
         ),
     ],
     hints=(
-        "A pad is a key that nobody may read. On which axis of (batch, heads, query, key) do keys "
-        "stand?",
-        "Compare the tokens with pad_id: that gives (B, S), True where the token is real. Then "
-        "make room for the axes of heads and queries.",
+        "Padding is a key that no query may attend to. Which axis of (batch, heads, query, key) "
+        "are the keys?",
+        "Compare the tokens with pad_id: that gives (batch, seq), True where the token is real. "
+        "Then insert axes for heads and queries.",
         "(tokens ... pad_id)[:, None, None, :], with the right comparison in place of the dots.",
     ),
 )
 
 
-@item.mistake(
-    "Your mask is True at the pads and False at the words.",
-    why="In this course True means: may be read. With this mask every word would read the pads.",
-    hint="Ask the question the other way round: which tokens are not pads?",
+@item.misconception(
+    "Your mask is inverted: True at the padding and False at the real tokens.",
+    why="In this course True means: may attend. With your mask, all tokens attend to the padding.",
+    hint="Ask it the other way round: which tokens are not padding?",
 )
 def polarity_turned_round(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens == pad_id)[:, None, None, :]
 
 
-@item.mistake(
-    "Your mask hides the pads' rows: shape (B, 1, S, 1).",
-    why="A row is a query, who reads; a column is a key, who is read. Pads must not be read. A pad "
-    "that reads does no harm, but a row with nothing left to read gives NaN.",
-    hint="Which of the last two axes of the scores is the one that softmax runs along?",
+@item.misconception(
+    "You mask the rows of the padding: shape (batch, 1, seq, 1).",
+    why="A row is a query, a column is a key, and no query may attend to padding as a key. What "
+    "padding attends to doesn't matter, but a fully masked row can give NaN.",
+    hint="Over which of the last two axes of the scores does softmax run?",
 )
 def rows_instead_of_columns(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != pad_id)[:, None, :, None]
 
 
-@item.mistake(
-    "Your mask has the shape of the tokens, (B, S).",
-    why="It has to broadcast to (batch, heads, query, key). From the right, (B, S) would be read "
-    "as (query, key), and the batch would be taken for queries.",
-    hint="Where do the axes for heads and queries have to be inserted?",
+@item.misconception(
+    "Your mask has the shape of the tokens, (batch, seq).",
+    why="It has to broadcast to (batch, heads, query, key). Broadcasting aligns axes on the right, "
+    "so your batch axis would be treated as queries.",
+    hint="Where do you have to insert the axes for heads and queries?",
 )
 def no_room_for_heads(tokens: Tensor, pad_id: int) -> Tensor:
     return tokens != pad_id
 
 
-@item.mistake(
-    "Your mask has one new axis, (B, 1, S), and needs two.",
-    why="Scores have four axes. With three, the batch stands where the heads are.",
-    hint="Write down (batch, heads, query, key) and put your axes under it, from the right.",
+@item.misconception(
+    "Your mask has one new axis, (batch, 1, seq), but it needs two.",
+    why="Scores have four axes. With three, your batch axis lines up with the heads.",
+    hint="Write down (batch, heads, query, key), and your axes below it, aligned on the right.",
 )
 def one_axis_short(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != pad_id)[:, None, :]
 
 
-@item.mistake(
-    "Your mask always takes 0 for the pad, whatever pad_id is.",
-    why="One of the five published systems pads with 1. There, a word would vanish and the pads "
-    "would be read.",
+@item.misconception(
+    "Your code always treats 0 as padding, whatever pad_id is.",
+    why="One of the five published systems pads with 1. There, your mask would hide a real token "
+    "and allow the padding.",
     hint="Does your code use its second argument?",
 )
 def zero_is_always_the_pad(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != 0)[:, None, None, :]
 
 
-@item.mistake(
-    "Your mask hides the right places, but it holds floats, 1.0 and 0.0, not True and False.",
-    why="In this course masks are boolean. masked_fill refuses a mask of floats, and so does ~, "
-    "which turns a mask round.",
-    hint="What type does a comparison give before you convert it?",
+@item.misconception(
+    "Your mask is right, except that it holds floats, 1.0 and 0.0, instead of booleans.",
+    why="In this course masks are boolean. masked_fill doesn't accept a mask of floats, and "
+    "neither does ~, which inverts a mask.",
+    hint="What is the dtype of a comparison before you convert it?",
 )
 def numbers_instead_of_booleans(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != pad_id).float()[:, None, None, :]
 
 
-@item.mistake(
-    "Your mask crosses rows with columns: a real query may read a real key, (B, 1, S, S).",
-    why="It hides the pads' rows as well, which leaves them nothing to read, and it fits only "
-    "where queries and keys come from the same sentence. Cross-attention has two lengths.",
-    hint="The mask need not know about queries at all: their axis may have size 1.",
+@item.misconception(
+    "You mask both the rows and the columns of the padding: (batch, 1, seq, seq).",
+    why="Then the rows of the padding are fully masked. And the mask only works if queries and "
+    "keys come from the same sentence; in cross-attention there are two lengths.",
+    hint="The mask doesn't depend on the query at all, so that axis can have size 1.",
 )
 def rows_and_columns(tokens: Tensor, pad_id: int) -> Tensor:
     real = tokens != pad_id

@@ -1,4 +1,4 @@
-"""14.bug_3: Whose translation?"""
+"""14.bug_3: blank lines dropped from each side separately."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _texts(
     blank: str = "",
     about: str,
 ) -> Call:
-    """Two texts of so many lines, in which these are blank."""
+    """Two texts of ``length`` lines, with these lines blank."""
     sides = []
     for language, holes in (("de", source), ("en", target)):
         lines = [f"{language} {i} {draw.integer(100, 999)}" for i in range(length)]
@@ -58,7 +58,7 @@ def _blank_on_both(draw: Draw) -> list[Call]:
     return [
         _texts(draw, 5, source=[2], target=[2], about="the same line is blank in both"),
         _texts(draw, 6, source=[0, 3, 5], target=[0, 4], about="the first and the last line"),
-        _texts(draw, 3, source=[0, 1], target=[1, 2], about="nothing is left"),
+        _texts(draw, 3, source=[0, 1], target=[1, 2], about="no pair is left"),
     ]
 
 
@@ -67,17 +67,17 @@ item = Item(
     reference=_read_pairs,
     bug=Bug(LINES, line=4),
     probes=[
-        Probe("a line keeps its translation", _blank_on_one_side),
-        Probe("a pair without one of its sides is no pair", _blank_on_both),
+        Probe("each line keeps its translation", _blank_on_one_side),
+        Probe("a pair with a blank side is dropped", _blank_on_both),
         Probe(
-            "spaces alone are blank, too",
+            "lines of spaces count as blank, too",
             lambda draw: [
                 _texts(draw, 5, source=[1], blank="   ", about="a source line of spaces"),
                 _texts(draw, 5, target=[3], blank=" \t ", about="a target line of spaces and tab"),
             ],
         ),
         Probe(
-            "where nothing is blank nothing is lost",
+            "if nothing is blank, nothing is lost",
             lambda draw: [
                 _texts(draw, 4, about="no blank line"),
                 _texts(draw, 1, about="a single pair"),
@@ -87,20 +87,20 @@ item = Item(
         ),
     ],
     hints=(
-        "Take three lines on each side, with the second line of one side blank. Which pairs come "
-        "out?",
-        "Each side drops its own blank lines. After the first of them, who is whose translation? "
-        "The program does not fail, because zip stops with the shorter side.",
+        "Take three lines on each side, with the second line of one side blank. Which pairs do you "
+        "get?",
+        "Each side drops its own blank lines. After the first of them, which lines are paired? The "
+        "program doesn't fail, because zip stops at the end of the shorter side.",
         "Pair first, then drop: [pair for pair in zip(*sides) if ...]",
     ),
 )
 
 
-@item.mistake(
-    "Each side still drops its own blank lines: below the first of them all lines have slipped.",
-    why="zip stops with the shorter side and says nothing. The model is then taught that sentences "
-    "mean what their neighbours mean.",
-    hint="What must be true of both sides together before a line may go?",
+@item.misconception(
+    "Each side still drops its own blank lines: after the first of them, all lines are misaligned.",
+    why="zip stops at the end of the shorter side without a warning. The model is then trained on "
+    "sentences paired with their neighbours' translations.",
+    hint="What has to be true of both sides together before a line may be dropped?",
 )
 def each_side_by_itself(source_text: str, target_text: str) -> Pairs:
     pairs = _stripped(source_text, target_text)
@@ -108,46 +108,47 @@ def each_side_by_itself(source_text: str, target_text: str) -> Pairs:
     return list(zip(*sides, strict=False))
 
 
-@item.mistake(
-    "No line slips any more, but blank ones stay: some pairs have nothing on one side.",
-    why="The model would learn to answer nothing with a sentence, and a sentence with nothing.",
-    hint="Line 4 was wrong in how it drops, not that it drops.",
+@item.misconception(
+    "The lines stay aligned, but blank ones are kept: some pairs have nothing on one side.",
+    why="The model would learn to translate nothing into a sentence, and a sentence into nothing.",
+    hint="Line 4 was wrong in how it drops lines, not in dropping them.",
 )
 def blanks_stay(source_text: str, target_text: str) -> Pairs:
     return _stripped(source_text, target_text)
 
 
-@item.mistake(
-    "A pair goes only if both its sides are blank.",
-    why="Half a pair teaches nothing: a question without an answer, or the other way round.",
-    hint="Which sides does a pair need, so that it may stay?",
+@item.misconception(
+    "You drop a pair only if both sides are blank.",
+    why="Half a pair is no use for training: it's a question without an answer, or an answer "
+    "without a question.",
+    hint="Which sides must a pair have to be kept?",
 )
 def only_if_both_are_blank(source_text: str, target_text: str) -> Pairs:
     return [pair for pair in _stripped(source_text, target_text) if any(pair)]
 
 
-@item.mistake(
-    "You look only at the source: a blank translation stays.",
-    why="A sentence translated by nothing teaches a model to fall silent.",
+@item.misconception(
+    "You check only the source: blank translations are kept.",
+    why="A sentence with an empty translation trains the model to output nothing.",
     hint="Either side may be blank.",
 )
 def only_the_source_is_looked_at(source_text: str, target_text: str) -> Pairs:
     return [pair for pair in _stripped(source_text, target_text) if pair[0]]
 
 
-@item.mistake(
-    "You look only at the target: a blank source stays.",
-    why="A model that is given nothing and must say something learns to invent.",
+@item.misconception(
+    "You check only the target: blank sources are kept.",
+    why="A model that gets no source but has to produce a sentence learns to make things up.",
     hint="Either side may be blank.",
 )
 def only_the_target_is_looked_at(source_text: str, target_text: str) -> Pairs:
     return [pair for pair in _stripped(source_text, target_text) if pair[1]]
 
 
-@item.mistake(
+@item.misconception(
     "Reading ends at the first blank line.",
-    why="All the pairs below it are lost, and nobody is told how many there were.",
-    hint="One pair is to be left out. What happens to the next one in your code?",
+    why="All pairs after it are lost, and nobody notices how many there were.",
+    hint="One pair has to be left out. What happens to the next one in your code?",
 )
 def ends_at_the_first_blank(source_text: str, target_text: str) -> Pairs:
     pairs = _stripped(source_text, target_text)

@@ -1,4 +1,4 @@
-"""14.bug_4: Heads that hardly choose."""
+"""14.bug_4: scores divided by √d_model instead of √d_head."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _self_attention(
 def _layer(
     draw: Draw, batch: int, length: int, d_model: int, heads: int, *, about: str, **how: Any
 ) -> Call:
-    weights = [draw.normal(d_model, d_model, spread=d_model**-0.5 * 1.6) for _ in range(4)]
+    weights = [draw.normal(d_model, d_model, std=d_model**-0.5 * 1.6) for _ in range(4)]
     return Call((draw.normal(batch, length, d_model), *weights, heads), about=about, **how)
 
 
@@ -51,7 +51,7 @@ item = Item(
     bug=Bug(ROOT, line=4),
     probes=[
         Probe(
-            "scores are as wide as they should be, with many heads",
+            "scores have the right scale with many heads",
             lambda draw: [
                 _layer(draw, 2, 5, 12, 3, about="3 heads of 4, 5 positions"),
                 _layer(draw, 2, 3, 16, 8, about="8 heads of 2, 3 positions"),
@@ -61,9 +61,9 @@ item = Item(
             "any number of heads and of positions",
             lambda draw: [
                 _layer(draw, 3, 6, 8, 1, about="a single head"),
-                _layer(draw, 1, 4, 16, 4, about="as many heads as positions and numbers a head"),
-                _layer(draw, 2, 1, 6, 2, about="sentences of one position"),
-                _layer(draw, 2, 7, 6, 6, about="heads of one number"),
+                _layer(draw, 1, 4, 16, 4, about="4 heads of 4, 4 positions"),
+                _layer(draw, 2, 1, 6, 2, about="sentences of one token"),
+                _layer(draw, 2, 7, 6, 6, about="6 heads of 1, 7 positions"),
             ],
         ),
         Probe(
@@ -72,65 +72,66 @@ item = Item(
         ),
     ],
     hints=(
-        "With one head the function is right. What changes with the second?",
-        "Each score is a sum of products. Over how many numbers does that sum run?",
-        "math.sqrt(...size(-1)), of the tensor that is cut into heads.",
+        "With one head the function is right. What changes with two?",
+        "Each score is a sum of products. How many products are in that sum?",
+        "math.sqrt(...size(-1)), of the tensor that has been split into heads.",
     ),
 )
 
 
-@item.mistake(
-    "Scores are still divided by the root of the whole width, d_model.",
-    why="A score sums over d_head numbers. Divided by √d_model it is √H too small: all words are "
-    "read almost alike. It learns around that, which is why nobody noticed.",
+@item.misconception(
+    "Scores are still divided by the square root of the whole width, d_model.",
+    why="A score is a sum over d_head numbers. Divided by √d_model it's too small by a factor of "
+    "√H, so attention is almost uniform. The model learns to compensate, which is why nobody "
+    "noticed.",
     hint="How long are the vectors that are multiplied in line 3?",
 )
 def root_of_d_model(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    return _self_attention(x, *_spread(weights_and_heads), divisor=math.sqrt(x.size(-1)))
+    return _self_attention(x, *_unpack(weights_and_heads), divisor=math.sqrt(x.size(-1)))
 
 
-@item.mistake(
-    "Scores are not divided at all.",
-    why="They grow with the width of a head. Softmax gives nearly everything to one word, and its "
-    "gradient dies.",
-    hint="Mend the line, do not remove it.",
+@item.misconception(
+    "Scores aren't divided at all.",
+    why="They grow with the width of a head. Softmax then gives nearly all the weight to one "
+    "token, and its gradient vanishes.",
+    hint="Fix the line, don't remove it.",
 )
 def not_divided(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    return _self_attention(x, *_spread(weights_and_heads), divisor=1.0)
+    return _self_attention(x, *_unpack(weights_and_heads), divisor=1.0)
 
 
-@item.mistake(
-    "The width is the right one, d_head, but its root is gone.",
-    why="Standard deviations grow with the root. Divided by d_head itself, scores get smaller the "
-    "wider the head.",
-    hint="Compare with the line as it was: what else did you change?",
+@item.misconception(
+    "You use the right width, d_head, but not its square root.",
+    why="Standard deviations grow with the square root. Divided by d_head itself, scores get "
+    "smaller as heads get wider.",
+    hint="Compare with the original line: what else did you change?",
 )
 def no_root(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    *_, heads = _spread(weights_and_heads)
-    return _self_attention(x, *_spread(weights_and_heads), divisor=x.size(-1) / heads)
+    *_, heads = _unpack(weights_and_heads)
+    return _self_attention(x, *_unpack(weights_and_heads), divisor=x.size(-1) / heads)
 
 
-@item.mistake(
-    "Scores are divided by the root of the number of heads.",
-    why="How many heads there are is not how wide they are. Your line is right only where "
-    "both numbers are the same.",
-    hint="Over how many numbers does the sum in line 3 run?",
+@item.misconception(
+    "Scores are divided by the square root of the number of heads.",
+    why="The number of heads isn't their width. Your line is right only where the two happen to be "
+    "equal.",
+    hint="How many products does each sum in line 3 have?",
 )
 def root_of_the_number_of_heads(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    *_, heads = _spread(weights_and_heads)
-    return _self_attention(x, *_spread(weights_and_heads), divisor=math.sqrt(heads))
+    *_, heads = _unpack(weights_and_heads)
+    return _self_attention(x, *_unpack(weights_and_heads), divisor=math.sqrt(heads))
 
 
-@item.mistake(
-    "Scores are divided by the root of the number of positions.",
-    why="Then the same word reads in another way in a longer sentence.",
-    hint="Which axis of (B, H, S, E) does the sum in line 3 run over?",
+@item.misconception(
+    "Scores are divided by the square root of the number of positions.",
+    why="Then the same token attends differently in a longer sentence.",
+    hint="Over which axis of (B, H, S, E) does line 3 sum?",
 )
 def root_of_the_length(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    return _self_attention(x, *_spread(weights_and_heads), divisor=math.sqrt(x.size(1)))
+    return _self_attention(x, *_unpack(weights_and_heads), divisor=math.sqrt(x.size(1)))
 
 
-def _spread(rest: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
-    """Four weights and the number of heads."""
+def _unpack(rest: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+    """Four weight matrices and the number of heads."""
     w_q, w_k, w_v, w_o, heads = rest
     return w_q, w_k, w_v, w_o, int(heads)

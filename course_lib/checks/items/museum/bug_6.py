@@ -1,4 +1,4 @@
-"""14.bug_6: The best of all weights."""
+"""14.bug_6: the best weights, overwritten by later steps."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Keeper = Callable[[Weights, Sequence[Weights], Sequence[float]], Weights]
 def _on_copies(
     keep_best: Keeper, weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
 ) -> Weights:
-    """Training may change the weights that it is given; here it is given its own."""
+    """Pass copies: the learner's code may change the weights it is given."""
     return dict(keep_best({name: w.clone() for name, w in weights.items()}, updates, losses))
 
 
 def _after(weights: Weights, updates: Sequence[Weights], steps: int) -> Weights:
-    """The weights after so many updates, in tensors of their own."""
+    """The weights after this many updates, as new tensors."""
     total = {name: w.clone() for name, w in weights.items()}
     for update in updates[:steps]:
         for name in total:
@@ -63,7 +63,7 @@ item = Item(
     bug=Bug(BEST, line=7),
     probes=[
         Probe(
-            "the weights of the lowest loss come back, not later ones",
+            "it returns the weights with the lowest loss, not later ones",
             lambda draw: [
                 _training(draw, [3.0, 2.0, 1.2, 1.5, 1.9], "the third of five is best"),
                 _training(draw, [2.5, 2.7, 3.1], "the first is best"),
@@ -71,31 +71,31 @@ item = Item(
             ],
         ),
         Probe(
-            "where the last is best, the last comes back",
+            "if the last step is best, it returns the last weights",
             lambda draw: [
                 _training(draw, [3.0, 2.0, 1.0, 0.5], "the loss falls to the end"),
                 _training(draw, [7.5], "a single step"),
             ],
         ),
         Probe(
-            "of equals the first is kept",
+            "of equal losses, the first is kept",
             lambda draw: [_training(draw, [2.0, 1.0, 1.0, 1.5], "two steps with the lowest loss")],
         ),
     ],
     hints=(
         "Run three steps by hand, the second of them the best. Print best after each step.",
-        "Two names, one thing: after line 7, is `best` another dictionary than `weights`? And are "
-        "its tensors others?",
+        "Two names can refer to one object: after line 7, is `best` a different dictionary from "
+        "`weights`? And are its tensors different ones?",
         "A dictionary of copies: {name: w... for name, w in weights.items()}",
     ),
 )
 
 
-@item.mistake(
-    "You always return the last weights, however good others were before.",
-    why="If the best and the weights are the same tensors under two names, += edits both, and a "
-    "new dictionary around the same tensors does not help. All the care for the best is lost.",
-    hint="Print your best after each step. When does it change, and when should it?",
+@item.misconception(
+    "You always return the last weights, however good earlier ones were.",
+    why="If `best` and `weights` are the same tensors under two names, += changes both, and a new "
+    "dictionary with the same tensors doesn't help.",
+    hint="Print `best` after each step. When does it change, and when should it?",
 )
 def the_same_tensors(
     weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
@@ -103,9 +103,9 @@ def the_same_tensors(
     return _after(weights, updates, len(losses))
 
 
-@item.mistake(
-    "You keep copies now, but of the weights as they were before the step.",
-    why="A loss belongs to the weights that it was measured with, and these are one update on.",
+@item.misconception(
+    "You keep copies now, but of the weights before the step.",
+    why="A loss belongs to the weights it was measured with, and those are one update later.",
     hint="Where in the loop is your copy made?",
 )
 def one_step_too_early(
@@ -114,9 +114,9 @@ def one_step_too_early(
     return _after(weights, updates, losses.index(min(losses)))
 
 
-@item.mistake(
-    "You keep the weights of the highest loss.",
-    why="A loss is better when it is lower. With accuracy it would be the other way round.",
+@item.misconception(
+    "You keep the weights with the highest loss.",
+    why="For a loss, lower is better. With accuracy it would be the other way round.",
     hint="Line 6 was right as it was.",
 )
 def the_worst_is_kept(
@@ -125,10 +125,9 @@ def the_worst_is_kept(
     return _after(weights, updates, losses.index(max(losses)) + 1)
 
 
-@item.mistake(
-    "Of two steps with the same loss you keep the later one.",
-    why="The function as it was meant keeps the first. What costs more steps and is not better is "
-    "not worth it.",
+@item.misconception(
+    "Of two steps with the same loss, you keep the later one.",
+    why="The task asks for the first. More steps for the same loss gain nothing.",
     hint="Should it be < or <= in line 6?",
 )
 def the_later_of_equals(
@@ -138,10 +137,11 @@ def the_later_of_equals(
     return _after(weights, updates, last + 1)
 
 
-@item.mistake(
-    "You keep the weights whenever the loss is lower than at the step before.",
-    why="A loss that goes up and down falls often. Lower than the last is not lower than all.",
-    hint="What does your `lowest` hold after a step that was worse?",
+@item.misconception(
+    "You keep the weights whenever the loss is lower than at the previous step.",
+    why="A loss that goes up and down falls often. Lower than the previous one isn't lower than "
+    "all of them.",
+    hint="What does your `lowest` hold after a step with a higher loss?",
 )
 def better_than_the_step_before(
     weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
@@ -151,10 +151,11 @@ def better_than_the_step_before(
     return _after(weights, updates, steps[-1] + 1)
 
 
-@item.mistake(
-    "You return the weights as they were before training.",
-    why="A copy made at the start holds still, indeed. But the best is known only while training.",
-    hint="How often should a copy be made?",
+@item.misconception(
+    "You return the weights from before training.",
+    why="A copy made at the start doesn't change, that's true. But which weights are best only "
+    "turns out during training.",
+    hint="How many times should you make a copy?",
 )
 def never_trained(weights: Weights, updates: Sequence[Weights], losses: Sequence[float]) -> Weights:
     return _after(weights, updates, 0)

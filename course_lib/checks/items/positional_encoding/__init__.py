@@ -1,1 +1,1 @@
-"""Items of lesson 01: where a token stands."""
+"""Items of lesson 01: sinusoidal positional encodings."""

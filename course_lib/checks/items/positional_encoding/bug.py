@@ -1,4 +1,4 @@
-"""01.bug: A table that stands still."""
+"""01.bug: A table in which little changes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from course_lib.model import positions
 
 BUG = """\
 def concatenated_positions(length, d_model):
-    places = torch.arange(length, dtype=torch.float32)
-    speeds = 1 / 10_000 ** torch.arange(0, d_model, 2, dtype=torch.float32)
-    angles = torch.outer(places, speeds)
+    positions = torch.arange(length, dtype=torch.float32)
+    frequencies = 1 / 10_000 ** torch.arange(0, d_model, 2, dtype=torch.float32)
+    angles = torch.outer(positions, frequencies)
     return torch.cat((angles.sin(), angles.cos()), dim=-1)
 """
 
@@ -29,87 +29,90 @@ item = Item(
     bug=Bug(BUG, line=3),
     probes=[
         Probe(
-            "all clocks run, each slower than the one before",
+            "the frequencies fall from 1 towards 1/10000",
             lambda draw: [
-                Call((7, 8), about="four clocks"),
-                Call((30, 32), about="sixteen clocks"),
+                Call((7, 8), about="four frequencies"),
+                Call((30, 32), about="sixteen frequencies"),
             ],
         ),
         Probe(
-            "any length and any width",
+            "it works for any length and any d_model",
             lambda draw: [
-                Call((draw.integer(11, 19), 6), about="three clocks"),
-                Call((12, 12), about="as many places as columns"),
+                Call((draw.integer(11, 19), 6), about="three frequencies"),
+                Call((12, 12), about="as many positions as columns"),
             ],
         ),
         Probe(
-            "the first place and places far along are right, too",
+            "the first position and distant positions are right, too",
             lambda draw: [
-                Call((1, 4), about="a single place"),
-                Call((200, 10), about="200 places"),
+                Call((1, 4), about="a single position"),
+                Call((200, 10), about="200 positions"),
             ],
         ),
     ],
     hints=(
-        "Run each line for length 3 and d_model 4. What should the second clock's speed be?",
-        "10000^(2i / D): which part of this do you find in the code, and which not?",
-        "The exponent has to be a share of the width; mind the brackets, since ** binds more "
-        "tightly than /.",
+        "Run each line with length 3 and d_model 4. What should the second frequency be?",
+        "The paper has 10000^(2i / d_model). Which part of this formula can you find in the code, "
+        "and which part is missing?",
+        "The exponent has to be divided by d_model. Mind the brackets: ** binds more tightly than "
+        "/.",
     ),
 )
 
 
-def _outer(length: int, speeds: Tensor) -> tuple[Tensor, Tensor]:
-    angles = torch.outer(torch.arange(length, dtype=torch.float32), speeds.float())
+def _outer(length: int, frequencies: Tensor) -> tuple[Tensor, Tensor]:
+    angles = torch.outer(torch.arange(length, dtype=torch.float32), frequencies.float())
     return angles.sin(), angles.cos()
 
 
-@item.mistake(
-    "The clocks still stand still, all but the first.",
-    why="The second clock is a hundred million times slower than the first, so its columns are 0 "
-    "and 1 at every place. A model with this table knows hardly more than the first clock says.",
+@item.misconception(
+    "All frequencies but the first are still far too low.",
+    why="The second frequency is a hundred million times lower than the first, so its sine is "
+    "almost 0 and its cosine almost 1 at every position. Only the first pair of columns tells the "
+    "model anything about positions.",
     hint="Compare the exponent with the one in the paper.",
 )
 def still_standing(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, 1 / 10_000 ** torch.arange(0.0, d_model, 2)), dim=-1)
 
 
-@item.mistake(
-    "Your mend slows down all clocks, the first one too, and the others still stand.",
-    why="A bracket is missing: ** binds more tightly than /, so the speeds are divided, and not "
-    "the exponents.",
-    hint="In which order does Python work out 1 / 10_000 ** a / b?",
+@item.misconception(
+    "Your fix divides all frequencies by d_model, even the first, and the others are still far "
+    "too low.",
+    why="Brackets are missing: ** binds more tightly than /, so it's the frequencies that are "
+    "divided, not the exponents.",
+    hint="In which order does Python evaluate 1 / 10_000 ** a / b?",
 )
 def bracket_missing(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, 1 / 10_000 ** torch.arange(0.0, d_model, 2) / d_model), dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "You divide the exponent by the length of the sentence.",
-    why="Then the code of a place depends on how long the table is, and a longer table moves every "
-    "word.",
-    hint="Which number says how many clocks there are?",
+    why="Then the encoding of a position depends on how long the table is, and the same position "
+    "gets another encoding in a longer table.",
+    hint="Which number determines how many frequencies there are?",
 )
 def by_the_length(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, 1 / 10_000 ** (torch.arange(0.0, d_model, 2) / length)), dim=-1)
 
 
-@item.mistake(
-    "You divide the exponent by half of the width: the clocks slow down twice as much as they "
-    "should.",
-    why="arange goes in steps of two, so the exponents run up to the whole width.",
+@item.misconception(
+    "You divide the exponent by d_model / 2, so your exponents are twice as large as they should "
+    "be.",
+    why="arange goes in steps of two, so its values already run up to d_model.",
     hint="How large is your last exponent? In the formula none of them reaches 1.",
 )
 def by_half_the_width(length: int, d_model: int) -> Tensor:
-    speeds = 1 / 10_000 ** (torch.arange(0.0, d_model, 2) / (d_model // 2))
-    return torch.cat(_outer(length, speeds), dim=-1)
+    frequencies = 1 / 10_000 ** (torch.arange(0.0, d_model, 2) / (d_model // 2))
+    return torch.cat(_outer(length, frequencies), dim=-1)
 
 
-@item.mistake(
-    "The clocks run, but your columns stand in the other order: sine and cosine in turn.",
-    why="The function is named for what it gives: all sines and then all cosines. Its last line "
-    "was right.",
-    hint="One line is wrong. Leave the others as they are.",
+@item.misconception(
+    "The frequencies are right now, but your columns alternate between sine and cosine.",
+    why="This function returns the other layout, as its name says: all sines, then all cosines. "
+    "Its last line was right.",
+    hint="Only one line is wrong. Leave the others as they are.",
 )
 def in_turn(length: int, d_model: int) -> Tensor:
     return positions.sinusoidal_positions(length, d_model)

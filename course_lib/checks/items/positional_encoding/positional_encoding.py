@@ -1,4 +1,4 @@
-"""01.positional_encoding: Add it to a batch."""
+"""01.positional_encoding: Add the encoding to a batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.checks.adapters import judge_last_dropout, require_module
+from course_lib.checks.adapters import compare_last_dropout, require_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
@@ -24,33 +24,34 @@ def _use_encoding(
     train: bool = False,
     look: str = "output",
 ) -> Any:
-    """Make the module and call it.
+    """Create the module and call it.
 
     Args:
         make: the learner's class.
-        x: (B, S, D).
-        init: what it is made with.
-        train: its mode.
-        look: at the "output", or "inside" the module, or at what type comes out when it is moved to
-            "bfloat16" or "float16". What stays behind there stays behind on a GPU as well.
+        x: (batch, seq, d_model).
+        init: arguments of the constructor.
+        train: training mode; otherwise evaluation mode.
+        look: "output"; or "inside" for its trainable parameters and its forward hooks; or
+            "bfloat16" or "float16" for the dtype of its output after conversion. A table that
+            isn't converted isn't moved to a GPU either.
     """
     module = require_module(make(**init)).train(train)
     if look == "inside":
-        fired: list[int] = []
-        module.register_forward_hook(lambda *_: fired.append(1))
+        hook_calls: list[int] = []
+        module.register_forward_hook(lambda *_: hook_calls.append(1))
         module(x)
-        trained = sum(p.numel() for p in module.parameters() if p.requires_grad)
-        return {"numbers that are trained": trained, "hooks that fired": len(fired)}
+        trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
+        return {"trainable parameters": trainable, "calls of the forward hook": len(hook_calls)}
     if look != "output":
         dtype: torch.dtype = getattr(torch, look)
-        return {"type of the sum": str(module.to(dtype)(x.to(dtype)).dtype)}
+        return {"dtype of the output": str(module.to(dtype)(x.to(dtype)).dtype)}
     return module(x)
 
 
 _EIGHT = {"d_model": 8, "dropout": 0.0, "max_len": 50}
 
 
-def _falling(draw: Draw) -> list[Call]:
+def _dropped(draw: Draw) -> list[Call]:
     x = draw.normal(4, 40, 32)
     init = {"d_model": 32, "dropout": 0.25, "max_len": 60}
     return [
@@ -65,52 +66,73 @@ item = Item(
     tolerance=1e-4,
     probes=[
         Probe(
-            "each token gets the code of its own place, alike in every sentence",
+            "each token gets the encoding of its position, the same in every sentence",
             lambda draw: [
-                Call((draw.normal(2, 5, 8),), {"init": _EIGHT}, about="two sentences of five"),
-                Call((torch.zeros(3, 4, 8),), {"init": _EIGHT}, about="vectors of zeros"),
+                Call(
+                    (draw.normal(2, 5, 8),), {"init": _EIGHT}, about="two sentences of five tokens"
+                ),
+                Call((torch.zeros(3, 4, 8),), {"init": _EIGHT}, about="all vectors zero"),
             ],
         ),
         Probe(
-            "any batch and any length up to max_len fit",
+            "it works for any batch size and any length up to max_len",
             lambda draw: [
                 Call((draw.normal(1, 1, 8),), {"init": _EIGHT}, about="a single token"),
                 Call(
                     (draw.normal(6, 6, 8),), {"init": _EIGHT}, about="as many sentences as tokens"
                 ),
-                Call((draw.normal(2, 50, 8),), {"init": _EIGHT}, about="as long as max_len"),
-                Call((draw.strided(3, 7, 8),), {"init": _EIGHT}, about="not contiguous"),
-                Call((draw.normal(1, 300, 4),), {"init": {"d_model": 4}}, about="the defaults"),
+                Call((draw.normal(2, 50, 8),), {"init": _EIGHT}, about="max_len tokens"),
+                Call(
+                    (draw.strided(3, 7, 8),),
+                    {"init": _EIGHT},
+                    about="a tensor that is not contiguous",
+                ),
+                Call(
+                    (draw.normal(1, 300, 4),),
+                    {"init": {"d_model": 4}},
+                    about="dropout and max_len left at their defaults",
+                ),
             ],
         ),
         Probe(
-            "dropout falls on the sum, and in training alone", _falling, judge_last_dropout(0.25)
+            "dropout is applied to the sum, in training mode only",
+            _dropped,
+            compare_last_dropout(0.25),
         ),
         Probe(
-            "the table is not trained, and the module is called as a module",
+            "the table is not trained, and forward hooks run",
             lambda draw: [
-                Call((draw.normal(2, 5, 8),), {"init": _EIGHT, "look": "inside"}, about="eval"),
+                Call(
+                    (draw.normal(2, 5, 8),),
+                    {"init": _EIGHT, "look": "inside"},
+                    about="evaluation mode",
+                ),
                 Call(
                     (draw.normal(2, 5, 8),),
                     {"init": _EIGHT},
-                    about="the gradient of the tokens",
+                    about="the gradient of the input",
                     gradients=True,
                 ),
             ],
         ),
         Probe(
-            "the table goes with the module when that is moved",
+            "the table moves with the module",
             lambda draw: [
-                Call((draw.normal(2, 5, 8),), {"init": _EIGHT, "look": look}, about=f"to {look}")
+                Call(
+                    (draw.normal(2, 5, 8),),
+                    {"init": _EIGHT, "look": look},
+                    about=f"the module converted to {look}",
+                )
                 for look in ("bfloat16", "float16")
             ],
         ),
     ],
     hints=(
-        "The table is the same for all sentences, so it is made once, in the constructor. How many "
+        "The table is the same for all sentences, so compute it once, in the constructor. How many "
         "of its rows does a batch need?",
-        "In __init__: the table as a buffer, so that .to() moves it and no optimizer trains it, "
-        "and a dropout. In forward: add as many rows as there are tokens, then drop out.",
+        "In __init__: register the table as a buffer, so that .to() moves it and no optimizer "
+        "trains it, and create a dropout layer. In forward: add as many rows as there are tokens, "
+        "then apply dropout.",
         'self.register_buffer("table", ..., persistent=False) and, in forward, '
         "self.dropout(x + self.table[: x.size(...)]).",
     ),
@@ -118,7 +140,7 @@ item = Item(
 
 
 class _Encoding(nn.Module):
-    """A right one; the mistakes below change one thing of it."""
+    """A correct module; each misconception below changes one thing."""
 
     table: Tensor
 
@@ -134,98 +156,101 @@ class _Encoding(nn.Module):
         return self.dropout(x + self.table[: x.size(1)])
 
 
-@item.mistake(
-    "You add the whole table: only sentences of exactly max_len tokens fit.",
-    why="One published system is like this, and fails at any length but 128.",
-    hint="How many rows of the table does a batch of shape (B, S, D) need?",
+@item.misconception(
+    "You add the whole table, so only sentences of exactly max_len tokens work.",
+    why="One published system does this, and it fails at every length but 128.",
+    hint="How many rows of the table does a batch of shape (batch, seq, d_model) need?",
 )
 class AddsTheWholeTable(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(x + self.table)
 
 
-@item.mistake(
-    "You take the sentence's number in the batch for the place: all tokens of a sentence get the "
-    "same code.",
-    why="Older code has the axes (S, B, D). Here they are (B, S, D), and broadcasting hides the "
-    "difference. One sentence, put twice into a batch, would get two answers.",
-    hint="On which axis of x do the tokens of a sentence stand?",
+@item.misconception(
+    "You use the index of the sentence in the batch as the position: all tokens of a sentence get "
+    "the same encoding.",
+    why="Older code has the axes (seq, batch, d_model). Here they are (batch, seq, d_model), and "
+    "broadcasting hides the difference. If a batch contained the same sentence twice, the two "
+    "copies would get different results.",
+    hint="Which axis of x runs over the tokens of a sentence?",
 )
-class BatchForPlace(_Encoding):
+class BatchForPosition(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(x + self.table[: x.size(0), None])
 
 
-@item.mistake(
-    "Your table is a parameter: it would be trained.",
-    why="The codes are computed, and the optimizer would move them away from what makes a shift a "
-    "rotation. Learned positions exist, but here the formula is asked for.",
-    hint="What may belong to a module without being trained?",
+@item.misconception(
+    "Your table is a parameter, so it would be trained.",
+    why="The encodings are computed from a formula. If the optimizer changed them, a shift would "
+    "no longer be a rotation. Learned positions exist, but this task asks for fixed ones.",
+    hint="How can a tensor belong to a module without being trained?",
 )
 class TrainsTheTable(_Encoding):
     def keep(self, table: Tensor) -> None:
         self.table = nn.Parameter(table)
 
 
-@item.mistake(
-    "Your table stays behind when the module is moved.",
-    why=".to() moves parameters and buffers. A plain attribute it does not know. In low "
-    "precision the sum then comes out in another type, and on a GPU a tensor left behind stops the "
-    "first batch.",
-    hint="How does a module learn that a tensor belongs to it?",
+@item.misconception(
+    "Your table doesn't move with the module.",
+    why=".to() moves parameters and buffers, but no plain attributes. In half precision the sum "
+    "then has the wrong dtype, and on a GPU the first batch raises an error, because the table is "
+    "still on the CPU.",
+    hint="How do you tell a module that a tensor belongs to it?",
 )
 class LeavesTheTableBehind(_Encoding):
     def keep(self, table: Tensor) -> None:
         self.table = table
 
 
-@item.mistake(
-    "You define __call__ where forward is meant: hooks never fire.",
-    why="nn.Module's own __call__ runs the hooks and then forward. Whoever overrides it switches "
-    "off all that looks into a model: recorded attention, profilers, counters.",
-    hint="Under which name does a module keep what it computes?",
+@item.misconception(
+    "You define __call__ instead of forward, so forward hooks never run.",
+    why="nn.Module's own __call__ runs forward and the hooks. If you override it, everything that "
+    "relies on hooks stops working: recorded attention, profilers, counters.",
+    hint="Which method of a module should contain its computation?",
 )
 class OverridesCall(_Encoding):
     def __call__(self, x: Tensor) -> Tensor:
         return self.dropout(x + self.table[: x.size(1)])
 
 
-@item.mistake(
-    "Your dropout falls before token and code are added, and not on their sum.",
-    why="The paper drops out the sum (section 5.4). Where one part falls here, the other still "
-    "stands, so hardly any number of the result is zero.",
-    hint="Dropout is the last thing that happens.",
+@item.misconception(
+    "You apply dropout before you add the encoding, not to the sum.",
+    why="The paper applies dropout to the sum (section 5.4). In your code, wherever an element of "
+    "x is dropped, the encoding is still there, so hardly any element of the result is zero.",
+    hint="Dropout is the last operation.",
 )
 class DropsBeforeTheSum(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(x) + self.table[: x.size(1)]
 
 
-@item.mistake(
-    "In training nothing is dropped.",
-    why="Without dropout a small model learns its sentences by heart.",
-    hint="Is the dropout that you made also called, and with the share that was asked for?",
+@item.misconception(
+    "Nothing is dropped in training mode.",
+    why="Dropout is a regulariser: without it, a small model overfits its training sentences.",
+    hint="You created a dropout layer. Do you call it, and does it have the right rate?",
 )
 class DropsNothing(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
         return x + self.table[: x.size(1)]
 
 
-@item.mistake(
-    "Your dropout never stops, not even in eval mode.",
-    why="The function F.dropout does not know the module's mode. Two translations of one sentence "
-    "would differ.",
-    hint="How does dropout learn whether the module is training? nn.Dropout asks by itself.",
+@item.misconception(
+    "Your dropout is active in evaluation mode, too.",
+    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
+    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
+    "results.",
+    hint="How does dropout find out that your module is in evaluation mode?",
 )
 class DropsAlways(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
         return F.dropout(x + self.table[: x.size(1)], self.dropout.p)
 
 
-@item.mistake(
-    "Your code writes into the x that it was given.",
-    why="x += … changes the caller's tensor. Whoever calls twice adds the codes twice.",
-    hint="Make a new tensor of the sum.",
+@item.misconception(
+    "Your code modifies its input in place.",
+    why="x += … changes the caller's tensor. If you call the module twice with the same x, the "
+    "encoding is added twice.",
+    hint="Create a new tensor for the sum.",
 )
 class EditsItsInput(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
@@ -233,21 +258,21 @@ class EditsItsInput(_Encoding):
         return self.dropout(x)
 
 
-@item.mistake(
-    "Your first token gets the code of place 1.",
-    why="Places count from 0. The last row of the table would never be reached, and a sentence of "
-    "max_len tokens does not fit.",
-    hint="At which row does your slice of the table begin?",
+@item.misconception(
+    "Your first token gets the encoding of position 1.",
+    why="Positions count from 0. Row 0 of the table is never used, and for a sentence of max_len "
+    "tokens one row is missing.",
+    hint="At which row does your slice of the table start?",
 )
 class StartsAtOne(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
         return self.dropout(x + self.table[1 : x.size(1) + 1])
 
 
-@item.mistake(
-    "You multiply tokens by codes.",
-    why="Where a sine is 0 a product wipes out what the token says. The codes are added.",
-    hint="Which operation stands between token and code in the paper?",
+@item.misconception(
+    "You multiply by the encoding instead of adding it.",
+    why="Wherever a sine is 0, the product is 0 whatever the token is. The paper adds the two.",
+    hint="Which operation combines embedding and positional encoding in the paper?",
 )
 class Multiplies(_Encoding):
     def forward(self, x: Tensor) -> Tensor:

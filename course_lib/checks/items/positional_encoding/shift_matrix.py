@@ -18,16 +18,16 @@ def _use_shift(
     d_model: int,
     offset: int,
     *,
-    places: list[int] | None = None,
+    at: list[int] | None = None,
 ) -> Tensor:
-    """The matrix itself, or what it makes of the codes of some places: (places, D)."""
+    """The matrix, or its product with the encodings at some positions, (len(at), d_model)."""
     matrix = make(d_model, offset)
-    if places is None:
+    if at is None:
         return matrix
-    return torch.stack([matrix @ code for code in _codes(d_model)[places]])
+    return torch.stack([matrix @ encoding for encoding in _encodings(d_model)[at]])
 
 
-def _codes(d_model: int) -> Tensor:
+def _encodings(d_model: int) -> Tensor:
     return positions.sinusoidal_positions(64, d_model)
 
 
@@ -38,42 +38,42 @@ item = Item(
     tolerance=1e-4,
     probes=[
         Probe(
-            "one step turns the first clock by one radian",
+            "a shift by one rotates the first pair by one radian",
             lambda draw: [
-                Call((2, 1), about="one clock, one step"),
-                Call((4, 1), about="two clocks, one step"),
+                Call((2, 1), about="one frequency, offset 1"),
+                Call((4, 1), about="two frequencies, offset 1"),
             ],
         ),
         Probe(
-            "it moves the code of every place by the offset",
+            "it maps the encoding of position p to that of position p + offset, for every p",
             lambda draw: [
-                Call((8, offset), {"places": [0, 1, 6, 30]}, about=f"{offset} places on")
+                Call((8, offset), {"at": [0, 1, 6, 30]}, about=f"offset {offset}")
                 for offset in (3, draw.integer(10, 20))
             ],
         ),
         Probe(
-            "each clock turns by its own angle, and no clock touches another",
+            "each pair is rotated by its own angle, and no pair affects another",
             lambda draw: [
-                Call((16, draw.integer(7, 11)), about="eight clocks"),
-                Call((6, 2), about="three clocks"),
+                Call((16, draw.integer(7, 11)), about="eight frequencies"),
+                Call((6, 2), about="three frequencies"),
             ],
         ),
         Probe(
-            "an offset may be zero, point back or be large",
+            "the offset may be zero, negative or large",
             lambda draw: [
-                Call((6, 0), about="no step at all"),
-                Call((6, -draw.integer(3, 5)), about="some steps back"),
-                Call((10, 200), about="200 steps"),
-                Call((8, -6), {"places": [6, 10, 40]}, about="six places back"),
+                Call((6, 0), about="offset 0"),
+                Call((6, -draw.integer(3, 5)), about="a negative offset"),
+                Call((10, 200), about="offset 200"),
+                Call((8, -6), {"at": [6, 10, 40]}, about="offset -6"),
             ],
         ),
     ],
     hints=(
-        "Take one clock. Its hand is (sin ωp, cos ωp). Which 2 × 2 matrix makes (sin ω(p + k), "
-        "cos ω(p + k)) of it? The addition theorems say it.",
-        "One 2 × 2 rotation for each clock, by the angle offset times its speed, laid on the "
-        "diagonal; all else is zero.",
-        "For each speed w: a = offset * w, block [[cos a, ...], [..., cos a]]; then "
+        "Take a single frequency ω. Which 2 × 2 matrix turns (sin ωp, cos ωp) into (sin ω(p + k), "
+        "cos ω(p + k))? Use the angle addition formulas.",
+        "For each frequency, one 2 × 2 rotation by the angle offset × frequency. These blocks lie "
+        "on the diagonal; everything else is zero.",
+        "For each frequency w: a = offset * w, block [[cos a, ...], [..., cos a]]; then "
         "torch.block_diag(*blocks).",
     ),
 )
@@ -82,54 +82,55 @@ item = Item(
 def _blocks(
     d_model: int, offset: float, block: Callable[[float, float], list[list[float]]]
 ) -> Tensor:
-    """The same block, of each clock's cosine and sine, all along the diagonal."""
+    """A block-diagonal matrix: ``block`` of the cosine and sine of each angle."""
     angles = [offset * 10_000.0 ** -(i / d_model) for i in range(0, d_model, 2)]
     return torch.block_diag(*(torch.tensor(block(math.cos(a), math.sin(a))) for a in angles))
 
 
-@item.mistake(
-    "Your matrix turns the clocks backwards: it leads to place p − k.",
-    why="It is the transposed one: the rotation of the textbooks, for (cos, sin) and "
-    "anticlockwise, or one for code @ M. Here M stands on the left, and a hand is (sin, cos).",
-    hint="Try your matrix on the code of place 0: the first number has to become sin(offset).",
+@item.misconception(
+    "Your matrix rotates in the wrong direction: it leads to position p − k.",
+    why="It's the transpose of the right one. Textbooks write rotations for (cos, sin), and some "
+    "code multiplies from the right. Here M stands on the left, and each pair is (sin, cos).",
+    hint="Try your matrix on the encoding of position 0: the first number should become "
+    "sin(offset).",
 )
 def turns_backwards(d_model: int, offset: int) -> Tensor:
     return _blocks(d_model, offset, lambda c, s: [[c, -s], [s, c]])
 
 
-@item.mistake(
+@item.misconception(
     "Your blocks have no minus sign.",
-    why="Then they are no rotations: the hands grow and shrink, and the cosine comes out wrong.",
-    hint="Write down cos(a + b). Which sign stands in the middle?",
+    why="Then they aren't rotations: they change the norm of each pair, and the cosine is wrong.",
+    hint="Write down the formula for cos(a + b). Which sign does it have in the middle?",
 )
 def no_minus(d_model: int, offset: int) -> Tensor:
     return _blocks(d_model, offset, lambda c, s: [[c, s], [s, c]])
 
 
-@item.mistake(
-    "All your clocks turn by the same angle.",
-    why="Only the first clock runs at one radian a place. Each has a speed of its own.",
-    hint="Where do the speeds of the clocks come in?",
+@item.misconception(
+    "You rotate all pairs by the same angle.",
+    why="Only the first pair advances by one radian per position. Each pair has its own frequency.",
+    hint="Where does your code use the frequencies?",
 )
 def one_speed_for_all(d_model: int, offset: int) -> Tensor:
     c, s = math.cos(offset), math.sin(offset)
     return torch.block_diag(*[torch.tensor([[c, s], [-s, c]])] * (d_model // 2))
 
 
-@item.mistake(
-    "Your matrix always moves by one place.",
-    why="The angle of a block is the offset times the speed of the clock.",
+@item.misconception(
+    "Your matrix always shifts by one position.",
+    why="The angle of each block is the offset times the frequency.",
     hint="Does your code use its second argument?",
 )
 def always_one_step(d_model: int, offset: int) -> Tensor:
     return _blocks(d_model, 1, lambda c, s: [[c, s], [-s, c]])
 
 
-@item.mistake(
-    "Your matrix is for the other layout, with all sines first.",
-    why="It pairs column i with column i + D / 2. In this course a clock's sine and cosine stand "
-    "side by side.",
-    hint="Which two columns of the table belong to the first clock?",
+@item.misconception(
+    "Your matrix is for the other layout, all sines first.",
+    why="It pairs column i with column i + d_model / 2. In this course the sine and cosine of a "
+    "frequency are neighbouring columns.",
+    hint="Which two columns of the table belong to the first frequency?",
 )
 def end_to_end_matrix(d_model: int, offset: int) -> Tensor:
     angles = offset * 10_000.0 ** -(torch.arange(0, d_model, 2) / d_model)
@@ -137,22 +138,23 @@ def end_to_end_matrix(d_model: int, offset: int) -> Tensor:
     return torch.cat((torch.cat((c, s), dim=1), torch.cat((-s, c), dim=1)))
 
 
-@item.mistake(
-    "Your matrix shifts the columns of a code, not its place.",
-    why="The offset is a number of places along the sentence. Columns of a code are clocks, and a "
-    "clock does not become another clock by going on.",
-    hint="What happens to one clock hand when the place moves by one?",
+@item.misconception(
+    "Your matrix shifts the columns of an encoding, not its position.",
+    why="The offset is a number of positions in the sentence. The columns are frequencies, and "
+    "moving along the sentence doesn't turn one frequency into another.",
+    hint="What happens to the sine and cosine of one frequency if the position grows by one?",
 )
 def shifts_columns(d_model: int, offset: int) -> Tensor:
     return torch.eye(d_model).roll(offset, dims=0)
 
 
-@item.mistake(
-    "Your clocks turn at the wrong speeds: they slow down only half as much as those of the table.",
-    why="The exponent is i / D where 2i / D is due. Only the first clock is right.",
-    hint="Take the speeds from the same formula as the table.",
+@item.misconception(
+    "Your frequencies are wrong: their exponents are half as large as those of the table.",
+    why="Your exponent is i / d_model; it should be 2i / d_model. Only the first frequency is "
+    "right.",
+    hint="Use the same formula for the frequencies as in the table.",
 )
 def other_speeds(d_model: int, offset: int) -> Tensor:
     angles = [offset * 10_000.0 ** -(i / d_model) for i in range(d_model // 2)]
-    turns = [[[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]] for a in angles]
-    return torch.block_diag(*(torch.tensor(turn) for turn in turns))
+    rotations = [[[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]] for a in angles]
+    return torch.block_diag(*(torch.tensor(rotation) for rotation in rotations))

@@ -1,4 +1,4 @@
-"""01.sinusoidal_positions: A clock for each pair of columns."""
+"""01.sinusoidal_positions: Sines and cosines of many frequencies."""
 
 from __future__ import annotations
 
@@ -14,148 +14,153 @@ item = Item(
     reference=positions.sinusoidal_positions,
     probes=[
         Probe(
-            "each pair of columns is a clock hand: its sine, then its cosine",
+            "each pair of columns holds the sine and the cosine of the same angle",
             lambda draw: [
-                Call((3, 4), about="three places, two clocks: the table worked out by hand"),
-                Call((5, 2), about="one clock"),
+                Call(
+                    (3, 4), about="three positions, two frequencies: the table you can do by hand"
+                ),
+                Call((5, 2), about="one frequency"),
             ],
         ),
         Probe(
-            "each clock is slower than the one before by the same factor",
+            "each frequency is lower than the one before by the same factor",
             lambda draw: [
-                Call((draw.integer(20, 30), 16), about="eight clocks"),
-                Call((draw.integer(9, 14), 6), about="three clocks"),
+                Call((draw.integer(20, 30), 16), about="eight frequencies"),
+                Call((draw.integer(9, 14), 6), about="three frequencies"),
             ],
         ),
         Probe(
-            "the speeds depend on the width, and the length changes no row",
+            "the frequencies depend on d_model, and the length changes no row",
             lambda draw: [
-                Call((12, 64), about="more columns than places"),
-                Call((40, 4), about="more places than columns"),
-                Call((8, 8), about="as many places as columns"),
+                Call((12, 64), about="more columns than positions"),
+                Call((40, 4), about="more positions than columns"),
+                Call((8, 8), about="as many positions as columns"),
             ],
         ),
         Probe(
-            "a single place and a place far along the sentence are right, too",
+            "a single position and distant positions are right, too",
             lambda draw: [
-                Call((1, 6), about="a single place"),
-                Call((200, 10), about="200 places"),
+                Call((1, 6), about="a single position"),
+                Call((200, 10), about="200 positions"),
                 Call(
                     (),
                     {"length": draw.integer(4, 9), "d_model": 12},
-                    about="arguments given by name",
+                    about="keyword arguments",
                 ),
             ],
         ),
     ],
     tolerance=1e-4,
     hints=(
-        "Work out places 0, 1 and 2 with two clocks on paper, as in the lesson. What are the "
-        "speeds of the two clocks?",
-        "Four steps: the speeds of the D / 2 clocks, the angle of every place on every clock, sine "
-        "and cosine of the angles, and then both laid into one table in turn.",
-        "angles = torch.arange(length)[:, None] * speeds, with speeds = 10000 ** -(... / d_model); "
-        "then torch.stack((..., ...), dim=-1).flatten(1).",
+        "Do positions 0, 1 and 2 with two frequencies on paper, as in the lesson. What are the two "
+        "frequencies?",
+        "Four steps: compute d_model / 2 frequencies, the angle of every position at every "
+        "frequency, and the sine and cosine of each angle. Then interleave sines and cosines.",
+        "angles = torch.arange(length)[:, None] * frequencies, with frequencies = "
+        "10000 ** -(... / d_model); then torch.stack((..., ...), dim=-1).flatten(1).",
     ),
 )
 
 
 def _table(length: int, exponents: Tensor, *, first: int = 0) -> tuple[Tensor, Tensor]:
-    """Sine and cosine of the angles of places first … under the speeds 10000^-exponent."""
-    places = torch.arange(first, first + length, dtype=torch.float64)
-    angles = places[:, None] * 10_000.0 ** -exponents.double()
+    """Sine and cosine of the angles at positions first …, for the frequencies 10000^-exponent."""
+    at = torch.arange(first, first + length, dtype=torch.float64)
+    angles = at[:, None] * 10_000.0 ** -exponents.double()
     return angles.sin().float(), angles.cos().float()
 
 
-def _in_turn(sine: Tensor, cosine: Tensor) -> Tensor:
+def _interleaved(sine: Tensor, cosine: Tensor) -> Tensor:
     return torch.stack((sine, cosine), dim=-1).flatten(1)
 
 
-@item.mistake(
-    "Your clocks slow down far too fast: all but the first stand still.",
-    why="The exponent is 2i, and not 2i / D. The second clock is then a hundred million times "
-    "slower than the first. One published system has this: of its 512 columns only 2 move.",
+@item.misconception(
+    "Your frequencies fall far too fast: all but the first are close to zero.",
+    why="Your exponent is 2i, not 2i / d_model, so the second frequency is a hundred million times "
+    "lower than the first. One published system has this bug: only 2 of its 512 columns vary with "
+    "the position.",
     hint="What is divided by d_model in the formula?",
 )
 def width_left_out(length: int, d_model: int) -> Tensor:
-    return _in_turn(*_table(length, torch.arange(0, d_model, 2)))
+    return _interleaved(*_table(length, torch.arange(0, d_model, 2)))
 
 
-@item.mistake(
-    "Your clocks slow down only half as much as they should.",
-    why="The exponent is i / D where 2i / D is due, so wavelengths end near 100 · 2π and the "
-    "horizon is a hundred times nearer.",
-    hint="Does your counter of clocks go in steps of one or of two?",
+@item.misconception(
+    "Your exponents are half as large as they should be.",
+    why="Your exponent is i / d_model; it should be 2i / d_model. The longest wavelength is then "
+    "near 100 · 2π positions, not 10000 · 2π.",
+    hint="Does the index of your frequencies go in steps of one or of two?",
 )
 def half_the_exponent(length: int, d_model: int) -> Tensor:
-    return _in_turn(*_table(length, torch.arange(d_model // 2) / d_model))
+    return _interleaved(*_table(length, torch.arange(d_model // 2) / d_model))
 
 
-@item.mistake(
-    "Your clocks slow down twice as much as they should.",
-    why="The exponent is 4i / D where 2i / D is due: the 2 was counted twice. Half of the clocks "
-    "hardly move in any sentence.",
-    hint="If your counter already goes in steps of two, it is 2i, not i.",
+@item.misconception(
+    "Your exponents are twice as large as they should be.",
+    why="Your exponent is 4i / d_model; it should be 2i / d_model. The 2 is in there twice, and "
+    "half of the frequencies are so low that they hardly change within a sentence.",
+    hint="If your index already goes in steps of two, it is 2i, not i.",
 )
 def twice_the_exponent(length: int, d_model: int) -> Tensor:
-    return _in_turn(*_table(length, 2 * torch.arange(0, d_model, 2) / d_model))
+    return _interleaved(*_table(length, 2 * torch.arange(0, d_model, 2) / d_model))
 
 
-@item.mistake(
-    "Your sine and the cosine beside it belong to two different clocks.",
-    why="Each column has a speed of its own. Then a pair is no longer the tip of one hand, and a "
-    "shift is no longer a rotation.",
-    hint="How many speeds are there: one for each column, or one for each pair?",
+@item.misconception(
+    "In your table a sine and the cosine next to it have different frequencies.",
+    why="Each of your columns has its own frequency. Then a pair is no longer a point on a circle, "
+    "and a shift is no longer a rotation.",
+    hint="How many frequencies are there: one for each column, or one for each pair of columns?",
 )
 def a_speed_for_each_column(length: int, d_model: int) -> Tensor:
     sine, cosine = _table(length, torch.arange(d_model) / d_model)
     return torch.where(torch.arange(d_model) % 2 == 0, sine, cosine)
 
 
-@item.mistake(
+@item.misconception(
     "Your table holds all sines on the left and all cosines on the right.",
-    why="These are the same columns in another order, and a model can learn with either. But "
-    "weights trained with one do not fit the other, and this course takes the paper's order.",
-    hint="sin, cos, sin, cos: which function lays two tensors in turn, and which one end to end?",
+    why="These are the same columns in a different order, and a model can learn with either. But "
+    "weights trained with one don't work with the other, and this course uses the paper's order.",
+    hint="sin, cos, sin, cos: which function interleaves two tensors, and which one concatenates "
+    "them?",
 )
 def end_to_end(length: int, d_model: int) -> Tensor:
     return torch.cat(_table(length, torch.arange(0, d_model, 2) / d_model), dim=-1)
 
 
-@item.mistake(
+@item.misconception(
     "In your table the cosine comes first.",
-    why="The paper puts the sine into the even columns, and columns count from 0.",
-    hint="What should stand in column 0 at place 0?",
+    why="The paper puts the sine in the even columns, and columns count from 0.",
+    hint="What should column 0 hold at position 0?",
 )
 def cosine_first(length: int, d_model: int) -> Tensor:
     sine, cosine = _table(length, torch.arange(0, d_model, 2) / d_model)
-    return _in_turn(cosine, sine)
+    return _interleaved(cosine, sine)
 
 
-@item.mistake(
+@item.misconception(
     "Both columns of each pair hold the sine.",
-    why="A sine is the shadow of a clock hand: it does not say whether the hand is rising or "
-    "falling. With sines alone no matrix can shift every place.",
+    why="A sine alone doesn't determine the angle: sin(a) and sin(π − a) are equal. With sines "
+    "alone no matrix can shift every position by the same offset.",
     hint="What do the odd columns hold in the formula?",
 )
 def sines_alone(length: int, d_model: int) -> Tensor:
     sine, _ = _table(length, torch.arange(0, d_model, 2) / d_model)
-    return _in_turn(sine, sine)
+    return _interleaved(sine, sine)
 
 
-@item.mistake(
-    "Your places count from 1.",
-    why="The first token stands at place 0, where all hands point to twelve.",
+@item.misconception(
+    "Your positions count from 1.",
+    why="The first token is at position 0, where every sine is 0 and every cosine is 1.",
     hint="Look at row 0 of your table.",
 )
-def places_from_one(length: int, d_model: int) -> Tensor:
-    return _in_turn(*_table(length, torch.arange(0, d_model, 2) / d_model, first=1))
+def positions_from_one(length: int, d_model: int) -> Tensor:
+    return _interleaved(*_table(length, torch.arange(0, d_model, 2) / d_model, first=1))
 
 
-@item.mistake(
-    "Your table lies on its side: (d_model, length).",
-    why="A row is the code of one place, so that it can be added to the vector of one token.",
+@item.misconception(
+    "Your table is transposed: (d_model, length).",
+    why="A row should be the encoding of one position, so that it can be added to the vector of "
+    "one token.",
     hint="Which of the two should come first in the shape?",
 )
 def on_its_side(length: int, d_model: int) -> Tensor:
-    return _in_turn(*_table(length, torch.arange(0, d_model, 2) / d_model)).T
+    return _interleaved(*_table(length, torch.arange(0, d_model, 2) / d_model)).T

@@ -1,4 +1,4 @@
-"""13.alignment_error_rate: How wrong are the links."""
+"""13.alignment_error_rate: how far an alignment is from the gold one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.reading_attention.shared import Links, refusal
+from course_lib.checks.items.reading_attention.alignment_links import Links, refusal
 
 
 def _of_sets(
@@ -21,7 +21,7 @@ def _of_sets(
     *,
     refused: bool = False,
 ) -> dict[str, Any]:
-    """Hand the links over as sets of tuples, and see whether the sets are still the same."""
+    """Pass the links as sets of tuples, and report whether the sets are unchanged afterwards."""
     given = [{tuple(link) for link in links} for links in (predicted, sure, possible)]
     before = [set(links) for links in given]
     if refused:
@@ -32,7 +32,7 @@ def _of_sets(
 
 def _alignment_error_rate(predicted: Links, sure: Links, possible: Links) -> float:
     if not predicted and not sure:
-        raise ValueError("an alignment error rate needs a link, found or sure, got none")
+        raise ValueError("an alignment error rate needs a predicted or a sure link, got neither")
     right = len(predicted & sure) + len(predicted & possible)
     return 1 - right / (len(predicted) + len(sure))
 
@@ -40,12 +40,12 @@ def _alignment_error_rate(predicted: Links, sure: Links, possible: Links) -> flo
 def _three_sets(
     draw: Draw, hits: int, maybe_hits: int, wrong: int, *, missed: int, maybe_missed: int
 ) -> list[list[list[int]]]:
-    """Links found, sure and possible, with so many in each part where they overlap."""
+    """Predicted, sure and possible links, with these numbers in each part of their overlap."""
     order = torch.randperm(48, generator=draw.generator).tolist()
     parts = (hits, missed, maybe_hits, maybe_missed, wrong)
-    cells = iter([[cell % 8, cell // 8] for cell in order])
+    links = iter([[number % 8, number // 8] for number in order])
     hit, missed_ones, maybe_hit, maybe_missed_ones, wrong_ones = (
-        [next(cells) for _ in range(size)] for size in parts
+        [next(links) for _ in range(size)] for size in parts
     )
     sure = hit + missed_ones
     return [wrong_ones + maybe_hit + hit, sure, sure + maybe_hit + maybe_missed_ones]
@@ -56,7 +56,7 @@ def _sentences(draw: Draw) -> list[Call]:
     for hits, maybe, wrong in ((3, 2, 1), (5, 1, 3), (2, 3, 2)):
         missed, unseen = draw.integer(1, 4), draw.integer(1, 3)
         links = _three_sets(draw, hits, maybe, wrong, missed=missed, maybe_missed=unseen)
-        calls.append(Call(tuple(links), about=f"{hits} sure links found of {hits + missed}"))
+        calls.append(Call(tuple(links), about=f"{hits} of {hits + missed} sure links predicted"))
     return calls
 
 
@@ -64,7 +64,7 @@ def _all_sure(draw: Draw) -> list[Call]:
     found, sure, _ = _three_sets(draw, 4, 0, 2, missed=3, maybe_missed=0)
     return [
         Call((found, sure, sure), about="all gold links are sure"),
-        Call((sure, sure, sure), about="all found, and nothing else"),
+        Call((sure, sure, sure), about="all predicted, and nothing else"),
     ]
 
 
@@ -72,16 +72,16 @@ def _extremes(draw: Draw) -> list[Call]:
     found, sure, possible = _three_sets(draw, 3, 2, 0, missed=0, maybe_missed=3)
     wrong, hard, _ = _three_sets(draw, 0, 0, 4, missed=2, maybe_missed=0)
     return [
-        Call((found, sure, possible), about="all sure links found, and some possible ones"),
-        Call((wrong, hard, hard), about="nothing found is possible"),
-        Call(([], sure, possible), about="nothing found"),
+        Call((found, sure, possible), about="all sure links predicted, and some possible ones"),
+        Call((wrong, hard, hard), about="no predicted link is possible"),
+        Call(([], sure, possible), about="no links predicted"),
         Call((found, [], possible), about="no gold link is sure"),
     ]
 
 
 def _many_sentences(draw: Draw) -> list[Call]:
     found, sure, possible = _three_sets(draw, 2, 1, 1, missed=3, maybe_missed=2)
-    # What was found in the one is sure in the other, so that the number of the sentence matters.
+    # What is predicted in one is sure in the other, so that the sentence index matters.
     both = [[found, sure, possible], [sure, found, possible + found]]
     joined = [
         [[b, *link] for b, links in enumerate(both) for link in links[part]] for part in range(3)
@@ -94,60 +94,62 @@ item = Item(
     reference=_alignment_error_rate,
     use=_of_sets,
     probes=[
-        Probe("sure links must be found, and possible ones do no harm", _sentences),
-        Probe("where all links are sure, both sides count alike", _all_sure),
-        Probe("0 is perfect, and 1 is when nothing fits", _extremes),
+        Probe("sure links must be predicted, and possible ones do no harm", _sentences),
+        Probe("if all links are sure, missing and wrong links count the same", _all_sure),
+        Probe("0 is perfect, and 1 means that nothing matches", _extremes),
         Probe("links of many sentences are counted together", _many_sentences),
         Probe(
             "without any link there is no rate",
             lambda draw: [
-                Call(([], [], []), {"refused": True}, about="nothing found and nothing to find"),
+                Call(([], [], []), {"refused": True}, about="no links at all"),
                 Call(([], [], [[0, 1]]), {"refused": True}, about="only a possible link"),
             ],
         ),
     ],
     hints=(
-        "Take ich–I, trinke–drink, trinke–tea of the lesson and count by hand: what is found, what "
-        "is sure, what is both?",
-        "Four counts are needed: A ∩ S, A ∩ P, A and S. Python's sets have & for what is in both. "
-        "See to the case in which the lower part is 0 first.",
+        "Take ich–I, trinke–drink, trinke–tea from the lesson and count by hand: which links are "
+        "predicted, which are sure, which are both?",
+        "You need four counts: A ∩ S, A ∩ P, A and S. In Python, & gives the intersection of two "
+        "sets. Deal with a denominator of 0 first.",
         "1 - (len(... & sure) + len(... & possible)) / (len(...) + len(...))",
     ),
 )
 
 
-@item.mistake(
-    "You count how much is right, and not how much is wrong: a perfect head gets 1.",
-    why="It is an error rate: 0 is perfect. Whoever takes the lowest would take the worst head.",
-    hint="What has to be done with a share that is right to make it a share that is wrong?",
+@item.misconception(
+    "You compute how much is right instead of how much is wrong: a perfect head gets 1.",
+    why="It's an error rate, so 0 is perfect. Choosing the lowest would choose the worst head.",
+    hint="How do you turn the share that's right into the share that's wrong?",
 )
 def share_that_is_right(predicted: Links, sure: Links, possible: Links) -> float:
     return 1 - _alignment_error_rate(predicted, sure, possible)
 
 
-@item.mistake(
-    "Only sure links count for you: a possible link that is found costs as much as a wrong one.",
-    why="Possible links are those about which the people who drew them did not agree. A head may "
-    "find them or not; neither is a mistake.",
+@item.misconception(
+    "You count only sure links: predicting a possible link costs as much as a wrong one.",
+    why="Possible links are those that the annotators didn't agree on. A head may predict them or "
+    "not; neither is an error.",
     hint="Where does your code use its third argument?",
 )
 def possible_links_ignored(predicted: Links, sure: Links, possible: Links) -> float:
     return _alignment_error_rate(predicted, sure, sure)
 
 
-@item.mistake(
-    "You treat possible links as if they were sure: a head pays for each that it does not find.",
-    why="People disagree about them, so nobody has to find them. Only sure links are a duty.",
-    hint="Which gold links does the formula count below the line?",
+@item.misconception(
+    "You treat possible links as if they were sure: each one that isn't predicted counts as an "
+    "error.",
+    why="The annotators disagree about them, so no head has to predict them. Only sure links are "
+    "required.",
+    hint="Which gold links are in the denominator of the formula?",
 )
 def possible_links_are_a_duty(predicted: Links, sure: Links, possible: Links) -> float:
     return _alignment_error_rate(predicted, possible, possible)
 
 
-@item.mistake(
-    "Above the line you count as you should, but below it stand the possible links.",
-    why="Then finding all sure links and nothing else is no longer perfect.",
-    hint="Below the line: what was found, and what had to be found.",
+@item.misconception(
+    "Your numerator is right, but your denominator has the possible links.",
+    why="Then predicting exactly the sure links is no longer perfect.",
+    hint="In the denominator: what was predicted, and what had to be predicted.",
 )
 def possible_below_the_line(predicted: Links, sure: Links, possible: Links) -> float:
     if not predicted and not sure:
@@ -156,10 +158,11 @@ def possible_below_the_line(predicted: Links, sure: Links, possible: Links) -> f
     return 1 - right / (len(predicted) + len(possible))
 
 
-@item.mistake(
-    "You measure only what was found: a head that finds one right link and stops gets 0.",
-    why="That is one minus precision. Links that are missed have to cost something, too.",
-    hint="Which of the two sides, what was found and what was to be found, is not in your code?",
+@item.misconception(
+    "You measure only what was predicted: a head with a single link, which is right, gets 0.",
+    why="That's one minus precision. Missing links have to cost something, too.",
+    hint="Two sets have to be compared: the predicted links and the gold ones. Whose size isn't in "
+    "your code?",
 )
 def missed_links_are_free(predicted: Links, sure: Links, possible: Links) -> float:
     if not predicted:
@@ -169,10 +172,12 @@ def missed_links_are_free(predicted: Links, sure: Links, possible: Links) -> flo
     return 1 - len(predicted & possible) / len(predicted)
 
 
-@item.mistake(
-    "You measure only what had to be found: a head that links all with all gets 0.",
-    why="That is one minus recall. Links that are wrong have to cost something, too.",
-    hint="Which of the two sides, what was found and what was to be found, is not in your code?",
+@item.misconception(
+    "You measure only what had to be predicted: a head that links every word to every other gets "
+    "0.",
+    why="That's one minus recall. Wrong links have to cost something, too.",
+    hint="Two sets have to be compared: the predicted links and the gold ones. Whose size isn't in "
+    "your code?",
 )
 def wrong_links_are_free(predicted: Links, sure: Links, possible: Links) -> float:
     if not sure:
@@ -182,11 +187,11 @@ def wrong_links_are_free(predicted: Links, sure: Links, possible: Links) -> floa
     return 1 - len(predicted & sure) / len(sure)
 
 
-@item.mistake(
-    "You divide what is in both sets by what is in either.",
-    why="That is another measure, Jaccard's. Where all links are sure it orders heads alike, but "
-    "its numbers cannot be compared with anybody's error rates.",
-    hint="The formula adds two sizes below the line. Is that the size of a union?",
+@item.misconception(
+    "You divide the intersection of the sets by their union.",
+    why="That's a different measure, the Jaccard index. If all links are sure it ranks heads the "
+    "same way, but its values can't be compared with published error rates.",
+    hint="The formula adds two sizes in the denominator. Is that the size of a union?",
 )
 def divided_by_the_union(predicted: Links, sure: Links, possible: Links) -> float:
     if not predicted and not sure:
@@ -194,11 +199,12 @@ def divided_by_the_union(predicted: Links, sure: Links, possible: Links) -> floa
     return 1 - len(predicted & sure) / len(predicted | sure)
 
 
-@item.mistake(
-    "You take the mean of two shares: of what was found and of what had to be found.",
-    why="The rate divides once, so a set with more links weighs more. The mean of two shares lets "
-    "a head with a single link have half a perfect score.",
-    hint="Add above the line, add below the line, then divide.",
+@item.misconception(
+    "You average two shares: one of the predicted links, one of the links that had to be "
+    "predicted.",
+    why="The formula divides once, so the larger set counts more. With the mean of two shares, a "
+    "head with a single right link already gets half of a perfect score.",
+    hint="Add up the numerators, add up the denominators, then divide.",
 )
 def mean_of_two_shares(predicted: Links, sure: Links, possible: Links) -> float:
     if not predicted and not sure:
@@ -208,19 +214,19 @@ def mean_of_two_shares(predicted: Links, sure: Links, possible: Links) -> float:
     return 1 - (precision + recall) / 2
 
 
-@item.mistake(
-    "With no link at all you divide 0 by 0.",
-    why="The task says what is due there: a ValueError. A ZeroDivisionError tells whoever reads it "
-    "nothing about alignments.",
-    hint="Look at what stands below the line before you divide.",
+@item.misconception(
+    "Without any links you divide 0 by 0.",
+    why="The task asks for a ValueError. A ZeroDivisionError tells the caller nothing about "
+    "alignments.",
+    hint="Check the denominator before you divide.",
 )
 def divides_nothing_by_nothing(predicted: Links, sure: Links, possible: Links) -> float:
     right = len(predicted & sure) + len(predicted & possible)
     return 1 - right / (len(predicted) + len(sure))
 
 
-@item.mistake(
-    "With no link at all your rate is 0, perfect.",
+@item.misconception(
+    "Without any links your rate is 0, perfect.",
     why="Nothing was measured. An empty file of links would win every comparison.",
     hint="What does the task say about this case?",
 )
@@ -230,10 +236,10 @@ def nothing_is_perfect(predicted: Links, sure: Links, possible: Links) -> float:
     return _alignment_error_rate(predicted, sure, possible)
 
 
-@item.mistake(
-    "Your rate is right, but the set of links found is another afterwards.",
-    why="&= changes the set itself. Whoever measures the same links once more gets another rate.",
-    hint="Which operators make a new set, and which change the one at hand?",
+@item.misconception(
+    "Your rate is right, but the set of predicted links has changed afterwards.",
+    why="&= changes the set itself. Measuring the same links a second time gives a different rate.",
+    hint="Which operators make a new set, and which change an existing one?",
 )
 def eats_its_input(predicted: Links, sure: Links, possible: Links) -> float:
     rate = _alignment_error_rate(predicted, sure, possible)

@@ -1,4 +1,4 @@
-"""13.bug: A head that depends on its company."""
+"""13.bug: a mean entropy that depends on the rest of the batch."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from course_lib.model.masks import masked_softmax
 
 BUG = """\
 def mean_entropy(weights, lengths):
-    spread = torch.special.entr(weights).sum(dim=-1)
-    places = torch.arange(weights.size(2))
-    real = places < lengths[:, None]
-    spread = spread.masked_fill(~real[:, None, :], 0.0)
-    return spread.mean(dim=(0, 2))
+    entropy = torch.special.entr(weights).sum(dim=-1)
+    positions = torch.arange(weights.size(2))
+    real = positions < lengths[:, None]
+    entropy = entropy.masked_fill(~real[:, None, :], 0.0)
+    return entropy.mean(dim=(0, 2))
 """
 
 
-def _spread(weights: Tensor, lengths: Tensor) -> Tensor:
-    """Entropy of each row in nats, (B, H, S); zero for pads."""
+def _entropy(weights: Tensor, lengths: Tensor) -> Tensor:
+    """Entropy of each row in nats, (B, H, S); zero for padding."""
     real = torch.arange(weights.size(2)) < lengths[:, None]
     return torch.special.entr(weights).sum(dim=-1).masked_fill(~real[:, None, :], 0.0)
 
 
 def _mean_entropy(weights: Tensor, lengths: Tensor) -> Tensor:
-    return _spread(weights, lengths).sum(dim=(0, 2)) / lengths.sum()
+    return _entropy(weights, lengths).sum(dim=(0, 2)) / lengths.sum()
 
 
 def _maps(
     draw: Draw, lengths: list[int], *, heads: int = 3, pads: int = 0, about: str = ""
 ) -> Call:
-    """Maps of a batch padded to its longest and so many more, with the pads hidden as keys."""
+    """Maps of a batch padded to its longest plus ``pads``, with padding masked as keys."""
     size = max(lengths) + pads
     real = torch.arange(size) < torch.tensor(lengths)[:, None]
-    scores = draw.normal(len(lengths), heads, size, size, spread=1.5)
+    scores = draw.normal(len(lengths), heads, size, size, std=1.5)
     return Call((masked_softmax(scores, real[:, None, None]), torch.tensor(lengths)), about=about)
 
 
-def _in_company(draw: Draw) -> list[Call]:
+def _beside_a_longer_one(draw: Draw) -> list[Call]:
     maps = _maps(draw, [3, 6], about="sentences of 3 and of 6 tokens")
     weights, lengths = maps.args
-    alone = Call((weights[:1, :, :3, :3], lengths[:1]), about="the shorter one alone")
+    alone = Call((weights[:1, :, :3, :3], lengths[:1]), about="the shorter one by itself")
     return [maps, alone]
 
 
@@ -52,16 +52,16 @@ item = Item(
     reference=_mean_entropy,
     bug=Bug(BUG, line=6),
     probes=[
-        Probe("a sentence counts the same beside a longer one", _in_company),
+        Probe("a sentence gives the same entropy beside a longer one", _beside_a_longer_one),
         Probe(
-            "more pads change nothing",
+            "more padding changes nothing",
             lambda draw: [
-                _maps(draw, [4, 2, 5], pads=3, about="a batch that is padded too far"),
-                _maps(draw, [5, 5, 5, 5], heads=4, pads=0, about="a batch without pads"),
+                _maps(draw, [4, 2, 5], pads=3, about="a batch with more padding than necessary"),
+                _maps(draw, [5, 5, 5, 5], heads=4, pads=0, about="a batch without padding"),
             ],
         ),
         Probe(
-            "each real word counts alike, and each head by itself",
+            "every real token counts the same, and heads are kept apart",
             lambda draw: [
                 _maps(draw, [1, 7, 2], heads=2, about="lengths 1, 7 and 2"),
                 _maps(draw, [4, 1, 3], heads=3, about="as many heads as sentences"),
@@ -70,67 +70,69 @@ item = Item(
         ),
     ],
     hints=(
-        "Try a batch of two sentences, one of them twice as long, in which every word reads two "
-        "others evenly. The answer must be ln 2.",
-        "Line 5 makes the pads' rows zero. Are they out of the sum then? And out of the mean?",
-        "A mean over what is real: the sum of spread over batch and queries, divided by the number "
-        "of ... words.",
+        "Try a batch of two sentences, one of them twice as long, in which every token attends to "
+        "two others evenly. The answer must be ln 2.",
+        "Line 5 sets the rows of padding to zero. Does that take them out of the sum? And out of "
+        "the mean?",
+        "A mean over real tokens: the sum of the entropy over batch and queries, divided by the "
+        "number of ... tokens.",
     ),
 )
 
 
-@item.mistake(
-    "The mean still runs over pads: their zeros make every head look sharper than it is.",
-    why="A zero adds nothing to a sum, but it counts in a mean. The longer the other "
-    "sentences of the batch, the sharper a head would seem.",
-    hint="By how many rows does your last line divide?",
+@item.misconception(
+    "The mean still includes padding, and its zeros make every head look sharper than it is.",
+    why="A zero adds nothing to a sum, but it counts in a mean. The longer the other sentences of "
+    "the batch, the sharper a head seems.",
+    hint="How many rows does your last line divide by?",
 )
 def zeros_still_count(weights: Tensor, lengths: Tensor) -> Tensor:
-    return _spread(weights, lengths).mean(dim=(0, 2))
+    return _entropy(weights, lengths).mean(dim=(0, 2))
 
 
-@item.mistake(
-    "You take the mean of each sentence, and then the mean of these.",
-    why="A word of a short sentence counts for more than a word of a long one. Here each word is "
-    "to count alike.",
+@item.misconception(
+    "You take the mean of each sentence, and then the mean of those means.",
+    why="A token of a short sentence then counts more than a token of a long one. Here each token "
+    "should count the same.",
     hint="Divide once, at the end.",
 )
 def mean_of_means(weights: Tensor, lengths: Tensor) -> Tensor:
-    return (_spread(weights, lengths).sum(dim=2) / lengths[:, None]).mean(dim=0)
+    return (_entropy(weights, lengths).sum(dim=2) / lengths[:, None]).mean(dim=0)
 
 
-@item.mistake(
-    "You divide by the right number, but the pads' rows are in the sum again.",
-    why="A pad reads like any word, only nobody asked it. Line 5 was right to leave it out.",
+@item.misconception(
+    "You divide by the right number, but the rows of padding are in the sum again.",
+    why="A pad token attends to others like any token, but its row means nothing. Line 5 was right "
+    "to leave it out.",
     hint="Keep line 5 as it was.",
 )
 def pads_in_the_sum(weights: Tensor, lengths: Tensor) -> Tensor:
     return torch.special.entr(weights).sum(dim=(0, 2, 3)) / lengths.sum()
 
 
-@item.mistake(
-    "You divide by the words of all heads together, although each head has a number of its own.",
-    why="Each head reads each word once. With eight heads, your numbers are an eighth of what they "
+@item.misconception(
+    "You divide by the tokens of all heads together, although the result has one value per head.",
+    why="Each head has one row per token. With eight heads, your values are an eighth of what they "
     "should be.",
-    hint="How many rows were added up for one head?",
+    hint="How many rows do you add up for one head?",
 )
 def divided_by_all_heads(weights: Tensor, lengths: Tensor) -> Tensor:
     return _mean_entropy(weights, lengths) / weights.size(1)
 
 
-@item.mistake(
+@item.misconception(
     "Your answer is one number for all heads.",
-    why="A mean over the heads hides that one of them is sharp and another one is not.",
+    why="A mean over heads hides that one of them is sharp and another one isn't.",
     hint="Over which axes of (B, H, Q) should the sum run?",
 )
 def one_number_for_all(weights: Tensor, lengths: Tensor) -> Tensor:
     return _mean_entropy(weights, lengths).mean()
 
 
-@item.mistake(
-    "You have one number for each sentence and head.",
-    why="What is asked for is a property of the head: all its words, of all sentences, together.",
-    hint="The batch has to go as well.",
+@item.misconception(
+    "You have one value for each sentence and head.",
+    why="The task asks for a property of the head, over all tokens of all sentences.",
+    hint="Sum over the batch, too.",
 )
 def one_for_each_sentence(weights: Tensor, lengths: Tensor) -> Tensor:
-    return _spread(weights, lengths).sum(dim=2) / lengths[:, None]
+    return _entropy(weights, lengths).sum(dim=2) / lengths[:, None]

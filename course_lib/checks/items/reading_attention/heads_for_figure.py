@@ -1,4 +1,4 @@
-"""13.heads_for_figure: The slices of three figures."""
+"""13.heads_for_figure: the attention weights that three figures of the paper show."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from course_lib.checks.call import Call, call_plainly
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.reading_attention.shared import refusal
+from course_lib.checks.items.reading_attention.alignment_links import refusal
 
 
 def _drawn(figure: Callable[..., Tensor], *args: Any, refused: bool = False, **kwargs: Any) -> Any:
@@ -57,17 +57,17 @@ def _one_word(draw: Draw) -> list[Call]:
     return [
         _drawing(one, "3", "Figure 3 of a single sentence", layer=2, query=4),
         _drawing(many, "3", "Figure 3 of sentence 3", layer=1, query=2, sentence=3),
-        _drawing(one, "3", "Figure 3, its query not named: 0", layer=0),
+        _drawing(one, "3", "Figure 3, with the default query 0", layer=0),
     ]
 
 
 def _whole_heads(draw: Draw) -> list[Call]:
     maps = _record(draw, 3, 4, 5, 6)
-    places = {"layer": 1, "sentence": 2}
+    chosen = {"layer": 1, "sentence": 2}
     return [
-        _drawing(maps, "4 above", "one head in full", heads=[3], **places),
-        _drawing(maps, "5", "two heads in full", heads=[1, 4], **places),
-        _drawing(maps, "5", "two neighbours in full", heads=[2, 3], **places),
+        _drawing(maps, "4 above", "one head in full", heads=[3], **chosen),
+        _drawing(maps, "5", "two heads in full", heads=[1, 4], **chosen),
+        _drawing(maps, "5", "two neighbours in full", heads=[2, 3], **chosen),
     ]
 
 
@@ -86,10 +86,12 @@ def _padded(draw: Draw) -> list[Call]:
     maps = _record(draw, 2, 2, 4, 7)
     cut = {"layer": 1, "sentence": 1, "length": 5}
     return [
-        _drawing(maps, "3", "a sentence of 5 tokens and 2 pads", query=3, **cut),
-        _drawing(maps, "4 above", "one head, 5 tokens and 2 pads", heads=[2], **cut),
-        _drawing(maps, "4 below", "two heads, 5 tokens and 2 pads", heads=[0, 2], query=4, **cut),
-        _drawing(maps, "5", "two heads in full, 5 tokens and 2 pads", heads=[3, 1], **cut),
+        _drawing(maps, "3", "5 tokens and 2 pad tokens", query=3, **cut),
+        _drawing(maps, "4 above", "one head, 5 tokens and 2 pad tokens", heads=[2], **cut),
+        _drawing(
+            maps, "4 below", "two heads, 5 tokens and 2 pad tokens", heads=[0, 2], query=4, **cut
+        ),
+        _drawing(maps, "5", "two heads in full, 5 tokens and 2 pad tokens", heads=[3, 1], **cut),
     ]
 
 
@@ -98,21 +100,21 @@ item = Item(
     reference=_heads_for_figure,
     use=_drawn,
     probes=[
-        Probe("Figure 3: what one word reads, in all heads", _one_word),
-        Probe("Figures 4, above, and 5: heads in full", _whole_heads),
-        Probe("Figures 4, below, and 5: any heads, in the order given", _some_heads),
-        Probe("pads are cut off, as queries and as keys", _padded),
+        Probe("Figure 3: what one token attends to, in all heads", _one_word),
+        Probe("Figure 4 (above) and Figure 5: heads in full", _whole_heads),
+        Probe("Figure 4 (below) and Figure 5: any heads, in the order given", _some_heads),
+        Probe("padding is cut off, as queries and as keys", _padded),
         Probe(
             "as many sentences as layers, heads and tokens",
             lambda draw: [
-                _drawing(maps, figure, f"all sizes alike, figure {figure}", **places)
+                _drawing(maps, figure, f"all sizes equal, figure {figure}", **chosen)
                 for maps in [_record(draw, 5, 5, 5, 5)]
-                for places in [{"layer": 1, "heads": [3, 2], "query": 0, "sentence": 4}]
+                for chosen in [{"layer": 1, "heads": [3, 2], "query": 0, "sentence": 4}]
                 for figure in ("3", "4 above", "4 below", "5")
             ],
         ),
         Probe(
-            "an unknown figure is refused",
+            "an unknown figure raises an error",
             lambda draw: [
                 _drawing(maps, name, f"figure {name!r}", layer=0, heads=[0, 1], refused=True)
                 for maps in [_record(draw, 2, 1, 3, 4)]
@@ -121,20 +123,20 @@ item = Item(
         ),
     ],
     hints=(
-        "A number fixes an axis and takes it away, a colon keeps it. Write (N, B, H, Q, K) and, "
-        "under each letter, a number or a colon, for each of the four pictures.",
-        "Layer and sentence are fixed in all four, and the pads can be cut off in the same step. "
-        "Then only heads and query are left to choose. A list of heads picks just these.",
+        "A number selects one entry and removes the axis, a colon keeps it. Write (N, B, H, Q, K) "
+        "and, under each letter, a number or a colon, for each of the four pictures.",
+        "Layer and sentence are fixed in all four, and padding can be cut off in the same step. "
+        "Then only heads and query are left to select. A list of heads selects exactly those.",
         'maps = attention[layer, sentence, :, :length, :length]; for "4 below" maps[..., query] '
-        "with the heads in place of the dots.",
+        "with the heads instead of the dots.",
     ),
 )
 
 
-@item.mistake(
-    "You draw the column of the word: who reads it, and not what it reads.",
-    why="A row is a query, the reader. In Figure 3 the lines start at one word and end at those "
-    "that it reads; their weights sum to one.",
+@item.misconception(
+    "You return the token's column: which tokens attend to it, not what it attends to.",
+    why="A row belongs to a query. In Figure 3 the lines start at one token and end at those it "
+    "attends to; their weights sum to one.",
     hint="Which axis of (N, B, H, Q, K) does your `query` fix?",
 )
 def column_of_the_word(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
@@ -142,20 +144,20 @@ def column_of_the_word(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
     return _heads_for_figure(turned, figure, **chosen)
 
 
-@item.mistake(
-    "Your maps lie on their side: (key, query).",
-    why="All functions of the course that draw take the query first. A square map turned round "
-    "fits just as well, and tells a wrong story.",
+@item.misconception(
+    "Your maps are transposed: (key, query).",
+    why="All plotting functions of the course take the query first. A transposed square map fits "
+    "just as well, but shows something else.",
     hint="Which axis of what you return sums to one?",
 )
 def lying_on_its_side(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
     return _heads_for_figure(attention.transpose(-2, -1), figure, **chosen)
 
 
-@item.mistake(
-    "You take all heads from the first to the last named, as a slice.",
-    why="4:6 in the paper is two neighbours. A slice cannot pick heads that are no neighbours, nor "
-    "turn their order round.",
+@item.misconception(
+    "You take all heads from the first to the last one given, as a slice.",
+    why="The lesson's 4:6 selects two neighbouring heads. A slice can't select heads that aren't "
+    "neighbours, or change their order.",
     hint="What does heads=[1, 6] ask for, and how many heads do you return?",
 )
 def heads_as_a_slice(
@@ -166,10 +168,10 @@ def heads_as_a_slice(
     return _heads_for_figure(attention, figure, heads=heads, **chosen)
 
 
-@item.mistake(
-    "Your heads come in the order of their numbers, not in the order asked for.",
-    why="Whoever asks for heads 5 and 2 labels the first picture with 5.",
-    hint="Does your code sort, or use a mask, where it should pick?",
+@item.misconception(
+    "Your heads come in numerical order, not in the order asked for.",
+    why="A caller who asks for heads 5 and 2 labels the first picture with 5.",
+    hint="Does your code sort the heads, or use a boolean mask?",
 )
 def heads_sorted(
     attention: Tensor, figure: str, *, heads: Sequence[int] = (), **chosen: Any
@@ -178,19 +180,19 @@ def heads_sorted(
     return _heads_for_figure(attention, figure, heads=heads, **chosen)
 
 
-@item.mistake(
-    "Layer and sentence have changed places.",
+@item.misconception(
+    "Layer and sentence are swapped.",
     why="The record stacks layers in front of the batch: (N, B, H, Q, K). With one sentence it "
-    "fails for all layers but the first; with many it shows another sentence in silence.",
+    "fails for all layers but the first; with many it shows the wrong sentence without any error.",
     hint="Say the five letters of the shape, then your indices in the same order.",
 )
 def layer_and_sentence_swapped(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
     return _heads_for_figure(attention.transpose(0, 1), figure, **chosen)
 
 
-@item.mistake(
-    "You always draw the first sentence of the batch.",
-    why="The slices of the paper have a 0 there because its record holds one sentence.",
+@item.misconception(
+    "You always return the first sentence of the batch.",
+    why="The lesson's slice has a 0 there because its record holds one sentence.",
     hint="Does your code use `sentence`?",
 )
 def always_the_first_sentence(
@@ -199,10 +201,10 @@ def always_the_first_sentence(
     return _heads_for_figure(attention, figure, **chosen)
 
 
-@item.mistake(
-    "Layers and heads count from 1 in your code.",
-    why="Captions count from 1, and the paper's layer 5 is index 4. But the task gives indices.",
-    hint="Is a 1 taken away somewhere that was never added?",
+@item.misconception(
+    "Your code counts layers and heads from 1.",
+    why="Captions count from 1, so the paper's layer 5 is index 4. But the task gives you indices.",
+    hint="Do you subtract a 1 that was never added?",
 )
 def counted_from_one(
     attention: Tensor, figure: str, *, layer: int, heads: Sequence[int] = (), **chosen: Any
@@ -211,10 +213,10 @@ def counted_from_one(
     return _heads_for_figure(attention, figure, layer=layer - 1, heads=heads, **chosen)
 
 
-@item.mistake(
-    "Pads are still in your maps.",
-    why="They are no words: a picture with them has rows and columns without a label, and a mean "
-    "over its rows counts them.",
+@item.misconception(
+    "Your maps still contain padding.",
+    why="A picture with padding has rows and columns without a label, and a mean over its rows "
+    "counts them.",
     hint="Does your code use `length`?",
 )
 def pads_are_drawn(
@@ -223,11 +225,11 @@ def pads_are_drawn(
     return _heads_for_figure(attention, figure, **chosen)
 
 
-@item.mistake(
-    "You cut the pads off as keys, but they are still there as queries.",
-    why="A padding mask hides a pad's column. Its row stays: a pad reads like any word, and that "
-    "row means nothing.",
-    hint="On how many axes do the tokens of the sentence stand?",
+@item.misconception(
+    "You cut off padding as keys, but it's still there as queries.",
+    why="A padding mask hides the columns of padding. Its rows remain: a pad token attends to "
+    "others like any token, but its row means nothing.",
+    hint="On how many axes do the tokens of the sentence appear?",
 )
 def pads_still_read(
     attention: Tensor, figure: str, *, length: int | None = None, **chosen: Any
@@ -235,21 +237,21 @@ def pads_still_read(
     return _heads_for_figure(attention[..., :length], figure, **chosen)
 
 
-@item.mistake(
-    "For Figure 3 you give the mean of the heads.",
-    why="A mean of sharp heads looks like one undecided head. The figure shows all of them, each "
-    "in its colour.",
-    hint="How many axes does what you return have?",
+@item.misconception(
+    "For Figure 3 you return the mean of the heads.",
+    why="The mean of several sharp heads looks like one undecided head. The figure shows all of "
+    "them, each in its own colour.",
+    hint="How many axes does your result have?",
 )
 def mean_of_the_heads(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
     part = _heads_for_figure(attention, figure, **chosen)
     return part.mean(dim=0) if figure == "3" else part
 
 
-@item.mistake(
-    "The upper part of Figure 4 keeps an axis of one head in your code.",
-    why="One head in full is one map, (query, key). A list of one head keeps the axis, a number "
-    "takes it away.",
+@item.misconception(
+    "For the upper part of Figure 4 your result keeps an axis for the one head.",
+    why="One head in full is one map, (query, key). A list with one head keeps the axis, a number "
+    "removes it.",
     hint="Index with the head itself.",
 )
 def one_head_keeps_its_axis(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
@@ -257,10 +259,10 @@ def one_head_keeps_its_axis(attention: Tensor, figure: str, **chosen: Any) -> Te
     return part[None] if figure == "4 above" else part
 
 
-@item.mistake(
-    "An unknown figure is drawn as the last one that you know.",
-    why="A misspelt name would give a picture with a wrong title, and no error.",
-    hint="What does your last `else` or `return` do with a name that it does not know?",
+@item.misconception(
+    "An unknown figure is treated like the last one in your code.",
+    why="A misspelt name would give a picture with the wrong title, and no error.",
+    hint="What does your last `else` or `return` do with a name it doesn't know?",
 )
 def whatever_is_asked(attention: Tensor, figure: str, **chosen: Any) -> Tensor:
     known = figure if figure in ("3", "4 above", "4 below") else "5"

@@ -1,4 +1,4 @@
-"""Items of lesson 11: what to count, how far to step, how to score translations.
+"""Items of lesson 11: learning rate, loss, accuracy and BLEU.
 
 B batch, T target length, V vocabulary.
 """

@@ -1,4 +1,4 @@
-"""11.bug: Who has a say in the mean."""
+"""11.bug: a validation loss with the wrong weights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _weighted(batches: Batches, pad_id: int, weights: Sequence[float | Tensor]) 
 
 
 def _batches(draw: Draw, *sizes: tuple[int, int], pad_id: int = 0) -> Call:
-    """Batches of unlike losses; of three, the last is neither the easiest nor the hardest."""
+    """Batches of different losses; of three, the last is neither the easiest nor the hardest."""
     batches = []
     for i, (rows, length) in enumerate(sizes):
         labels = draw.tokens(rows, length, pad_id=pad_id, high=7)
@@ -49,10 +49,10 @@ def _batches(draw: Draw, *sizes: tuple[int, int], pad_id: int = 0) -> Call:
     return Call((batches, pad_id), about=f"batches of {sizes}, pad_id {pad_id}")
 
 
-def _one_without_words(draw: Draw) -> Call:
+def _one_without_tokens(draw: Draw) -> Call:
     batches, pad_id = _batches(draw, (3, 4), (2, 5)).args
     batches[0][1][:] = pad_id
-    return Call((batches, pad_id), about="the first of two batches holds pads alone")
+    return Call((batches, pad_id), about="the first of two batches is padding only")
 
 
 item = Item(
@@ -61,12 +61,12 @@ item = Item(
     bug=Bug(BUG, line=4),
     probes=[
         Probe(
-            "every real token has the same say, whichever batch it is in",
+            "every real token counts the same, whichever batch it is in",
             lambda draw: [_batches(draw, (4, 7), (2, 3), (5, 9))],
         ),
         Probe(
-            "a batch with many pads has no more say than its words",
-            lambda draw: [_batches(draw, (1, 6), (6, 8)), _one_without_words(draw)],
+            "a batch with much padding counts no more than its real tokens",
+            lambda draw: [_batches(draw, (1, 6), (6, 8)), _one_without_tokens(draw)],
         ),
         Probe(
             "any pad_id",
@@ -76,54 +76,54 @@ item = Item(
     ],
     tolerance=1e-4,
     hints=(
-        "What should not change when the same sentences are put into other batches?",
-        "The loss of a batch is a mean. To put means together, each has to be multiplied by the "
-        "number of things that it is a mean of.",
+        "What should stay the same when you put the same sentences into different batches?",
+        "The loss of a batch is a mean. To combine means, multiply each by the number of things it "
+        "averages over.",
         "weight = (labels ... pad_id).sum()",
     ),
 )
 
 
-@item.mistake(
-    "Each batch's loss still weighs as much as the batch has places, pads included.",
-    why="The loss is a mean over real tokens. A batch of short sentences, full of pads, has more "
-    "say than its words: put the sentences into other batches, and the number changes.",
-    hint="Which line says how much a batch weighs?",
+@item.misconception(
+    "Each batch's loss is still weighted by all its positions, padding included.",
+    why="The loss is a mean over real tokens. A batch of short sentences, full of padding, counts "
+    "more than its tokens should: batch the sentences differently, and the number changes.",
+    hint="Which line decides how much a batch counts?",
 )
-def weighs_places(batches: Batches, pad_id: int) -> float:
+def weighs_positions(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, [labels.numel() for _, labels in batches])
 
 
-@item.mistake(
-    "Each batch's loss weighs as much as the batch has sentences.",
-    why="The loss is a mean over tokens, and sentences have unlike many of them.",
+@item.misconception(
+    "Each batch's loss is weighted by its number of sentences.",
+    why="The loss is a mean over tokens, and sentences differ in length.",
     hint="What is masked_cross_entropy a mean of?",
 )
 def weighs_sentences(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, [len(labels) for _, labels in batches])
 
 
-@item.mistake(
-    "All batches have the same say: it is a mean of means.",
-    why="The last batch of an epoch is often small. A word in it would weigh more than others.",
-    hint="The weight of a batch depends on what is in it.",
+@item.misconception(
+    "All batches count the same: it's a mean of means.",
+    why="The last batch of an epoch is often small. A token in it would count more than others.",
+    hint="The weight of a batch depends on what's in it.",
 )
 def mean_of_means(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, [1 for _ in batches])
 
 
-@item.mistake(
-    "It is the last batch's loss alone.",
-    why="It jumps with the order of the batches, though the model is the same.",
-    hint="Mend the line, and keep the sum over all batches.",
+@item.misconception(
+    "It's only the last batch's loss.",
+    why="It changes with the order of the batches, although the model is the same.",
+    hint="Fix the line, and keep the sum over all batches.",
 )
 def last_batch(batches: Batches, pad_id: int) -> float:
     return float(loss.masked_cross_entropy(*batches[-1], pad_id))
 
 
-@item.mistake(
-    "The weights are right for a pad_id of 0 only.",
-    why="The pad id is an argument. With another one, pads are counted, and word 0 is not.",
+@item.misconception(
+    "The weights are right only if pad_id is 0.",
+    why="pad_id is an argument. With another value, padding is counted and token 0 isn't.",
     hint="Compare the labels with the right number.",
 )
 def pad_is_always_zero(batches: Batches, pad_id: int) -> float:
@@ -131,10 +131,10 @@ def pad_is_always_zero(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, weights)
 
 
-@item.mistake(
-    "The weights count the pads, not the words.",
-    why="Then a batch without a pad has no say at all.",
-    hint="Is it the places with a pad that are to be counted, or the others?",
+@item.misconception(
+    "The weights count padding, not real tokens.",
+    why="Then a batch without padding doesn't count at all.",
+    hint="Do you want the positions with padding, or the others?",
 )
 def weighs_pads(batches: Batches, pad_id: int) -> float:
     weights = [(labels == pad_id).sum() for _, labels in batches]

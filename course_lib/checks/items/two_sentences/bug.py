@@ -1,4 +1,4 @@
-"""10.bug: A test that is blind itself."""
+"""10.bug: a shuffled-source control that shuffles the wrong axis."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ from torch import Tensor, nn
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.checks.items.two_sentences.shared import SIZES, Toy, draw_batch, loss_of, toy_model
+from course_lib.checks.items.two_sentences.toy_translator import (
+    SIZES,
+    ToyTranslator,
+    draw_batch,
+    loss_of,
+    toy_translator,
+)
 from course_lib.data import Batch
 
 BUG = """\
-def wrong_source_gap(model, source, target, pad_id):
+def shuffled_source_gap(model, source, target, pad_id):
     decoder_input, labels = target[:, :-1], target[:, 1:]
-    wrong = source.roll(1, dims=1)
+    shuffled = source.roll(1, dims=1)
     losses = []
-    for given in (source, wrong):
+    for given in (source, shuffled):
         with torch.no_grad():
             logits = model(given, decoder_input).flatten(0, 1)
         loss = F.cross_entropy(logits, labels.flatten(), ignore_index=pad_id)
@@ -28,7 +34,7 @@ def wrong_source_gap(model, source, target, pad_id):
 """
 
 
-Give = Callable[[Tensor], Tensor]
+Shuffle = Callable[[Tensor], Tensor]
 
 
 def _use_gap(
@@ -38,14 +44,16 @@ def _use_gap(
     target: Tensor,
     pad_id: int,
 ) -> Any:
-    return gap(toy_model(weights).eval(), source, target, pad_id)
+    return gap(toy_translator(weights).eval(), source, target, pad_id)
 
 
-def _gap(model: nn.Module, source: Tensor, target: Tensor, pad_id: int, give: Give) -> float:
-    """What the loss gains when each sentence is given a source by ``give``."""
+def _gap(model: nn.Module, source: Tensor, target: Tensor, pad_id: int, shuffle: Shuffle) -> float:
+    """How much the loss rises when ``shuffle`` has been applied to the sources."""
     with torch.no_grad():
-        right, wrong = (loss_of(model, Batch(s, target), pad_id) for s in (source, give(source)))
-    return (wrong - right).item()
+        own, other = (
+            loss_of(model, Batch(given, target), pad_id) for given in (source, shuffle(source))
+        )
+    return (other - own).item()
 
 
 def _neighbours(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
@@ -54,7 +62,7 @@ def _neighbours(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -
 
 def _measure(draw: Draw, *lengths: int, about: str, pad_id: int = 0) -> Call:
     source, target = draw_batch(draw, *lengths, pad_id=pad_id)
-    return Call((draw.weights(Toy(*SIZES), spread=1.5), source, target, pad_id), about=about)
+    return Call((draw.weights(ToyTranslator(*SIZES), std=1.5), source, target, pad_id), about=about)
 
 
 item = Item(
@@ -65,75 +73,76 @@ item = Item(
     tolerance=1e-4,
     probes=[
         Probe(
-            "two sentences exchange their sources",
-            lambda draw: [_measure(draw, 4, 4, about="two sentences of four words")],
+            "two sentences swap their sources",
+            lambda draw: [_measure(draw, 4, 4, about="two sentences of four tokens")],
         ),
         Probe(
-            "of three or more, none keeps its own",
+            "with three or more sentences, none keeps its own source",
             lambda draw: [
                 _measure(draw, 4, 4, 4, about="three sentences"),
-                _measure(draw, 3, 5, 2, 4, 1, about="five, padded"),
+                _measure(draw, 3, 5, 2, 4, 1, about="five sentences, padded"),
             ],
         ),
         Probe(
             "any pad_id, any length",
             lambda draw: [
-                _measure(draw, 1, 1, 1, 1, about="sources of one word"),
+                _measure(draw, 1, 1, 1, 1, about="sources of one token"),
                 _measure(draw, 2, 6, 3, about="pad_id is 3", pad_id=3),
             ],
         ),
     ],
     hints=(
-        "Two sentences of four words, ids 1 2 3 4 and 5 6 7 8: write down what each is given.",
-        "A model that has learnt no word order, as the lesson's, gives nearly no gap here. Is it "
-        "blind, or was it asked the wrong question?",
-        "roll moves along an axis. Which axis of (B, S) counts the sentences?",
+        "Take two sentences of four tokens, with ids 1 2 3 4 and 5 6 7 8, and write down which "
+        "source each is given.",
+        "A model that has learned no word order, like the one in the lesson, shows hardly any gap "
+        "here. Does it ignore its source, or does the test ask the wrong question?",
+        "roll shifts along an axis. Which axis of (B, S) counts the sentences?",
     ),
 )
 
 
-@item.mistake(
-    "Each sentence still keeps its own words, in another order.",
-    why="The lesson's model weighs words and does not mind their order. Its gap would be close "
-    "to zero, and you would call a model blind that reads.",
-    hint="Write down the ids of two sources, and next to them what is read instead.",
+@item.misconception(
+    "Each sentence still has its own tokens, in another order.",
+    why="The lesson's model hardly uses word order. The gap would be close to zero, and you'd call "
+    "a model source-blind although it uses its source.",
+    hint="Write down the ids of two sources, and next to them the ids that are used instead.",
 )
 def still_its_own_words(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
     return _gap(model, source, target, pad_id, lambda s: s.roll(1, dims=1))
 
 
-@item.mistake(
-    "Each sentence still keeps its own words: they run backwards.",
-    why="It is the right source, read from its end. A model without word order does not notice.",
-    hint="You look for the source of *another* sentence.",
+@item.misconception(
+    "Each sentence still has its own tokens, in reverse.",
+    why="It's the right source, read backwards. A model that ignores word order doesn't notice.",
+    hint="You want the source of *another* sentence.",
 )
 def backwards(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
     return _gap(model, source, target, pad_id, lambda s: s.flip(1))
 
 
-@item.mistake(
-    "The sources move by one word, over the ends of the sentences.",
-    why="Without dims, roll takes the tensor for one long row: each sentence gets one word of its "
-    "neighbour and keeps all others.",
-    hint="How many words of its neighbour does each sentence get?",
+@item.misconception(
+    "The sources shift by one token, across the ends of the sentences.",
+    why="Without dims, roll treats the tensor as one long row: each sentence gets one token of its "
+    "neighbour and keeps all the others.",
+    hint="How many tokens of its neighbour does each sentence get?",
 )
 def one_word_over(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
     return _gap(model, source, target, pad_id, lambda s: s.roll(1))
 
 
-@item.mistake(
-    "In a batch of three, the sentence in the middle keeps its own source.",
-    why="Turning the batch round exchanges first and last; in an odd batch the middle stays, and "
-    "makes the gap smaller than it is.",
+@item.misconception(
+    "In a batch of three, the middle sentence keeps its own source.",
+    why="Reversing the batch swaps the first and the last sentence; in an odd batch the middle one "
+    "stays, which makes the gap smaller than it should be.",
     hint="It is right for two sentences. Try three.",
 )
 def batch_turned_round(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
     return _gap(model, source, target, pad_id, lambda s: s.flip(0))
 
 
-@item.mistake(
+@item.misconception(
     "Each sentence gets the source of the one after it.",
-    why="It is a wrong source, too, but another one than was asked for, and a number that cannot "
+    why="That's also a shuffled source, but not the one that was asked for, so the numbers can't "
     "be compared.",
     hint="Where does the first source go, down or up?",
 )
@@ -141,11 +150,11 @@ def the_one_after_it(model: nn.Module, source: Tensor, target: Tensor, pad_id: i
     return _gap(model, source, target, pad_id, lambda s: s.roll(-1, dims=0))
 
 
-@item.mistake(
-    "You give it pads, which are no source at all.",
-    why="An empty source says nothing; a wrong one speaks *against* the label. Only the second "
-    "shows that the model listens.",
-    hint="Whose source is each sentence to be given?",
+@item.misconception(
+    "You give the model padding, which is no source at all.",
+    why="An empty source only removes information; another sentence's source points to the *wrong* "
+    "label. Only the second shows that the model uses its source.",
+    hint="Whose source should each sentence be given?",
 )
 def no_source_at_all(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
     return _gap(model, source, target, pad_id, lambda s: torch.full_like(s, pad_id))

@@ -1,4 +1,4 @@
-"""10.train_step: One step."""
+"""10.train_step: one step of training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from course_lib import training
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.two_sentences.shared import SIZES, Toy, draw_batch, loss_of, toy_model
+from course_lib.checks.items.two_sentences.toy_translator import (
+    SIZES,
+    ToyTranslator,
+    draw_batch,
+    loss_of,
+    toy_translator,
+)
 from course_lib.data import Batch
 
 
@@ -24,14 +30,14 @@ def _use_train_step(
     pad_id: int,
     *,
     adam: bool = False,
-    measured_before: bool = False,
+    leftover_gradients: bool = False,
 ) -> Any:
-    """Take a step for each batch; what was returned, and where the weights are then."""
-    model = toy_model(weights).train()
+    """Take a step for each batch; report what was returned and the weights afterwards."""
+    model = toy_translator(weights).train()
     optimizer: optim.Optimizer = optim.SGD(model.parameters(), lr=0.3, momentum=0.9)
     if adam:
         optimizer = optim.Adam(model.parameters(), lr=0.05)
-    if measured_before:  # somebody has left gradients behind
+    if leftover_gradients:  # from an earlier backward pass
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
     losses = [train_step(model, Batch(*batch), optimizer, pad_id) for batch in batches]
@@ -47,7 +53,7 @@ def _steps(
     draw: Draw, *batches: tuple[int, ...], about: str, pad_id: int = 0, **kwargs: Any
 ) -> Call:
     made = [draw_batch(draw, *lengths, pad_id=pad_id) for lengths in batches]
-    return Call((draw.weights(Toy(*SIZES)), made, pad_id), kwargs, about=about)
+    return Call((draw.weights(ToyTranslator(*SIZES)), made, pad_id), kwargs, about=about)
 
 
 def _train_step(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int) -> float:
@@ -68,50 +74,50 @@ item = Item(
             lambda draw: [_steps(draw, (3, 5, 2), about="one batch, padded on the right")],
         ),
         Probe(
-            "several steps: each has gradients of its own",
-            lambda draw: [_steps(draw, (4, 2), (3, 3, 1), (2, 5), about="three batches in turn")],
+            "several steps: each uses only its own gradients",
+            lambda draw: [_steps(draw, (4, 2), (3, 3, 1), (2, 5), about="three batches")],
         ),
         Probe(
-            "gradients from before do not count",
+            "gradients left over from before don't count",
             lambda draw: [
                 _steps(
                     draw,
                     (3, 4),
                     (2, 2),
-                    about="somebody has left gradients behind",
-                    measured_before=True,
+                    about="gradients are left over from an earlier backward pass",
+                    leftover_gradients=True,
                 )
             ],
         ),
         Probe(
-            "it is the optimiser that steps",
+            "the step is the optimiser's",
             lambda draw: [_steps(draw, (3, 4), (5, 2), about="the optimiser is Adam", adam=True)],
         ),
         Probe(
-            "it is pad_id that says what a pad is; one sentence is a batch",
+            "the padding is what equals pad_id; a batch may have one sentence",
             lambda draw: [
                 _steps(draw, (1, 4), (3, 2), about="pad_id is 3", pad_id=3),
-                _steps(draw, (3,), about="a batch of one, no pads"),
+                _steps(draw, (3,), about="a batch of one, no padding"),
             ],
         ),
     ],
     tolerance=1e-4,
     hints=(
-        "Five things happen, and the order matters. Say them aloud before you write them.",
-        "Shift the target; predict and measure; clear old gradients; go back; step. What is given "
-        "back was measured before the step.",
+        "Five things happen, and their order matters. Say them aloud before you write them.",
+        "Shift the target; compute the loss; clear old gradients; backward pass; step. The loss to "
+        "return was computed before the step.",
         "decoder_input, labels = …; loss = masked_cross_entropy(model(…), …); then "
-        "optimizer.zero_grad(), loss.backward(), optimizer.step(), and item() makes a number of "
-        "a tensor.",
+        "optimizer.zero_grad(), loss.backward(), optimizer.step(), and item() turns a tensor into "
+        "a number.",
     ),
 )
 
 
-@item.mistake(
-    "Old gradients are never cleared: each step adds its own to all that were before.",
-    why="backward() adds to what is there. Soon the sum of the past is larger than what this batch "
-    "has to say.",
-    hint="What does backward() do with a gradient that is already there?",
+@item.misconception(
+    "Old gradients are never cleared: each step adds its own to all the earlier ones.",
+    why="backward() adds to the gradients that are there. Soon their sum outweighs what this batch "
+    "contributes.",
+    hint="What does backward() do with a gradient that's already there?",
 )
 def never_clears(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int) -> float:
     loss = loss_of(model, batch, pad_id)
@@ -120,11 +126,11 @@ def never_clears(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad
     return loss.item()
 
 
-@item.mistake(
-    "Gradients are cleared after the step only: what somebody left before it is counted.",
-    why="Whoever measured a gradient before your first step has left it there, and your step "
-    "follows it, too.",
-    hint="At which moment must the gradients be empty for certain?",
+@item.misconception(
+    "Gradients are cleared only after the step: whatever was there before it counts.",
+    why="If any code ran a backward pass before your first step, its gradients are still there, "
+    "and your step follows them, too.",
+    hint="At which point do the gradients have to be zero?",
 )
 def clears_too_late(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
@@ -136,10 +142,10 @@ def clears_too_late(
     return loss.item()
 
 
-@item.mistake(
-    "The weights have not moved.",
-    why="A step needs gradients: backward() makes them, zero_grad() throws them away, and step() "
-    "follows them. One of the three is missing, or stands in the wrong place.",
+@item.misconception(
+    "The weights haven't changed.",
+    why="A step needs gradients: backward() computes them, zero_grad() clears them, and step() "
+    "follows them. One of the three is missing or comes at the wrong time.",
     hint="In which order do you call the three?",
 )
 def nothing_moves(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int) -> float:
@@ -150,10 +156,10 @@ def nothing_moves(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pa
     return loss.item()
 
 
-@item.mistake(
-    "Your labels are what the decoder reads: nothing is shifted.",
-    why="Saying the word that it reads is the easiest task there is. The loss goes to zero, and "
-    "the model cannot translate.",
+@item.misconception(
+    "Your labels equal the decoder's input: nothing is shifted.",
+    why="Predicting the token that it has just read is the easiest task there is. The loss goes to "
+    "zero, and the model can't translate.",
     hint="Which two slices of the target does a step need?",
 )
 def no_shift(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int) -> float:
@@ -169,11 +175,11 @@ def _step_on(loss: Tensor, optimizer: optim.Optimizer) -> float:
     return loss.item()
 
 
-@item.mistake(
-    "The shift goes the wrong way: the decoder reads the answers and says what came before.",
-    why="It learns to name the word before the one it reads. When it is used, there is nothing to "
-    "read yet but `<sos>`.",
-    hint="Which of the two slices begins with `<sos>`?",
+@item.misconception(
+    "The shift goes the wrong way: the decoder reads the answers and predicts what came before.",
+    why="It learns to predict the token before the one it reads. At inference there's nothing to "
+    "read yet but `<bos>`.",
+    hint="Which of the two slices starts with `<bos>`?",
 )
 def shifted_backwards(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
@@ -183,11 +189,10 @@ def shifted_backwards(
     return _step_on(loss, optimizer)
 
 
-@item.mistake(
-    "You give back the loss after the step.",
-    why="It costs a second pass through the model, and the first point of the curve, ln V, is "
-    "never seen.",
-    hint="How often do you call the model in one step?",
+@item.misconception(
+    "You return the loss after the step.",
+    why="That costs a second forward pass, and you never see the first point of the curve, ln V.",
+    hint="How many times do you call the model in one step?",
 )
 def loss_after_the_step(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
@@ -196,10 +201,10 @@ def loss_after_the_step(
     return loss_of(model, batch, pad_id).item()
 
 
-@item.mistake(
-    "Your loss counts the pads.",
-    why="Each step then also teaches the model to say filling.",
-    hint="Who tells your loss what a pad is?",
+@item.misconception(
+    "Your loss counts padding.",
+    why="Each step then also trains the model to predict padding.",
+    hint="How does your loss know what padding is?",
 )
 def pads_counted_in_the_step(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
@@ -209,11 +214,11 @@ def pads_counted_in_the_step(
     return _step_on(loss, optimizer)
 
 
-@item.mistake(
-    "You give back a tensor, not a number.",
-    why="It keeps all that it was made of: a list of such losses keeps the graph of every step "
-    "alive, and memory runs full.",
-    hint="What makes a plain number of a tensor with one element?",
+@item.misconception(
+    "You return a tensor, not a number.",
+    why="It keeps everything it was computed from: a list of such losses keeps the graph of every "
+    "step in memory until memory runs out.",
+    hint="What turns a tensor with one element into a plain number?",
 )
 def gives_back_a_tensor(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
@@ -223,11 +228,11 @@ def gives_back_a_tensor(
     return loss
 
 
-@item.mistake(
-    "The model is not in training mode while it learns.",
-    why="eval() switches dropout off, which is there to make learning by heart harder. eval() is "
-    "for measuring and translating.",
-    hint="Which line of yours changes the mode of the model?",
+@item.misconception(
+    "The model isn't in training mode while it learns.",
+    why="eval() switches off dropout, which is there to make overfitting harder. eval() is for "
+    "validation and inference.",
+    hint="Which of your lines changes the mode of the model?",
 )
 def learns_in_eval_mode(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int
@@ -235,11 +240,11 @@ def learns_in_eval_mode(
     return _train_step(model.eval(), batch, optimizer, pad_id)
 
 
-@item.mistake(
-    "You follow the sum of the losses, not their mean.",
-    why="A batch with more words then makes a larger step, and the learning rate means another "
-    "thing each time.",
-    hint="Is the number that you give back the one that backward() started from?",
+@item.misconception(
+    "You follow the gradient of the losses' sum, not of their mean.",
+    why="A batch with more tokens then makes a larger step, and the learning rate means something "
+    "different each time.",
+    hint="Is the number you return the one that backward() was called on?",
 )
 def follows_the_sum(
     model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int

@@ -1,0 +1,52 @@
+"""Write a file whole or not at all: nobody ever reads half of one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from course_lib.errors import CourseError
+
+DRAFT_PREFIX = ".saving-"  # of a draft's folder, which a killed process may leave behind
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a UTF-8 text file whole or not at all.
+
+    Raises:
+        CourseError: the file cannot be written; an older one at ``path`` is untouched.
+    """
+    replace_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
+
+
+def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a draft beside ``path``, then put the draft in its place in one step.
+
+    A link keeps pointing to its file; a pipe or a device, such as /dev/null, is written directly.
+
+    Args:
+        write: is given the path of the draft; what it cannot write, it reports as an OSError.
+
+    Raises:
+        CourseError: the file cannot be written; an older one at ``path`` is untouched.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            write(path)
+            return
+        target = Path(os.path.realpath(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=DRAFT_PREFIX) as folder:
+            draft = Path(folder) / target.name
+            draft.touch()
+            mode = draft.stat().st_mode  # as the umask wants it; a library may be stricter
+            write(draft)
+            draft.chmod(mode)
+            os.replace(draft, target)
+    except OSError as error:
+        raise CourseError(
+            f"could not write {path} ({error}): is the folder read-only or the disk full? "
+            "an earlier file there is untouched"
+        ) from error

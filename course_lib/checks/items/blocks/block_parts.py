@@ -1,0 +1,242 @@
+"""Reference blocks, test inputs and probes that several items of this lesson share.
+
+The blocks repeat those of ``course_lib.model.blocks`` with the parts that learners write, such as
+``norm_1`` instead of ``add_norm_1.norm``, so that weights load into a learner's class by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.checks.call import Answer, Call
+from course_lib.checks.compare import Difference, first_difference
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Probe
+from course_lib.model import FeedForward, MultiHeadAttention, masks
+
+Mask = Tensor | None
+
+
+class EncoderBlock(nn.Module):
+    """Post-norm; parts: self_attention, feed_forward, norm_1, norm_2."""
+
+    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, 0.0)
+        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
+        return self.norm_2(x + self.dropout(self.feed_forward(x)))
+
+
+class PreNormEncoderBlock(EncoderBlock):
+    """Pre-norm; the same parts."""
+
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        y = self.norm_1(x)
+        x = x + self.dropout(self.self_attention(y, y, y, mask))
+        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+
+
+class DecoderBlock(nn.Module):
+    """Post-norm; parts: self_attention, cross_attention, feed_forward, norm_1 to norm_3."""
+
+    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, 0.0)
+        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm_3 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        target_mask: Mask = None,
+        memory_mask: Mask = None,
+    ) -> Tensor:
+        x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, target_mask)))
+        x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
+        return self.norm_3(x + self.dropout(self.feed_forward(x)))
+
+
+SUBLAYERS = "self_attention", "cross_attention", "feed_forward"
+
+
+ROWS = 4000  # copies of one sentence: enough to estimate mean and standard deviation
+
+
+def init_block(d_model: int = 8, n_heads: int = 2, d_ff: int = 12, **more: float) -> dict[str, Any]:
+    return {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, **more}
+
+
+def _call(make: type[nn.Module], draw: Draw, *inputs: Any, about: str, **more: Any) -> Call:
+    """A block with random weights, and without dropout unless ``init`` sets it."""
+    init = more.pop("init", None) or init_block(dropout=0.0)
+    gradients = more.pop("gradients", False)
+    weights = {name: w.to(inputs[0].dtype) for name, w in draw.weights(make(**init)).items()}
+    return Call(inputs, {"init": init, "weights": weights, **more}, about, gradients)
+
+
+def padding(draw: Draw, batch: int, length: int, *, left: bool = False) -> Tensor:
+    return masks.padding_mask(draw.tokens(batch, length, left=left), 0)
+
+
+def compare_moments(
+    calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+) -> Difference | None:
+    """For many copies of one sentence under dropout: the share of zeros and each element's mean and
+    standard deviation must be the reference's, within sampling error.
+    """
+    pairs = [(right.value, answer.value) for right, answer in zip(expected, answers, strict=True)]
+    for want, have in pairs:
+        if not isinstance(have, Tensor) or (have.shape, have.dtype) != (want.shape, want.dtype):
+            return first_difference(want, have)
+        zeros = float((have == 0).double().mean())
+        if abs(zeros - float((want == 0).double().mean())) > 0.02:
+            return Difference("value", "no zeros", f"{zeros:.0%} zeros", "the output")
+    constant = [
+        call.about
+        for call, (want, have) in zip(calls, pairs, strict=True)
+        if have.std(dim=0).max() < 1e-3 * want.std(dim=0).max()
+    ]
+    if constant:
+        where = f"copies of one sentence ({'; '.join(constant)})"
+        return Difference("value", "different outputs", "equal outputs", where)
+    return next(filter(None, (_moments_differ(*pair) for pair in pairs)), None)
+
+
+def _moments_differ(want: Tensor, have: Tensor) -> Difference | None:
+    std = want.std(dim=0)
+    allowed = std.clamp(min=0.02 * float(std.max()))
+    for name, due, got, most in (
+        ("mean", want.mean(dim=0), have.mean(dim=0), 0.15),
+        ("standard deviation", std, have.std(dim=0), 0.2),
+    ):
+        off = ((due - got).abs() / allowed).nan_to_num(nan=float("inf"))
+        if off.max() > most:
+            a, b = (f"{float(x.flatten()[off.argmax()]):.2f}" for x in (due, got))
+            return Difference("value", a, b, f"the {name} over many copies of one sentence")
+    return None
+
+
+def _copies_of_a_sentence(draw: Draw, *shape: int) -> Tensor:
+    return draw.normal(1, *shape).repeat(ROWS, 1, 1)
+
+
+def _weights_of(call: Call) -> dict[str, Tensor]:
+    """The parameters that a call gives to the block."""
+    weights: dict[str, Tensor] = call.kwargs["weights"]
+    return weights
+
+
+def zero_out(call: Call, *parts: str) -> Call:
+    """The same call, but these sublayers return zeros, since their last matrix is zero."""
+    for name, weight in _weights_of(call).items():
+        if name.startswith(parts) and ("out_proj" in name or "contract" in name):
+            weight.zero_()
+    return call
+
+
+def through_dropout(
+    encode_or_decode: Callable[..., Call], *sides: int
+) -> Callable[[Draw], list[Call]]:
+    """Calls in training mode: first each sublayer as the only one that doesn't return zeros, which
+    shows what is dropped of its output; then all of them with the default dropout.
+    """
+
+    def calls(draw: Draw) -> list[Call]:
+        inputs = [_copies_of_a_sentence(draw, length, 8) for length in sides]
+        usual = encode_or_decode(
+            draw, *inputs, about="default dropout", train=True, init=init_block()
+        )
+        parts = [name for name in SUBLAYERS if any(w.startswith(name) for w in _weights_of(usual))]
+        return [*(only(draw, part) for part in parts), usual]
+
+    def only(draw: Draw, part: str) -> Call:
+        inputs = [_copies_of_a_sentence(draw, 1, 8) for _ in sides]
+        about = f"dropout 0.4, all sublayers but {part} return zeros"
+        init = init_block(dropout=0.4)
+        call = encode_or_decode(draw, *inputs, about=about, train=True, init=init)
+        for name, weight in _weights_of(call).items():
+            if name.startswith("norm"):
+                weight.fill_(float(name.endswith("weight")))
+        return zero_out(call, *(other for other in SUBLAYERS if other != part))
+
+    return calls
+
+
+encode = partial(_call, EncoderBlock)
+
+
+def without_mask(draw: Draw) -> list[Call]:
+    return [
+        encode(draw, draw.normal(2, 5, 8, std=2) + 1, about="no mask"),
+        encode(draw, draw.normal(3, 4, 8), about="training mode, dropout 0", train=True),
+    ]
+
+
+def _masked(draw: Draw) -> list[Call]:
+    right, left = padding(draw, 3, 5), padding(draw, 3, 5, left=True)
+    return [
+        encode(draw, draw.normal(3, 5, 8), right, about="padding on the right"),
+        encode(draw, draw.normal(3, 5, 8), mask=left, about="padding on the left"),
+        encode(
+            draw, draw.normal(2, 4, 8), draw.mask(2, 1, 4, 4), about="a different mask for each row"
+        ),
+    ]
+
+
+def _sizes(draw: Draw) -> list[Call]:
+    three, init = (draw.normal(3, 3, 6), padding(draw, 3, 3)), init_block(6, 3, 4, dropout=0.0)
+    return [
+        encode(draw, draw.normal(1, 1, 8), about="one sentence of one token"),
+        encode(draw, *three, about="3 sentences, 3 tokens, 3 heads", init=init),
+        encode(draw, draw.strided(2, 6, 8), about="a tensor that is not contiguous"),
+        encode(draw, draw.normal(2, 3, 8, dtype=torch.float64), about="float64"),
+        encode(draw, draw.normal(2, 3, 8, std=30), about="large numbers"),
+    ]
+
+
+def _gradients(draw: Draw) -> list[Call]:
+    inputs = draw.normal(2, 4, 8), padding(draw, 2, 4)
+    return [
+        encode(draw, *inputs, about="the gradient of the input", gradients=True),
+        encode(draw, *inputs, about="the gradients of the parameters", learns=True),
+    ]
+
+
+def _evaluated(draw: Draw) -> list[Call]:
+    return [encode(draw, draw.normal(2, 4, 8), about="dropout 0.9", init=init_block(dropout=0.9))]
+
+
+DROPOUT = "dropout is applied to the output of each sublayer, and to nothing else"
+
+
+ENCODER_PROBES = (  # the same for post-norm and pre-norm
+    Probe("masked keys get no weight", _masked),
+    Probe("it works for any sizes and for large numbers", _sizes),
+    Probe("the input and all parameters get gradients", _gradients),
+    Probe("nothing is dropped in evaluation mode", _evaluated),
+    Probe(DROPOUT, through_dropout(encode, 2), compare_moments),
+)
+
+
+decode = partial(_call, DecoderBlock)
+
+
+def two_sides(draw: Draw, batch: int, target: int, source: int, *, left: bool = False) -> Any:
+    """Inputs of a decoder block: target, memory and their masks."""
+    tokens = draw.tokens(batch, target, left=left)
+    two_masks = masks.decoder_mask(tokens, 0), padding(draw, batch, source, left=left)
+    return draw.normal(batch, target, 8), draw.normal(batch, source, 8), *two_masks

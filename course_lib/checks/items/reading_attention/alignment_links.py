@@ -1,0 +1,22 @@
+"""Alignment links, and calls that should raise a ValueError, for the items of lesson 13."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from course_lib.checks.compare import short
+
+Link = tuple[int, ...]
+
+
+Links = set[Link]
+
+
+def refusal(use: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, str]:
+    """For calls that should raise a ValueError, with any message."""
+    try:
+        value = use(*args, **kwargs)
+    except ValueError:
+        return {"it raises": "a ValueError"}
+    return {"it raises": f"no error, and returns {short(value)}"}

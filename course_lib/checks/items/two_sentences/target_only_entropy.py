@@ -1,0 +1,264 @@
+"""10.target_only_entropy: the lowest loss that is possible without the source."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from course_lib import training
+from course_lib.checks.call import Call
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Item, Probe
+
+
+class WordPair(NamedTuple):
+    """A sentence and its translation, word by word."""
+
+    source: list[str]
+    target: list[str]
+
+
+Pairs = Sequence[WordPair]
+
+
+END = "<eos>"
+
+
+def _use_entropy(entropy: Callable[..., Any], pairs: Sequence[tuple[list[str], list[str]]]) -> Any:
+    return entropy([WordPair(*pair) for pair in pairs])
+
+
+def _target_only_entropy(pairs: Pairs) -> float:
+    return training.target_only_entropy([pair.target for pair in pairs])
+
+
+def _pairs_from(*lines: str) -> list[tuple[list[str], list[str]]]:
+    """Pairs from lines such as "ich bin: i am"."""
+    sides = (line.split(":") for line in lines)
+    return [(source.split(), target.split()) for source, target in sides]
+
+
+BAR = ("ich mochte ein bier: i want a beer .", "ich mochte ein cola: i want a coke .")
+
+
+def _random_pairs(
+    draw: Draw, count: int, *, words: str = "abc"
+) -> list[tuple[list[str], list[str]]]:
+    """Pairs of one to five words from a tiny vocabulary, so that prefixes recur."""
+
+    def sentence() -> list[str]:
+        return [words[i] for i in draw.ids(draw.integer(1, 5), low=0, high=len(words) - 1)]
+
+    return [(sentence(), sentence()) for _ in range(count)]
+
+
+item = Item(
+    "10.target_only_entropy",
+    reference=_target_only_entropy,
+    use=_use_entropy,
+    probes=[
+        Probe(
+            "where the source decides nothing, the entropy is 0",
+            lambda draw: [
+                Call((_pairs_from("ich bin es: it is me"),), about="one sentence"),
+                Call(
+                    (_pairs_from("ich bin es: it is me", "das bin ich: it is me"),),
+                    about="two sources, one translation",
+                ),
+            ],
+        ),
+        Probe(
+            "beer or coke costs 2 · ln 2 / 12",
+            lambda draw: [Call((_pairs_from(*BAR),), about="the lesson's two sentences")],
+        ),
+        Probe(
+            "a more frequent target is less of a surprise",
+            lambda draw: [
+                Call((_pairs_from(*BAR, BAR[0], BAR[0]),), about="three beers, one coke"),
+                Call(
+                    (_pairs_from("ja: yes", "ja: yes", "ja: oh yes", "ja: well", "doch: yes"),),
+                    about="one source, several translations",
+                ),
+            ],
+        ),
+        Probe(
+            "the end of a sentence is a label, too",
+            lambda draw: [
+                Call(
+                    (_pairs_from("ich will: i want", "ich will bier: i want beer", "ich: i"),),
+                    about="one target is a prefix of another",
+                )
+            ],
+        ),
+        Probe(
+            "the whole prefix counts, word by word",
+            lambda draw: [
+                Call(
+                    (_pairs_from("a: he can see", "b: she can hear", "c: he can hear"),),
+                    about="the same word after two prefixes",
+                ),
+                Call(
+                    (_pairs_from("a: ab c d", "b: a bc e", "c: ab c f"),),
+                    about="ab c and a bc have the same letters",
+                ),
+            ],
+        ),
+        Probe(
+            "it works for any sentences",
+            lambda draw: [
+                Call((_random_pairs(draw, 15),), about="15 sentences made of three words"),
+                Call(
+                    (_random_pairs(draw, 40, words="xy"),), about="40 sentences made of two words"
+                ),
+            ],
+        ),
+    ],
+    hints=(
+        "Cover the source. You've memorised all targets, and you know the words of this one so "
+        "far. What would you bet on as the next word?",
+        "For each prefix (all words so far), collect what came next each time, the end included. A "
+        "word that came n_w times out of n is best given the probability n_w / n.",
+        "following[tuple(words[:position])].append(words[position]) for words = [*target, "
+        "'<eos>']. Then each entry costs -log(its count / length of its list); divide by the "
+        "number of entries.",
+    ),
+)
+
+
+Key = Callable[[WordPair, list[str], int], Hashable]
+
+
+def _prefix(pair: WordPair, words: list[str], position: int) -> Hashable:
+    return tuple(words[:position])
+
+
+def _events(pairs: Pairs, key: Key = _prefix) -> list[tuple[Hashable, str]]:
+    """What the model knows, and the word that follows, for each label."""
+    events = []
+    for pair in pairs:
+        words = [*pair.target, END]
+        events += [(key(pair, words, position), word) for position, word in enumerate(words)]
+    return events
+
+
+def _cross_entropy(events: Sequence[tuple[Hashable, str]]) -> float:
+    known, both = Counter(key for key, _ in events), Counter(events)
+    return sum(math.log(known[event[0]] / both[event]) for event in events) / len(events)
+
+
+@item.misconception(
+    "Your model knows only the previous word, not the whole prefix.",
+    why="A source-blind decoder still attends to all target words so far. With more to go on it "
+    "can do better: your entropy is too high.",
+    hint="Which words does the decoder have when it predicts the fourth?",
+)
+def only_the_word_before(pairs: Pairs) -> float:
+    return _cross_entropy(
+        _events(pairs, lambda pair, words, position: tuple(words[:position][-1:]))
+    )
+
+
+@item.misconception(
+    "Your model knows how frequent each word is, but not which words came before.",
+    why="It doesn't see the source, but it does see the target's own prefix.",
+    hint="Which words do you count: all of them, or those that follow a certain prefix?",
+)
+def frequencies_alone(pairs: Pairs) -> float:
+    return _cross_entropy(_events(pairs, lambda pair, words, position: None))
+
+
+@item.misconception(
+    "Your model knows the position of a word, but not which words came before.",
+    why="'he can' is followed by other words than 'she can'. A model that knows the prefix can "
+    "tell them apart.",
+    hint="What do two sentences have to share for a source-blind model to be uncertain?",
+)
+def only_the_position(pairs: Pairs) -> float:
+    return _cross_entropy(_events(pairs, lambda pair, words, position: position))
+
+
+@item.misconception(
+    "Your model uses the source.",
+    why="That's the lowest loss of a model that translates: 0, where each source has one "
+    "translation. A source-blind model may not use it.",
+    hint="Which half of a pair is covered?",
+)
+def reads_the_source(pairs: Pairs) -> float:
+    return _cross_entropy(
+        _events(pairs, lambda pair, words, position: (*pair.source, ":", *words[:position]))
+    )
+
+
+@item.misconception(
+    "You don't count the end of a sentence.",
+    why="The end is a label like any other, and it may be the uncertain one: 'i want' can stop "
+    "there or go on.",
+    hint="How many labels does a target of five words have?",
+)
+def no_end(pairs: Pairs) -> float:
+    return _cross_entropy([event for event in _events(pairs) if event[1] != END])
+
+
+@item.misconception(
+    "You divide by the number of sentences.",
+    why="The loss that you'll compare it with is a mean over tokens.",
+    hint="How many labels do the two sentences of the lesson have?",
+)
+def per_sentence(pairs: Pairs) -> float:
+    events = _events(pairs)
+    return _cross_entropy(events) * len(events) / len(pairs)
+
+
+@item.misconception(
+    "You sum the nats but don't divide.",
+    why="The loss that you'll compare it with is a mean over tokens.",
+    hint="How many labels do the two sentences of the lesson have?",
+)
+def not_divided(pairs: Pairs) -> float:
+    events = _events(pairs)
+    return _cross_entropy(events) * len(events)
+
+
+@item.misconception(
+    "Your entropy is in bits: it comes from log2.",
+    why="The loss is in nats. ln 2 nats are one bit.",
+    hint="Which logarithm has e as its base?",
+)
+def entropy_in_bits(pairs: Pairs) -> float:
+    return _target_only_entropy(pairs) / math.log(2)
+
+
+@item.misconception(
+    "You count each different target once, however often it occurs.",
+    why="If three guests out of four order a beer, 'beer' is the better bet, and that lowers the "
+    "loss.",
+    hint="What happens to a sentence that occurs twice?",
+)
+def each_target_once(pairs: Pairs) -> float:
+    return _target_only_entropy(list({tuple(pair.target): pair for pair in pairs}.values()))
+
+
+@item.misconception(
+    "You give the same probability to every word that ever followed a prefix.",
+    why="A model that has memorised the targets knows how often each word came, and bets "
+    "accordingly: its loss is lower.",
+    hint="Three beers and one coke: what's the best bet?",
+)
+def even_shares(pairs: Pairs) -> float:
+    events = _events(pairs)
+    kinds = Counter(key for key, _ in set(events))
+    return sum(math.log(kinds[key]) for key, _ in events) / len(events)
+
+
+@item.misconception(
+    "You take the mean over prefixes, as if all were equally frequent.",
+    why="A prefix that occurs in every sentence comes up more often, and so does its uncertainty.",
+    hint="How often does 'i want a' occur, and how often 'i want a beer'?",
+)
+def mean_over_prefixes(pairs: Pairs) -> float:
+    events = _events(pairs)
+    known, both = Counter(key for key, _ in events), Counter(events)
+    nats = sum(math.log(known[key] / both[key, word]) / known[key] for key, word in events)
+    return nats / len(known)

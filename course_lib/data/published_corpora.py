@@ -1,0 +1,168 @@
+"""Published corpora by name: TED talks, Multi30k, WMT14, questions from giga-fren.
+
+Each is downloaded once and kept in ``cache_folder()``.
+"""
+
+from __future__ import annotations
+
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from course_lib.data.corpus import Corpus
+from course_lib.data.download import cache_folder, download
+from course_lib.data.file_corpus import file_corpus
+from course_lib.data.hugging_face_corpus import hub_corpus
+from course_lib.data.languages import language_name
+from course_lib.data.questions import questions_corpus
+from course_lib.errors import CourseError
+
+TED_ARCHIVE = "qi18naacl-dataset.tar.gz"
+TED_ADDRESSES = [
+    f"http://www.phontron.com/data/{TED_ARCHIVE}",
+    # The first address has been out of order at times.
+    f"https://web.archive.org/web/20240301220426if_/http://www.phontron.com/data/{TED_ARCHIVE}",
+]
+TED_SHA256 = "216a86c3df4d4f522856fe9b920ff5be6b394d769cc88974ae8f9f5546953bbc"  # 131,005,909 bytes
+TED_PAIRS = (
+    *(("az", "en"), ("az_tr", "en"), ("be", "en"), ("be_ru", "en"), ("es", "pt"), ("fr", "pt")),
+    *(("gl", "en"), ("gl_pt", "en"), ("he", "pt"), ("it", "pt"), ("pt", "en"), ("ru", "en")),
+    *(("ru", "pt"), ("tr", "en")),
+)
+
+MULTI30K_ADDRESS = "https://github.com/multi30k/dataset/raw/master/data/task1/raw/"
+# train.en comes last: once it is there, all the others are too.
+MULTI30K_FILES = (
+    *("train.de.gz", "val.de.gz", "val.en.gz"),
+    *("test_2016_flickr.de.gz", "test_2016_flickr.en.gz", "train.en.gz"),
+)
+
+
+def ted_corpus(source: str, target: str) -> Corpus:
+    """TED talks in one of the 14 language pairs of Qi et al. (2018, aclanthology.org/N18-2084).
+
+    Language pairs, file names and checksum are those of the TensorFlow dataset
+    ``ted_hrlr_translate`` and of ``neulab/ted_hrlr`` on the Hugging Face hub. The archive has files
+    such as ``datasets/pt_to_en/{pt,en}.{train,dev,test}`` with 51,785 / 1,193 / 1,803 pairs. If the
+    source is two languages (``az_tr``), only the training file mixes them: it is called
+    ``az-tr.train``, but the others ``az.dev`` and ``az.test``. ``grammar_pt_en`` is a stand-in for
+    Portuguese to English that needs no download.
+
+    Raises:
+        CourseError: the archive is damaged, or it is not in the cache and cannot be downloaded.
+    """
+    folder = cache_folder() / "ted" / f"{source}_to_{target}"
+    first = source.split("_")[0]
+    names = {
+        "train": (f"{source.replace('_', '-')}.train", f"{target}.train"),
+        "valid": (f"{first}.dev", f"{target}.dev"),
+        "test": (f"{first}.test", f"{target}.test"),
+    }
+    if not folder.exists():
+        archive = download(TED_ADDRESSES, folder.parent / TED_ARCHIVE, sha256=TED_SHA256)
+        _unpack(archive, folder, names=[name for pair in names.values() for name in pair])
+    train, valid, test = ([folder / name for name in pair] for pair in names.values())
+    return file_corpus(
+        train, valid, test=test, name=f"ted_{source}_{target}", languages=(source, target)
+    )
+
+
+def _unpack(archive: Path, folder: Path, *, names: list[str]) -> None:
+    """Unpack the named files of ``datasets/FOLDER`` from the archive, all or none.
+
+    Raises:
+        CourseError: the archive is damaged, lacks a file, or has a link instead of one.
+    """
+    inside = PurePosixPath("datasets") / folder.name
+    wanted = {inside / name for name in names}
+    try:
+        with (
+            tempfile.TemporaryDirectory(dir=folder.parent) as scratch,
+            tarfile.open(archive, "r:gz") as tar,
+        ):
+            members = (member for member in tar if PurePosixPath(member.name) in wanted)
+            tar.extractall(scratch, members=members, filter="data")
+            missing = [path for path in sorted(wanted) if not (Path(scratch) / path).is_file()]
+            if missing:
+                raise CourseError(f"expected {missing[0]} in {archive}: is it another archive?")
+            (Path(scratch) / inside).replace(folder)
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        raise CourseError(
+            f"expected the archive of {TED_ADDRESSES[0]} at {archive}, got something else or only "
+            f"a part of it ({error}): delete it and download it again"
+        ) from None
+
+
+def multi30k_corpus() -> Corpus:
+    """Multi30k, German to English (Elliott et al. 2016): 29,000 descriptions of photographs.
+
+    Looks in ``cache_folder()/multi30k`` for ``{train,val,test*}.{de,en}``, plain or ``.gz``, and
+    downloads them if the training files are missing. If there are several test sets, the first by
+    name is ``test`` and the others keep their names.
+
+    Raises:
+        CourseError: the files are not in the cache and cannot be downloaded.
+    """
+    folder = cache_folder() / "multi30k"
+    if not all(path.exists() for path in _sides(folder, "train")):
+        for name in MULTI30K_FILES:
+            download([MULTI30K_ADDRESS + name], folder / name)
+    found = [path.name.removesuffix(".gz") for path in folder.glob("test*")]
+    tests = sorted({name.removesuffix(".de") for name in found if name.endswith(".de")})
+    return file_corpus(
+        _sides(folder, "train"),
+        _sides(folder, "val"),
+        test=_sides(folder, tests[0]) if tests else None,
+        held_out={test: _sides(folder, test) for test in tests[1:]},
+        name="multi30k",
+    )
+
+
+def _sides(folder: Path, stem: str) -> list[Path]:
+    """The German and the English file, uncompressed if there is one, else ``.gz``."""
+    plain = [folder / f"{stem}.{side}" for side in ("de", "en")]
+    return [path if path.exists() else path.with_name(path.name + ".gz") for path in plain]
+
+
+def wmt14_corpus() -> Corpus:
+    """WMT14, German to English (Bojar et al. 2014): 4.5 million pairs from parliament, news, web.
+
+    *Attention Is All You Need* trains on this corpus in the other direction, English to German. It
+    is the dataset ``wmt/wmt14`` of the Hugging Face hub with the configuration ``de-en``.
+
+    Raises:
+        CourseError: as in ``hub_corpus``.
+    """
+    return hub_corpus("wmt/wmt14", "de-en", name="wmt14_de_en")
+
+
+@dataclass(frozen=True)
+class PublishedCorpus:
+    """How to load a published corpus, and a line about it that needs no download."""
+
+    summary: str
+    load: Callable[[], Corpus]
+
+
+def _published_ted(source: str, target: str) -> PublishedCorpus:
+    direction = f"{language_name(source)} to {language_name(target)}"
+    return PublishedCorpus(f"{direction}: TED talks", partial(ted_corpus, source, target))
+
+
+PUBLISHED_CORPORA: dict[str, PublishedCorpus] = {
+    "multi30k": PublishedCorpus(
+        "German to English: 29,000 descriptions of photographs", multi30k_corpus
+    ),
+    "questions_fr_en": PublishedCorpus(
+        "French to English: 52,000 questions from the web", questions_corpus
+    ),
+    "wmt14_de_en": PublishedCorpus(
+        "German to English: 4.5 million pairs from parliament, news and the web", wmt14_corpus
+    ),
+    **{f"ted_{pair[0]}_{pair[1]}": _published_ted(*pair) for pair in TED_PAIRS},
+}
+"""The published corpora by name."""

@@ -1,0 +1,103 @@
+"""What ``course train`` prints of a run: a line for each validation, and the final test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from course_lib.data import Vocabulary
+from course_lib.training.evaluation import (
+    evaluate,
+    head_alignment_errors,
+    shuffled_source_scores,
+    translate_sources,
+)
+from course_lib.training.loss import target_only_entropy
+from course_lib.training.run import Epoch, Run
+from course_lib.training.training_data import TrainingData
+
+MEMORISABLE = 20  # a corpus of at most so many pairs is there to be memorised
+
+_LABELS = {
+    "loss": "loss {:.3f}",
+    "valid_loss": "valid loss {:.3f}",
+    "valid_accuracy_teacher_forced": "teacher-forced accuracy {:.1%}",
+    "valid_exact": "exact match {:.1%}",
+    "valid_bleu": "BLEU {:.1f}",
+}
+
+
+def epoch_line(row: Epoch) -> str:
+    """One line for the numbers of an epoch."""
+    numbers = [text.format(row[name]) for name, text in _LABELS.items() if name in row]
+    return f"epoch {int(row['epoch']):2d}  " + "  ".join(numbers)
+
+
+def report(run: Run, data: TrainingData) -> Iterator[str]:
+    """What a finished run can do, line by line.
+
+    A few pairs to be memorised are checked on themselves, against the entropy of the targets alone.
+    A corpus is tested by autoregressive decoding on held-out sentences, with the shuffled-source
+    control beside each test.
+    """
+    if held_out := [split for split in ("test", "valid") if split in data.corpus.splits]:
+        yield from _report_unseen(run, data, held_out[0])
+    elif len(data.train) <= MEMORISABLE:
+        yield from _report_memorised(run, data)
+    else:
+        yield (
+            f"{data.corpus.name} has no held-out split, so there is no honest test: give "
+            "sentences that are not trained on with --valid."
+        )
+
+
+def _report_memorised(run: Run, data: TrainingData) -> Iterator[str]:
+    entropy = target_only_entropy([list(pair.target) for pair in data.train])
+    below = [int(row["epoch"]) for row in run.epochs if row["loss"] < entropy]
+    if below:
+        yield (
+            f"The loss fell below {entropy:.4f} at epoch {below[0]}: that is the entropy of the "
+            "targets alone, and no model that ignores the source can get below it."
+        )
+    else:
+        yield (
+            f"The loss never fell below {entropy:.4f}, the entropy of the targets alone: a model "
+            "that ignores the source could do as well."
+        )
+    translations = translate_sources(run.translator, data.train)
+    for pair, translation in zip(data.train, translations, strict=True):
+        verdict = "right"
+        if str(translation) != pair.target_text:
+            verdict = f"WRONG, expected: {pair.target_text}"
+        yield f"{pair.source_text} → {translation}  ({verdict})"
+
+
+def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]:
+    size, decoding = run.recipe.test_size or 500, run.recipe.decoding
+    method = f"{decoding.method} decoding"
+    yield f"{method:<34}{'sentences':>9}{'exact':>9}{'BLEU':>8}{'chrF':>8}"
+    signature = ""
+    splits = {held_out: "unseen", "compositional": "unseen combinations"}
+    for split, title in splits.items():
+        if split in data.corpus.splits:
+            pairs = data.corpus.pairs(split, size)
+            for name, test in (
+                (title, evaluate),
+                (f"{title}, shuffled source", shuffled_source_scores),
+            ):
+                scores = test(run.translator, pairs, decoding)
+                signature = scores.signature
+                yield (
+                    f"{name:<34}{len(pairs):>9}{scores.exact:>9.1%}"
+                    f"{scores.bleu:>8.1f}{scores.chrf:>8.1f}"
+                )
+    yield f"BLEU by sacrebleu, {signature}"
+    aligned = data.corpus.pairs(held_out, min(size, 100))
+    words = isinstance(data.target_vocabulary, Vocabulary)
+    if words and all(pair.alignment for pair in aligned):
+        errors = head_alignment_errors(run.translator, aligned)
+        layer, head = divmod(int(errors.argmin()), errors.size(1))
+        yield (
+            f"Alignment error rate of cross-attention, best head (layer {layer + 1}, head "
+            f"{head + 1} of {errors.size(1)}): {errors.min():.2f}; mean of all heads "
+            f"{errors.mean():.2f}"
+        )

@@ -1,0 +1,129 @@
+"""Change any field of a recipe from text: ``lr=1e-3``, ``model.d_model=64``."""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from course_lib.decoding import Decoding
+from course_lib.errors import CourseError
+from course_lib.model import TransformerConfig, preset
+from course_lib.training.recipes import Recipe
+
+# A setting's prefix says which dataclass has the field.
+_GROUPS: dict[str, type] = {"": Recipe, "model": TransformerConfig, "decoding": Decoding}
+_FROM_DATA = ("source_vocab", "target_vocab", "pad_id")  # of the model: the vocabularies decide
+_NESTED = ("model", "decoding")
+
+
+def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
+    """The recipe with fields changed.
+
+    Args:
+        settings: each ``NAME=VALUE``; NAME is a field of ``Recipe``, ``model.`` and a field of
+            ``TransformerConfig``, or ``decoding.`` and a field of ``Decoding``. Tuples are written
+            with commas, ``betas=0.9,0.98``; ``none`` is None.
+
+    Raises:
+        CourseError: there is no such field, or its dataclass refuses the value.
+    """
+    changes: dict[str, dict[str, Any]] = {group: {} for group in _GROUPS}
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        group, _, name = path.strip().rpartition(".")
+        if not equals or not name:
+            raise CourseError(f"expected NAME=VALUE, as in lr=1e-3, got {setting!r}")
+        changes[group][name] = _parse(path.strip(), _type_of(path.strip()), text.strip())
+    model = recipe.model | changes["model"]
+    decoding = replace(recipe.decoding, **changes["decoding"])
+    top: dict[str, Any] = {"model": model, "decoding": decoding} | changes[""]
+    changed = replace(recipe, **top)
+    try:  # with vocabularies of equal sizes: the true ones are known with the data
+        preset(changed.preset, **model, source_vocab=1000, target_vocab=1000)
+    except ValueError as error:
+        raise CourseError(str(error)) from error
+    return changed
+
+
+def settings_of(recipe: Recipe) -> Iterator[tuple[str, Any]]:
+    """All fields that ``with_settings`` can change, by name, with the recipe's values."""
+    values = {"": recipe, "model": preset(recipe.preset, **recipe.model)}
+    values["decoding"] = recipe.decoding
+    for group, owner in values.items():
+        for name in _names(group):
+            yield f"{group}.{name}".lstrip("."), getattr(owner, name)
+
+
+def as_text(value: Any) -> str:
+    """A field's value as ``with_settings`` reads it."""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "()"
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def _names(group: str) -> list[str]:
+    names = [field.name for field in fields(_GROUPS[group])]
+    hidden = _NESTED if group == "" else _FROM_DATA if group == "model" else ()
+    return [name for name in names if name not in hidden]
+
+
+def _type_of(path: str) -> Any:
+    """The annotation of the field at ``path``."""
+    group, _, name = path.rpartition(".")
+    if group in _GROUPS and name in _names(group):
+        return get_type_hints(_GROUPS[group])[name]
+    if group == "model" and name in _FROM_DATA:
+        raise CourseError(f"{path} cannot be set: the vocabularies of the data decide it")
+    known = [f"{g}.{n}".lstrip(".") for g in _GROUPS for n in _names(g)]
+    close = difflib.get_close_matches(path, known, n=1)
+    meant = f"did you mean {close[0]}? " if close else ""
+    raise CourseError(
+        f"expected a field of the recipe, its model or its decoding, got {path!r}: {meant}"
+        "`course recipes RECIPE` lists them"
+    )
+
+
+def _parse(path: str, kind: Any, text: str) -> Any:
+    """The value that ``text`` is for a field of this type."""
+    try:
+        return _value(kind, text)
+    except ValueError:
+        raise CourseError(f"{path} must be {_described(kind)}, got {text!r}") from None
+
+
+def _value(kind: Any, text: str) -> Any:
+    origin, options = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        if text.lower() == "none":
+            return None
+        return _value(next(option for option in options if option is not type(None)), text)
+    if origin is tuple:
+        texts = [part.strip() for part in text.strip("()").split(",") if part.strip()]
+        if options[-1] is not Ellipsis and len(texts) != len(options):
+            raise ValueError
+        return tuple(_value(options[0], part) for part in texts)
+    if origin is Literal:
+        if text not in options:
+            raise ValueError
+        return text
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError
+        return text.lower() == "true"
+    return kind(text)
+
+
+def _described(kind: Any) -> str:
+    origin, options = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return " or ".join("none" if o is type(None) else _described(o) for o in options)
+    if origin is Literal:
+        return f"one of {', '.join(options)}"
+    if origin is tuple:
+        some = "numbers" if options[0] is float else "names"
+        return f"{'' if options[-1] is Ellipsis else f'{len(options)} '}{some} with commas between"
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+    return names[kind]

@@ -1,0 +1,80 @@
+"""A run's metrics for TensorBoard, where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm.auto import tqdm
+
+from course_lib.training.distributed import rank
+from course_lib.training.final_report import epoch_line
+from course_lib.training.run import Epoch, Run
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+EVERY = 10  # steps between two points of the curves of single steps
+
+
+class TensorBoardLogger:
+    """Writes a run's metrics to ``folder``, which is made with the first of them.
+
+    Without TensorBoard, or where nothing can be written, it writes nothing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._writer: SummaryWriter | None = None
+        self._tried = False
+
+    @property
+    def writer(self) -> SummaryWriter | None:
+        """Made when it is first needed: until then, the run's folder may turn out to be taken."""
+        if not self._tried:
+            self._tried = True
+            self._writer = _writer(self.folder)
+        return self._writer
+
+    def log_step(self, run: Run) -> None:
+        """Note the loss, the learning rate and the throughput of a step."""
+        if run.step % EVERY == 0 and self.writer:
+            self.writer.add_scalar("train/loss", run.losses[-1], run.step)
+            self.writer.add_scalar("train/learning_rate", run.learning_rates[-1], run.step)
+            throughput = run.tokens / max(run.seconds, 1e-9)
+            self.writer.add_scalar("train/tokens_per_second", throughput, run.step)
+
+    def log_epoch(self, row: Epoch) -> None:
+        """Print the numbers of a validation, and note them."""
+        tqdm.write(epoch_line(row))
+        for name, value in row.items():
+            if name.startswith("valid_") and self.writer:
+                self.writer.add_scalar(f"valid/{name[6:]}", value, int(row["step"]))
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._writer:
+            self._writer.close()
+
+
+@contextmanager
+def tensorboard_logger(folder: Path) -> Iterator[TensorBoardLogger]:
+    """A logger to ``folder``/events, to be seen with ``tensorboard --logdir``."""
+    logger = TensorBoardLogger(folder / "events")
+    try:
+        yield logger
+    finally:
+        logger.close()
+
+
+def _writer(folder: Path) -> SummaryWriter | None:
+    if rank() > 0:
+        return None
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+
+        return SummaryWriter(str(folder))
+    except (ImportError, OSError):  # training goes on without it
+        return None

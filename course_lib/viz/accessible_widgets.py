@@ -1,0 +1,87 @@
+"""A slider and an image that screen readers can name, which ipywidgets' own cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+SCRIPTS = Path(__file__).parent.parent / "assets" / "widgets"
+
+
+class Slider(anywidget.AnyWidget):
+    """A number between two ends, or one of several options in order.
+
+    Args:
+        description: its label.
+        low, high, step: both ends and the step size, whole numbers or floats.
+        value: where it starts; by default ``low``.
+        options: instead of ends: the values it may have, in order.
+        at_end: update when the slider is released, not while it moves.
+    """
+
+    _esm = (SCRIPTS / "slider.js").read_text("utf-8")
+    description = traitlets.Unicode().tag(sync=True)
+    min = traitlets.Float().tag(sync=True)
+    max = traitlets.Float().tag(sync=True)
+    step = traitlets.Float().tag(sync=True)
+    position = traitlets.Float().tag(sync=True)  # the number, or the index of an option
+    text = traitlets.Unicode().tag(sync=True)  # the value as it is displayed
+    at_end = traitlets.Bool().tag(sync=True)
+    value = traitlets.Any()
+
+    def __init__(
+        self,
+        description: str,
+        low: float = 0,
+        high: float = 1,
+        step: float = 1,
+        *,
+        value: Any = None,
+        options: Sequence[Any] = (),
+        at_end: bool = False,
+    ) -> None:
+        self.options = list(options)
+        if self.options:
+            low, high, step = 0, len(self.options) - 1, 1
+        self._whole = all(isinstance(end, int) for end in (low, high, step))
+        ends = {"min": low, "max": high, "step": step, "position": low}
+        super().__init__(description=description, at_end=at_end, **ends)
+        self.value = self._value_at(low) if value is None else value
+        self.observe(self._update_value, names="position")
+
+    def _value_at(self, position: float) -> Any:
+        if self.options:
+            return self.options[round(position)]
+        return round(position) if self._whole else float(position)
+
+    def _update_value(self, change: Any) -> None:
+        self.value = self._value_at(change["new"])
+
+    @traitlets.validate("value")
+    def _within(self, proposal: Any) -> Any:
+        value = proposal["value"]
+        if self.options:
+            if value not in self.options:
+                raise traitlets.TraitError(f"value must be one of {self.options}, got {value!r}")
+            return value
+        return self._value_at(min(max(value, self.min), self.max))
+
+    @traitlets.observe("value")
+    def _update_position(self, change: Any) -> None:
+        value = change["new"]
+        large = isinstance(value, (int, float)) and value >= 1000
+        short = f"{value:.4g}" if isinstance(value, float) else str(value)
+        self.text = f"{value:,.0f}" if large else short
+        self.position = self.options.index(value) if self.options else value
+
+
+class ImageWidget(anywidget.AnyWidget):
+    """A PNG, ``value``, and its alt text, ``alt``."""
+
+    _esm = (SCRIPTS / "picture.js").read_text("utf-8")
+    value = traitlets.Bytes().tag(sync=True)
+    alt = traitlets.Unicode().tag(sync=True)

@@ -1,0 +1,62 @@
+"""Attention weights summarised for alt texts and captions: entropy, and the strongest keys."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+
+def as_array(values: Tensor | ArrayLike) -> np.ndarray:
+    """A NumPy array from a tensor of any device and precision, with or without a gradient."""
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        return (values.float() if values.is_floating_point() else values).numpy()
+    return np.asarray(values)
+
+
+def entropy(weights: Tensor | np.ndarray) -> np.ndarray:
+    """Entropy of each query's weights in nats: 0 for a single key, ln n for n equal weights.
+
+    Args:
+        weights: (…, query, key), rows that sum to one; a fully masked row gives 0.
+
+    Returns:
+        (…, query).
+    """
+    rows = as_array(weights).astype(np.float64)
+    return -(rows * np.log(np.where(rows > 0, rows, 1.0))).sum(axis=-1) + 0.0
+
+
+def top_keys(row: Tensor | np.ndarray, key_tokens: Sequence[str], *, count: int = 3) -> str:
+    """The keys that one query attends to most, such as ``'Hund' 0.71, 'der' 0.20, '.' 0.05``.
+
+    Keys whose weights agree to two decimals keep the order of the sentence.
+
+    Args:
+        row: (key,), the weights of one query.
+        key_tokens: one for each weight.
+        count: how many keys are listed.
+    """
+    rounded = as_array(row).astype(np.float64).round(2)
+    order = np.argsort(-rounded, kind="stable")[:count]
+    return ", ".join(f"{key_tokens[int(i)]!r} {rounded[i]:.2f}" for i in order)
+
+
+def describe_attention(
+    weights: Tensor | np.ndarray, query_tokens: Sequence[str], key_tokens: Sequence[str]
+) -> str:
+    """Alt text of a heatmap: its size, its mean entropy, and its largest weight.
+
+    Args:
+        weights: (query, key).
+        query_tokens: one for each row.
+        key_tokens: one for each column.
+    """
+    matrix = as_array(weights)
+    query, key = np.unravel_index(matrix.astype(np.float64).round(2).argmax(), matrix.shape)
+    return (
+        f"Heatmap of {len(query_tokens)} queries by {len(key_tokens)} keys, mean entropy "
+        f"{entropy(matrix).mean():.2f} nats. The largest weight is {matrix[query, key]:.2f}: "
+        f"{query_tokens[int(query)]!r} reads {key_tokens[int(key)]!r}."
+    )

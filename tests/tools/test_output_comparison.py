@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from tests.tools.sample_notebooks import bundle, heatmap, stream
+from tools.notebook_normal_form import WIDGET_VIEW
+from tools.output_comparison import (
+    PICTURE_TOLERANCE,
+    differences,
+    picture_distance,
+    same_text,
+)
+
+
+@pytest.mark.parametrize(
+    ("new", "stored"),
+    [
+        ("loss 0.123", "loss 0.124"),
+        ("loss 0.123.", "loss 0.122."),
+        ("9.99 and", "10.00  and"),
+        ("-0.00", "0.00"),
+        ("1.00e-03", "9.99e-04"),
+        ("tensor([[0.1001, -0.2000]])", "tensor([[0.1000, -0.2001]])"),
+    ],
+)
+def test_floats_one_unit_apart_in_the_last_digit_are_the_same(new: str, stored: str) -> None:
+    assert same_text(new, stored)
+    assert same_text(stored, new)
+
+
+@pytest.mark.parametrize(
+    ("new", "stored"),
+    [
+        ("loss 0.125", "loss 0.123"),
+        ("0.12 0.12 0.12", "0.12 0.12 0.15"),
+        ("3 heads", "4 heads"),
+        ("tensor([1., 0.])", "tensor([0., 1.])"),
+        ("version 1.2.3", "version 1.2.4"),
+        ("0.123", "0.12"),
+        ("1.50e-03", "1.50e-04"),
+        ("nan", "0.12"),
+        ("0.50 True", "0.50 False"),
+        ("0.50", "0.50 0.50"),
+        ("x0.51", "x0.50"),
+    ],
+)
+def test_any_other_difference_counts(new: str, stored: str) -> None:
+    assert not same_text(new, stored)
+    assert not same_text(stored, new)
+
+
+def test_letters_drawn_by_another_release_stay_within_the_tolerance() -> None:
+    weights = np.eye(8)
+    drifted = heatmap(weights, smooth_text=False)
+    assert 0 < picture_distance(drifted, heatmap(weights)) <= PICTURE_TOLERANCE
+
+
+def test_another_head_is_beyond_the_tolerance() -> None:
+    diagonal = np.eye(8)
+    assert picture_distance(heatmap(diagonal), heatmap(diagonal[::-1])) > PICTURE_TOLERANCE
+
+
+def test_one_wrong_weight_in_a_map_is_beyond_the_tolerance() -> None:
+    weights = np.full((8, 8), 0.1)
+    wrong = weights.copy()
+    wrong[2, 3] = 0.9
+    assert picture_distance(heatmap(weights), heatmap(wrong)) > PICTURE_TOLERANCE
+
+
+def test_a_picture_of_another_size_is_named_with_both_sizes() -> None:
+    stored, new = heatmap(np.eye(4)), heatmap(np.eye(4), dpi=90)
+    assert differences([bundle(png=new)], [bundle(png=stored)]) == [
+        "output 1, image/png: stored 320×240 pixels, now 360×270"
+    ]
+
+
+def test_outputs_that_come_go_or_change_kind_are_named() -> None:
+    printed, shown = stream("1\n"), bundle(plain="1")
+    assert differences([printed], []) == ["output 1: stored nothing, now stdout"]
+    assert differences([], [shown]) == ["output 1: stored text/plain, now nothing"]
+    assert differences([shown], [printed]) == ["output 1: stored stdout, now text/plain"]
+
+
+def test_a_changed_line_is_shown_in_both_forms() -> None:
+    [report] = differences([stream("same\nnew\n")], [stream("same\nold\n")])
+    assert "- old" in report and "+ new" in report
+
+
+def test_stderr_is_a_difference_even_when_it_is_stored() -> None:
+    warning = stream("UserWarning: no\n", "stderr")
+    report = "\n".join(differences([warning], [warning]))
+    assert "writes to stderr" in report and "the stored output holds stderr" in report
+
+
+def test_a_widget_view_is_not_compared() -> None:
+    live, stored = bundle(plain="a map"), bundle(plain="a map")
+    live.data[WIDGET_VIEW] = {"model_id": "1f"}
+    alone = bundle()
+    alone.data[WIDGET_VIEW] = {"model_id": "2e"}
+    assert differences([alone, live], [stored]) == []
+
+
+def test_markup_is_compared_unless_a_picture_stands_beside_it() -> None:
+    picture = heatmap(np.eye(4))
+    beside = [bundle(png=picture, html=f"<div id={name}>", plain="a map") for name in "ab"]
+    assert differences(beside[:1], beside[1:]) == []
+    alone = [bundle(html=f"<div id={name}>") for name in "ab"]
+    assert differences(alone[:1], alone[1:]) != []
+
+
+def test_a_changed_digest_beside_an_equal_picture_counts() -> None:
+    picture = heatmap(np.eye(4))
+    new, stored = (bundle(png=picture, plain=f"entropy {n}") for n in ("0.10", "0.30"))
+    assert len(differences([new], [stored])) == 1

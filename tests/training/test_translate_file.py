@@ -1,0 +1,144 @@
+"""A line in, a line out."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from course_lib.cli import main
+from course_lib.data import Subwords
+from course_lib.decoding import Decoding, Translation, translate_file
+from course_lib.decoding.translate_file import translate_lines
+from course_lib.training import (
+    RunOptions,
+    load_training_data,
+    load_translator,
+    save_checkpoint,
+    train,
+)
+
+
+@pytest.fixture
+def translator(toy):
+    return train(toy, RunOptions(max_steps=3)).translator
+
+
+def lines_of(translator, lines, decoding=None):
+    warnings = []
+    output = translate_lines(
+        translator, lines, decoding=decoding or Decoding(), warn=warnings.append
+    )
+    return output, warnings
+
+
+def test_line_i_belongs_to_line_i_and_an_empty_one_stays_empty(translator, monkeypatch):
+    monkeypatch.setattr(translate_file, "SORT_WINDOW", 3)  # several chunks
+    lines = ["a b c", "", "a", "b a", "   ", "c", "a b c d", "\t"]
+    output, _ = lines_of(translator, lines)
+    assert len(output) == len(lines)
+    for line, text in zip(lines, output, strict=True):
+        assert text == (str(translator.translate(line)) if line.strip() else "")
+    assert lines_of(translator, []) == ([], [])
+    assert lines_of(translator, ["", " "]) == (["", ""], [])
+
+
+def test_a_beam_may_be_asked_for(translator):
+    beam = Decoding("beam", width=3)
+    assert lines_of(translator, ["a b"], beam)[0] == [str(translator.translate("a b", beam))]
+
+
+def test_warnings_name_their_line_even_in_a_later_chunk(translator, monkeypatch):
+    monkeypatch.setattr(translate_file, "SORT_WINDOW", 2)
+    with torch.no_grad():
+        translator.model.output.bias[translator.target_vocabulary.ids["<eos>"]] = 1e9
+    _, warnings = lines_of(translator, ["a", "", "b", "a zebra"])
+    assert warnings == ["line 4: the model does not know 'zebra'"]
+    with torch.no_grad():
+        translator.model.output.bias[translator.target_vocabulary.ids["<eos>"]] = -1e9
+    _, warnings = lines_of(translator, ["", "b"])
+    assert warnings == ["line 2: cut off: the model generated no end of sentence"]
+
+
+def test_a_line_that_is_too_long_is_truncated_with_a_warning(translator):
+    longest = translator.model.config.max_len
+    output, warnings = lines_of(translator, ["a", "b " * (longest + 5)])
+    assert output[1] == str(translator.translate("b " * longest))
+    expected = f"line 2: {longest + 5} tokens, only the first {longest} are read"
+    assert warnings[0] == expected
+
+
+def test_a_translation_stays_on_its_line_whatever_it_says(translator, monkeypatch):
+    monkeypatch.setattr(
+        translator,
+        "translate_all",
+        lambda sentences, **_: [Translation(s, s, text="x\ny\u2028z\r") for s in sentences],
+    )
+    assert lines_of(translator, ["a", "b"])[0] == ["x y z", "x y z"]
+
+
+@pytest.fixture
+def run(at_home, toy):
+    train(toy, RunOptions(max_steps=5), folder="run")
+    return at_home / "run"
+
+
+def test_translate_reads_a_file_and_writes_as_many_lines(run, at_home, capsys):
+    (at_home / "in.txt").write_text("a b\n\nc a zebra\n", encoding="utf-8")
+    assert main(["translate", "--run", "run", "--input", "in.txt", "--output", "out.txt"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "course translate: line 3: the model does not know 'zebra'\n" in err
+    output = (at_home / "out.txt").read_text(encoding="utf-8")
+    assert output.count("\n") == 3 and output.split("\n")[1] == ""
+    assert main(["translate", "--run", "run", "--input", "in.txt"]) == 0
+    assert capsys.readouterr().out == output
+    assert main(["translate", "--run", "run", "--beam", "2", "--input", "in.txt"]) == 0
+    beam = Decoding("beam", width=2)
+    first = str(load_translator(run).translate("a b", beam))
+    assert capsys.readouterr().out.split("\n")[0] == first
+
+
+def test_an_empty_file_gives_an_empty_file(run, at_home, capsys):
+    (at_home / "in.txt").write_text("")
+    assert main(["translate", "--run", "run", "--input", "in.txt"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input", "none.txt"], "none.txt"),
+        (["--input", "in.txt", "a b"], "give sentences to translate, or a file with --input"),
+        ([], "give sentences to translate, or a file with --input: one of the two"),
+        (["--beam", "0", "a"], "width must be a positive whole number"),
+        (["--input", "in.txt", "--output", "in.txt/out.txt"], "could not write in.txt/out.txt"),
+    ],
+)
+def test_what_translate_cannot_do_is_told_in_one_line(run, at_home, capsys, arguments, message):
+    (at_home / "in.txt").write_text("a\n")
+    assert main(["translate", "--run", "run", *arguments]) == 1
+    err = capsys.readouterr().err
+    assert message in err.splitlines()[-1] and "Traceback" not in err
+
+
+def test_a_run_with_one_vocabulary_of_subwords_comes_back_from_its_checkpoint(toy, tmp_path):
+    model = {**toy.model, "tying": "all"}
+    recipe = replace(toy, tokens="bpe", shared_vocabulary=True, vocab_size=300, model=model)
+    run = train(recipe, RunOptions(max_steps=5), folder=tmp_path)
+    loaded = load_translator(tmp_path)
+    assert isinstance(loaded.source_vocabulary, Subwords)
+    assert loaded.source_vocabulary is loaded.target_vocabulary
+    assert loaded.source_vocabulary.tokens == run.translator.source_vocabulary.tokens
+    tied = {loaded.model.output.weight, loaded.model.source_embedding.tokens.weight}
+    assert len(tied) == 1
+    for text in ("a b", "Größe, 3 €", "never seen"):
+        assert str(loaded.translate(text)) == str(run.translator.translate(text))
+
+
+def test_two_vocabularies_of_subwords_come_back_too(toy, tmp_path):
+    recipe = replace(toy, tokens="bpe", vocab_size=280)
+    translator = load_training_data(recipe).new_translator(recipe)
+    save_checkpoint(tmp_path / "m.safetensors", translator)
+    loaded = load_translator(tmp_path / "m.safetensors")
+    assert loaded.source_vocabulary.tokens == translator.source_vocabulary.tokens
+    assert loaded.target_vocabulary.tokens == translator.target_vocabulary.tokens
+    assert loaded.source_vocabulary.tokens != loaded.target_vocabulary.tokens

@@ -1,0 +1,106 @@
+"""nbval, made stricter where it ignores differences and more lenient where machines differ.
+
+    python -m pytest -p tools.nbval_plugin --nbval notebooks
+
+nbval alone passes a changed picture and a cell that never ran, and fails on the last digit of a
+float. Here outputs are compared by `comparison`, in the kernel environment of the build.
+"""
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest import mock
+
+import pytest
+from nbformat import NotebookNode
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+from tools.build_notebooks import kernel_environment
+from tools.notebook_normal_form import NotebookError, read
+from tools.notebook_rules import no_widget_state, small_file
+from tools.output_comparison import differences
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Replace each notebook that nbval collects by a `Lesson`."""
+    nodes = yield
+    return [
+        Lesson.from_parent(parent, path=file_path) if isinstance(node, IPyNbFile) else node
+        for node in nodes
+    ]
+
+
+class Lesson(IPyNbFile):
+    """A notebook: its stored file first, then its code cells by their ids."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the checks of this notebook.
+
+        Raises:
+            CollectError: the file is not a notebook.
+        """
+        try:
+            read(self.path)
+        except NotebookError as error:
+            raise self.CollectError(str(error)) from error
+        yield StoredFile.from_parent(self, name="stored-file")
+        for cell in super().collect():
+            yield LessonCell.from_parent(
+                self,
+                name=cell.cell.id,
+                cell_num=cell.cell_num,
+                cell=cell.cell,
+                options=cell.options,
+            )
+
+    def setup(self) -> None:
+        """Start a kernel of this very Python in an empty folder."""
+        self.folder = TemporaryDirectory()
+        with mock.patch.dict(os.environ, kernel_environment(), clear=True):
+            timeout = self.config.option.nbval_kernel_startup_timeout
+            self.kernel = RunningKernel(
+                CURRENT_ENV_KERNEL_NAME, cwd=self.folder.name, startup_timeout=timeout
+            )
+
+    def teardown(self) -> None:
+        """Stop the kernel and remove its folder."""
+        if self.kernel is not None and self.kernel.is_alive():
+            self.kernel.stop()
+        self.folder.cleanup()
+
+
+class StoredFile(pytest.Item):
+    """The checks of the file that need no run."""
+
+    def runtest(self) -> None:
+        """Fail when the file is too large or holds the state of widgets."""
+        notebook = read(self.path)
+        if problems := [*small_file(self.path, notebook), *no_widget_state(self.path, notebook)]:
+            raise NotebookError(f"{self.path.name}: " + "; ".join(problems))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+        """The message, without a traceback."""
+        return str(excinfo.value)
+
+
+class LessonCell(IPyNbCell):
+    """A code cell, run again and compared with what is stored."""
+
+    def runtest(self) -> None:
+        """Run before complaining, so that later cells find the names they need."""
+        super().runtest()
+        if self.cell.execution_count is None:
+            self.raise_cell_error("The stored cell was never run")
+
+    def compare_outputs(
+        self, test: list[NotebookNode], ref: list[NotebookNode], skip_compare: Any = None
+    ) -> bool:
+        """Compare new with stored outputs; nbval prints what is left in `comparison_traceback`."""
+        self.comparison_traceback = differences(test, ref)
+        return not self.comparison_traceback

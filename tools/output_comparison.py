@@ -1,0 +1,125 @@
+"""When a new output is the stored one: numbers to the last digit, pictures by their blocks."""
+
+import base64
+import difflib
+import io
+import re
+from decimal import Decimal
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from nbformat import NotebookNode
+from numpy.typing import NDArray
+from PIL import Image
+
+from tools.notebook_normal_form import WIDGET_VIEW
+
+# A number without digits after its point ("1." in a tensor) is a choice or a count: it is exact.
+FLOAT = re.compile(r"(?<![\w.])[-+]?\d+\.(\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
+BLOCKS = 32
+# Another release of matplotlib stays below 0.05; another head's weights are above 0.25.
+PICTURE_TOLERANCE = 0.08
+SIZE_TOLERANCE = 4  # pixels: a tight frame follows the width of its labels
+
+
+def differences(new: list[NotebookNode], stored: list[NotebookNode]) -> list[str]:
+    """What a reader would see changed between two lists of a cell's outputs; empty if nothing."""
+    found = [f"writes to stderr:\n{_indent(output.text)}" for output in new if _is_stderr(output)]
+    if any(_is_stderr(output) for output in stored):
+        found.append("the stored output holds stderr")
+    parts = [list(filter(None, map(_parts, outputs))) for outputs in (stored, new)]
+    for number, (old, fresh) in enumerate(zip_longest(*parts, fillvalue={}), 1):
+        if old.keys() != fresh.keys():
+            kinds = (" and ".join(kept) or "nothing" for kept in (old, fresh))
+            found.append("output {}: stored {}, now {}".format(number, *kinds))
+            continue
+        for kind in old:
+            if difference := _difference(kind, new=fresh[kind], stored=old[kind]):
+                found.append(f"output {number}, {kind}: {difference}")
+    return found
+
+
+def same_text(new: str, stored: str) -> bool:
+    """Equal, but for floats one unit apart in their last digit and for blanks that align columns.
+
+    A float must keep its number of decimals: `0.123` is not a new form of `0.12`.
+    """
+    if new == stored:
+        return True
+    if _skeleton(new) != _skeleton(stored):
+        return False
+    pairs = zip(FLOAT.finditer(new), FLOAT.finditer(stored), strict=True)
+    return all(_within_one_unit(Decimal(a[0]), Decimal(b[0])) for a, b in pairs)
+
+
+def picture_distance(new: str, stored: str) -> float:
+    """The largest difference between two base64 PNGs, 0 to 1, after averaging over 32×32 blocks.
+
+    Pictures of different sizes are infinitely far apart.
+    """
+    pictures = [_open(picture) for picture in (new, stored)]
+    sizes = np.array([picture.size for picture in pictures])
+    if np.abs(sizes[0] - sizes[1]).max() > SIZE_TOLERANCE:
+        return float("inf")
+    first, second = map(_block_means, pictures)
+    return float(np.abs(first - second).max())
+
+
+def _is_stderr(output: NotebookNode) -> bool:
+    return bool(output.output_type == "stream" and output.name == "stderr")
+
+
+def _parts(output: NotebookNode) -> dict[str, Any]:
+    """A label for each thing that the output shows, and the thing."""
+    if output.output_type == "stream":
+        return {output.name: output.text}
+    if output.output_type == "error":
+        return {"error": f"{output.ename}: {output.evalue}"}
+    parts = {kind: value for kind, value in output.data.items() if kind != WIDGET_VIEW}
+    if "image/png" in parts:
+        # Markup beside a picture is the same thing made interactive, and may hold fresh ids.
+        parts.pop("text/html", None)
+    return dict(sorted(parts.items()))
+
+
+def _difference(kind: str, *, new: Any, stored: Any) -> str:
+    if kind == "image/png":
+        distance = picture_distance(new, stored)
+        if distance == float("inf"):
+            sizes = (f"{picture.width}×{picture.height}" for picture in map(_open, (stored, new)))
+            return "stored {} pixels, now {}".format(*sizes)
+        too_far = distance > PICTURE_TOLERANCE
+        return f"distance {distance:.3f} > {PICTURE_TOLERANCE}" if too_far else ""
+    if not (isinstance(new, str) and isinstance(stored, str)):
+        return "" if new == stored else f"stored {stored!r}, now {new!r}"
+    if same_text(new, stored):
+        return ""
+    lines = difflib.ndiff(stored.splitlines(), new.splitlines())
+    return "(- stored, + now)\n" + _indent("\n".join(line.rstrip("\n") for line in lines))
+
+
+def _skeleton(text: str) -> str:
+    """The text with each float replaced by its number of decimals, and blanks squeezed."""
+    return " ".join(FLOAT.sub(lambda match: f" <{len(match[1])}> ", text).split())
+
+
+def _within_one_unit(new: Decimal, stored: Decimal) -> bool:
+    exponent = stored.as_tuple().exponent
+    assert isinstance(exponent, int)  # FLOAT matches neither nan nor inf
+    return bool(abs(new - stored) <= Decimal(1).scaleb(exponent))
+
+
+def _open(picture: str) -> Image.Image:
+    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGBA")
+    page = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(page, image).convert("RGB")
+
+
+def _block_means(image: Image.Image) -> NDArray[np.float64]:
+    blocks = image.resize((BLOCKS, BLOCKS), Image.Resampling.BOX)
+    return np.asarray(blocks, dtype=np.float64) / 255
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
