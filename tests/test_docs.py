@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.benchmarks import page, published_bugs
 from tools.benchmarks.published_bugs import bugs
 from tools.notebook_normal_form import read
 from tools.prose_numbers import facts, numbers
@@ -20,6 +21,14 @@ def test_the_readme_quotes_the_benchmarks():
     assert len(quoted) == 3
     for number in quoted:
         assert f"{number} (" in benchmarks, number
+
+
+def test_each_measured_page_names_the_command_that_writes_it():
+    benchmarks = page.PAGE.read_text("utf-8")
+    assert benchmarks.startswith(page.TOP)
+    assert "`make bench` (`python -m tools.benchmarks`)" in page.TOP
+    bugs_page = published_bugs.PAGE.read_text("utf-8")
+    assert f"\nWritten by `python -m {published_bugs.__name__}`. " in bugs_page
 
 
 @pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)

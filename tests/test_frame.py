@@ -110,6 +110,23 @@ def test_pins_cover_what_the_installed_packages_need(system):
                 assert need.specifier.contains(pin, prereleases=True), f"{name} needs {need}"
 
 
+def test_every_requirement_has_a_lowest_version():
+    for text in sum(EXTRAS.values(), PROJECT["dependencies"]):
+        [bound] = Requirement(text).specifier
+        assert bound.operator == ">=", text
+
+
+def test_ci_tries_the_lowest_and_the_newest_versions_without_constraints():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    job = workflow["jobs"]["versions"]
+    tried = {kind["resolution"]: kind["python"] for kind in job["strategy"]["matrix"]["include"]}
+    assert set(tried) == {"lowest-direct", "highest"}
+    assert tried["lowest-direct"] == PROJECT["requires-python"].removeprefix(">=")
+    commands = " ".join(step.get("run", "") for step in job["steps"])
+    assert "constraints" not in commands
+    assert all(extra in commands for extra in EXTRAS)
+
+
 def test_every_pin_is_one_exact_version():
     pins = read_pins()
     assert all(re.fullmatch(r"==[\w.]+", str(pin.specifier)) for pin in pins)
@@ -118,6 +135,7 @@ def test_every_pin_is_one_exact_version():
 
 
 TEXTS = [
+    "CONTRIBUTING.md",
     "Makefile",
     "README.md",
     "constraints.txt",
@@ -154,7 +172,7 @@ def test_a_bare_make_lists_every_target():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     phony = re.search(r"^\.PHONY: (.*)", makefile, re.MULTILINE)[1].split()
     result = run_make(ROOT)
-    listed = re.findall(r"^make (\w+) ", result.stdout, re.MULTILINE)
+    listed = re.findall(r"^make ([\w-]+) ", result.stdout, re.MULTILINE)
     assert sorted(listed) == sorted(set(phony) - {"help"})
 
 

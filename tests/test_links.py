@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("notebooks/*.ipynb")),
     *sorted(ROOT.glob("exercises/*/*.ipynb")),

@@ -50,9 +50,9 @@ def beam_search(
     """The best translations of each sentence that a beam finds.
 
     At each step every beam is continued by every token, and the ``width`` most probable
-    continuations survive. Those that end in ``eos_id``, or are as long as allowed, are hypotheses; the
-    others are the next beams. All beams of all sentences are one batch; a sentence leaves it when
-    nothing better can come. ``width=1`` is greedy decoding.
+    continuations survive. Those that end in ``eos_id``, or are as long as allowed, are hypotheses;
+    the others are the next beams. All beams of all sentences are one batch; a sentence leaves it
+    when nothing better can come. ``width=1`` is greedy decoding.
 
     What is guaranteed: the greedy translation always stays in the beam, so the best hypothesis
     never has a lower ``score`` than the greedy one (with ``length_penalty=0``: no lower
@@ -164,8 +164,8 @@ def _continuations(
 ) -> tuple[Float[Tensor, "batch width"], Int[Tensor, "batch width"], Int[Tensor, "batch width"]]:
     """The ``width`` most probable continuations: log-probability, the beam it continues, its token.
 
-    Beam 0 is the greedy one while it lives: its most probable continuation survives whatever its rank,
-    and comes first.
+    Beam 0 is the greedy one while it lives: its most probable continuation survives whatever its
+    rank, and comes first.
     """
     beams, vocab = logits.shape[1:]
     token_log_prob = logits.log_softmax(-1, torch.promote_types(logits.dtype, torch.float32))

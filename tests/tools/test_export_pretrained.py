@@ -6,20 +6,21 @@ import torch
 from course_lib.data import CORPORA
 from course_lib.errors import CourseError
 from course_lib.training import load_translator, train
+from tests.training.conftest import TOY, TOY_RECIPE
 from tools import export_pretrained
 from tools.export_pretrained import export
 
 
-def test_the_exported_translator_is_half_as_large_and_translates_the_same(
-    toy, tmp_path, monkeypatch
-):
+def test_the_exported_translator_is_half_as_large_and_translates_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_QUIET", "1")
+    monkeypatch.setitem(CORPORA, "toy", TOY)
     monkeypatch.setattr(export_pretrained, "TESTED", 20)
     split_twice = replace(
-        CORPORA["toy"],
-        splits=(*CORPORA["toy"].splits, "compositional"),
-        sample=lambda split, size, seed: CORPORA["toy"].sample("test", size, seed),
+        TOY,
+        splits=(*TOY.splits, "compositional"),
+        sample=lambda split, size, seed: TOY.sample("test", size, seed),
     )
-    run = train(replace(toy, epochs=4), folder=tmp_path / "run")
+    run = train(replace(TOY_RECIPE, epochs=4), folder=tmp_path / "run")
     monkeypatch.setattr(export_pretrained, "load_corpus", lambda name: split_twice)
     path = tmp_path / "assets" / "toy.safetensors"
     card = export(tmp_path / "run", path)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tools.sample_notebooks import bundle, code, markdown, notebook, stream
 from tools import ROOT, prose_numbers
-from tools.notebook_normal_form import read
+from tools.notebook_normal_form import read, to_bytes
 from tools.prose_numbers import (
     classified,
     computed,
@@ -164,3 +164,15 @@ def test_every_fact_is_complete_and_stated_by_each_of_its_lessons() -> None:
         [number] = numbers(fact.number)
         unused += [(name, fact) for name in fact.lessons if (name, number.value) not in stated]
     assert unused == []
+
+
+def test_the_command_counts_the_sources_of_every_lesson(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lesson = notebook(markdown("a", "It is 0.895, of 47."), code("b", "x", [stream("0.895")]))
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "01_a.ipynb").write_bytes(to_bytes(lesson))
+    monkeypatch.setattr(prose_numbers, "ROOT", tmp_path)
+    prose_numbers.main()
+    counts = "2 {'printed': 1, 'no source': 1}"
+    assert capsys.readouterr().out == f"01_a: {counts}\nall: {counts}\n"

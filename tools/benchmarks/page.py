@@ -33,8 +33,9 @@ def machine() -> str:
     )
 
 
-def store(title: str, text: str, *, rounds: int, page: Path = PAGE) -> None:
+def store(title: str, text: str, *, rounds: int, page: Path | None = None) -> None:
     """Replace one section of the page, or add it; the others stay as they are."""
+    page = page or PAGE
     old = page.read_text("utf-8") if page.exists() else TOP
     _, *sections = re.split(r"^(?=## )", old, flags=re.M)
     timed = "processor time" if rounds_of.timer is time.process_time else "wall-clock time"
