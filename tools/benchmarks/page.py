@@ -38,7 +38,7 @@ def store(title: str, text: str, *, rounds: int, page: Path | None = None) -> No
     page = page or PAGE
     old = page.read_text("utf-8") if page.exists() else TOP
     _, *sections = re.split(r"^(?=## )", old, flags=re.M)
-    timed = "processor time" if rounds_of.timer is time.process_time else "wall-clock time"
+    timed = "processor time" if rounds_of.timer is time.process_time else "elapsed time"
     footer = f"Measured on {date.today()}, {rounds} rounds, {timed}: {machine()}."
     by_title = {section.splitlines()[0]: section for section in sections}
     by_title[f"## {title}"] = f"## {title}\n\n{text}\n\n{footer}"
