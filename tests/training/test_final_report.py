@@ -24,8 +24,8 @@ def test_a_few_pairs_are_checked_one_by_one(toy):
 
 def test_a_corpus_that_holds_nothing_out_is_not_tested_on_what_it_was_trained_on(toy):
     assert lines(toy, 21) == [
-        "mine has no held-out split, so there is no honest test: give sentences that are not trained "
-        "on with --valid."
+        "mine has no held-out split, so there is no honest test: give sentences that are not "
+        "trained on with --valid."
     ]
 
 
