@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from course_lib.viz.page import PAGE, POINTS, runs_page, thin
+from course_lib.viz.runs_page import PAGE, POINTS, runs_page, thin
 
 HOSTILE = '</script><img src=x onerror="alert(1)"><!--data-->&$'
 
