@@ -1,4 +1,4 @@
-"""Several processes, on one machine or on many, that train one model together.
+"""Distributed data parallel (DDP): several processes, on one machine or more, train one model.
 
 Started by ``torchrun``, each process (a *rank*) takes its share of the rows of every batch; their
 gradients are averaged after the backward pass, so that all keep the same weights. A batch is the
@@ -10,13 +10,14 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from datetime import timedelta
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch import distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 from course_lib.data import Batch
 
@@ -83,6 +84,20 @@ def broadcast_from_first_rank(value: Any) -> Any:
 def _exchange_device() -> torch.device:
     """Where tensors must lie to be exchanged: nccl knows only GPUs."""
     return torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")
+
+
+def wrap_ddp(module: nn.Module) -> nn.Module:
+    """The module as all processes share it (DistributedDataParallel): the same weights on each, and
+    gradients averaged in the backward pass. As it is if there is only one process.
+    """
+    return DistributedDataParallel(module) if world_size() > 1 else module
+
+
+def gradient_sync(module: nn.Module, *, now: bool) -> AbstractContextManager[object]:
+    """Inside, a backward pass averages gradients over the processes only if ``now`` is True."""
+    if now or not isinstance(module, DistributedDataParallel):
+        return nullcontext()
+    return module.no_sync()
 
 
 def rows_of_this_rank(batch: Batch, pad_id: int) -> Batch:

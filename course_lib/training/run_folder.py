@@ -16,16 +16,12 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from course_lib.atomic import DRAFT_PREFIX, write_atomically
-from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.model import TransformerConfig
 from course_lib.training.checkpoint import read_checkpoint, read_info, save_checkpoint
 from course_lib.training.distributed import rank
+from course_lib.training.resume import resume, save_resumable
 from course_lib.training.run import Run
 from course_lib.training.run_options import RunOptions
 from course_lib.training.trainer import Trainer
@@ -50,9 +46,7 @@ class RunFolder:
         self._saved_at = trainer.run.seconds
         if self.path is None or rank() > 0:
             return
-        info, tensors = _to_checkpoint(trainer.state_dict())
-        info["finished"] = trainer.run.finished
-        self._save_weights("last", trainer.run, info=info, extra=tensors)
+        save_resumable(self.path / "last.safetensors", trainer)
         rows = "".join(json.dumps(row) + "\n" for row in trainer.run.epochs)
         write_atomically(self.path / METRICS, rows)
         described = json.dumps(trainer.run.describe(), indent=2) + "\n"
@@ -71,11 +65,10 @@ class RunFolder:
         """Write the last weights, which the model has now."""
         self._save_weights("final", run)
 
-    def _save_weights(self, name: str, run: Run, **more: Any) -> None:
+    def _save_weights(self, name: str, run: Run) -> None:
         if self.path is not None and rank() == 0:
-            info = run.describe() | {"step": run.step, "epochs": run.epochs} | more.pop("info", {})
-            path = self.path / f"{name}.safetensors"
-            save_checkpoint(path, run.translator, info=info, **more)
+            info = run.describe() | {"step": run.step, "epochs": run.epochs}
+            save_checkpoint(self.path / f"{name}.safetensors", run.translator, info=info)
 
     def restore(self, trainer: Trainer) -> None:
         """Put the trainer back to where the run in this folder was saved.
@@ -85,66 +78,11 @@ class RunFolder:
         """
         if self.path is None:
             raise CourseError("to resume a run, say which: the folder is missing")
-        saved, info, tensors = read_checkpoint(self.path / "last.safetensors")
-        self._refuse_another_run(trainer.run, saved, info)
-        trainer.load_state_dict(_from_checkpoint(saved, info, tensors))
+        resume(self.path / "last.safetensors", trainer)
         best = self.path / "best.safetensors"
         if best.exists():
             trainer.best_weights = read_checkpoint(best)[0].model.state_dict()
         self._saved_at = trainer.run.seconds
-
-    def _refuse_another_run(self, run: Run, saved: Translator, info: dict[str, Any]) -> None:
-        wanted, found = _options(json.loads(json.dumps(run.describe()))), _options(info)
-        differing = [name for name in wanted if wanted[name] != found.get(name)]
-        if differing or _built(saved) != _built(run.translator):
-            mine, its = "the model and the vocabularies of this corpus", "others"
-            if differing:
-                name = differing[0]
-                mine, its = f"{name} = {wanted[name]}", str(found.get(name))
-            raise CourseError(
-                f"expected to go on with {mine}, but the run in {self.path} has {its}: "
-                "resume with the options that it was started with"
-            )
-
-
-def _options(description: dict[str, Any]) -> dict[str, Any]:
-    recipe = description["recipe"]
-    return recipe | {k: v for k, v in description.items() if k not in ("recipe", *recipe)}
-
-
-def _built(translator: Translator) -> tuple[TransformerConfig, list[str], list[str]]:
-    source, target = translator.source_vocabulary, translator.target_vocabulary
-    return translator.model.config, source.tokens, target.tokens
-
-
-def _to_checkpoint(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """A trainer's state as JSON and tensors by name; the model has a part of its own in a file."""
-    info = {"best_loss": state["best_loss"], "position": list(state["position"]), **state["run"]}
-    tensors: dict[str, torch.Tensor] = {
-        name: state[name] for name in ("rng", "cuda_rng") if name in state
-    }
-    for number, moments in state["optimizer"].items():
-        tensors |= {f"optimizer.{number}.{name}": value for name, value in moments.items()}
-    return info, tensors
-
-
-def _from_checkpoint(
-    saved: Translator, info: dict[str, Any], tensors: dict[str, torch.Tensor]
-) -> dict[str, Any]:
-    """The inverse of ``_to_checkpoint``."""
-    optimizer: dict[int, dict[str, torch.Tensor]] = {}
-    for name, value in tensors.items():
-        if name.startswith("optimizer."):
-            _, number, moment = name.split(".", 2)
-            optimizer.setdefault(int(number), {})[moment] = value
-    return {
-        "model": saved.model.state_dict(),
-        "optimizer": optimizer,
-        "position": info["position"],
-        "best_loss": info["best_loss"],
-        "run": info,
-        **{name: tensors[name] for name in ("rng", "cuda_rng") if name in tensors},
-    }
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """One step of training: learning rate, forward, backward, clip, step.
 
-Written for one process and a batch that fits in memory. ``parallel_step`` has the same step for
-several processes and for batches that are computed in micro-batches.
+Written for one process and a batch that fits in memory. ``gradient_accumulation`` has the same step
+for batches that are computed in micro-batches, and for several processes.
 """
 
 from __future__ import annotations

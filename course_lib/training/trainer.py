@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
 from course_lib.data import Batch
 from course_lib.training.batch_sampler import BatchSampler, DataPosition
 from course_lib.training.device import choose_precision
 from course_lib.training.distributed import rank, world_size
 from course_lib.training.early_stopping import out_of_patience
+from course_lib.training.gradient_accumulation import AccumulatedStep
 from course_lib.training.optimizers import make_optimizer, make_schedule
-from course_lib.training.parallel_step import ModelWithLoss, parallel_train_step
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
 from course_lib.training.run_options import RunOptions
@@ -50,11 +49,12 @@ class Trainer:
         self.run = Run(recipe, options, translator, total_steps)
         self.best_loss = math.inf  # of all validations
         self.best_weights: dict[str, torch.Tensor] = {}
-        self.model_with_loss: ModelWithLoss | DistributedDataParallel = ModelWithLoss(
-            self.model, self.model.config.pad_id, recipe.label_smoothing
+        self.accumulated_step = AccumulatedStep(
+            self.model,
+            self.model.config.pad_id,
+            label_smoothing=recipe.label_smoothing,
+            micro_batches=recipe.micro_batches,
         )
-        if world_size() > 1:
-            self.model_with_loss = DistributedDataParallel(self.model_with_loss)
         self._seed_dropout_per_rank()
 
     def remaining_batches(self) -> Iterator[tuple[Batch, DataPosition]]:
@@ -81,14 +81,12 @@ class Trainer:
                 precision=self.precision,
             )
         else:
-            loss = parallel_train_step(
-                self.model_with_loss,
+            loss = self.accumulated_step(
                 batch,
                 self.optimizer,
                 lr=lr,
                 max_grad_norm=recipe.max_grad_norm,
                 precision=self.precision,
-                micro_batches=recipe.micro_batches,
             )
         run.losses.append(loss)
         run.learning_rates.append(lr)

@@ -134,7 +134,7 @@ def test_long_runs_are_saved_in_between(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "SAVE_EVERY", 0.0)
     saves = []
     monkeypatch.setattr(
-        run_folder, "save_checkpoint", lambda path, *a, **k: saves.append(path.name)
+        "course_lib.training.resume.save_checkpoint", lambda path, *a, **k: saves.append(path.name)
     )
     train(toy, RunOptions(max_steps=5), folder=tmp_path)
     assert saves.count("last.safetensors") >= 5

@@ -17,7 +17,7 @@ from course_lib.training import (
 )
 from course_lib.training import step as training_step
 from course_lib.training.distributed import rows_of_this_rank
-from course_lib.training.parallel_step import ModelWithLoss, parallel_train_step
+from course_lib.training.gradient_accumulation import AccumulatedStep, ModelWithLoss
 
 
 @pytest.fixture
@@ -33,8 +33,10 @@ def one_step(still, data, **options):
     batch = collate(data.encode(data.train[:23]), pad_id=0)
     options |= {"lr": 1e-2, "max_grad_norm": 1.0}
     if "micro_batches" in options:
-        model_with_loss = ModelWithLoss(model, 0, 0.1)
-        losses = [parallel_train_step(model_with_loss, batch, optimizer, **options) for _ in "ab"]
+        step = AccumulatedStep(
+            model, 0, label_smoothing=0.1, micro_batches=options.pop("micro_batches")
+        )
+        losses = [step(batch, optimizer, **options) for _ in "ab"]
     else:
         losses = [
             train_step(model, batch, optimizer, 0, label_smoothing=0.1, **options) for _ in "ab"
@@ -138,8 +140,8 @@ def test_neither_a_loss_nor_a_gradient_that_is_not_finite_reaches_the_weights(
     batch = collate(data.encode(data.train[:5]), pad_id=0)
     with pytest.raises(CourseError, match=f"finite {what}, got .*is the learning rate too high"):
         if micro_batches:
-            parallel_train_step(
-                ModelWithLoss(model, 0, 0.0), batch, optimizer, lr=0.1, micro_batches=2
+            AccumulatedStep(model, 0, label_smoothing=0.0, micro_batches=2)(
+                batch, optimizer, lr=0.1
             )
         else:
             train_step(model, batch, optimizer, 0, lr=0.1)
