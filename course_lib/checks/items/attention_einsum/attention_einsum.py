@@ -114,7 +114,7 @@ def no_scale(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pa
     "tells you which dim the keys are.",
     hint="Count along bhqk: which dim is k?",
 )
-def softmax_over_queries(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
+def softmax_over_readers(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
     scores = scaled_scores(query, key)
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)

@@ -123,7 +123,7 @@ def weights_renamed(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tenso
     "summed over.",
     hint="Which axis should the context have: q or k?",
 )
-def summed_over_queries(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
+def summed_over_readers(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhke->bhke")
 
 

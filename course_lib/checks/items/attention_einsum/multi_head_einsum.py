@@ -10,7 +10,7 @@ from torch import Tensor
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.attention_einsum.attention_einsum import softmax_over_queries
+from course_lib.checks.items.attention_einsum.attention_einsum import softmax_over_readers
 from course_lib.checks.items.attention_einsum.einsum_parts import (
     Mask,
     Pair,
@@ -156,7 +156,7 @@ def mask_meets_the_heads(
     "implementation has this bug, and its weights are closer to uniform than they should be.",
     hint="Take d_head from the shape of the tensor that you multiply.",
 )
-def root_of_d_model(
+def root_of_the_word(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     factor = math.sqrt(w_q.size(2) / x.size(2))
@@ -184,7 +184,7 @@ def shared_out_by_the_keys(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    context, weights = softmax_over_queries(query, key, value, mask)
+    context, weights = softmax_over_readers(query, key, value, mask)
     return out_of_heads(context, w_o), weights
 
 
