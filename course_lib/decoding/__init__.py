@@ -1,8 +1,8 @@
 """From a trained model to translations."""
 
 from course_lib.decoding.beam import Hypothesis, beam_search, length_normaliser
+from course_lib.decoding.decoding_options import Decoding
 from course_lib.decoding.greedy import evaluating, greedy_decode
-from course_lib.decoding.options import Decoding
 from course_lib.decoding.sampling import sample_decode, sampling_probabilities
 from course_lib.decoding.translate import Translation, Translator
 

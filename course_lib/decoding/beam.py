@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from course_lib.decoding.decoding_options import check_beam
 from course_lib.decoding.greedy import check_max_len, evaluating
-from course_lib.decoding.options import check_beam
 from course_lib.model import KeyValueCache, Transformer
 
 

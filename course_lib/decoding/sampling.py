@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_lib.decoding.decoding_options import check_sampling
 from course_lib.decoding.greedy import check_max_len, evaluating
-from course_lib.decoding.options import check_sampling
 from course_lib.model import KeyValueCache, Transformer
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from course_lib.data import BOS, EOS, UNK, Tokenizer, join_words, pad_sequences
 from course_lib.decoding.beam import beam_search
+from course_lib.decoding.decoding_options import Decoding
 from course_lib.decoding.greedy import evaluating, greedy_decode
-from course_lib.decoding.options import Decoding
 from course_lib.decoding.sampling import sample_decode
 from course_lib.errors import CourseError
 from course_lib.model import AttentionRecord, Transformer, record_attention

@@ -17,9 +17,9 @@ from course_lib.training.loss import (
 )
 from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
 from course_lib.training.optimizers import make_optimizer, make_schedule
-from course_lib.training.options import RunOptions
 from course_lib.training.recipes import AS_RELEASED, RECIPES, Recipe, load_recipe, on_corpus
 from course_lib.training.run import Run
+from course_lib.training.run_options import RunOptions
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
 from course_lib.training.step import train_step
 from course_lib.training.training_data import TrainingData, load_training_data

@@ -12,8 +12,8 @@ from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.final_report import report
 from course_lib.training.loop import train
-from course_lib.training.options import RunOptions
 from course_lib.training.recipes import Recipe
+from course_lib.training.run_options import RunOptions
 from course_lib.training.tensorboard import tensorboard_logger
 from course_lib.training.training_data import load_training_data
 

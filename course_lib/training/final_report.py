@@ -74,7 +74,7 @@ def _report_memorised(run: Run, data: TrainingData) -> Iterator[str]:
 def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]:
     size, decoding = run.recipe.test_size or 500, run.recipe.decoding
     method = f"{decoding.method} decoding"
-    yield f"{method:<34}{'sentences':>9}{'exact':>9}{'BLEU':>8}{'chrF':>8}"
+    yield f"{method:<38}{'sentences':>9}{'exact':>9}{'BLEU':>8}{'chrF':>8}"
     signature = ""
     splits = {held_out: "unseen", "compositional": "unseen combinations"}
     for split, title in splits.items():
@@ -87,7 +87,7 @@ def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]
                 scores = test(run.translator, pairs, decoding)
                 signature = scores.signature
                 yield (
-                    f"{name:<34}{len(pairs):>9}{scores.exact:>9.1%}"
+                    f"{name:<38}{len(pairs):>9}{scores.exact:>9.1%}"
                     f"{scores.bleu:>8.1f}{scores.chrf:>8.1f}"
                 )
     yield f"BLEU by sacrebleu, {signature}"

@@ -23,11 +23,11 @@ from course_lib.errors import CourseError
 from course_lib.training.distributed import all_reduce_clock_and_stop, rank, world_size
 from course_lib.training.evaluation import validate
 from course_lib.training.interrupts import deferred_interrupts
-from course_lib.training.options import RunOptions
 from course_lib.training.progress_bar import ProgressBar
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
 from course_lib.training.run_folder import RunFolder, open_run_folder
+from course_lib.training.run_options import RunOptions
 from course_lib.training.trainer import Trainer
 from course_lib.training.training_data import TrainingData, load_training_data
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.decoding import Translator
-from course_lib.training.options import RunOptions
 from course_lib.training.recipes import Recipe
+from course_lib.training.run_options import RunOptions
 
 Epoch = dict[str, int | float]  # the numbers of one validation, by name
 

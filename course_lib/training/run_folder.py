@@ -26,8 +26,8 @@ from course_lib.errors import CourseError
 from course_lib.model import TransformerConfig
 from course_lib.training.checkpoint import read_checkpoint, read_info, save_checkpoint
 from course_lib.training.distributed import rank
-from course_lib.training.options import RunOptions
 from course_lib.training.run import Run
+from course_lib.training.run_options import RunOptions
 from course_lib.training.trainer import Trainer
 
 SAVE_EVERY = 60.0  # seconds of training that a crash may cost

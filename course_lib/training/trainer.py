@@ -20,10 +20,10 @@ from course_lib.training.device import choose_precision
 from course_lib.training.distributed import rank, world_size
 from course_lib.training.early_stopping import out_of_patience
 from course_lib.training.optimizers import make_optimizer, make_schedule
-from course_lib.training.options import RunOptions
 from course_lib.training.parallel_step import ModelWithLoss, parallel_train_step
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
+from course_lib.training.run_options import RunOptions
 from course_lib.training.step import train_step
 from course_lib.training.training_data import TrainingData
 

@@ -33,7 +33,6 @@ from course_lib.viz.norms_by_layer import (
     plot_residual_norms,
     residual_norms,
 )
-from course_lib.viz.page import runs_page
 from course_lib.viz.plot_alignment import alignment_error, plot_alignment, strongest_links
 from course_lib.viz.plot_attention_lines import plot_attention_lines
 from course_lib.viz.plot_beam import Branch, plot_beam
@@ -44,6 +43,7 @@ from course_lib.viz.plot_sum import plot_sum
 from course_lib.viz.plot_teacher_forcing import plot_teacher_forcing
 from course_lib.viz.plot_treemap import plot_treemap
 from course_lib.viz.quiz import Quiz, ShapeQuestion, predict_shape, quiz
+from course_lib.viz.runs_page import runs_page
 from course_lib.viz.style import new_axes
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The attention explorer: every layer and head of one sentence, to point at and to turn over."""
+"""The attention explorer: every layer and head of one sentence, in an interactive figure."""
 
 from __future__ import annotations
 
@@ -13,35 +13,20 @@ from torch import Tensor
 
 from course_lib.errors import CourseError
 from course_lib.viz.display import bundle
-from course_lib.viz.explorer_data import AttentionData, Kind, attention_data, pack
+from course_lib.viz.explorer_constants import MEAN, PALETTES, START, STEPS, VIEWS
+from course_lib.viz.explorer_data import AttentionData, AttentionKind, as_scores, as_weights, pack
 from course_lib.viz.explorer_page import fragment, page
-from course_lib.viz.explorer_picture import MEAN, describe, digest, picture
+from course_lib.viz.explorer_picture import describe, digest, picture
 from course_lib.viz.plot_alignment import Link
 
-VIEWS = ("heatmap", "lines", "heads", "grid")
-STEPS = ("scores", "scaled", "masked", "weights")
-PALETTES = ("mako", "viridis", "cividis", "grey")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-
-# What is shown: these names are shared with the script. `query` is the locked row, None for none.
-START: dict[str, Any] = {
-    "layer": 0,
-    "head": 0,
-    "view": "heatmap",
-    "step": "weights",
-    "query": None,
-    "joined": False,
-    "gold": True,
-    "stretch": False,
-    "palette": "mako",
-}
 
 
 class AttentionExplorer:
     """Attention weights to explore in a notebook or a web page. Made by `explore_attention`.
 
-    In a live notebook it answers to Python too: `state` says what is shown, `select` changes it.
-    Without a kernel it is as interactive; where no script runs, a picture is left.
+    In a live notebook Python can follow: `state` is what is shown, and `select` changes it. It is
+    just as interactive without a kernel. Where no script runs, there is a picture.
     """
 
     def __init__(self, data: AttentionData) -> None:
@@ -52,7 +37,7 @@ class AttentionExplorer:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What is shown now, in a live notebook as the reader left it."""
+        """What is shown now; in a live notebook, what the reader chose last."""
         return dict(self._widget.state if self._widget else self._state)
 
     @property
@@ -73,7 +58,7 @@ class AttentionExplorer:
                 "cividis", "grey").
 
         Raises:
-            CourseError: there is no such thing to show.
+            CourseError: a name or a value that this explorer does not have.
         """
         for name, value in changes.items():
             self._check(name, value)
@@ -127,7 +112,7 @@ class AttentionExplorer:
         png = self.to_png()
         data, metadata = bundle(png, repr(self))
         both: dict[str, Any] = {"text/html": self._markup(png), **data}
-        # Colab shows markup as it is, and would first ask for a manager of widgets.
+        # Colab shows markup as it is, but would ask for a widget manager first.
         if "google.colab" not in sys.modules:
             view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
             both = {WIDGET_VIEW: view, **both}
@@ -139,7 +124,7 @@ def explore_attention(
     query_tokens: Sequence[str],
     key_tokens: Sequence[str] | None = None,
     *,
-    kind: Kind | None = None,
+    kind: AttentionKind | None = None,
     scores: Tensor | np.ndarray | None = None,
     d_head: int | None = None,
     mask: Tensor | np.ndarray | None = None,
@@ -147,25 +132,25 @@ def explore_attention(
     pad: str = "<pad>",
     title: str = "Attention",
 ) -> AttentionExplorer:
-    """Explore where every head of every layer reads: as heatmap, as lines, all heads at once.
+    """Explore the attention of every head and layer: as heatmap, as lines, all heads at once.
 
     Layers and heads count from 0, as in ``attention[layer, head]``.
 
     Args:
         attention: (layers, heads, query, key), (heads, query, key) or (query, key).
-        query_tokens: one for each row: for cross-attention what is written.
-        key_tokens: one for each column: for cross-attention what is read; by default those of
-            the queries (self-attention).
-        kind: "self", "causal" (a query reads itself and what is before it) or "cross"; by default
+        query_tokens: one for each row; for cross-attention those of the target.
+        key_tokens: one for each column; for cross-attention those of the source. By default the
+            query tokens (self-attention).
+        kind: "self", "causal" (no query attends to a later position) or "cross"; by default
             "self" without key tokens and "cross" with them.
-        scores: query · key before scaling and mask, of the attention's shape: with them the steps
-            from scores to weights can be shown.
-        d_head: by whose square root the scores are divided.
+        scores: query · key before scaling and mask, in the shape of the attention. With them the
+            explorer shows the steps from scores to weights.
+        d_head: the scores are divided by its square root.
         mask: True = may attend, broadcastable to (query, key); leading axes of size 1 are
             dropped, so the model's own masks fit.
         gold: right links (key index, query index), like the ``alignment`` of a sentence pair.
-        pad: the token that fills up short sentences.
-        title: what is seen.
+        pad: the padding token.
+        title: what is shown, for the heading and the alt text.
 
     Raises:
         CourseError: weights, scores, mask or links that cannot belong together.
@@ -173,17 +158,17 @@ def explore_attention(
             not broadcast.
         TypeError: a mask that is not boolean.
     """
-    return AttentionExplorer(
-        attention_data(
-            attention,
-            query_tokens,
-            key_tokens,
-            kind=kind,
-            scores=scores,
-            d_head=d_head,
-            mask=mask,
-            gold=gold,
-            pad=pad,
-            title=title,
-        )
+    weights, queries = as_weights(attention), tuple(query_tokens)
+    data = AttentionData(
+        title=title,
+        kind=kind or ("self" if key_tokens is None else "cross"),
+        weights=weights,
+        query_tokens=queries,
+        key_tokens=queries if key_tokens is None else tuple(key_tokens),
+        mask=mask,
+        scores=None if scores is None else as_scores(scores, weights),
+        d_head=d_head,
+        gold=tuple(sorted((int(key), int(query)) for key, query in gold)),
+        pad=pad,
     )
+    return AttentionExplorer(data)

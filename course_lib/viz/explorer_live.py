@@ -1,4 +1,4 @@
-"""The attention explorer in a live notebook: what the reader chooses is known to Python."""
+"""The attention explorer as a live widget: Python knows what the reader chooses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from course_lib.viz.explorer_page import module, stylesheet
 
 
 class LiveExplorer(anywidget.AnyWidget):
-    """Carries the packed attention to the browser, and the state both ways."""
+    """Sends the packed attention to the browser, and the state in both directions."""
 
     _esm = module()
     _css = stylesheet()

@@ -6,22 +6,17 @@ import base64
 import hashlib
 import html
 import json
-import re
 import zlib
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-ASSETS = Path(__file__).parent.parent / "assets" / "explorer"
-# Each part uses what the parts before it define; joined they are one ES module.
-PARTS = (
-    "data colour reading layout heatmap lines heads save controls panel scene keys explorer".split()
-)
+from course_lib.viz.explorer_bundle import bundle_modules
+from course_lib.viz.explorer_constants import ASSETS
 
 # A notebook may show one output twice, and may run the script before the picture is in the page:
-# every picture that is not yet an explorer becomes one, looked for during two seconds. What is
-# packed is unpacked by the browser, and a browser that cannot leaves the picture as it is.
+# so for two seconds this looks for pictures, and turns each into an explorer once. A browser that
+# cannot inflate the script and the data keeps the picture.
 STARTER = """
 (() => {
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -49,28 +44,23 @@ STARTER = """
 @cache
 def module() -> str:
     """The whole script: one ES module without dependencies."""
-    return _shorten("\n".join((ASSETS / f"{part}.js").read_text("utf-8") for part in PARTS))
+    return bundle_modules(ASSETS / "explorer.js")
 
 
 @cache
 def stylesheet() -> str:
-    """Its looks."""
-    return _shorten((ASSETS / "explorer.css").read_text("utf-8"))
-
-
-def _shorten(text: str) -> str:
-    """Without indents and lines of comment: a notebook stores the script once an explorer."""
-    return re.sub(r"^(?:\s+|//.*\n)+", "", text, flags=re.MULTILINE)
+    """The explorer's CSS."""
+    return (ASSETS / "explorer.css").read_text("utf-8")
 
 
 def fragment(packed: bytes, state: Mapping[str, Any], *, png: bytes, alt: str) -> str:
-    """A picture that becomes the explorer where scripts run.
+    """HTML of a picture that becomes the explorer where scripts run.
 
     Args:
         packed: what `pack` returned.
         state: what is shown first.
-        png: what is shown where no script runs.
-        alt: the same in words.
+        png: the picture for where no script runs.
+        alt: its alt text.
     """
     code = {"module": module(), "style": stylesheet(), "state": dict(state)}
     deflated = zlib.compress(json.dumps(code, sort_keys=True).encode("utf-8"), 9)
@@ -87,7 +77,7 @@ def fragment(packed: bytes, state: Mapping[str, Any], *, png: bytes, alt: str) -
 
 
 def page(content: str, *, title: str) -> str:
-    """A file of its own around a fragment."""
+    """A complete HTML file around a fragment."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

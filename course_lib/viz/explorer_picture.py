@@ -1,4 +1,4 @@
-"""The attention explorer without a script: one picture, and what it shows in words."""
+"""The attention explorer without a script: one picture and its alt text."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from PIL import Image
 
 from course_lib.viz.attention_summary import describe_attention
 from course_lib.viz.display import to_png
+from course_lib.viz.explorer_constants import MEAN
 from course_lib.viz.explorer_data import AttentionData
 from course_lib.viz.heatmaps import plot_attention
 from course_lib.viz.style import figure_of
 
-MEAN = -1  # the number of the head that stands for the mean of all
-COLOURS = 64  # few of them, and of pixels: it is stored twice, as image and inside the markup
+COLOURS = 64  # few colours and few pixels: a notebook stores the picture twice, also in the HTML
 DPI = 72
 
 
 def shown_weights(data: AttentionData, state: Mapping[str, Any]) -> np.ndarray:
-    """The chosen head's weights, or the mean of a layer's heads: (query, key)."""
+    """The weights of the chosen head, or the mean of the layer's heads: (query, key)."""
     heads = data.weights[state["layer"]]
     return np.asarray(heads.mean(axis=0) if state["head"] == MEAN else heads[state["head"]])
 
@@ -72,7 +72,7 @@ def describe(data: AttentionData, state: Mapping[str, Any]) -> str:
 
 
 def digest(data: AttentionData, state: Mapping[str, Any]) -> str:
-    """The picture's words and, after them, one number of every head, on a line for each layer."""
+    """The alt text, then the mean entropy of each head, one line for each layer."""
     n_layers, n_heads = data.weights.shape[:2]
     lines = [describe(data, state)]
     widest = math.log(len(data.key_tokens))

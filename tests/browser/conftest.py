@@ -17,7 +17,7 @@ from tests.browser.lab import start_lab, wait_until_open
 from tools.chromium import PATIENCE, NoChromium, start_chromium
 
 AXE = "4.11.2"
-# What Lab and nbconvert log without a network, or when a kernel is stopped: no fault of ours.
+# What Lab and nbconvert log without a network, or when a kernel is stopped: nothing that we cause.
 HARMLESS = ("Failed to load resource", "net::ERR", "require is not", "debugger state")
 
 
@@ -54,7 +54,7 @@ def screenshots(tmp_path):
 @pytest.fixture
 def open_page(browser, request, screenshots):
     """Open an address without a network; afterwards: a screenshot, and no error was logged."""
-    pages, faults = [], []
+    pages, errors = [], []
 
     def open_(address, *, width=1000, dark=False, network=False, wait="load"):
         page = browser.new_page(
@@ -65,8 +65,8 @@ def open_page(browser, request, screenshots):
         page.set_default_timeout(PATIENCE)
         if not network:
             page.context.set_offline(True)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
         pages.append(page)
         page.goto(str(address), wait_until=wait)
         return page
@@ -76,7 +76,7 @@ def open_page(browser, request, screenshots):
         name = re.sub(r"\W+", "-", request.node.name).strip("-")
         page.screenshot(path=screenshots / f"{name}-{number}.png")
         page.context.close()
-    assert not [fault for fault in faults if not any(noise in fault for noise in HARMLESS)]
+    assert not [error for error in errors if not any(noise in error for noise in HARMLESS)]
 
 
 @pytest.fixture

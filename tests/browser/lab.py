@@ -156,12 +156,12 @@ def output_text(page, cell):
     )
 
 
-def serious_faults(page, axe, place="html"):
+def serious_violations(page, axe, selector="html"):
     """What axe-core finds serious or critical in a part of the page: rule → the first element."""
     page.evaluate(axe)
-    found = page.evaluate("async (place) => (await axe.run(place)).violations", place)
+    found = page.evaluate("async (selector) => (await axe.run(selector)).violations", selector)
     return {
-        fault["id"]: fault["nodes"][0]["html"][:300]
-        for fault in found
-        if fault["impact"] in ("serious", "critical")
+        violation["id"]: violation["nodes"][0]["html"][:300]
+        for violation in found
+        if violation["impact"] in ("serious", "critical")
     }

@@ -1,4 +1,4 @@
-"""One stored notebook in every place where it may be read, and the explorer in a live one."""
+"""The explorer in a live notebook, and in a stored one wherever it may be opened."""
 
 import json
 import sys

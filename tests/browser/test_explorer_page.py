@@ -11,7 +11,8 @@ from PIL import Image
 
 from course_lib.training import alignment_error_rate
 from course_lib.viz.explorer import explore_attention
-from tests.browser.lab import serious_faults
+from course_lib.viz.explorer_constants import VIEWS
+from tests.browser.lab import serious_violations
 
 QUERIES = ["the", "old", "dog", "<eos>"]
 KEYS = ["der", "alte", "Hund", ".", "<pad>"]
@@ -40,12 +41,12 @@ def synthetic(layers, heads, queries, keys, *, mask=None, seed=0):
 
 
 def causal():
-    """Sub-words with padding, causal, with their scores."""
+    """Subwords with padding, causal, with their scores."""
     tokens = ["▁ein", "▁Don", "au", "dampf", "<eos>", "<pad>"]
     mask = torch.tensor([token != "<pad>" for token in tokens])
     scores, weights = synthetic(2, 3, 6, 6, mask=mask & torch.ones(6, 6).tril().bool())
     given = {"kind": "causal", "scores": scores, "d_head": 16, "mask": mask}
-    return explore_attention(weights, tokens, title="Pieces", **given), scores, weights
+    return explore_attention(weights, tokens, title="Subwords", **given), scores, weights
 
 
 def state(page):
@@ -101,7 +102,7 @@ def test_one_lit_cell_is_dark_in_its_row_and_column_of_the_heatmap(open_explorer
             assert f"“{QUERIES[query]}” reads “{KEYS[key]}”: {weight}" in panel(page)
 
 
-def test_masked_cells_are_left_to_the_hatching_and_said_to_be_masked(open_explorer):
+def test_masked_cells_show_the_hatching_and_are_called_masked(open_explorer):
     page = open_explorer(lit())
     at = layout(page)
     x, y = at["left"] + 4.5 * at["cell"], at["top"] + 1.5 * at["cell"]
@@ -135,10 +136,10 @@ def test_one_lit_cell_is_dark_in_its_head_and_nowhere_else(open_explorer, view):
     page = open_explorer(lit().select(layer=1, view=view))
     at, image = layout(page), pixels(page)
     found = set()
-    for place in at["places"]:
-        x, y = place["x"] + at["w"] * 3.5 / 5, place["y"] + at["h"] * 2.5 / 4
+    for small in at["thumbnails"]:
+        x, y = small["x"] + at["w"] * 3.5 / 5, small["y"] + at["h"] * 2.5 / 4
         if image[int(y), int(x), :3].mean() < 60:
-            found.add((place["layer"], place["head"]))
+            found.add((small["layer"], small["head"]))
             point(page, x, y)
             assert focus(page) == {"layer": 1, "head": 2, "query": 2, "key": 3}
             assert "“dog” reads “.”: 1.0000" in panel(page)
@@ -147,8 +148,8 @@ def test_one_lit_cell_is_dark_in_its_head_and_nowhere_else(open_explorer, view):
 
 def test_a_click_on_a_small_head_opens_it(open_explorer):
     page = open_explorer(lit().select(view="grid"))
-    place = next(p for p in layout(page)["places"] if (p["layer"], p["head"]) == (1, 2))
-    point(page, place["x"] + 5, place["y"] + 5)
+    small = next(t for t in layout(page)["thumbnails"] if (t["layer"], t["head"]) == (1, 2))
+    point(page, small["x"] + 5, small["y"] + 5)
     page.mouse.down()
     page.mouse.up()
     shown = state(page)
@@ -176,14 +177,14 @@ def test_sliders_answer_to_arrow_keys_and_the_mean_of_heads_to_space(open_explor
 def test_everything_on_the_stage_is_reached_by_keys(open_explorer):
     page = open_explorer(lit().select(layer=1, head=2))
     page.focus(".ae-stage")
-    page.keyboard.press("ArrowDown")  # shows where one is
+    page.keyboard.press("ArrowDown")  # shows the current cell
     assert focus(page) == {"query": 0, "key": 0}
     for key in ("ArrowDown", "ArrowDown", "End"):
         page.keyboard.press(key)
     assert focus(page) == {"query": 2, "key": 4}
     page.keyboard.press("ArrowLeft")
-    said = page.inner_text(".ae-status")
-    assert said.startswith("“dog” reads “.”: 1.0000. “dog” reads most: “.” 1.0000")
+    status = page.inner_text(".ae-status")
+    assert status.startswith("“dog” reads “.”: 1.0000. “dog” reads most: “.” 1.0000")
     page.keyboard.press("Enter")
     assert state(page)["query"] == 2
     assert page.inner_text(".ae-status").startswith("Locked. “dog” reads most")
@@ -240,7 +241,7 @@ def test_the_steps_lead_from_scores_to_weights(open_explorer):
     assert float(read["softmax", 3, 1]) == pytest.approx(float(weights[0, 0, 3, 1]), abs=6e-5)
 
 
-def test_pieces_of_words_are_joined_and_split_again(open_explorer):
+def test_subwords_are_joined_and_split_again(open_explorer):
     shown, _, weights = causal()
     page = open_explorer(shown)
     page.check(".ae-joined")
@@ -283,11 +284,11 @@ def test_the_top_three_keys_are_in_order_and_exact(open_explorer):
     at = layout(page)
     point(page, at["left"] - 20, at["top"] + 1.5 * at["cell"])
     values, keys = weights[0, 0, 1].topk(3)
-    said = page.eval_on_selector_all(
+    shown = page.eval_on_selector_all(
         ".ae-bar", "(rows) => rows.map((r) => r.innerText.split(/\\s+/))"
     )
-    assert [name for name, _ in said] == [KEYS[k] for k in keys.tolist()]
-    for (_, number), value in zip(said, values.tolist(), strict=True):
+    assert [name for name, _ in shown] == [KEYS[k] for k in keys.tolist()]
+    for (_, number), value in zip(shown, values.tolist(), strict=True):
         assert float(number) == pytest.approx(value, abs=6e-5)
 
 
@@ -304,7 +305,7 @@ def test_a_dark_page_makes_it_dark_and_colours_can_be_chosen(open_explorer):
     assert pixels(page)[y, x, :3].round().tolist() == [0x44, 0x01, 0x54]
 
 
-@pytest.mark.parametrize("view", ["heatmap", "lines", "heads", "grid"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_a_narrow_screen_shows_all_of_it(open_explorer, view):
     _, weights = synthetic(3, 4, 12, 14)
     tokens = [f"word{i}" for i in range(14)]
@@ -367,10 +368,10 @@ def test_without_scripts_the_picture_stays(browser, tmp_path):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("view", ["heatmap", "lines", "heads", "grid"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_axe_finds_nothing_serious(open_explorer, axe, view, dark):
     shown, _, _ = causal()
     page = open_explorer(shown.select(view=view, query=1), dark=dark)
     page.click("summary")
     page.wait_for_selector(".ae tbody tr")
-    assert serious_faults(page, axe) == {}
+    assert serious_violations(page, axe) == {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.lab import run, serious_faults
+from tests.browser.lab import run, serious_violations
 
 HEAD = """import torch
 from course_lib import viz
@@ -47,8 +47,8 @@ WIDGETS = {
 }
 CHANGED = """([n, picture, words]) => {
   const outputs = document.querySelectorAll(".jp-OutputArea-output:has(img)");
-  const said = outputs[n].querySelector("[role=status]").innerText;
-  return outputs[n].querySelector("img").src != picture && said != words;
+  const status = outputs[n].querySelector("[role=status]").innerText;
+  return outputs[n].querySelector("img").src != picture && status != words;
 }"""
 QUIZ = """viz.quiz("Which sums to 1?", ["query", "key <b>", "both"], "b", "Softmax: $d=1$.")"""
 SHAPE = """viz.predict_shape("What comes out?", (2, 5, 9), "A row a query.", code="q @ k.mT")"""
@@ -92,12 +92,12 @@ def test_every_widget_answers_and_is_accessible(lab, open_lab, axe, screenshots,
         output = outputs.nth(number)
         output.screenshot(path=screenshots / f"widget-{name}-{theme}-before.png")
         before = output.locator("img").get_attribute("src")
-        said = output.locator("[role=status]").inner_text()
+        words = output.locator("[role=status]").inner_text()
         move(page, output, how)
-        page.wait_for_function(CHANGED, arg=[number, before, said])
+        page.wait_for_function(CHANGED, arg=[number, before, words])
         output.screenshot(path=screenshots / f"widget-{name}-{theme}-after.png")
     assert page.locator("text=Error displaying widget").count() == 0
-    assert serious_faults(page, axe, ".jp-OutputArea-output:has(img)") == {}
+    assert serious_violations(page, axe, ".jp-OutputArea-output:has(img)") == {}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -117,4 +117,4 @@ def test_a_quiz_is_answered_with_the_keyboard(lab, open_lab, axe, theme):
         box.fill(typed)
         box.press("Enter")
         page.wait_for_selector(f"text={verdict}")
-    assert serious_faults(page, axe, ".jp-OutputArea-output") == {}
+    assert serious_violations(page, axe, ".jp-OutputArea-output") == {}

@@ -167,7 +167,7 @@ def test_progress_counts_and_says_what_is_next(capsys):
 
 def test_progress_under_a_former_id_still_counts(progress):
     progress.parent.mkdir()
-    progress.write_text('["10.source_blind_floor", "06.padding_mask"]')
+    progress.write_text(json.dumps([*FORMER_IDS, "06.padding_mask"]))
     assert load_passed() == {"10.target_only_entropy", "06.padding_mask"}
     note_passed("06.causal_mask")
     assert "10.target_only_entropy" in json.loads(progress.read_text())
@@ -178,9 +178,12 @@ def test_former_ids_lead_to_present_ones():
     assert set(FORMER_IDS.values()) <= TABLE.keys()
 
 
-def test_a_former_id_is_refused_with_the_present_one():
-    with pytest.raises(CourseError, match="'10.source_blind_floor': .*'10.target_only_entropy'"):
-        check("10.source_blind_floor", right)
+@pytest.mark.parametrize("former", FORMER_IDS)
+def test_a_former_id_is_refused_with_the_present_one(former):
+    with pytest.raises(
+        CourseError, match=f"got '{former}': it is now called '{FORMER_IDS[former]}'"
+    ):
+        check(former, right)
 
 
 @pytest.mark.parametrize("content", ["", "{", "3", '["no such item", 3]'])

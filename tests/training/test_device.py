@@ -82,6 +82,7 @@ def test_a_step_in_bf16_is_a_rounded_step_in_fp32():
     data = load_training_data(recipe)
     losses = {}
     for precision in ("fp32", "bf16"):
+        torch.manual_seed(0)
         translator = data.new_translator(recipe)
         optimizer = make_optimizer(recipe, translator.model)
         optimizer.param_groups[0]["lr"] = recipe.lr

@@ -24,8 +24,8 @@ def test_a_few_pairs_are_checked_one_by_one(toy):
 
 def test_a_corpus_that_holds_nothing_out_is_not_tested_on_what_it_was_trained_on(toy):
     assert lines(toy, 21) == [
-        "mine holds nothing out, so there is no honest test: give sentences that are not trained "
-        "on with --valid."
+        "mine has no held-out split, so there is no honest test: give sentences that are not "
+        "trained on with --valid."
     ]
 
 
@@ -42,7 +42,7 @@ def test_a_grammar_is_tested_on_unseen_combinations_and_on_its_alignments(toy, t
     recipe = replace(toy, corpus="grammar_de_en", train_size=50, valid_size=0, test_size=3)
     data = load_training_data(recipe)
     report_lines = list(report(train(recipe, RunOptions(max_steps=1), data=data), data))
-    assert [line[:34].strip() for line in report_lines[1:5]] == [
+    assert [line[:38].strip() for line in report_lines[1:5]] == [
         "unseen",
         "unseen, shuffled source",
         "unseen combinations",
@@ -59,7 +59,7 @@ def test_the_command_tests_own_files_on_those_held_out(at_home, capsys):
             (at_home / f"{name}.{side}").write_text(text)
     train_files = ["--train", "train.source", "train.target"]
     assert main(["train", "toy", *train_files, "--max-steps", "2", "--out", "a"]) == 0
-    assert "train holds nothing out" in capsys.readouterr().out
+    assert "train has no held-out split" in capsys.readouterr().out
     valid_files = ["--valid", "valid.source", "valid.target"]
     assert main(["train", "toy", *train_files, *valid_files, "--max-steps", "2"]) == 0
     assert "unseen, shuffled source" in capsys.readouterr().out

@@ -7,6 +7,8 @@ import sys
 import types
 import zlib
 from io import BytesIO
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,10 +18,15 @@ from PIL import Image
 from course_lib.errors import CourseError
 from course_lib.training import alignment_error_rate
 from course_lib.viz.display import to_png
-from course_lib.viz.explorer import PALETTES, START, STEPS, VIEWS, WIDGET_VIEW, explore_attention
-from course_lib.viz.explorer_data import attention_data, pack, word_numbers
-from course_lib.viz.explorer_page import ASSETS, PARTS, module, page, stylesheet
-from course_lib.viz.explorer_picture import MEAN, draw
+from course_lib.viz.explorer import WIDGET_VIEW, explore_attention
+from course_lib.viz.explorer_constants import ASSETS, KINDS, MEAN, QUANTISATION_LEVELS, START
+from course_lib.viz.explorer_data import AttentionKind, pack, word_numbers
+from course_lib.viz.explorer_page import module, page, stylesheet
+from course_lib.viz.explorer_picture import draw
+
+# The script computes the rate once more: tests/js/data.test.js has the same cases.
+CASES = Path(__file__).parents[1] / "js" / "alignment_cases.json"
+ALIGNMENTS = json.loads(CASES.read_text("utf-8"))
 
 QUERIES = ["the", "dog"]
 KEYS = ["der", "Hund", "."]
@@ -56,31 +63,33 @@ def unpack(packed):
     arrays = []
     for start in range(4 + length, len(raw), 2 * count):
         high, low = np.frombuffer(raw, np.uint8, 2 * count, start).reshape(2, count).astype(int)
-        arrays.append((high * 256 + low).reshape(header["shape"]) / 65535)
+        arrays.append((high * 256 + low).reshape(header["shape"]) / QUANTISATION_LEVELS)
     return header, arrays
 
 
 def test_packing_keeps_every_weight_to_half_a_step():
     _, weights = random_attention()
-    header, [kept] = unpack(pack(attention_data(weights, list("abcde"))))
+    header, [kept] = unpack(pack(explore_attention(weights, list("abcde")).data))
     assert header["shape"] == [2, 3, 5, 5]
     assert header["kind"] == "self"
-    assert np.abs(kept - weights.numpy()).max() <= 0.5 / 65535 + 1e-7
+    assert np.abs(kept - weights.numpy()).max() <= 0.5 / QUANTISATION_LEVELS + 1e-7
 
 
 def test_packing_keeps_scores_tokens_mask_and_gold():
     mask = torch.ones(1, 1, 5, 5, dtype=torch.bool).tril()
     scores, weights = random_attention(mask=mask)
     tokens = ["▁ab", "c", "<eos>", "<pad>", "<pad>"]
-    data = attention_data(
+    shown = explore_attention(
         weights, tokens, kind="causal", scores=scores, d_head=16, gold={(0, 1)}, mask=mask
     )
-    header, [_, kept] = unpack(pack(data))
+    header, [_, kept] = unpack(pack(shown.data))
     back = header["low"] + kept * (header["high"] - header["low"])
-    assert np.abs(back - scores.numpy()).max() < (header["high"] - header["low"]) / 65535
+    assert (
+        np.abs(back - scores.numpy()).max() < (header["high"] - header["low"]) / QUANTISATION_LEVELS
+    )
     assert header["queries"] == header["keys"] == tokens
     assert header["keyWords"] == [0, 0, 1, 2, 3]
-    assert header["hidden"] == "0111100111000110000100000"
+    assert header["masked"] == "0111100111000110000100000"
     assert header["gold"] == [[0, 1]]
     assert header["dHead"] == 16
 
@@ -149,7 +158,7 @@ def test_the_words_say_how_many_cells_are_masked():
 def test_alignment_errors_are_those_of_training():
     _, weights = random_attention(queries=6, keys=8)
     gold = [(2, 0), (3, 1), (4, 1), (7, 5)]
-    data = attention_data(weights, list("abcdef"), list("stuvwxyz"), gold=gold)
+    data = explore_attention(weights, list("abcdef"), list("stuvwxyz"), gold=gold).data
     for layer in range(2):
         for head in range(3):
             links = {(int(weights[layer, head, q].argmax()), q) for q in (0, 1, 5)}
@@ -157,10 +166,17 @@ def test_alignment_errors_are_those_of_training():
             assert data.alignment_errors[layer, head] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("case", ALIGNMENTS, ids=lambda case: case["what"])
+def test_alignment_errors_are_those_of_the_script(case):
+    weights, gold = torch.tensor(case["weights"]), [(key, query) for key, query in case["gold"]]
+    shown = explore_attention(weights, QUERIES, KEYS, gold=gold)
+    assert shown.data.alignment_errors.item() == pytest.approx(case["rate"])
+
+
 def test_the_words_name_the_head_that_is_closest_to_gold():
     text = repr(explorer(gold=[(1, 1)]))
     assert "layer 1, head 0, alignment error rate 0.00" in text
-    assert np.isnan(attention_data(one_cell(), QUERIES, KEYS).alignment_errors).all()
+    assert np.isnan(explorer().data.alignment_errors).all()
 
 
 @pytest.mark.parametrize(
@@ -175,7 +191,7 @@ def test_the_words_name_the_head_that_is_closest_to_gold():
         ("▁a b <eos> c", [0, 0, 1, 2]),
     ],
 )
-def test_pieces_are_joined_to_words(tokens, numbers):
+def test_every_subword_belongs_to_a_word(tokens, numbers):
     assert word_numbers(tokens.split()) == numbers
 
 
@@ -183,8 +199,8 @@ def test_pieces_are_joined_to_words(tokens, numbers):
 def test_missing_axes_are_one_layer_and_one_head(shape):
     weights = torch.zeros(shape)
     weights[..., 0] = 1
-    assert attention_data(weights, QUERIES, KEYS).weights.shape[-2:] == (2, 3)
-    assert attention_data(weights, QUERIES, KEYS).weights.ndim == 4
+    assert explore_attention(weights, QUERIES, KEYS).data.weights.shape[-2:] == (2, 3)
+    assert explore_attention(weights, QUERIES, KEYS).data.weights.ndim == 4
 
 
 def test_a_batch_left_in_front_is_refused():
@@ -205,7 +221,7 @@ def test_no_tokens_are_refused():
         explore_attention(torch.zeros(1, 0, 3), [], KEYS)
 
 
-def test_scores_in_the_place_of_weights_are_refused():
+def test_scores_given_as_weights_are_refused():
     with pytest.raises(CourseError, match="between 0 and 1, got numbers from -1 to 2: are these"):
         explore_attention(torch.tensor([[2.0, -1.0], [0.0, 1.0]]), QUERIES)
     with pytest.raises(CourseError, match="between 0 and 1, got numbers from nan"):
@@ -237,7 +253,7 @@ def test_weight_where_the_mask_hides_is_refused():
 def test_a_mask_of_numbers_or_of_another_shape_is_refused():
     with pytest.raises(TypeError, match="True = may attend, got float32"):
         explorer(mask=torch.ones(2, 3))
-    with pytest.raises(ValueError, match="does it still hold a whole batch"):
+    with pytest.raises(ValueError, match="does it still have a batch dimension"):
         explorer(mask=torch.ones(4, 1, 2, 3, dtype=torch.bool))
 
 
@@ -263,7 +279,7 @@ def test_scores_that_were_masked_or_scaled_already_are_refused():
 
 def test_gold_links_turned_around_or_shifted_are_refused():
     with pytest.raises(
-        CourseError, match=r"3 keys and 2 queries, got \(0, 2\): are the two turned"
+        CourseError, match=r"3 keys and 2 queries, got \(0, 2\): are the two swapped"
     ):
         explorer(gold=[(0, 2)])
 
@@ -279,7 +295,7 @@ def test_gold_links_turned_around_or_shifted_are_refused():
         ({"colour": 1}, "select knows layer, head, .*, got 'colour': is it misspelt"),
     ],
 )
-def test_what_cannot_be_shown_is_refused(changes, message):
+def test_a_choice_that_does_not_exist_is_refused(changes, message):
     with pytest.raises(CourseError, match=message):
         explorer().select(**changes)
 
@@ -352,17 +368,17 @@ def test_the_script_asks_for_nothing_from_anywhere():
     assert "</script" not in module().replace("</script>", "", 2)  # those of a saved page
 
 
-def test_script_and_python_know_the_same_choices():
-    script = module()
-    for names, constant in [(STEPS, "STEPS = "), (VIEWS, "VIEWS = "), (PALETTES, "PALETTES = ")]:
-        declared = script.split(constant, 1)[1].split(";", 1)[0]
-        assert re.findall(r'"(\w+)"|^(\w+):|[{,] (\w+):', declared, re.M)
-        assert all(name in declared for name in names)
+def test_the_kinds_in_signatures_are_those_of_the_script():
+    assert get_args(AttentionKind) == KINDS
 
 
-def test_every_part_of_the_script_is_in_the_module_and_short_enough_to_read():
-    assert sorted(f"{part}.js" for part in PARTS) == sorted(f.name for f in ASSETS.glob("*.js"))
-    assert all(len(f.read_text("utf-8").splitlines()) <= 400 for f in ASSETS.glob("*.js"))
+def test_every_script_is_in_the_module_and_short_enough_to_read():
+    scripts = [f.read_text("utf-8") for f in ASSETS.glob("*.js")]
+    declaration = re.compile(r"^(?:export )?((?:async )?(?:function|const|let) \w+)", re.MULTILINE)
+    names = [declaration.findall(text) for text in scripts]
+    assert min(map(len, names)) >= 1
+    assert set().union(*names) <= set(declaration.findall(module()))
+    assert all(len(text.splitlines()) <= 400 for text in scripts)
 
 
 def test_a_stored_explorer_of_48_heads_and_20_tokens_stays_below_100_kb():

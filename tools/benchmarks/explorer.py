@@ -6,12 +6,12 @@ from pathlib import Path
 import torch
 
 from course_lib.viz.explorer import explore_attention
+from course_lib.viz.explorer_constants import VIEWS
 from tools.benchmarks.page import store
 from tools.benchmarks.rounds import LEAST_ROUNDS, median_and_range, table
 from tools.chromium import start_chromium
 
 TARGETS = {(6, 8, 40, 40): 16, (12, 12, 128, 128): 50}  # layers, heads, queries, keys: ms
-VIEWS = ("heatmap", "lines", "heads", "grid")
 MEDIAN_OF_MOVES = """(layers) => {
   const slider = document.querySelector(".ae-layer"), times = [];
   const cells = document.querySelector(".ae-cells").getContext("2d");

@@ -1,127 +1,258 @@
-// The parts of this folder are joined in the order that explorer_page.py gives: one ES module
-// without dependencies. This part unpacks what Python packed, and makes matrices of it.
+// @ts-check
+// Unpacks what Python packed (course_lib/viz/explorer_data.py), and computes matrices from it.
+// Pure functions that need no browser.
 
-const MEAN = -1; // the number of the head that stands for the mean of all
-const STEPS = ["scores", "scaled", "masked", "weights"];
-const range = (n) => Array.from({ length: n }, (_, i) => i);
+import { MEAN, QUANTISATION_LEVELS } from "./constants.js";
 
+/** @import { Kind, Step } from "./constants.js" */
+
+/**
+ * Numbers stored as integers from 0 to QUANTISATION_LEVELS, which stand for `low` to `high`.
+ *
+ * @typedef {object} Quantised
+ * @property {Uint16Array} levels (layers, heads, query, key), row after row
+ * @property {number} low
+ * @property {number} high
+ */
+
+/**
+ * The attention weights of one sentence, and all that is known about them.
+ *
+ * @typedef {object} Attention
+ * @property {string} title
+ * @property {Kind} kind
+ * @property {number} nLayers
+ * @property {number} nHeads
+ * @property {number} nQueries
+ * @property {number} nKeys
+ * @property {string[]} queries the query tokens
+ * @property {string[]} keys the key tokens
+ * @property {number[]} queryWords the word that each query token belongs to
+ * @property {number[]} keyWords the word that each key token belongs to
+ * @property {Quantised} weights
+ * @property {Quantised | null} scores query · key, before scaling and mask
+ * @property {number | null} dHead the scores are divided by its square root
+ * @property {Uint8Array} masked (query, key), 1 = may not attend
+ * @property {boolean} anyMasked
+ * @property {boolean} hasSubwords whether some word consists of several tokens
+ * @property {[key: number, query: number][]} gold the right links, as token indices
+ * @property {string} pad the padding token
+ */
+
+/**
+ * One row or one column: a token, or a word whose subwords are joined.
+ *
+ * @typedef {object} Group
+ * @property {number[]} members token indices
+ * @property {string} text
+ * @property {boolean} pad
+ */
+
+/** @typedef {{ query: number, key: number }} Link */
+
+/**
+ * The rows and columns of a matrix, with the gold links between them.
+ *
+ * @typedef {object} Axes
+ * @property {boolean} joined
+ * @property {Group[]} queries
+ * @property {Group[]} keys
+ * @property {Link[]} gold
+ */
+
+/**
+ * One head at one step, row after row.
+ *
+ * @typedef {object} Matrix
+ * @property {Float32Array} values
+ * @property {Uint8Array} masked 1 = may not attend
+ * @property {number} rows one for each query
+ * @property {number} columns one for each key
+ * @property {Step} step
+ */
+
+/** @param {number} count */
+export const range = (count) => Array.from({ length: count }, (_, i) => i);
+
+/** @param {BlobPart} bytes */
 async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// All high bytes stand before all low ones, because deflate likes that better.
+/**
+ * All high bytes come before all low bytes, because deflate compresses them better that way.
+ *
+ * @param {Uint8Array} bytes
+ * @param {number} start
+ * @param {number} count
+ */
 function fromPlanes(bytes, start, count) {
-  const numbers = new Uint16Array(count);
-  for (let i = 0; i < count; i++) numbers[i] = (bytes[start + i] << 8) | bytes[start + count + i];
-  return numbers;
+  const levels = new Uint16Array(count);
+  for (let i = 0; i < count; i++) levels[i] = (bytes[start + i] << 8) | bytes[start + count + i];
+  return levels;
 }
 
-async function unpack(packed) {
+/**
+ * @param {Uint8Array<ArrayBuffer>} packed
+ * @returns {Promise<Attention>}
+ */
+export async function unpack(packed) {
   const bytes = await inflate(packed);
   const length = new DataView(bytes.buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const { title, kind, queries, keys, queryWords, keyWords, gold, pad, dHead, low, high } = header;
   const [nLayers, nHeads, nQueries, nKeys] = header.shape;
-  const count = nLayers * nHeads * nQueries * nKeys;
-  const weights = fromPlanes(bytes, 4 + length, count);
-  const scores = "low" in header ? fromPlanes(bytes, 4 + length + 2 * count, count) : null;
-  const hidden = Uint8Array.from({ length: nQueries * nKeys }, (_, i) => +(header.hidden[i] ?? 0));
-  const tokens = header.queries.length + header.keys.length;
-  const words = header.queryWords.at(-1) + header.keyWords.at(-1) + 2;
+  const count = nLayers * nHeads * nQueries * nKeys, start = 4 + length;
+  const masked = Uint8Array.from({ length: nQueries * nKeys }, (_, i) => +(header.masked[i] ?? 0));
+  const nWords = queryWords.at(-1) + keyWords.at(-1) + 2;
   return {
-    ...header, nLayers, nHeads, nQueries, nKeys, weights, scores, hidden,
-    anyHidden: hidden.includes(1), hasPieces: words < tokens,
+    title, kind, nLayers, nHeads, nQueries, nKeys, queries, keys, queryWords, keyWords, gold, pad, dHead,
+    weights: { levels: fromPlanes(bytes, start, count), low: 0, high: 1 },
+    scores: low === undefined ? null : { levels: fromPlanes(bytes, start + 2 * count, count), low, high },
+    masked, anyMasked: masked.includes(1), hasSubwords: nWords < queries.length + keys.length,
   };
 }
 
-// What stands on the axes: tokens, or words whose pieces are joined.
-function axesOf(a, joined) {
-  const side = (tokens, words) => {
+/**
+ * What the rows and columns stand for: tokens, or words whose subwords are joined.
+ *
+ * @param {Attention} attention
+ * @param {boolean} joined
+ * @returns {Axes}
+ */
+export function axesOf(attention, joined) {
+  /** @param {string[]} tokens @param {number[]} words */
+  const groupsOf = (tokens, words) => {
+    /** @type {Group[]} */
     const groups = [];
     tokens.forEach((token, i) => {
-      const g = joined ? words[i] : i;
-      (groups[g] ??= { members: [], text: "", pad: true }).members.push(i);
-      groups[g].text += joined ? token.replace(/^[▁Ġ]|^##|@@$/g, "") : token.replace(/^Ġ/, "▁");
-      groups[g].pad &&= token === a.pad;
+      const group = (groups[joined ? words[i] : i] ??= { members: [], text: "", pad: true });
+      group.members.push(i);
+      group.text += joined ? token.replace(/^[▁Ġ]|^##|@@$/g, "") : token.replace(/^Ġ/, "▁");
+      group.pad &&= token === attention.pad;
     });
     return groups;
   };
-  const queries = side(a.queries, a.queryWords), keys = side(a.keys, a.keyWords);
-  const place = (groups, i) => groups.findIndex((g) => g.members.includes(i));
-  const seen = new Set();
-  const gold = a.gold
-    .map(([key, query]) => ({ query: place(queries, query), key: place(keys, key) }))
-    .filter(({ query, key }) => !seen.has(`${query},${key}`) && seen.add(`${query},${key}`));
-  return { joined, queries, keys, gold };
+  const queries = groupsOf(attention.queries, attention.queryWords);
+  const keys = groupsOf(attention.keys, attention.keyWords);
+  /** @type {Map<string, Link>} */
+  const gold = new Map(); // links between the same two words count once
+  for (const [keyToken, queryToken] of attention.gold) {
+    const query = groupIndex(queries, queryToken), key = groupIndex(keys, keyToken);
+    gold.set(`${query},${key}`, { query, key });
+  }
+  return { joined, queries, keys, gold: [...gold.values()] };
 }
 
-// One head at one step: `values` and `hidden`, row after row; `rows` queries and `columns` keys.
-// Pieces of a word are joined as Clark et al. (2019) do: summed over keys, averaged over queries.
-function matrixOf(a, axes, step, layer, head) {
-  const cells = a.nQueries * a.nKeys;
-  const source = step === "weights" ? a.weights : a.scores;
-  const low = step === "weights" ? 0 : a.low;
-  const high = step === "weights" ? 1 : a.high;
-  const heads = head === MEAN ? range(a.nHeads) : [head];
-  const scale = step === "weights" || step === "scores" ? 1 : 1 / Math.sqrt(a.dHead);
-  const slope = ((high - low) / 65535 / heads.length) * scale;
-  let values = new Float32Array(cells).fill(low * scale);
+/**
+ * The group that a token belongs to.
+ *
+ * @param {Group[]} groups
+ * @param {number} token
+ */
+export const groupIndex = (groups, token) => groups.findIndex((group) => group.members.includes(token));
+
+/**
+ * One head, or the mean of all, at one step from scores to weights.
+ *
+ * @param {Attention} attention
+ * @param {Axes} axes
+ * @param {Step} step
+ * @param {number} layer
+ * @param {number} head
+ * @returns {Matrix}
+ */
+export function matrixOf(attention, axes, step, layer, head) {
+  const stored = step === "weights" ? attention.weights : attention.scores;
+  if (!stored) throw new Error(`expected scores for the step "${step}", got weights only`);
+  const size = attention.nQueries * attention.nKeys;
+  const heads = head === MEAN ? range(attention.nHeads) : [head];
+  const divided = step === "scaled" || step === "masked";
+  const scale = divided && attention.dHead ? 1 / Math.sqrt(attention.dHead) : 1;
+  const slope = ((stored.high - stored.low) / QUANTISATION_LEVELS / heads.length) * scale;
+  const values = new Float32Array(size).fill(stored.low * scale);
   for (const h of heads) {
-    const start = (layer * a.nHeads + h) * cells;
-    for (let i = 0; i < cells; i++) values[i] += source[start + i] * slope;
+    const start = (layer * attention.nHeads + h) * size;
+    for (let i = 0; i < size; i++) values[i] += stored.levels[start + i] * slope;
   }
-  const masked = step === "masked" || step === "weights";
-  let hidden = masked ? a.hidden : new Uint8Array(cells);
+  const masked = step === "masked" || step === "weights" ? attention.masked : new Uint8Array(size);
+  const matrix = { values, masked, rows: attention.nQueries, columns: attention.nKeys, step };
+  return axes.joined ? joinSubwords(matrix, axes) : matrix;
+}
+
+/**
+ * Weights are summed over the subwords of a key and averaged over those of a query (Clark et al. 2019).
+ *
+ * @param {Matrix} matrix of tokens
+ * @param {Axes} axes of words
+ * @returns {Matrix}
+ */
+function joinSubwords(matrix, axes) {
   const rows = axes.queries.length, columns = axes.keys.length;
-  if (axes.joined) [values, hidden] = join(a, axes, values, hidden);
-  return { values, hidden, rows, columns, step };
-}
-
-function join(a, axes, values, hidden) {
-  const columns = axes.keys.length, size = axes.queries.length * columns;
-  const sums = new Float32Array(size), covered = new Uint8Array(size);
+  const values = new Float32Array(rows * columns), masked = new Uint8Array(rows * columns);
   axes.queries.forEach((query, q) => axes.keys.forEach((key, k) => {
-    let sum = 0, seen = false;
+    let sum = 0, visible = false;
     for (const i of query.members) for (const j of key.members) {
-      sum += values[i * a.nKeys + j];
-      seen ||= !hidden[i * a.nKeys + j];
+      sum += matrix.values[i * matrix.columns + j];
+      visible ||= !matrix.masked[i * matrix.columns + j];
     }
-    sums[q * columns + k] = sum / query.members.length;
-    covered[q * columns + k] = +!seen;
+    values[q * columns + k] = sum / query.members.length;
+    masked[q * columns + k] = +!visible;
   }));
-  return [sums, covered];
+  return { values, masked, rows, columns, step: matrix.step };
 }
 
-// The key that a query reads most, or -1 where nothing may be read.
-function mostRead(m, query) {
+/**
+ * The key with a query's largest weight, or -1 if all keys are masked.
+ *
+ * @param {Matrix} matrix
+ * @param {number} query
+ */
+export function strongestKey(matrix, query) {
+  const start = query * matrix.columns;
   let best = -1;
-  for (let k = 0; k < m.columns; k++) {
-    const i = query * m.columns + k;
-    if (!m.hidden[i] && (best < 0 || m.values[i] > m.values[query * m.columns + best])) best = k;
-  }
+  for (let k = 0; k < matrix.columns; k++)
+    if (!matrix.masked[start + k] && (best < 0 || matrix.values[start + k] > matrix.values[start + best])) best = k;
   return best;
 }
 
-// How widely the queries read, on average, in nats.
-function entropyOf(m) {
+/**
+ * The entropy of the rows, averaged, in nats.
+ *
+ * @param {Matrix} matrix
+ */
+export function entropyOf(matrix) {
   let sum = 0;
-  for (const w of m.values) if (w > 0) sum -= w * Math.log(w);
-  return sum / m.rows;
+  for (const weight of matrix.values) if (weight > 0) sum -= weight * Math.log(weight);
+  return sum / matrix.rows;
 }
 
-// Each query that has a right key is linked to the key it reads most (Och and Ney 2003).
-function alignmentError(m, gold) {
+/**
+ * Alignment error rate (Och and Ney 2003, all gold links sure), or null without gold links. Each query
+ * that has a gold link is linked to its strongest key.
+ *
+ * @param {Matrix} matrix
+ * @param {Link[]} gold
+ */
+export function alignmentError(matrix, gold) {
   if (!gold.length) return null;
   const queries = [...new Set(gold.map((link) => link.query))];
-  const found = queries.map((query) => ({ query, key: mostRead(m, query) })).filter((l) => l.key >= 0);
-  const right = found.filter((l) => gold.some((g) => g.query === l.query && g.key === l.key));
+  const found = queries.map((query) => ({ query, key: strongestKey(matrix, query) })).filter((link) => link.key >= 0);
+  const right = found.filter((link) => gold.some((g) => g.query === link.query && g.key === link.key));
   return 1 - (2 * right.length) / (found.length + gold.length);
 }
 
-// The colours' two ends. Weights are comparable from head to head unless they are stretched.
-function limitsOf(m, stretch) {
+/**
+ * The values at the two ends of the colours. All heads share them, unless they are stretched.
+ *
+ * @param {Matrix} matrix
+ * @param {boolean} stretch
+ * @returns {[low: number, high: number]}
+ */
+export function limitsOf(matrix, stretch) {
   let largest = 0;
-  m.values.forEach((v, i) => { if (!m.hidden[i]) largest = Math.max(largest, Math.abs(v)); });
-  if (m.step !== "weights") return [-(largest || 1), largest || 1];
+  matrix.values.forEach((value, i) => { if (!matrix.masked[i]) largest = Math.max(largest, Math.abs(value)); });
+  if (matrix.step !== "weights") return [-(largest || 1), largest || 1];
   return [0, stretch ? largest || 1 : 1];
 }

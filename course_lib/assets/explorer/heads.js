@@ -1,106 +1,167 @@
-// Many heads, small: those of one layer side by side, or all layers × heads. The mean comes last.
+// @ts-check
+// Many heads as thumbnails: those of one layer, or those of all layers. Their mean comes last.
 
-function thumbnails(places, size, extra) {
-  return {
-    places, ...size, ...extra,
-    width: Math.max(...places.map((p) => p.x)) + size.w + 4,
-    height: Math.max(...places.map((p) => p.y)) + size.h + extra.below,
-  };
-}
+import { drawText, hatch, paintCells, truncate } from "./canvas.js";
+import { MEAN } from "./constants.js";
+import { limitsOf, range } from "./data.js";
+import { headName } from "./describe.js";
 
-function paintThumbnails(ctx, scene, { places, w, h }) {
-  for (const { x, y, layer, head } of places) {
-    const m = scene.matrix(layer, head);
-    if (scene.a.anyHidden) hatch(ctx, scene.theme, x, y, w, h);
-    paintCells(ctx, m, scene.palette, limitsOf(m, scene.state.stretch), x, y, w, h);
+/** @import { Axes } from "./data.js" */
+/** @import { Focus, Scene } from "./scene.js" */
+/** @import { View } from "./views.js" */
+
+/** @typedef {{ layer: number, head: number, x: number, y: number }} Thumbnail */
+
+/**
+ * @typedef {object} ThumbnailLayout
+ * @property {Thumbnail[]} thumbnails
+ * @property {number} w the width of one
+ * @property {number} h the height of one, without what is written below it
+ * @property {number} below the height of what is written below it
+ * @property {number} perRow thumbnails in a row
+ * @property {number} rows of each matrix
+ * @property {number} columns
+ * @property {number} width
+ * @property {number} height
+ */
+
+/**
+ * @param {Axes} axes
+ * @param {Omit<ThumbnailLayout, "rows" | "columns" | "width" | "height">} parts
+ * @returns {ThumbnailLayout}
+ */
+const layoutOf = (axes, parts) => ({
+  ...parts, rows: axes.queries.length, columns: axes.keys.length,
+  width: Math.max(...parts.thumbnails.map(({ x }) => x)) + parts.w + 4,
+  height: Math.max(...parts.thumbnails.map(({ y }) => y)) + parts.h + parts.below,
+});
+
+/**
+ * Height by width of a thumbnail: that of the matrix, unless it is very long.
+ *
+ * @param {Axes} axes
+ */
+const aspectOf = (axes) => Math.max(0.5, Math.min(1.5, axes.queries.length / axes.keys.length));
+
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Scene} scene
+ * @param {ThumbnailLayout} layout
+ */
+function paintThumbnails(ctx, scene, { thumbnails, w, h }) {
+  for (const { x, y, layer, head } of thumbnails) {
+    const matrix = scene.matrixAt(layer, head);
+    if (scene.attention.anyMasked) hatch(ctx, scene.theme, x, y, w, h);
+    paintCells(ctx, matrix, scene.palette, limitsOf(matrix, scene.state.stretch), x, y, w, h);
     ctx.strokeStyle = scene.theme.edge;
     ctx.lineWidth = 1;
     ctx.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1);
   }
 }
 
-function markThumbnail(ctx, { theme, state }, { places, w, h }, focus) {
-  const outline = (p, width) => {
-    ctx.lineWidth = width;
-    ctx.strokeRect(p.x - 2, p.y - 2, w + 4, h + 4);
-  };
+/**
+ * Outlines around the chosen head and the one with the focus.
+ *
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Scene} scene
+ * @param {ThumbnailLayout} layout
+ * @param {Focus | null} focus
+ */
+function outlineThumbnails(ctx, { theme, state }, { thumbnails, w, h }, focus) {
   ctx.strokeStyle = theme.accent;
-  for (const p of places) {
-    if (p.layer === state.layer && p.head === state.head) outline(p, 3);
-    else if (focus && p.layer === focus.layer && p.head === focus.head) outline(p, 1.5);
+  for (const { x, y, layer, head } of thumbnails) {
+    const chosen = layer === state.layer && head === state.head;
+    const focused = focus !== null && "layer" in focus && layer === focus.layer && head === focus.head;
+    if (!chosen && !focused) continue;
+    ctx.lineWidth = chosen ? 3 : 1.5;
+    ctx.strokeRect(x - 2, y - 2, w + 4, h + 4);
   }
 }
 
-// The head at a point and, within it, the very cell.
-function hitThumbnail({ places, w, h, below, rows, columns }, x, y) {
-  const p = places.find((q) => x >= q.x && x < q.x + w && y >= q.y && y < q.y + h + below);
-  if (!p) return null;
-  const found = { layer: p.layer, head: p.head };
-  if (y >= p.y + h) return found;
-  return { ...found, query: Math.floor(((y - p.y) / h) * rows), key: Math.floor(((x - p.x) / w) * columns) };
+/**
+ * The head at a point and, within its matrix, the cell.
+ *
+ * @param {ThumbnailLayout} layout
+ * @param {number} x
+ * @param {number} y
+ * @returns {Focus | null}
+ */
+function hitThumbnail({ thumbnails, w, h, below, rows, columns }, x, y) {
+  const found = thumbnails.find((t) => x >= t.x && x < t.x + w && y >= t.y && y < t.y + h + below);
+  if (!found) return null;
+  const { layer, head } = found;
+  if (y >= found.y + h) return { layer, head };
+  const query = Math.floor(((y - found.y) / h) * rows), key = Math.floor(((x - found.x) / w) * columns);
+  return { layer, head, query, key };
 }
 
-const HEADS = {
-  layout({ a, axes, state }, width) {
-    const count = a.nHeads + (a.nHeads > 1), gap = 14;
-    const shape = Math.max(0.5, Math.min(1.5, axes.queries.length / axes.keys.length));
+/** @type {View<ThumbnailLayout>} */
+export const headsView = {
+  layout({ attention, axes, state }, width) {
+    const count = attention.nHeads + +(attention.nHeads > 1), gap = 14;
     const fitting = Math.max(2, Math.floor((width + gap) / (width < 500 ? 150 : 170)));
-    const across = Math.min(count, fitting);
-    const w = Math.min(230, Math.floor((width - 6 - gap * (across - 1)) / across)), h = Math.round(w * shape);
-    const places = range(count).map((i) => ({
-      layer: state.layer, // and whichever is chosen later
-      head: i < a.nHeads ? i : MEAN,
-      x: 3 + (i % across) * (w + gap), y: 22 + Math.floor(i / across) * (h + 46),
+    const perRow = Math.min(count, fitting);
+    const w = Math.min(230, Math.floor((width - 7 - gap * (perRow - 1)) / perRow)), h = Math.round(w * aspectOf(axes));
+    const thumbnails = range(count).map((i) => ({
+      layer: state.layer, // `cells` updates it, because the layout is the same for all layers
+      head: i < attention.nHeads ? i : MEAN,
+      x: 3 + (i % perRow) * (w + gap), y: 22 + Math.floor(i / perRow) * (h + 46),
     }));
-    return thumbnails(places, { w, h }, { below: 22, across, rows: axes.queries.length, columns: axes.keys.length });
+    return layoutOf(axes, { thumbnails, w, h, below: 22, perRow });
   },
+
   frame() {},
+
   cells(ctx, scene, layout) {
-    for (const place of layout.places) place.layer = scene.state.layer;
+    for (const thumbnail of layout.thumbnails) thumbnail.layer = scene.state.layer;
     paintThumbnails(ctx, scene, layout);
-    for (const { x, y, layer, head } of layout.places) {
+    for (const { x, y, layer, head } of layout.thumbnails) {
       const { entropy, error } = scene.summary(layer, head);
-      write(ctx, headName(head), x, y - 11, { weight: 600, colour: scene.theme.ink });
+      drawText(ctx, headName(head), x, y - 11, { weight: 600, colour: scene.theme.ink });
       const text = `entropy ${entropy.toFixed(2)}` + (error === null ? "" : ` · AER ${error.toFixed(2)}`);
-      write(ctx, fit(text, layout.w, 11), x, y + layout.h + 12, { size: 11, colour: scene.theme.soft });
+      drawText(ctx, truncate(text, layout.w, 11), x, y + layout.h + 12, { size: 11, colour: scene.theme.soft });
     }
   },
-  over: markThumbnail,
+
+  over: outlineThumbnails,
   hit: hitThumbnail,
 };
 
-const GRID = {
-  layout({ a, axes }, width) {
-    const across = a.nHeads + (a.nHeads > 1), gap = width < 500 ? 3 : 8, left = 24, apart = a.nHeads > 1 ? 8 : 0;
-    const w = Math.max(18, Math.min(120, Math.floor((width - left - apart - 6) / across) - gap));
-    const h = Math.round(w * Math.max(0.5, Math.min(1.5, axes.queries.length / axes.keys.length)));
-    const below = w >= 44 ? 24 : 10;
-    const places = range(a.nLayers * across).map((i) => {
-      const column = i % across, last = column === a.nHeads;
+/** @type {View<ThumbnailLayout>} */
+export const gridView = {
+  layout({ attention, axes }, width) {
+    const { nHeads, nLayers } = attention, perRow = nHeads + +(nHeads > 1);
+    const left = 24, gap = width < 500 ? 3 : 8, meanGap = nHeads > 1 ? 8 : 0;
+    const w = Math.max(18, Math.min(120, Math.floor((width - left - meanGap - 6) / perRow) - gap));
+    const h = Math.round(w * aspectOf(axes)), below = w >= 44 ? 24 : 10;
+    const thumbnails = range(nLayers * perRow).map((i) => {
+      const layer = Math.floor(i / perRow), column = i % perRow, isMean = column === nHeads;
       return {
-        layer: Math.floor(i / across), head: last ? MEAN : column,
-        x: left + column * (w + gap) + (last ? apart : 0), y: 40 + Math.floor(i / across) * (h + below + gap),
+        layer, head: isMean ? MEAN : column,
+        x: left + column * (w + gap) + (isMean ? meanGap : 0), y: 40 + layer * (h + below + gap),
       };
     });
-    return thumbnails(places, { w, h }, { below, across, rows: axes.queries.length, columns: axes.keys.length });
+    return layoutOf(axes, { thumbnails, w, h, below, perRow });
   },
-  frame(ctx, { theme }, { places, w, h, across }) {
+
+  frame(ctx, { theme }, { thumbnails, w, h, perRow }) {
     const soft = { size: 11, colour: theme.soft };
-    write(ctx, "head →", places[0].x, 9, soft);
-    write(ctx, "layer ↓", 2, 26, soft);
-    for (const { x, head } of places.slice(0, across)) {
-      if (head === 0 && w <= 34) continue; // "layer" stands there
+    drawText(ctx, "head →", thumbnails[0].x, 9, soft);
+    drawText(ctx, "layer ↓", 2, 26, soft);
+    for (const { x, head } of thumbnails.slice(0, perRow)) {
+      if (head === 0 && w <= 34) continue; // "layer ↓" is written there
       const name = head === MEAN ? (w < 36 ? "x̄" : "mean") : `${head}`;
-      write(ctx, name, x + w / 2, 26, { ...soft, align: "center" });
+      drawText(ctx, name, x + w / 2, 26, { ...soft, align: "center" });
     }
-    for (const { y, layer, head } of places)
-      if (head === 0) write(ctx, `${layer}`, 14, y + h / 2, { ...soft, align: "center" });
+    for (const { y, layer, head } of thumbnails)
+      if (head === 0) drawText(ctx, `${layer}`, 14, y + h / 2, { ...soft, align: "center" });
   },
-  // Under each head a bar: its mean entropy, full where every key is read alike.
+
+  // The bar below a head is its mean entropy, full where all keys have the same weight.
   cells(ctx, scene, layout) {
     paintThumbnails(ctx, scene, layout);
     const { theme } = scene, { w, h, below } = layout;
-    for (const { x, y, layer, head } of layout.places) {
+    for (const { x, y, layer, head } of layout.thumbnails) {
       const { entropy, error } = scene.summary(layer, head);
       const share = entropy / (Math.log(layout.columns) || 1);
       ctx.fillStyle = theme.edge;
@@ -109,12 +170,10 @@ const GRID = {
       ctx.fillRect(x, y + h + 5, w * Math.min(1, share), 3);
       if (below < 24) continue;
       const text = error === null ? entropy.toFixed(2) : `${w > 70 ? "AER " : ""}${error.toFixed(2)}`;
-      write(ctx, text, x, y + h + 16, { size: 10.5, colour: error === null ? theme.soft : theme.gold });
+      drawText(ctx, text, x, y + h + 16, { size: 10.5, colour: error === null ? theme.soft : theme.gold });
     }
   },
-  over: markThumbnail,
+
+  over: outlineThumbnails,
   hit: hitThumbnail,
 };
-
-const VIEWS = { heatmap: HEATMAP, lines: LINES, heads: HEADS, grid: GRID };
-const isOverview = (view) => view === "heads" || view === "grid";

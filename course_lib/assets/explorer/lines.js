@@ -1,104 +1,112 @@
-// One head as lines: queries on the left, keys on the right, as the paper's figures 3 to 5.
+// @ts-check
+// One head as lines from queries on the left to keys on the right, as in figures 3 to 5 of the paper.
 
-const FAINT = 0.02; // lighter lines would hardly be seen, but there are many and they take long
-const SHADES = 8; // lines of one shade are drawn in one stroke
+import { drawTag, drawText, hatch, truncate, widestLabel } from "./canvas.js";
+import { range } from "./data.js";
+import { topKeys } from "./describe.js";
 
-const LINES = {
+/** @import { Group } from "./data.js" */
+/** @import { Scene } from "./scene.js" */
+/** @import { View } from "./views.js" */
+
+/**
+ * @typedef {object} LinesLayout
+ * @property {number} x0 where lines start, at the queries
+ * @property {number} x1 where they end, at the keys
+ * @property {number} y0 the top of the queries
+ * @property {number} y1 the top of the keys
+ * @property {number} pitch from one token to the next
+ * @property {number} labelWidth the most that a label may take
+ * @property {number} rows
+ * @property {number} columns
+ * @property {number} width
+ * @property {number} height
+ */
+
+const FAINT = 0.02; // weaker lines can hardly be seen, and there are many of them
+const SHADES = 8; // lines of one shade are drawn with one stroke
+
+/** @type {View<LinesLayout>} */
+export const linesView = {
   layout({ axes }, width) {
     const rows = Math.max(axes.queries.length, axes.keys.length);
-    const most = Math.min(170, width * 0.32);
-    // The axes' names stand above the labels and need room too.
-    const [left, right] = [axes.queries, axes.keys].map((groups) => Math.ceil(Math.max(72, widest(groups, most))) + 22);
+    const labelWidth = Math.min(170, width * 0.32);
+    // The headings "query (reads)" and "key (is read)" need 72 pixels.
+    const [left, right] = [axes.queries, axes.keys]
+      .map((groups) => Math.ceil(Math.max(72, widestLabel(groups, labelWidth))) + 22);
     const pitch = Math.max(15, Math.min(28, Math.floor(660 / rows)));
     const gap = Math.max(70, Math.min(420, Math.floor(width - left - right)));
-    const top = 30, shift = (groups) => top + ((rows - groups.length) * pitch) / 2;
+    const top = 30;
+    /** @param {Group[]} groups */
+    const topOf = (groups) => top + ((rows - groups.length) * pitch) / 2;
     return {
-      x0: left, x1: left + gap, left, right, pitch, most,
-      y0: shift(axes.queries), y1: shift(axes.keys), rows: axes.queries.length, columns: axes.keys.length,
+      x0: left, x1: left + gap, y0: topOf(axes.queries), y1: topOf(axes.keys), pitch, labelWidth,
+      rows: axes.queries.length, columns: axes.keys.length,
       width: left + gap + right, height: top + rows * pitch + 8,
     };
   },
 
-  frame(ctx, { axes, theme }, { x0, x1, y0, y1, pitch, most }) {
-    write(ctx, "query (reads)", x0 - 10, 10, { size: 11, align: "right", colour: theme.soft });
-    write(ctx, "key (is read)", x1 + 10, 10, { size: 11, colour: theme.soft });
-    axes.queries.forEach(({ text, pad }, q) => write(ctx, fit(text, most), x0 - 10, y0 + (q + 0.5) * pitch,
-      { align: "right", colour: pad ? theme.soft : theme.ink }));
-    axes.keys.forEach(({ text, pad }, k) => write(ctx, fit(text, most), x1 + 10, y1 + (k + 0.5) * pitch,
-      { colour: pad ? theme.soft : theme.ink }));
+  frame(ctx, { axes, theme }, { x0, x1, y0, y1, pitch, labelWidth }) {
+    drawText(ctx, "query (reads)", x0 - 10, 10, { size: 11, align: "right", colour: theme.soft });
+    drawText(ctx, "key (is read)", x1 + 10, 10, { size: 11, colour: theme.soft });
+    axes.queries.forEach(({ text, pad }, q) => {
+      const colour = pad ? theme.soft : theme.ink;
+      drawText(ctx, truncate(text, labelWidth), x0 - 10, y0 + (q + 0.5) * pitch, { align: "right", colour });
+    });
+    axes.keys.forEach(({ text, pad }, k) => {
+      const colour = pad ? theme.soft : theme.ink;
+      drawText(ctx, truncate(text, labelWidth), x1 + 10, y1 + (k + 0.5) * pitch, { colour });
+    });
   },
 
-  // How strong a line is, 0 to 1. Scores have a sign: those below zero get no line.
-  strength: ({ m, limits }, i) => (m.hidden[i] ? 0 : Math.max(0, m.values[i]) / limits[1]),
-
   cells(ctx, scene, layout) {
-    const { m, axes, theme, state } = scene;
-    this.boxes(ctx, scene, layout, (k) => range(m.rows).every((q) => m.hidden[q * m.columns + k]));
+    const { matrix, axes, theme, state } = scene;
+    markMasked(ctx, scene, layout, (k) => range(matrix.rows).every((q) => matrix.masked[q * matrix.columns + k]));
     if (state.gold) {
       ctx.strokeStyle = theme.gold;
       ctx.setLineDash([3, 4]);
       ctx.lineWidth = 1.5;
       ctx.beginPath();
-      for (const { query, key } of axes.gold) this.curve(ctx, layout, query, key);
+      for (const { query, key } of axes.gold) addCurve(ctx, layout, query, key);
       ctx.stroke();
       ctx.setLineDash([]);
     }
-    // Lines of about one strength are drawn together: thousands would take too long one by one.
-    const buckets = range(SHADES).map(() => []);
-    for (let q = 0; q < m.rows; q++) for (let k = 0; k < m.columns; k++) {
-      const strength = this.strength(scene, q * m.columns + k);
+    // Lines of similar strength share a stroke: thousands of single strokes would take too long.
+    /** @type {number[][]} */
+    const shades = range(SHADES).map(() => []);
+    for (let q = 0; q < matrix.rows; q++) for (let k = 0; k < matrix.columns; k++) {
+      const strength = strengthOf(scene, q, k);
       if (strength > FAINT && !axes.queries[q].pad)
-        buckets[Math.min(SHADES - 1, Math.floor(strength * SHADES))].push(q, k);
+        shades[Math.min(SHADES - 1, Math.floor(strength * SHADES))].push(q, k);
     }
-    buckets.forEach((pairs, bucket) => this.strokes(ctx, layout, theme.line, (bucket + 0.5) / SHADES, pairs));
-  },
-
-  strokes(ctx, layout, colour, strength, pairs) {
-    if (!pairs.length) return;
-    ctx.strokeStyle = colour;
-    ctx.globalAlpha = 0.12 + 0.88 * Math.min(1, strength);
-    ctx.lineWidth = 0.5 + 3.5 * Math.min(1, strength);
-    ctx.beginPath();
-    for (let i = 0; i < pairs.length; i += 2) this.curve(ctx, layout, pairs[i], pairs[i + 1]);
-    ctx.stroke();
-    ctx.globalAlpha = 1;
-  },
-
-  curve(ctx, { x0, x1, y0, y1, pitch }, query, key) {
-    const from = y0 + (query + 0.5) * pitch, to = y1 + (key + 0.5) * pitch, third = (x1 - x0) / 3;
-    ctx.moveTo(x0, from);
-    ctx.bezierCurveTo(x0 + third, from, x1 - third, to, x1, to);
-  },
-
-  // Hatched marks beside the keys that nobody, or the chosen query, may read.
-  boxes(ctx, { theme }, { x1, y1, pitch, columns }, isHidden) {
-    for (let k = 0; k < columns; k++)
-      if (isHidden(k)) hatch(ctx, theme, x1, y1 + k * pitch + 2, 6, pitch - 4);
+    shades.forEach((pairs, shade) => strokeLines(ctx, layout, theme.line, (shade + 0.5) / SHADES, pairs));
   },
 
   over(ctx, scene, layout, focus) {
-    const { m, axes, theme, locked } = scene, { x0, x1, y0, y1, pitch, most } = layout;
-    const query = focus?.query ?? (focus?.key === undefined ? locked : undefined);
-    const key = focus?.key;
-    if ((query ?? null) === null && key === undefined) return;
+    const { matrix, axes, theme, locked } = scene, { x0, x1, y0, y1, pitch, labelWidth } = layout;
+    const key = focus?.key, query = focus?.query ?? (key === undefined ? locked : null);
+    if (query === null && key === undefined) return;
     ctx.fillStyle = theme.back;
     ctx.globalAlpha = 0.88;
     ctx.fillRect(x0, 22, x1 - x0, layout.height - 22);
     ctx.globalAlpha = 1;
-    const one = (q, k) => {
-      const strength = this.strength(scene, q * m.columns + k);
-      if (strength > FAINT / 4) this.strokes(ctx, layout, theme.line, strength, [q, k]);
+    /** @param {number} q @param {number} k */
+    const drawLine = (q, k) => {
+      const strength = strengthOf(scene, q, k);
+      if (strength > FAINT / 4) strokeLines(ctx, layout, theme.line, strength, [q, k]);
     };
-    if ((query ?? null) !== null) {
-      range(m.columns).forEach((k) => one(query, k));
-      this.boxes(ctx, scene, layout, (k) => m.hidden[query * m.columns + k]);
-      tag(ctx, theme, axes.queries[query].text, x0 - 10, y0 + (query + 0.5) * pitch, "right", most);
-      const shown = key === undefined ? topKeys(m, query).slice(0, 1).map((t) => t.key) : [key];
-      for (const k of shown) tag(ctx, theme, axes.keys[k].text, x1 + 10, y1 + (k + 0.5) * pitch, "left", most);
+    /** @param {number} k */
+    const tagKey = (k) =>
+      drawTag(ctx, theme, axes.keys[k].text, x1 + 10, y1 + (k + 0.5) * pitch, "left", labelWidth);
+    if (query === null) {
+      range(matrix.rows).forEach((q) => drawLine(q, /** @type {number} */ (key)));
     } else {
-      range(m.rows).forEach((q) => one(q, key));
-      tag(ctx, theme, axes.keys[key].text, x1 + 10, y1 + (key + 0.5) * pitch, "left", most);
+      range(matrix.columns).forEach((k) => drawLine(query, k));
+      markMasked(ctx, scene, layout, (k) => Boolean(matrix.masked[query * matrix.columns + k]));
+      drawTag(ctx, theme, axes.queries[query].text, x0 - 10, y0 + (query + 0.5) * pitch, "right", labelWidth);
     }
+    if (key !== undefined) tagKey(key);
+    else if (query !== null) for (const top of topKeys(matrix, query, 1)) tagKey(top.key);
   },
 
   hit({ x0, x1, y0, y1, pitch, rows, columns }, x, y) {
@@ -108,3 +116,58 @@ const LINES = {
     return null;
   },
 };
+
+/**
+ * How strong a line is, from 0 to 1. Scores below zero get no line.
+ *
+ * @param {Scene} scene
+ * @param {number} query
+ * @param {number} key
+ */
+function strengthOf({ matrix, limits }, query, key) {
+  const i = query * matrix.columns + key;
+  return matrix.masked[i] ? 0 : Math.max(0, matrix.values[i]) / limits[1];
+}
+
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {LinesLayout} layout
+ * @param {string} colour
+ * @param {number} strength
+ * @param {number[]} pairs query, key, query, key, …
+ */
+function strokeLines(ctx, layout, colour, strength, pairs) {
+  if (!pairs.length) return;
+  ctx.strokeStyle = colour;
+  ctx.globalAlpha = 0.12 + 0.88 * Math.min(1, strength);
+  ctx.lineWidth = 0.5 + 3.5 * Math.min(1, strength);
+  ctx.beginPath();
+  for (let i = 0; i < pairs.length; i += 2) addCurve(ctx, layout, pairs[i], pairs[i + 1]);
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {LinesLayout} layout
+ * @param {number} query
+ * @param {number} key
+ */
+function addCurve(ctx, { x0, x1, y0, y1, pitch }, query, key) {
+  const from = y0 + (query + 0.5) * pitch, to = y1 + (key + 0.5) * pitch, third = (x1 - x0) / 3;
+  ctx.moveTo(x0, from);
+  ctx.bezierCurveTo(x0 + third, from, x1 - third, to, x1, to);
+}
+
+/**
+ * Hatched marks beside the keys that no query, or not the chosen one, may attend to.
+ *
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {Scene} scene
+ * @param {LinesLayout} layout
+ * @param {(key: number) => boolean} isMasked
+ */
+function markMasked(ctx, { theme }, { x1, y1, pitch, columns }, isMasked) {
+  for (let k = 0; k < columns; k++)
+    if (isMasked(k)) hatch(ctx, theme, x1, y1 + k * pitch + 2, 6, pitch - 4);
+}

@@ -1,5 +1,10 @@
-// A picture with its alt text, both replaced whenever Python draws anew.
+// @ts-check
+// A picture with its alt text, both replaced whenever Python redraws.
+
+/** @import { Model } from "../anywidget.js" */
+
 export default {
+  /** @param {{ model: Model, el: HTMLElement }} given */
   render({ model, el }) {
     const image = document.createElement("img");
     image.style.maxWidth = "100%"; // shrunk on narrow screens, never stretched on wide ones
@@ -11,7 +16,7 @@ export default {
       if (before) URL.revokeObjectURL(before);
     };
     model.on("change:value", show);
-    model.on("change:alt", () => (image.alt = model.get("alt")));
+    model.on("change:alt", () => { image.alt = model.get("alt"); });
     show();
   },
 };

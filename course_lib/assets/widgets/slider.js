@@ -1,6 +1,11 @@
-// A slider with its name and its value, built on the browser's own: it has a name for screen
-// readers, answers to keys, and holds numbers, or one of a list of options.
+// @ts-check
+// A slider with a label and a readout. It is the browser's own, so that screen readers know its name and
+// the keyboard moves it. It holds a number, or the index of an option.
+
+/** @import { Model } from "../anywidget.js" */
+
 export default {
+  /** @param {{ model: Model, el: HTMLElement }} given */
   render({ model, el }) {
     const label = document.createElement("label");
     const input = document.createElement("input");
@@ -8,23 +13,25 @@ export default {
     label.style.cssText = "display:inline-flex;align-items:center;gap:.5em;margin:2px .8em 2px 0";
     output.style.cssText = "min-width:4em";
     input.type = "range";
-    input.dataset.lmSuppressShortcuts = "true"; // JupyterLab would swallow the arrow keys
+    input.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys
     label.append(model.get("description"), input, output);
     el.append(label);
 
-    const say = () => {
+    const showText = () => {
       output.textContent = model.get("text");
       input.setAttribute("aria-valuetext", model.get("text"));
     };
-    const move = () => (input.value = model.get("position"));
+    const move = () => { input.value = model.get("position"); };
     input.addEventListener(model.get("at_end") ? "change" : "input", () => {
       model.set("position", Number(input.value));
       model.save_changes();
     });
-    model.on("change:text", say);
+    model.on("change:text", showText);
     model.on("change:position", move);
-    for (const name of ["min", "max", "step"]) input[name] = model.get(name);
+    input.min = model.get("min");
+    input.max = model.get("max");
+    input.step = model.get("step");
     move();
-    say();
+    showText();
   },
 };

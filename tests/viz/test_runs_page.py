@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from course_lib.viz.page import PAGE, POINTS, runs_page, thin
+from course_lib.viz.runs_page import PAGE, POINTS, runs_page, thin
 
 HOSTILE = '</script><img src=x onerror="alert(1)"><!--data-->&$'
 
@@ -66,8 +66,8 @@ def test_the_table_has_a_row_for_each_validation(make_run):
         "training loss",
         "validation loss",
         "teacher-forced accuracy",
-        "free-running, exact",
-        "free-running BLEU",
+        "exact match, autoregressive",
+        "BLEU, autoregressive",
     ]
     assert cells[9:17] == ["10", "2.5", "0.00025", "6.0818", "6.5818", "20.0%", "0.0%", "20.0"]
     assert len(cells) == 9 + 4 * 8
@@ -114,7 +114,7 @@ def test_the_page_asks_for_nothing_from_anywhere(make_run):
     assert not re.search(r"@import|url\(|fetch\(|innerHTML", page)
 
 
-def test_every_place_of_the_template_is_filled(make_run):
+def test_every_mark_of_the_template_is_replaced(make_run):
     assert "<!--" in PAGE.read_text("utf-8")
     assert "<!--" not in runs_page([make_run()])
 
@@ -140,7 +140,7 @@ def test_a_long_curve_is_thinned_and_keeps_its_ends_and_its_peak(make_run):
 
 
 @pytest.mark.parametrize("length", [1, 9, 10, 11, 1000])
-def test_thinning_gives_places_in_order(length):
+def test_thinning_gives_indices_in_order(length):
     kept = thin(np.random.default_rng(0).normal(size=length), count=10)
     assert (np.diff(kept) > 0).all()
     assert (kept[0], kept[-1]) == (0, length - 1)

@@ -1,4 +1,4 @@
-"""The curves of training runs as a page that answers to the pointer and needs no other file."""
+"""The curves of training runs as one interactive HTML page that needs no other file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ COLUMNS = (
     ("loss", "training loss", "{:.4f}"),
     ("valid_loss", "validation loss", "{:.4f}"),
     ("valid_accuracy_teacher_forced", "teacher-forced accuracy", "{:.1%}"),
-    ("valid_exact", "free-running, exact", "{:.1%}"),
-    ("valid_bleu", "free-running BLEU", "{:.1f}"),
+    ("valid_exact", "exact match, autoregressive", "{:.1%}"),
+    ("valid_bleu", "BLEU, autoregressive", "{:.1f}"),
 )
 
 
@@ -53,7 +53,7 @@ def runs_page(histories: Sequence[RunCurves]) -> str:
         + html.escape(for_people(history.summary, 200))
         for name, history in zip(names, histories, strict=True)
     ]
-    # No value can bring a mark of its own: "<" is escaped in all of them.
+    # No value can contain a mark: "<" is escaped in all of them.
     marks = {
         "title": html.escape(title),
         "summaries": "".join(f"<li>{text}</li>" for text in summaries),

@@ -1,0 +1,40 @@
+// @ts-check
+// What Python and the browser must agree on. Both read it from constants.json.
+
+import constants from "./constants.json" with { type: "json" };
+
+/** @typedef {keyof typeof constants.kinds} Kind */
+/** @typedef {keyof typeof constants.views} ViewName */
+/** @typedef {keyof typeof constants.steps} Step */
+/** @typedef {keyof typeof constants.palettes} PaletteName */
+
+/**
+ * What is shown. Python's `select` and the controls change it.
+ *
+ * @typedef {object} State
+ * @property {number} layer
+ * @property {number} head MEAN for the mean of all heads
+ * @property {ViewName} view
+ * @property {Step} step
+ * @property {number | null} query the token whose row is locked
+ * @property {boolean} joined whether the subwords of a word are joined
+ * @property {boolean} gold whether the gold alignment is shown
+ * @property {boolean} stretch whether the colours end at a head's largest weight instead of at 1
+ * @property {PaletteName} palette
+ */
+
+// The head number that stands for the mean of all heads.
+export const MEAN = constants.mean;
+
+// A number is stored as an integer from 0 to this, between the two ends of its range.
+export const QUANTISATION_LEVELS = constants.quantisationLevels;
+
+// The names that a reader sees.
+export const KINDS = constants.kinds;
+export const VIEW_NAMES = constants.views;
+
+// From scores to weights: `label` is the button, `value` what one number is called.
+export const STEPS = constants.steps;
+
+// Colours from the lowest value to the highest, as on a light page.
+export const PALETTES = constants.palettes;

@@ -1,0 +1,108 @@
+// @ts-check
+// The picture in words: for the panel beside it, for screen readers, for the table below it.
+
+import { MEAN } from "./constants.js";
+import { range } from "./data.js";
+
+/** @import { Axes, Matrix } from "./data.js" */
+/** @import { Focus, Scene, Summary } from "./scene.js" */
+
+export const ALL_MASKED = "nothing: all keys are masked";
+
+/** @param {string} text */
+export const quote = (text) => `“${text}”`;
+
+/** @param {number} value */
+export const formatNumber = (value) => value.toFixed(4);
+
+/** @param {number} head */
+export const headName = (head) => (head === MEAN ? "mean of heads" : `head ${head}`);
+
+/**
+ * A query's largest weights, largest first.
+ *
+ * @param {Matrix} matrix
+ * @param {number} query
+ */
+export const topKeys = (matrix, query, count = 3) =>
+  range(matrix.columns)
+    .filter((key) => !matrix.masked[query * matrix.columns + key])
+    .map((key) => ({ key, value: matrix.values[query * matrix.columns + key] }))
+    .sort((x, y) => y.value - x.value || x.key - y.key)
+    .slice(0, count);
+
+/**
+ * The largest weights that a key gets, largest first.
+ *
+ * @param {Matrix} matrix
+ * @param {number} key
+ */
+export const topQueries = (matrix, key, count = 3) =>
+  range(matrix.rows)
+    .filter((query) => !matrix.masked[query * matrix.columns + key])
+    .map((query) => ({ query, value: matrix.values[query * matrix.columns + key] }))
+    .sort((x, y) => y.value - x.value || x.query - y.query)
+    .slice(0, count);
+
+/**
+ * @param {Matrix} matrix
+ * @param {Axes} axes
+ * @param {number} query
+ * @param {number} key
+ */
+export function cellText(matrix, axes, query, key) {
+  const i = query * matrix.columns + key;
+  const pair = `${quote(axes.queries[query].text)} reads ${quote(axes.keys[key].text)}`;
+  const pad = axes.keys[key].pad || axes.queries[query].pad ? " (padding)" : "";
+  return `${pair}: ${matrix.masked[i] ? "masked" : formatNumber(matrix.values[i])}${pad}`;
+}
+
+/**
+ * @param {Matrix} matrix
+ * @param {Axes} axes
+ * @param {number} query
+ */
+export function rowText(matrix, axes, query) {
+  const top = topKeys(matrix, query).map(({ key, value }) => `${quote(axes.keys[key].text)} ${formatNumber(value)}`);
+  return `${quote(axes.queries[query].text)} reads most: ${top.join(", ") || ALL_MASKED}.`;
+}
+
+/**
+ * @param {Matrix} matrix
+ * @param {Axes} axes
+ * @param {number} key
+ */
+function columnText(matrix, axes, key) {
+  const top = topQueries(matrix, key)
+    .map(({ query, value }) => `${quote(axes.queries[query].text)} ${formatNumber(value)}`);
+  return `${quote(axes.keys[key].text)} is read most by: ${top.join(", ") || "no query"}.`;
+}
+
+/**
+ * Entropy and, where the gold alignment is known, the alignment error rate.
+ *
+ * @param {Summary} summary
+ * @param {number} columns
+ */
+export function summaryText({ entropy, error }, columns) {
+  const text = `entropy ${entropy.toFixed(2)} of at most ${Math.log(columns).toFixed(2)} nats`;
+  return error === null ? text : `${text}; alignment error rate ${error.toFixed(2)}`;
+}
+
+/**
+ * The cell, row, column or head that has the focus.
+ *
+ * @param {Scene} scene
+ * @param {Focus} focus
+ */
+export function focusText({ matrix, axes, summary }, focus) {
+  if ("layer" in focus) {
+    const text = summaryText(summary(focus.layer, focus.head), matrix.columns);
+    return `layer ${focus.layer}, ${headName(focus.head)}: ${text}`;
+  }
+  if (focus.query !== undefined) {
+    const row = rowText(matrix, axes, focus.query);
+    return focus.key === undefined ? row : `${cellText(matrix, axes, focus.query, focus.key)}. ${row}`;
+  }
+  return columnText(matrix, axes, focus.key);
+}

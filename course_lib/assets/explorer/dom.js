@@ -1,0 +1,31 @@
+// @ts-check
+// Elements of the page.
+
+/**
+ * A new element with properties, data attributes, ARIA attributes (and `role`), and children.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} [properties]
+ * @param {...(Node | string | null)} children null is left out
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function make(tag, properties = {}, ...children) {
+  const { dataset = {}, aria = {}, ...rest } = properties;
+  const node = Object.assign(document.createElement(tag), rest);
+  Object.assign(node.dataset, dataset);
+  for (const [name, value] of Object.entries(aria))
+    node.setAttribute(name === "role" ? name : `aria-${name}`, String(value));
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+/**
+ * Stop JupyterLab from taking arrow keys and letters for its own shortcuts.
+ *
+ * @param {HTMLElement} root
+ */
+export function keepKeys(root) {
+  for (const node of root.querySelectorAll("input, select, button, summary, [tabindex]"))
+    if (node instanceof HTMLElement) node.dataset.lmSuppressShortcuts = "true";
+}

@@ -1,0 +1,146 @@
+"""Joins ES modules into one, in Python: a learner's machine needs no JavaScript tools.
+
+Not a general bundler. It knows a small part of the language and refuses everything else, so that
+it cannot change what a script means. The joined modules share one scope, so no two of them may
+define the same name at the top level. It expects
+
+- imports like ``import { a, b } from "./file.js";`` and
+  ``import data from "./file.json" with { type: "json" };``;
+- functions, classes, ``const`` and ``let`` with one name at the top level, with or without
+  ``export``, and ``export default {`` in the entry module;
+- indented lines inside these, so that the start of a line shows whether it is at the top level;
+- strings and template literals that end on the line where they begin, so that a line that begins
+  like a comment is one. Comments and indentation are left out of the result.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+_IMPORT = re.compile(
+    r'^import \{(?P<names>[^{}]*)\} from "\./(?P<file>[\w-]+\.js)";$'
+    r'|^import (?P<data>\w+) from "\./(?P<json>[\w-]+\.json)" with \{ type: "json" \};$',
+    re.MULTILINE,
+)
+_DECLARATION = re.compile(
+    r"(?P<export>export )?(?:(?:async )?function |class |const |let )(?P<name>\w+)(?:\(| =| \{|;)"
+)
+_TEMPLATE = re.compile(r"`(?:[^`$\\]|\\.|\$(?!\{)|\$\{[^`{}]*\})*`")
+
+
+@dataclass(frozen=True)
+class _Module:
+    imports: dict[str, list[str]]  # file → names
+    defined: list[str]
+    exported: list[str]
+    code: str  # without imports, comments and indentation
+
+
+def bundle_modules(entry: Path) -> str:
+    """The entry module and all that it imports as one ES module with the entry's exports.
+
+    Args:
+        entry: a file; the modules and JSON files that are imported are in its folder.
+
+    Raises:
+        ValueError: modules that import each other, a name that two of them define, an imported
+            name that is not exported, or a line in a form that this bundler does not know.
+    """
+    modules: dict[str, _Module] = {}
+    waiting = [entry.name]
+    while waiting:
+        name = waiting.pop()
+        if name not in modules:
+            modules[name] = _read(entry.parent / name, is_entry=name == entry.name)
+            waiting += modules[name].imports
+    _check_names(modules)
+    try:
+        order = [*TopologicalSorter({n: m.imports for n, m in modules.items()}).static_order()]
+    except CycleError as error:
+        circle = " imports ".join(reversed(error.args[1]))
+        raise ValueError(
+            f"modules must not import each other, got {circle}: move what they share to a third one"
+        ) from None
+    return "".join(modules[name].code for name in order)
+
+
+def _read(path: Path, *, is_entry: bool) -> _Module:
+    imports: dict[str, list[str]] = {}
+
+    def take_out(statement: re.Match[str]) -> str:
+        if statement["data"]:
+            data = json.loads((path.parent / statement["json"]).read_text("utf-8"))
+            return f"const {statement['data']} = {json.dumps(data, ensure_ascii=False)};"
+        names = [name.strip() for name in statement["names"].split(",") if name.strip()]
+        if unknown := [name for name in names if not name.isidentifier()]:
+            raise _unknown(path, f"import of {unknown[0]!r}", "names must be imported unchanged")
+        imports.setdefault(statement["file"], []).extend(names)
+        return ""
+
+    defined, exported, code = [], [], []
+    for line in _IMPORT.sub(take_out, "\n".join(_without_comments(path))).split("\n"):
+        declaration = _DECLARATION.match(line)
+        if declaration:
+            defined.append(declaration["name"])
+            if declaration["export"]:
+                exported.append(declaration["name"])
+                line = line if is_entry else line.removeprefix("export ")
+        elif line and line[0] not in " \t)}]" and not (is_entry and line == "export default {"):
+            raise _unknown(path, line, "is it a new form of import, export or declaration?")
+        code.append(line.lstrip())
+    return _Module(imports, defined, exported, "".join(f"{line}\n" for line in code if line))
+
+
+def _without_comments(path: Path) -> Iterator[str]:
+    inside = False  # a comment of several lines
+    for line in path.read_text("utf-8").split("\n"):
+        start = line.lstrip()
+        if inside or start.startswith("/*"):
+            _, end, after = (line if inside else start[2:]).partition("*/")
+            inside = not end
+            if after.strip():
+                raise _unknown(path, line, "code must not follow a comment on the same line")
+        elif not start.startswith("//"):
+            if _spans_lines(line):
+                raise _unknown(path, line, "does a string, template literal or comment span lines?")
+            yield line
+
+
+def _spans_lines(line: str) -> bool:
+    """Whether a string, template literal or comment in this line may go on in the next."""
+    rest, count = line, 1
+    while count:  # from the inner template literals to the outer ones
+        rest, count = _TEMPLATE.subn("", rest)
+    _, comment, text = line.rpartition("/*")
+    return "`" in rest or line.endswith("\\") or bool(comment and "*/" not in text)
+
+
+def _check_names(modules: dict[str, _Module]) -> None:
+    home: dict[str, str] = {}
+    for file, module in modules.items():
+        for name in module.defined:
+            if name in home:
+                raise ValueError(
+                    f"a name may be defined once, got {name} in {home[name]} and {file}: the "
+                    "modules share one scope when they are joined, so rename one of the two"
+                )
+            home[name] = file
+        for source, names in module.imports.items():
+            for name in names:
+                if name not in modules[source].exported:
+                    raise ValueError(
+                        f"{file} imports {name} from {source}, which exports "
+                        f"{', '.join(modules[source].exported) or 'nothing'}: is it misspelt?"
+                    )
+
+
+def _unknown(path: Path, what: str, cause: str) -> ValueError:
+    return ValueError(
+        f"{path.name} has a form that the bundler does not know, got {what.strip()!r}: {cause} "
+        "(the forms it knows are listed in course_lib/viz/explorer_bundle.py)"
+    )

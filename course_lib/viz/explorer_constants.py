@@ -1,0 +1,16 @@
+"""What Python and the browser must agree on in the attention explorer. Both read one JSON file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+ASSETS = Path(__file__).parent.parent / "assets" / "explorer"
+_CONSTANTS: dict[str, Any] = json.loads((ASSETS / "constants.json").read_text("utf-8"))
+
+MEAN: int = _CONSTANTS["mean"]  # the head number that stands for the mean of all heads
+QUANTISATION_LEVELS: int = _CONSTANTS["quantisationLevels"]  # see `explorer_data.pack`
+KINDS: tuple[str, ...] = tuple(_CONSTANTS["kinds"])
+VIEWS: tuple[str, ...] = tuple(_CONSTANTS["views"])
+STEPS: tuple[str, ...] = tuple(_CONSTANTS["steps"])  # from scores to weights
+PALETTES: tuple[str, ...] = tuple(_CONSTANTS["palettes"])
+START: dict[str, Any] = _CONSTANTS["start"]  # what is shown first; `query` is the locked row
