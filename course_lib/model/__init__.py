@@ -1,18 +1,11 @@
 """The reference Transformer; it imports nothing else of the course.
 
-Reading order: ``masks``, ``attention``, ``feed_forward``, ``blocks``, ``positions``, ``embedding``,
-``transformer``; then ``config``, ``cache`` and ``recording``.
+Reading order: ``masks``, ``attention``, ``multi_head_attention``, ``feed_forward``, ``blocks``,
+``positions``, ``embedding``, ``transformer``; then ``config``, ``cache`` and ``recording``.
 """
 
-from course_lib.model.attention import (
-    MultiHeadAttention,
-    attention_einsum,
-    attention_fused,
-    attention_matmul,
-    choose_attention,
-    merge_heads,
-    split_heads,
-)
+from course_lib.model.attention import attention_matmul
+from course_lib.model.attention_forms import attention_einsum, attention_fused, choose_attention
 from course_lib.model.blocks import DecoderBlock, EncoderBlock
 from course_lib.model.cache import AttentionCache, KeyValueCache
 from course_lib.model.config import (
@@ -32,6 +25,7 @@ from course_lib.model.masks import (
     padding_mask,
     to_pytorch_mask,
 )
+from course_lib.model.multi_head_attention import MultiHeadAttention, merge_heads, split_heads
 from course_lib.model.positions import (
     PositionalEncoding,
     shift_matrix,

@@ -6,10 +6,10 @@ The stacks of blocks are in ``transformer``.
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.model.attention import MultiHeadAttention
 from course_lib.model.cache import AttentionCache
 from course_lib.model.config import TransformerConfig
 from course_lib.model.feed_forward import AddNorm, FeedForward
+from course_lib.model.multi_head_attention import MultiHeadAttention
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:

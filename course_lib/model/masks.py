@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from course_lib.model.attention_checks import check_mask
+
 AttentionMask = Bool[Tensor, "#batch #heads #query #key"]  # "#": this size, or 1
 
 
@@ -30,8 +32,12 @@ def causal_mask(
 ) -> Bool[Tensor, "1 1 query key"]:
     """True on and below the diagonal: a query attends to itself and to what comes before it.
 
-    The queries are the last of ``key_length`` positions; by default they are all of them. When
-    decoding with a cache, the earlier positions are keys only.
+        causal_mask(3)     causal_mask(1, 3): the last of three positions, decoded with a cache
+        1 0 0              1 1 1
+        1 1 0
+        1 1 1
+
+    The queries are the last of ``key_length`` positions; by default they are all of them.
 
     Raises:
         ValueError: there are more queries than keys.
@@ -90,55 +96,3 @@ def to_pytorch_mask(mask: Bool[Tensor, "*axes"]) -> Bool[Tensor, "*axes"]:
     there True means "takes part".)
     """
     return ~mask
-
-
-def check_mask(mask: Tensor, scores_shape: tuple[int, ...]) -> None:
-    """Refuse a mask that does not fit scores of shape (…, query, key).
-
-    Missing axes are refused even where PyTorch would broadcast them: a (batch, key) mask would pass
-    for (query, key) whenever a batch happens to have as many rows as there are queries.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask does not have the axes of the scores, of the same size or 1.
-    """
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask must be boolean with True = may attend, got {mask.dtype}: "
-            "is it an additive or a 0/1 mask? compare it first, as in tokens != pad_id"
-        )
-    shape = tuple(mask.shape)
-    if not _fits(shape, scores_shape):
-        names = "(batch, heads, query, key) = " if len(scores_shape) == 4 else ""
-        raise ValueError(
-            f"mask must broadcast axis by axis to the scores, {names}{scores_shape}, got {shape}: "
-            f"{_mask_hint(shape, scores_shape)}"
-        )
-
-
-def _fits(shape: tuple[int, ...], scores_shape: tuple[int, ...]) -> bool:
-    return len(shape) == len(scores_shape) and all(
-        size in (1, wanted) for size, wanted in zip(shape, scores_shape, strict=True)
-    )
-
-
-def _mask_hint(shape: tuple[int, ...], scores_shape: tuple[int, ...]) -> str:
-    """What a mask that does not fit may be, and how to give it the axes of the scores."""
-    if len(shape) > len(scores_shape):
-        return "it has too many axes, remove them as in mask[0]"
-    if len(shape) == len(scores_shape):
-        return "was it made for other tokens?"
-    if len(scores_shape) != 4:
-        return "add the missing axes with None, as in mask[None, :]"
-    batch, heads, query, key = scores_shape
-    meanings = {
-        "(key,): mask[None, None, None, :]": (key,),
-        "(batch, key), for padding: mask[:, None, None, :]": (batch, key),
-        "(query, key), causal: mask[None, None, :, :]": (query, key),
-        "(batch, query, key): mask[:, None, :, :]": (batch, query, key),
-        "(heads, query, key): mask[None, :, :, :]": (heads, query, key),
-    }
-    possible = [text for text, meant in meanings.items() if _fits(shape, meant)]
-    if not possible:
-        return "was it made for other tokens?"
-    return "if it is " + " or if it is ".join(possible)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.model.attention import MultiHeadAttention
+from course_lib.model.multi_head_attention import MultiHeadAttention
 from course_lib.model.transformer import Transformer
 
 

@@ -8,8 +8,8 @@ import torch
 
 from course_lib.model import Transformer, preset, record_attention
 from course_lib.training import RunOptions, load_recipe, load_translator, train
-from course_lib.training.injected_bugs import BUGS, ONLY_AT_INITIALISATION, inject_bugs
 from course_lib.training.gradient_accumulation import ModelWithLoss
+from course_lib.training.injected_bugs import BUGS, ONLY_AT_INITIALISATION, inject_bugs
 
 SOURCE = torch.tensor([[5, 9, 3, 7, 2]])
 TARGET = torch.tensor([[2, 8, 4, 6]])

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from course_lib.model.attention import ATTENTION, Attention, choose_attention
+from course_lib.model.attention_forms import ATTENTION, Attention, choose_attention
 from tools.benchmarks.page import store
 from tools.benchmarks.peers import HEADS, D
 from tools.benchmarks.rounds import LEAST_ROUNDS, median_and_range, ratios, table, take_rounds

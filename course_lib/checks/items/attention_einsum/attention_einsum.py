@@ -7,16 +7,16 @@ import math
 import torch
 from torch import Tensor
 
+from course_lib import model
 from course_lib.checks.item import Item
 from course_lib.checks.items.attention_einsum.einsum_parts import Mask, Pair, attend, scaled_scores
 from course_lib.checks.items.attention_matmul.attention_parts import (
     ATTENTION_PROBES,
 )
-from course_lib.model import attention
 
 item = Item(
     "05.attention_einsum",
-    reference=attention.attention_einsum,
+    reference=model.attention_einsum,
     probes=ATTENTION_PROBES,
     tolerance=1e-4,
     hints=(

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from course_lib import model
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
@@ -24,14 +25,13 @@ from course_lib.checks.items.attention_matmul.attention_parts import (
     hiding_mask,
     recent_mask,
 )
-from course_lib.model import attention
 
 
 def _multi_head(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    context, weights = attention.attention_einsum(query, key, value, mask)
+    context, weights = model.attention_einsum(query, key, value, mask)
     return out_of_heads(context, w_o), weights
 
 
@@ -245,7 +245,7 @@ def joined_heads_first(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    context, weights = attention.attention_einsum(query, key, value, mask)
+    context, weights = model.attention_einsum(query, key, value, mask)
     return context.reshape(*x.shape[:2], -1) @ w_o.flatten(0, 1), weights
 
 

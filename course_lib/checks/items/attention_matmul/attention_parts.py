@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from course_lib import model
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Probe
-from course_lib.model import attention
 
 
 def _different_lengths(draw: Draw) -> list[Call]:
@@ -62,7 +62,7 @@ def _large_scores(draw: Draw) -> list[Call]:
 
 def _memory_and_types(draw: Draw) -> list[Call]:
     strided = tuple(draw.strided(2, 3, 4, 5) for _ in range(3))
-    heads = tuple(attention.split_heads(draw.normal(2, 4, 15), 3) for _ in range(3))
+    heads = tuple(model.split_heads(draw.normal(2, 4, 15), 3) for _ in range(3))
     doubles = tuple(draw.normal(2, 3, 4, 5, dtype=torch.float64) for _ in range(3))
     return [
         Call(strided, about="tensors that are not contiguous"),
@@ -106,13 +106,13 @@ class Layer(nn.Module):
         return self.q_proj(query), self.k_proj(key), self.v_proj(value)
 
     def split(self, x: Tensor) -> Tensor:
-        return attention.split_heads(x, self.n_heads)
+        return model.split_heads(x, self.n_heads)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return attention.attention_matmul(query, key, value, mask)[0]
+        return model.attention_matmul(query, key, value, mask)[0]
 
     def merge(self, context: Tensor) -> Tensor:
-        return attention.merge_heads(context)
+        return model.merge_heads(context)
 
     def project_out(self, merged: Tensor) -> Tensor:
         output: Tensor = self.out_proj(merged)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from course_lib import model
 from course_lib.checks.call import Call
 from course_lib.checks.item import Item, Probe
-from course_lib.model import attention
 
 item = Item(
     "04.merge_heads",
-    reference=attention.merge_heads,
+    reference=model.merge_heads,
     probes=[
         Probe(
             "each token gets the numbers of all heads, head after head",
@@ -23,7 +23,7 @@ item = Item(
         Probe(
             "it undoes split_heads, for any memory layout",
             lambda draw: [
-                Call((attention.split_heads(draw.normal(2, 5, 12), 3),), about="heads just split"),
+                Call((model.split_heads(draw.normal(2, 5, 12), 3),), about="heads just split"),
                 Call((draw.strided(2, 3, 5, 4),), about="a tensor that is not contiguous"),
                 Call((draw.normal(2, 3, 5, 4, dtype=torch.float64),), about="float64"),
             ],

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from course_lib import model
 from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
@@ -20,7 +21,6 @@ from course_lib.checks.items.attention_matmul.attention_parts import (
     self_attention,
     three,
 )
-from course_lib.model import attention
 
 
 def _sizes_and_types(draw: Draw) -> list[Call]:
@@ -42,7 +42,7 @@ def _sizes_and_types(draw: Draw) -> list[Call]:
 
 item = Item(
     "04.multi_head_attention",
-    reference=attention.MultiHeadAttention,
+    reference=model.MultiHeadAttention,
     use=use_module,
     probes=[
         Probe("self-attention", self_attention),

@@ -7,16 +7,16 @@ import math
 import torch
 from torch import Tensor
 
+from course_lib import model
 from course_lib.checks.item import Item
 from course_lib.checks.items.attention_matmul.attention_parts import (
     ATTENTION_PROBES,
 )
-from course_lib.model import attention
 from course_lib.model.masks import masked_softmax
 
 item = Item(
     "04.scaled_dot_product_attention",
-    reference=attention.attention_matmul,
+    reference=model.attention_matmul,
     probes=ATTENTION_PROBES,
     tolerance=1e-4,
     hints=(

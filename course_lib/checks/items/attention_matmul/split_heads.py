@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from course_lib import model
 from course_lib.checks.call import Call
 from course_lib.checks.item import Item, Probe
-from course_lib.model import attention
 
 item = Item(
     "04.split_heads",
-    reference=attention.split_heads,
+    reference=model.split_heads,
     probes=[
         Probe(
             "each head holds its own columns of every token",
