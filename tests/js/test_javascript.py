@@ -1,8 +1,8 @@
 """The scripts' own tests, run by Node, and their types, checked by TypeScript.
 
-Without pytest: ``node --test tests/js/`` and ``tsc --project jsconfig.json`` in the repository's
-root. Without Node the tests are skipped on a learner's machine, and fail where CI is set. The types
-are checked wherever ``tsc`` is installed.
+Without pytest, in the repository's root: ``node --test tests/js/*.test.js`` and
+``tsc --project jsconfig.json``. Without Node the tests are skipped on a learner's machine, and fail
+where CI is set. The types are checked wherever ``tsc`` is installed.
 """
 
 import os
