@@ -21,7 +21,7 @@ from course_lib.training.distributed import (
     world_size,
     wrap_ddp,
 )
-from course_lib.training.step import clip_gradients, set_learning_rate, translation_loss
+from course_lib.training.step import check_and_clip_gradients, set_learning_rate, translation_loss
 
 
 class ModelWithLoss(nn.Module):
@@ -91,6 +91,6 @@ class AccumulatedStep:
                 (share * world_size()).backward()  # DDP averages the gradients of the processes
             loss += share.detach()
         loss = all_reduce_sum(loss)
-        clip_gradients(model, max_grad_norm, loss)
+        check_and_clip_gradients(model, max_grad_norm, loss)
         optimizer.step()
         return loss.item()

@@ -1,13 +1,15 @@
-"""Ctrl-C, or being asked to end, lets the step under way finish."""
+"""When a run stops: its clock, and Ctrl-C, which lets the step under way finish."""
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from course_lib.training.distributed import world_size
+from course_lib.training.distributed import all_reduce_clock_and_stop, world_size
+from course_lib.training.run import Run
 
 
 @contextmanager
@@ -35,3 +37,22 @@ def deferred_interrupts() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class RunClock:
+    """Adds the time that passes to ``run.seconds``, the same on all processes.
+
+    Attributes:
+        stop: whether a process was interrupted before the last tick.
+    """
+
+    def __init__(self, run: Run, interrupted: threading.Event) -> None:
+        self.run, self.interrupted, self.stop = run, interrupted, False
+        self._last = time.monotonic()
+
+    def tick(self) -> None:
+        """Add the time since the last tick."""
+        now = time.monotonic()
+        seconds = self.run.seconds + now - self._last
+        self._last = now
+        self.run.seconds, self.stop = all_reduce_clock_and_stop(seconds, self.interrupted.is_set())

@@ -1,32 +1,29 @@
-"""The training loop, to be read from top to bottom.
+"""The training loop: step, report, validate, save, stop.
 
-One step (learning rate, forward, backward, clip, step) is ``train_step`` in ``step.py``. Stripped
-of validation, saving and interruption, the loop is:
+Without validation, saving and interruption, it is
 
     model = Transformer(config)
     optimizer = make_optimizer(recipe, model)
     for step, batch in enumerate(batches, start=1):
         train_step(model, batch, optimizer, pad_id, lr=schedule(step, total_steps))
+
+where ``train_step`` in ``step.py`` has learning rate, forward, backward, clip, step.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from course_lib.errors import CourseError
-from course_lib.training.distributed import all_reduce_clock_and_stop, rank, world_size
+from course_lib.training.distributed import rank
 from course_lib.training.evaluation import validate
-from course_lib.training.interrupts import deferred_interrupts
+from course_lib.training.interrupts import RunClock, deferred_interrupts
 from course_lib.training.progress_bar import ProgressBar
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
-from course_lib.training.run_folder import RunFolder, open_run_folder
+from course_lib.training.run_folder import open_run_folder
 from course_lib.training.run_options import RunOptions
 from course_lib.training.trainer import Trainer
 from course_lib.training.training_data import TrainingData, load_training_data
@@ -66,73 +63,30 @@ def train(
     run.folder = None if folder is None else Path(folder)
     if trainer.sampler.left_out:
         print(trainer.sampler.left_out)
+    if rank() > 0:  # of several processes, the first one reports
+        on_step = on_epoch = None
     with open_run_folder(run.folder, options) as files:
-        if options.resume:
-            files.restore(trainer)
-        else:
-            files.save_last(trainer)  # a folder that cannot be written should not cost an hour
-        with (
-            deferred_interrupts() as interrupted,
-            ProgressBar(run) as bar,
-            save_on_failure(trainer, files),
-        ):
+        files.start(trainer)
+        with deferred_interrupts() as interrupted, ProgressBar(run) as bar, files.saved(trainer):
             clock = RunClock(run, interrupted)
-            for batch, position in trainer.remaining_batches():
-                trainer.step(batch, position)
-                stop = clock.tick()
+            for batch, next_position in trainer.remaining_batches():
+                trainer.step(batch, next_position)
+                clock.tick()
                 bar.update()
-                if on_step and rank() == 0:
+                if on_step:
                     on_step(run)
                 if trainer.validation_is_due():
                     metrics = validate(run, data)
                     if trainer.record_validation(metrics):
                         files.save_best(run)
-                    clock.tick()
-                    if on_epoch and rank() == 0:
+                    clock.tick()  # validation takes time, too
+                    if on_epoch:
                         on_epoch(metrics)
                 files.save_last_if_due(trainer)
-                if stop:
+                if clock.stop:
                     break
-        files.save_last(trainer)
         if run.finished:
             trainer.keep_weights()
-            if recipe.keep_weights == "last" or not trainer.best_weights:
-                files.save_final(run)
+            files.finish(trainer)
     trainer.model.eval()
     return run
-
-
-class RunClock:
-    """Adds the time that passes to ``run.seconds``, the same on all processes."""
-
-    def __init__(self, run: Run, interrupted: threading.Event) -> None:
-        self.run, self.interrupted, self.last = run, interrupted, time.monotonic()
-
-    def tick(self) -> bool:
-        """Add the time since the last tick; whether a process was interrupted."""
-        now = time.monotonic()
-        seconds = self.run.seconds + now - self.last
-        self.last = now
-        self.run.seconds, stop = all_reduce_clock_and_stop(seconds, self.interrupted.is_set())
-        return stop
-
-
-@contextmanager
-def save_on_failure(trainer: Trainer, files: RunFolder) -> Iterator[None]:
-    """If a step fails, save the run as it was before it: the weights are still those.
-
-    Raises:
-        CourseError: another process ended, so this one could not exchange gradients with it.
-    """
-    try:
-        yield
-    except Exception as error:
-        files.save_last(trainer)
-        lost = isinstance(error, RuntimeError) and not isinstance(error, torch.OutOfMemoryError)
-        if world_size() == 1 or not lost:
-            raise
-        raise CourseError(
-            f"expected {world_size()} processes to take step {trainer.run.step + 1}, but process "
-            f"{rank()} could not ({str(error).partition(chr(10))[0]}): did another one die? "
-            "Go on with --resume"
-        ) from error

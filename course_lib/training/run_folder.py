@@ -17,10 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
+
 from course_lib.atomic import DRAFT_PREFIX, write_atomically
 from course_lib.errors import CourseError
 from course_lib.training.checkpoint import read_checkpoint, read_info, save_checkpoint
-from course_lib.training.distributed import rank
+from course_lib.training.distributed import rank, world_size
 from course_lib.training.resume import resume, save_resumable
 from course_lib.training.run import Run
 from course_lib.training.run_options import RunOptions
@@ -40,6 +42,37 @@ class RunFolder:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._saved_at = 0.0  # in seconds of the run
+
+    def start(self, trainer: Trainer) -> None:
+        """Go on with the run in the folder where the options say so, else save the new one.
+
+        A folder that cannot be written should not cost an hour of training.
+        """
+        if trainer.options.resume:
+            self.restore(trainer)
+        else:
+            self.save_last(trainer)
+
+    @contextmanager
+    def saved(self, trainer: Trainer) -> Iterator[None]:
+        """Save at the end, and if a step fails: then the run as it was before that step.
+
+        Raises:
+            CourseError: another process ended, so this one could not exchange gradients with it.
+        """
+        try:
+            yield
+        except Exception as error:
+            self.save_last(trainer)  # a step that fails leaves the weights as they were
+            lost = isinstance(error, RuntimeError) and not isinstance(error, torch.OutOfMemoryError)
+            if world_size() == 1 or not lost:
+                raise
+            raise CourseError(
+                f"expected {world_size()} processes to take step {trainer.run.step + 1}, but "
+                f"process {rank()} could not ({str(error).partition(chr(10))[0]}): did another one "
+                "die? Go on with --resume"
+            ) from error
+        self.save_last(trainer)
 
     def save_last(self, trainer: Trainer) -> None:
         """Write all that training needs to go on."""
@@ -61,9 +94,10 @@ class RunFolder:
         """Write the weights of the lowest validation loss, which the model has now."""
         self._save_weights("best", run)
 
-    def save_final(self, run: Run) -> None:
-        """Write the last weights, which the model has now."""
-        self._save_weights("final", run)
+    def finish(self, trainer: Trainer) -> None:
+        """Write the last weights where the recipe keeps those, or where nothing was validated."""
+        if trainer.recipe.keep_weights == "last" or not trainer.best_weights:
+            self._save_weights("final", trainer.run)
 
     def _save_weights(self, name: str, run: Run) -> None:
         if self.path is not None and rank() == 0:

@@ -58,7 +58,7 @@ def train_step(
     with mixed_precision(model.device, precision):
         loss = translation_loss(model, source, decoder_input, labels, pad_id, label_smoothing)
     loss.backward()
-    clip_gradients(model, max_grad_norm, loss)
+    check_and_clip_gradients(model, max_grad_norm, loss)
     optimizer.step()
     return loss.item()
 
@@ -87,7 +87,7 @@ def set_learning_rate(optimizer: Optimizer, lr: float | None) -> None:
             group["lr"] = lr
 
 
-def clip_gradients(model: Transformer, max_grad_norm: float | None, loss: Tensor) -> None:
+def check_and_clip_gradients(model: Transformer, max_grad_norm: float | None, loss: Tensor) -> None:
     """Scale the gradient of all parameters down to ``max_grad_norm`` if it is longer.
 
     Raises:

@@ -58,16 +58,16 @@ class Trainer:
         self._seed_dropout_per_rank()
 
     def remaining_batches(self) -> Iterator[tuple[Batch, DataPosition]]:
-        """From the present position on: the same order whether or not the run was interrupted."""
-        for batch, position in self.sampler.batches(self.position):
+        """Each batch with the position after it, in an order that no interruption changes."""
+        for batch, next_position in self.sampler.batches(self.position):
             if self.run.finished:
                 return
-            yield batch, position
+            yield batch, next_position
 
-    def step(self, batch: Batch, position: DataPosition) -> None:
-        """Train on one batch; ``position`` is the one after it."""
+    def step(self, batch: Batch, next_position: DataPosition) -> None:
+        """Train on one batch, after which the run is at ``next_position`` in the data."""
         run, recipe, pad_id = self.run, self.recipe, self.model.config.pad_id
-        self._set_dropout(epoch=position.shards // self.sampler.shards_per_epoch)
+        self._set_dropout(epoch=next_position.shards // self.sampler.shards_per_epoch)
         lr = self.schedule(run.step + 1, self._expected_steps())
         if world_size() == recipe.micro_batches == 1:
             loss = train_step(
@@ -91,7 +91,8 @@ class Trainer:
         run.losses.append(loss)
         run.learning_rates.append(lr)
         run.tokens += int((batch.target[:, 1:] != pad_id).sum())
-        self.position, self._rng_state = position, torch.get_rng_state()
+        self.position = next_position
+        self._note_random_state()
 
     def validation_is_due(self) -> bool:
         """At the end of an epoch, or as often as the recipe says, and at the end."""
@@ -108,7 +109,7 @@ class Trainer:
             return False
         losses = [earlier["valid_loss"] for earlier in self.run.epochs]
         self.run.stopped_early = out_of_patience(losses, self.recipe.patience)
-        if row["valid_loss"] >= self.best_loss:
+        if not row["valid_loss"] < self.best_loss:  # put this way, NaN is not the best either
             return False
         self.best_loss = row["valid_loss"]
         weights = self.model.state_dict()
@@ -122,21 +123,19 @@ class Trainer:
         self.model.eval()
 
     def state_dict(self) -> dict[str, Any]:
-        """All that training needs to go on as if it had never stopped, as of the last whole step.
+        """All that training needs to go on, as of the last whole step.
 
+        On a CPU, one process goes on as if it had never stopped; each of several draws new dropout.
         The best weights are not in it: the run's folder has them in a file of their own.
         """
-        state = {
+        return {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict()["state"],
             "position": tuple(self.position),
             "best_loss": self.best_loss,
-            "rng": self._rng_state,
             "run": self.run.state_dict(),
+            **self._random_state,
         }
-        if torch.cuda.is_available():
-            state["cuda_rng"] = torch.cuda.get_rng_state()
-        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from what ``state_dict`` gave."""
@@ -168,4 +167,10 @@ class Trainer:
         if rank() > 0:
             rng = np.random.default_rng((self.options.seed, self.run.step, rank()))
             torch.manual_seed(int(rng.integers(2**63)))
-        self._rng_state = torch.get_rng_state()
+        self._note_random_state()
+
+    def _note_random_state(self) -> None:
+        """Remember where the random numbers are, for a run that goes on from here."""
+        self._random_state = {"rng": torch.get_rng_state()}
+        if torch.cuda.is_available():
+            self._random_state["cuda_rng"] = torch.cuda.get_rng_state()

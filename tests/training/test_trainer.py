@@ -22,7 +22,6 @@ from course_lib.training import (
     load_translator,
     train,
 )
-from course_lib.training import loop as training_loop
 from course_lib.training import trainer as training_trainer
 from tests.training.test_loop import interrupt_at, weights
 
@@ -31,7 +30,7 @@ from tests.training.test_loop import interrupt_at, weights
 def slow_clock(monkeypatch):
     """A clock that goes on by an eighth of a second whenever somebody looks at it."""
     ticks = itertools.count()
-    monkeypatch.setattr(training_loop, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 8))
+    monkeypatch.setattr(interrupts, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 8))
 
 
 @pytest.fixture
