@@ -30,7 +30,7 @@ def padding_mask(tokens: Int[Tensor, "batch key"], pad_id: int) -> Bool[Tensor, 
 def causal_mask(
     query_length: int, key_length: int | None = None, *, device: torch.device | str | None = None
 ) -> Bool[Tensor, "1 1 query key"]:
-    """True on and below the diagonal: a query attends to itself and to what comes before it.
+    """True up to a query's own position: it attends to itself and to what comes before it.
 
         causal_mask(3)     causal_mask(1, 3): the last of three positions, decoded with a cache
         1 0 0              1 1 1
@@ -84,15 +84,16 @@ def masked_softmax(
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, tuple(scores.shape))
+    hidden = ~mask
     lowest = torch.finfo(scores.dtype).min
-    weights = scores.masked_fill(~mask, lowest).softmax(dim=-1)
-    return weights.masked_fill(~mask, 0.0)
+    weights = scores.masked_fill(hidden, lowest).softmax(dim=-1)
+    return weights.masked_fill(hidden, 0.0)
 
 
 def to_pytorch_mask(mask: Bool[Tensor, "*axes"]) -> Bool[Tensor, "*axes"]:
     """The same mask for ``torch.nn.MultiheadAttention``, where True means *hide*.
 
-    Masks are inverted nowhere else. (PyTorch's ``scaled_dot_product_attention`` needs no inversion:
-    there True means "takes part".)
+    No other mask of the course has that meaning. (PyTorch's ``scaled_dot_product_attention`` needs
+    no inversion: there True means "takes part".)
     """
     return ~mask

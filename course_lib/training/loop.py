@@ -23,7 +23,7 @@ from course_lib.training.interrupts import RunClock, deferred_interrupts
 from course_lib.training.progress_bar import ProgressBar
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
-from course_lib.training.run_folder import open_run_folder
+from course_lib.training.run_folder import RunFolder, open_run_folder
 from course_lib.training.run_options import RunOptions
 from course_lib.training.trainer import Trainer
 from course_lib.training.training_data import TrainingData, load_training_data
@@ -66,20 +66,22 @@ def train(
     if rank() > 0:  # of several processes, the first one reports
         on_step = on_epoch = None
     with open_run_folder(run.folder, options) as files:
-        files.start(trainer)
-        with deferred_interrupts() as interrupted, ProgressBar(run) as bar, files.saved(trainer):
+        files.resume_or_begin(trainer)
+        with (
+            deferred_interrupts() as interrupted,
+            ProgressBar(run) as progress_bar,
+            files.save_on_exit(trainer),  # also if a step fails
+        ):
             clock = RunClock(run, interrupted)
-            for batch, next_position in trainer.remaining_batches():
+            for batch, next_position in trainer.remaining_batches():  # until run.finished
                 trainer.step(batch, next_position)
                 clock.tick()
-                bar.update()
+                progress_bar.update()
                 if on_step:
                     on_step(run)
                 if trainer.validation_is_due():
-                    metrics = validate(run, data)
-                    if trainer.record_validation(metrics):
-                        files.save_best(run)
-                    clock.tick()  # validation takes time, too
+                    metrics = validate_and_keep_best(trainer, data, files)
+                    clock.tick()
                     if on_epoch:
                         on_epoch(metrics)
                 files.save_last_if_due(trainer)
@@ -90,3 +92,11 @@ def train(
             files.finish(trainer)
     trainer.model.eval()
     return run
+
+
+def validate_and_keep_best(trainer: Trainer, data: TrainingData, files: RunFolder) -> Epoch:
+    """The numbers of a validation; its weights are kept if they are the best so far."""
+    metrics = validate(trainer.run, data)
+    if trainer.record_validation(metrics):
+        files.save_best(trainer.run)
+    return metrics

@@ -38,6 +38,12 @@ class Run:
     stopped_early: bool = False
     folder: Path | None = None
 
+    def record_step(self, loss: float, learning_rate: float, tokens: int) -> None:
+        """Note a step that was taken; this is what advances ``step``."""
+        self.losses.append(loss)
+        self.learning_rates.append(learning_rate)
+        self.tokens += tokens
+
     @property
     def step(self) -> int:
         """Steps taken so far."""

@@ -43,7 +43,7 @@ class RunFolder:
         self.path = path
         self._saved_at = 0.0  # in seconds of the run
 
-    def start(self, trainer: Trainer) -> None:
+    def resume_or_begin(self, trainer: Trainer) -> None:
         """Go on with the run in the folder where the options say so, else save the new one.
 
         A folder that cannot be written should not cost an hour of training.
@@ -54,7 +54,7 @@ class RunFolder:
             self.save_last(trainer)
 
     @contextmanager
-    def saved(self, trainer: Trainer) -> Iterator[None]:
+    def save_on_exit(self, trainer: Trainer) -> Iterator[None]:
         """Save at the end, and if a step fails: then the run as it was before that step.
 
         Raises:

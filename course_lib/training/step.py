@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
@@ -18,11 +17,7 @@ from course_lib.data import Batch, teacher_forcing
 from course_lib.errors import CourseError
 from course_lib.model import Transformer
 from course_lib.training.device import Precision, mixed_precision
-from course_lib.training.fast_loss import projected_loss
-from course_lib.training.loss import label_smoothed_loss
-
-# From this vocabulary size on, the logits of a whole batch are too large to be worth storing.
-BLOCKWISE_FROM = 2000
+from course_lib.training.fast_loss import translation_loss
 
 
 def train_step(
@@ -61,23 +56,6 @@ def train_step(
     check_and_clip_gradients(model, max_grad_norm, loss)
     optimizer.step()
     return loss.item()
-
-
-def translation_loss(
-    model: Transformer,
-    source: Int[Tensor, "batch source"],
-    decoder_input: Int[Tensor, "batch target"],
-    labels: Int[Tensor, "batch target"],
-    pad_id: int,
-    label_smoothing: float,
-) -> Float[Tensor, ""]:
-    """The forward pass: mean cross-entropy per real label, in nats."""
-    if model.config.target_vocab < BLOCKWISE_FROM:
-        logits = model(source, decoder_input).float()
-        return label_smoothed_loss(logits, labels, pad_id, label_smoothing)
-    hidden = model.hidden(decoder_input, model.encode(source), source)
-    weight, bias = model.output.weight, model.output.bias
-    return projected_loss(hidden, weight, bias, labels, pad_id, label_smoothing)
 
 
 def set_learning_rate(optimizer: Optimizer, lr: float | None) -> None:

@@ -6,7 +6,8 @@ The loop around it is in ``loop.py``, files are in ``run_folder.py``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,18 @@ class Trainer:
         self.run = Run(recipe, options, translator, total_steps)
         self.best_loss = math.inf  # of all validations
         self.best_weights: dict[str, torch.Tensor] = {}
-        self.accumulated_step = AccumulatedStep(
-            self.model,
-            self.model.config.pad_id,
-            label_smoothing=recipe.label_smoothing,
-            micro_batches=recipe.micro_batches,
-        )
+        self.train_step = self._choose_train_step()
         self._seed_dropout_per_rank()
+
+    def _choose_train_step(self) -> Callable[..., float]:
+        """The plain step, or the same step in micro-batches or by several processes."""
+        recipe, pad_id = self.recipe, self.model.config.pad_id
+        smoothing = recipe.label_smoothing
+        if world_size() == recipe.micro_batches == 1:
+            return partial(train_step, self.model, pad_id=pad_id, label_smoothing=smoothing)
+        return AccumulatedStep(
+            self.model, pad_id, label_smoothing=smoothing, micro_batches=recipe.micro_batches
+        )
 
     def remaining_batches(self) -> Iterator[tuple[Batch, DataPosition]]:
         """Each batch with the position after it, in an order that no interruption changes."""
@@ -69,28 +75,14 @@ class Trainer:
         run, recipe, pad_id = self.run, self.recipe, self.model.config.pad_id
         self._set_dropout(epoch=next_position.shards // self.sampler.shards_per_epoch)
         lr = self.schedule(run.step + 1, self._expected_steps())
-        if world_size() == recipe.micro_batches == 1:
-            loss = train_step(
-                self.model,
-                batch,
-                self.optimizer,
-                pad_id,
-                lr=lr,
-                label_smoothing=recipe.label_smoothing,
-                max_grad_norm=recipe.max_grad_norm,
-                precision=self.precision,
-            )
-        else:
-            loss = self.accumulated_step(
-                batch,
-                self.optimizer,
-                lr=lr,
-                max_grad_norm=recipe.max_grad_norm,
-                precision=self.precision,
-            )
-        run.losses.append(loss)
-        run.learning_rates.append(lr)
-        run.tokens += int((batch.target[:, 1:] != pad_id).sum())
+        loss = self.train_step(
+            batch=batch,
+            optimizer=self.optimizer,
+            lr=lr,
+            max_grad_norm=recipe.max_grad_norm,
+            precision=self.precision,
+        )
+        run.record_step(loss, lr, tokens=int((batch.target[:, 1:] != pad_id).sum()))
         self.position = next_position
         self._note_random_state()
 
@@ -120,7 +112,6 @@ class Trainer:
         """End training: the model gets the weights that the recipe keeps."""
         if self.recipe.keep_weights == "best" and self.best_weights:
             self.model.load_state_dict(self.best_weights)
-        self.model.eval()
 
     def state_dict(self) -> dict[str, Any]:
         """All that training needs to go on, as of the last whole step.
