@@ -59,8 +59,14 @@ class Mutant:
 
 def mutations(code: str) -> Iterator[str]:
     """Every version of the code with one operator of cosmic-ray applied once."""
-    from cosmic_ray.mutating import mutate_code
-    from cosmic_ray.operators.provider import OperatorProvider
+    try:
+        from cosmic_ray.mutating import mutate_code
+        from cosmic_ray.operators.provider import OperatorProvider
+    except ImportError as error:
+        raise SystemExit(
+            f"mutation testing needs cosmic-ray, found none ({error}): "
+            "python -m pip install cosmic-ray"
+        ) from error
 
     provider, seen = OperatorProvider(), {code}
     for name in provider:

@@ -1,6 +1,6 @@
-"""Write the stubs of a new exercise item: ``make new-item ITEM=06.sliding_window``.
+"""Write the stubs of a new exercise item: ``make new-item ITEM=06.my_item``.
 
-    python -m tools.new_item 06.sliding_window
+    python -m tools.new_item 06.my_item
 
 The stubs run, and say FILL IN where a person has to write. This makes items of the kind "code"; for
 one of the kind "bug" or "written", copy an existing one.
@@ -21,7 +21,10 @@ from tools import ROOT
 from tools.notebook_normal_form import read, to_bytes
 
 ITEM_ID = re.compile(r"(\d\d)\.([a-z][a-z0-9]*(?:_[a-z0-9]+)*)")
-ROW = '    ("{item_id}", "FILL IN: a title", "code", 2, 4, 10, 2),\n'
+ROW = (
+    '    ("{item_id}", "FILL IN: a title", "code", 2, 4, 10, 2),'
+    "  # FILL IN: difficulty, importance, minutes, points\n"
+)
 
 MODULE = '''\
 """{item_id}: FILL IN: a title."""
@@ -81,13 +84,16 @@ def {name}(x):
 }
 NEXT_STEPS = """\
 Wrote the stubs of {item_id}. What is left to do:
-1. Replace every FILL IN:
+1. Replace every FILL IN, and the stub functions with their names:
 {files}
-2. Try it: python -m pytest tests/checks/test_items.py -k "{name} or {topic} or {lesson}"
-3. Store the exercise: python -m tools.build_exercises {lesson}_{topic}
-4. Lesson 00 shows how many items there are: make notebooks
-5. Write docs/misconception_matrix.md anew: python -m tools.misconception_matrix
-6. Look for bugs that no probe catches: python -m tools.mutation_testing {lesson} --survivors
+2. Write docs/misconception_matrix.md anew: python -m tools.misconception_matrix
+3. Try the item: python -m pytest tests/checks/test_items.py -k "{name} or {topic} or {lesson}"
+4. Store the exercise: python -m tools.build_exercises {lesson}_{topic}
+5. Try its cells: python -m pytest tests/notebooks/test_exercises.py -k "{topic} or {lesson}"
+6. Lesson 00 shows how many items there are:
+   python -m tools.build_notebooks notebooks/00_start_here.ipynb
+7. Look for bugs that no probe catches: python -m tools.mutation_testing {lesson} --survivors
+8. Before you commit: make quick
 """
 
 
@@ -101,7 +107,7 @@ def parse(item_id: str) -> tuple[str, str]:
     if not found or keyword.iskeyword(found[2]):
         raise CourseError(
             "expected a lesson and the name of a Python function in lower case, such as "
-            f"06.sliding_window, got {item_id!r}: make new-item ITEM=06.sliding_window"
+            f"06.my_item, got {item_id!r}: make new-item ITEM=06.my_item"
         )
     lesson, name = found.groups()
     if lesson not in TOPICS:
@@ -170,7 +176,10 @@ def cell_id(item_id: str, role: str) -> str:
 
 def _with_alternatives(text: str, item_id: str, name: str) -> str:
     functions = {f"{name}_{how}": answer for how, answer in ALTERNATIVES.items()}
-    code = "".join(f"def {f}(x):\n    return {answer}\n\n\n" for f, answer in functions.items())
+    code = "".join(
+        f"def {f}(x):  # FILL IN: another right answer\n    return {answer}\n\n\n"
+        for f, answer in functions.items()
+    )
     names = "".join(f"        {function},\n" for function in functions)
     text = _inserted(text, code, before="ALTERNATIVES = {")
     return _inserted(text, f'    "{item_id}": (\n{names}    ),\n', before="}\n", last=True)
@@ -193,7 +202,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("item", help="lesson and name, such as 06.sliding_window")
+    parser.add_argument("item", help="lesson and name, such as 06.my_item")
     item_id = parser.parse_args(arguments).item
     try:
         contents = stubs(item_id, root)

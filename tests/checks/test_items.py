@@ -77,9 +77,10 @@ def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconce
     assert (
         diagnosis.misconception is not None and diagnosis.misconception.name == misconception.name
     )
-    section = matrix.PAGE.read_text("utf-8").split(f"\n## {item.id} ")[1].split("\n## ")[0]
-    row = str(matrix.row(diagnosis, misconception))
-    assert row in section.splitlines(), "run python -m tools.misconception_matrix"
+    page, hint = matrix.PAGE.read_text("utf-8"), "run python -m tools.misconception_matrix"
+    assert f"\n## {item.id} " in page, hint
+    section = page.split(f"\n## {item.id} ")[1].split("\n## ")[0]
+    assert str(matrix.row(diagnosis, misconception)) in section.splitlines(), hint
 
 
 @pytest.mark.parametrize("number", TOPICS)

@@ -11,11 +11,11 @@ import pytest
 from course_lib.checks import TABLE
 from tools import ROOT, new_item
 
-ITEM = "06.sliding_window"
+ITEM = "06.stub_of_a_test"
 COPIED = ("course_lib", "tools", "tests/checks", "solutions/06_masks", "exercises/06_masks")
 FILES = (
     "course_lib/checks/table.py",
-    "course_lib/checks/items/masks/sliding_window.py",
+    "course_lib/checks/items/masks/stub_of_a_test.py",
     "solutions/06_masks/masks.ipynb",
     "tests/checks/alternatives/masks.py",
 )
@@ -23,13 +23,13 @@ FILES = (
 USE_IT = """
 import json
 from course_lib.checks import TABLE, check, load_item, load_items
-from course_lib.checks.items.masks import sliding_window
+from course_lib.checks.items.masks import stub_of_a_test
 from tools import item_rules
 from tools.build_exercises import SOLUTIONS, is_fresh, make
 from tools.notebook_normal_form import read
 from tests.checks.alternatives import masks
 
-item = load_item("06.sliding_window")
+item = load_item("06.stub_of_a_test")
 solution = SOLUTIONS / "06_masks" / "masks.ipynb"
 print(json.dumps({
     "table": list(TABLE),
@@ -76,24 +76,24 @@ def test_the_stubs_load_are_checked_and_become_an_exercise(copy, capsys):
     assert found["right"] == [True] * 3
     assert len(found["wrong"]) == 3 and all(name == called for name, called in found["wrong"])
     assert found["changed"] == ["solutions", "exercises"] and found["fresh"]
-    ids = [f"06-sliding-window-{role}" for role in ("task", "hints", "answer", "check")]
+    ids = [f"06-stub-of-a-test-{role}" for role in ("task", "hints", "answer", "check")]
     assert [name for name, _ in found["cells"]] == ids
     assert found["exercise"].index("06-bug-task") == found["exercise"].index(ids[-1]) + 1
     sources = dict(found["cells"])
-    assert "`06.sliding_window` · code" in sources[ids[0]]
+    assert "`06.stub_of_a_test` · code" in sources[ids[0]]
     assert "A nudge" in sources[ids[1]]
     assert "### BEGIN SOLUTION" in sources[ids[2]]
-    assert sources[ids[3]] == 'check("06.sliding_window", sliding_window)'
-    assert "✓ 06.sliding_window" in found["shown"][0]["data"]["text/plain"]
+    assert sources[ids[3]] == 'check("06.stub_of_a_test", stub_of_a_test)'
+    assert "✓ 06.stub_of_a_test" in found["shown"][0]["data"]["text/plain"]
 
 
 @pytest.mark.parametrize(
     ("item_id", "message"),
     [
         ("", "expected a lesson and the name"),
-        ("sliding_window", "got 'sliding_window'"),
+        ("stub_of_a_test", "got 'stub_of_a_test'"),
         ("06.SlidingWindow", "in lower case"),
-        ("06.sliding-window", "got '06.sliding-window'"),
+        ("06.stub-of-a-test", "got '06.stub-of-a-test'"),
         ("06.two__lines", "got '06.two__lines'"),
         ("06.lambda", "the name of a Python function"),
         ("77.window", "lesson must be one of 01, 02"),
