@@ -53,8 +53,8 @@ def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
 
     type_into(page, answer, f"{HEAD}\n{WRONG}")
     run(page, [answer, check])
-    assert "Your mask is True at the pads" in output_text(page, check)
-    page.locator("text=Your mask is True at the pads").scroll_into_view_if_needed()
+    assert "Your mask is inverted: True at the padding" in output_text(page, check)
+    page.locator("text=Your mask is inverted: True at the padding").scroll_into_view_if_needed()
     page.screenshot(path=screenshots / "assignment-2-diagnosed.png")
 
     type_into(page, answer, f"{HEAD}\nwhile True:\npass")

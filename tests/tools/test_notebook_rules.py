@@ -26,7 +26,12 @@ OFFENDERS = [
     (rules.short_cells, notebook(code("wide", "x" * 101)), "101 characters"),
     (rules.short_cells, notebook(code("blank", "")), "'blank': empty"),
     (rules.no_final_semicolon, notebook(code("quiet", "f(x); \n")), "'quiet': ends in"),
-    (rules.nothing_banned, notebook(code("a", "interact(f, x=(0, 1))")), "'interact('"),
+    (rules.nothing_banned, notebook(code("a", "widgets.interact(f)")), "'widgets.interact('"),
+    (
+        rules.nothing_banned,
+        notebook(code("a", "from ipywidgets import interact")),
+        "'from ipywidgets import'",
+    ),
     (rules.nothing_banned, notebook(code("a", "out = widgets.Output()")), "'Output('"),
     (rules.nothing_banned, notebook(code("a", "clear_output()")), "'clear_output'"),
     (rules.nothing_banned, notebook(code("a", "# NBVAL_SKIP")), "'NBVAL_'"),
