@@ -32,8 +32,7 @@ def test_without_playwright_it_says_what_to_install(monkeypatch):
 
 def test_a_browser_that_does_not_start_is_named():
     # In a process of its own: another test may have a browser open in this one.
-    code = "from tools import ROOT
-from tools.chromium import start_chromium; start_chromium().__enter__()"
+    code = "from tools.chromium import start_chromium; start_chromium().__enter__()"
     environment = os.environ | {"COURSE_CHROMIUM": "false", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True
