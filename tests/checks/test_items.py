@@ -49,7 +49,7 @@ def _progress_elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("item", ITEMS)
-@pytest.mark.parametrize("seed", [SEED, 77])
+@pytest.mark.parametrize("seed", [SEED, pytest.param(77, marks=pytest.mark.slow)])
 def test_the_reference_passes_with_any_seed(item, seed):
     diagnosis = diagnose(item, item.reference, line_of(item), seed=seed)
     assert [str(trial.difference) for trial in diagnosis.failed] == []
@@ -70,6 +70,7 @@ def test_an_item_keeps_the_rule(item, rule):
     assert rule(item) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
 def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconception):
     diagnosis = diagnose(item, misconception.subject, line_of(item))
@@ -83,6 +84,7 @@ def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconce
     assert str(matrix.row(diagnosis, misconception)) in section.splitlines(), hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", TOPICS)
 def test_correct_answers_written_in_other_ways_pass(number):
     answers = alternatives(TOPICS[number])

@@ -70,6 +70,7 @@ def assert_same(hypotheses, expected):
         assert hypothesis.finished == (tokens[-1] == EOS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [False, True])
 @pytest.mark.parametrize("width", [2, 4])
 def test_batched_cached_search_finds_what_a_slow_search_one_by_one_finds(
@@ -87,6 +88,7 @@ def test_batched_cached_search_finds_what_a_slow_search_one_by_one_finds(
         assert_same(hypotheses, slow[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 3.0])
 @pytest.mark.parametrize("width", [1, 3, 20])
 def test_stopping_early_changes_no_result(
@@ -129,6 +131,7 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sentences(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [False, True])
 def test_a_beam_of_one_says_what_greedy_decoding_says(tiny_config, left, make_decoder, make_source):
     bos, eos = specials(tiny_config)
@@ -139,6 +142,7 @@ def test_a_beam_of_one_says_what_greedy_decoding_says(tiny_config, left, make_de
         assert [best.tokens for (best,) in found] == greedy_tokens(model, source, bos, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
 @pytest.mark.parametrize("width", [2, 3, 5])
 def test_the_best_hypothesis_never_scores_worse_than_the_greedy_one(
@@ -210,6 +214,7 @@ def test_hypotheses_are_different_sentences_best_first_scored_as_promised(
             assert h.score == pytest.approx(ranked(h.log_prob, len(h.tokens), 0.6))
 
 
+@pytest.mark.slow
 def test_a_higher_length_penalty_never_prefers_a_shorter_sentence(make_decoder, make_source):
     config = tiny()
     source, lengths = make_source(config, RAGGED), set()

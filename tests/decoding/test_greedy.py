@@ -33,6 +33,7 @@ def ragged_source(batch=6, length=7):
     return source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_batched_cached_decoding_says_what_recomputing_one_by_one_says(seed):
     model, source = make_model(seed), ragged_source()

@@ -67,6 +67,7 @@ def search(model, batch, specials):
     return [best for (best,) in found]
 
 
+@pytest.mark.slow
 def test_cached_greedy_decoding_says_what_the_whole_model_says_for_each_token(
     translator, batches, specials, greedy
 ):
@@ -80,6 +81,7 @@ def test_cached_greedy_decoding_says_what_the_whole_model_says_for_each_token(
         assert [upto(row, end) for row in target[:, 1:].tolist()] == cached
 
 
+@pytest.mark.slow
 def test_a_cached_beam_finds_what_a_recomputed_beam_finds(translator, batches, specials, beams):
     twin = Recomputing(translator.model.config)
     twin.load_state_dict(translator.model.state_dict())

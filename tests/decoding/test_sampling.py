@@ -120,6 +120,7 @@ def test_first_tokens_come_as_often_as_the_model_says(model, source):
     assert (p > 0.02).sum() > 2  # there was something to get wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [False, True])
 def test_batched_cached_sampling_draws_what_recomputing_one_by_one_draws(
     tiny_config, left, make_decoder, make_source, next_log_probs
@@ -141,6 +142,7 @@ def test_batched_cached_sampling_draws_what_recomputing_one_by_one_draws(
         assert together[row].tolist() == output[1:] + padding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"temperature": 1e-9}, {"top_k": 1}, {"top_p": 1e-9}])
 def test_the_limit_of_every_option_is_greedy_decoding(
     tiny_config, options, make_decoder, make_source

@@ -47,6 +47,7 @@ METHODS = [
 TEXTS = ["der hund schläft .", "katze", "die katze schläft", "katze", "hund " * 9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decoding", METHODS, ids=lambda d: d.method)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_translation_does_not_depend_on_the_sentences_beside_it(decoding, seed):
@@ -76,6 +77,7 @@ def test_greedy_is_the_default_and_what_greedy_decode_says():
     assert translation.log_prob is None
 
 
+@pytest.mark.slow
 def test_a_beam_of_one_translates_greedily_and_a_wider_one_no_worse():
     for seed in range(5):
         translator = make_translator(seed=seed)

@@ -30,6 +30,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(data=st.data())
 def test_count_parameters_agrees_with_the_built_model(data, small_configs):

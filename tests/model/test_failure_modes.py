@@ -137,6 +137,7 @@ def test_hook_probe_sees_a_call_that_goes_round_the_hooks(make_model, make_batch
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_one_step_of_training_moves_every_parameter(name, make_model, make_batch):
     model = make_model(shrunk(name, max_len=8), training=True).double()

@@ -6,6 +6,8 @@ from tests.tools.sample_notebooks import bundle, code, notebook, stream
 from tools import build_notebooks
 from tools.notebook_normal_form import WIDGET_VIEW, read, to_bytes
 
+pytestmark = pytest.mark.slow
+
 DISPLAY_WIDGET = """
 from IPython.display import display
 view = {"model_id": "1f", "version_major": 2, "version_minor": 0}

@@ -11,6 +11,7 @@ from tools import export_pretrained
 from tools.export_pretrained import export
 
 
+@pytest.mark.slow
 def test_the_exported_translator_is_half_as_large_and_translates_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_QUIET", "1")
     monkeypatch.setitem(CORPORA, "toy", TOY)

@@ -14,6 +14,8 @@ from tools import ROOT
 from tools.notebook_normal_form import WIDGET_VIEW, to_bytes
 from tools.notebook_rules import MAX_BYTES
 
+pytestmark = pytest.mark.slow
+
 DIAGONAL = heatmap(np.eye(8))
 DRIFTED = heatmap(np.eye(8), smooth_text=False)
 WRONG = heatmap(np.eye(8)[::-1])

@@ -131,6 +131,7 @@ def test_a_target_may_be_one_longer_for_its_last_token_is_never_read(toy):
         sampler_of(toy, corpus, max_len=1)
 
 
+@pytest.mark.slow
 def test_training_says_how_many_pairs_were_too_long_and_trains_on_the_rest(toy, capsys):
     recipe = replace(toy, model={**toy.model, "max_len": 4}, valid_size=0)
     run = train(recipe, RunOptions(max_steps=2))

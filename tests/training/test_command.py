@@ -21,6 +21,7 @@ from course_lib.training import trainer as training_trainer
 from tests.training.test_loop import interrupt_at
 
 
+@pytest.mark.slow
 def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home, capsys):
     assert main(["train", "toy"]) == 0
     out = capsys.readouterr().out
@@ -32,6 +33,7 @@ def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home
     assert (at_home / "runs" / "toy-seed0" / "best.safetensors").exists()
 
 
+@pytest.mark.slow
 def test_two_sentences_are_reported_against_the_target_only_entropy(at_home, capsys):
     assert main(["train", "naive_mt", "--epochs", "2", "--out", "run"]) == 0
     out = capsys.readouterr().out
@@ -51,6 +53,7 @@ def test_a_run_that_crossed_the_floor_says_at_which_epoch(toy, capsys, monkeypat
     assert next(report(run, data)).startswith("The loss fell below 0.1155 at epoch 3:")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_resume_goes_on_to_the_same_weights(at_home, capsys, monkeypatch):
     assert main(["train", "toy", "--out", "whole"]) == 0
     with monkeypatch.context() as patch:
@@ -62,6 +65,7 @@ def test_ctrl_c_ends_with_130_and_resume_goes_on_to_the_same_weights(at_home, ca
     assert all(torch.equal(whole[name], cut[name]) for name in whole)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_is_never_overwritten_but_a_finished_one_may_be(at_home, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_at(patch, 2)
@@ -73,6 +77,7 @@ def test_a_stopped_run_is_never_overwritten_but_a_finished_one_may_be(at_home, c
     assert main(["train", "toy", "--resume"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -102,6 +107,7 @@ def test_what_cannot_be_done_is_told_in_one_line_without_a_traceback(
     assert message in err and err.count("\n") == 1 and "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_translate_prints_a_line_a_sentence_and_warns_of_unknown_words(at_home, capsys):
     main(["train", "toy", "--epochs", "6", "--out", "run"])
     capsys.readouterr()
@@ -111,6 +117,7 @@ def test_translate_prints_a_line_a_sentence_and_warns_of_unknown_words(at_home, 
     assert err == "course translate: the model does not know 'zebra'\n"
 
 
+@pytest.mark.slow
 def test_translate_says_when_a_translation_was_cut_off(at_home, toy, capsys):
     main(["train", "toy", "--max-steps", "1", "--out", "run"])
     translator = load_translator("run")
@@ -146,6 +153,7 @@ def own_files(at_home):
     return at_home
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [["{}.de", "{}.en"], ["{}.de.gz", "{}.en.gz"], ["{}.tsv"], ["{}.de", "{}.en.gz"]]
 )
@@ -174,6 +182,7 @@ def test_pairs_that_were_left_out_are_counted(own_files, toy, monkeypatch, capsy
     assert "1 pair of more than 200 tokens is left out" in out
 
 
+@pytest.mark.slow
 def test_limit_takes_the_first_pairs(own_files, capsys):
     files = ["--train", "train.de", "train.en"]
     assert main(["train", "toy", *files, "--limit", "25", "--max-steps", "1"]) == 0
@@ -182,6 +191,7 @@ def test_limit_takes_the_first_pairs(own_files, capsys):
     assert "toy: 7 sentence pairs of toy" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_minutes_and_variants_reach_the_run(at_home, monkeypatch, capsys):
     monkeypatch.setitem(AS_RELEASED, "toy", {"bugs": ("scores_by_width",)})
     assert main(["train", "toy", "--minutes", "0.01", "--variant", "as_released"]) == 0
@@ -192,6 +202,7 @@ def test_minutes_and_variants_reach_the_run(at_home, monkeypatch, capsys):
     assert "Trained " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_another_corpus_may_be_named(at_home, capsys):
     assert main(["train", "small", "--corpus", "toy", "--limit", "5", "--max-steps", "1"]) == 0
     assert "small: 5 sentence pairs of toy" in capsys.readouterr().out

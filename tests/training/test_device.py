@@ -77,6 +77,7 @@ def test_mixed_precision_rounds_products_only():
         assert (ones @ ones).dtype == torch.float32
 
 
+@pytest.mark.slow
 def test_a_step_in_bf16_is_a_rounded_step_in_fp32():
     recipe = load_recipe("naive_mt")
     data = load_training_data(recipe)

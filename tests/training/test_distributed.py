@@ -15,9 +15,12 @@ from torch import distributed as dist
 from course_lib.cli import main
 from course_lib.training import distributed, load_translator, read_checkpoint
 
-pytestmark = pytest.mark.skipif(
-    os.name != "posix" or not dist.is_available(), reason="needs gloo and POSIX signals"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        os.name != "posix" or not dist.is_available(), reason="needs gloo and POSIX signals"
+    ),
+]
 TOY_COURSE = Path(__file__).parent / "toy_course.py"
 STEPS = ["--max-steps", "36", "--precision", "fp32"]
 

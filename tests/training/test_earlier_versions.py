@@ -11,6 +11,8 @@ from course_lib.data import BOS
 from course_lib.training import RunOptions, load_translator, train
 from course_lib.training.metrics_log import read_metrics_log
 
+pytestmark = pytest.mark.slow
+
 STORED = Path(__file__).parent / "run_of_an_earlier_version"
 # What that version came to without being stopped.
 LOSSES = [2.2584023, 2.2326684, 2.1436987, 2.2183604, 2.2709644, 2.0677512]

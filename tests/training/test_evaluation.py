@@ -40,6 +40,7 @@ def test_the_shuffled_source_control_gives_each_target_another_source(parrot):
     assert shuffled_source_scores(parrot, same).exact == 0
 
 
+@pytest.mark.slow
 def test_teacher_forced_numbers_do_not_depend_on_the_batches(toy):
     data = load_training_data(toy)
     translator = train(toy, data=data).translator

@@ -7,6 +7,8 @@ from course_lib.data import Corpus
 from course_lib.training import RunOptions, load_training_data, report, train
 from tests.training.conftest import TOY
 
+pytestmark = pytest.mark.slow
+
 
 def lines(toy, size, *, splits=("train",)):
     """What is reported of a run on so many pairs of the toy, with these splits."""

@@ -11,6 +11,8 @@ from safetensors.torch import load_file
 from course_lib.training import read_checkpoint
 from tests.training.toy_course import run
 
+pytestmark = pytest.mark.slow
+
 
 def tensors(path):
     return {name: value.tolist() for name, value in load_file(path).items()}

@@ -20,6 +20,8 @@ from course_lib.training import (
 )
 from course_lib.training import trainer as training_trainer
 
+pytestmark = pytest.mark.slow
+
 
 def weights(run):
     return torch.cat([p.detach().flatten() for p in run.translator.model.parameters()])

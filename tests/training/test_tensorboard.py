@@ -7,6 +7,8 @@ from course_lib.cli import main
 from course_lib.training import read_checkpoint, tensorboard
 from course_lib.training.tensorboard import tensorboard_logger
 
+pytestmark = pytest.mark.slow
+
 
 def test_tensorboard_sees_the_losses_of_the_run(at_home):
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")

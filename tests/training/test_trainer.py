@@ -25,6 +25,8 @@ from course_lib.training import (
 from course_lib.training import trainer as training_trainer
 from tests.training.test_loop import interrupt_at, weights
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def slow_clock(monkeypatch):

@@ -74,6 +74,7 @@ def test_a_figure_made_with_pyplot_is_closed():
     assert pyplot.get_fignums() == []
 
 
+@pytest.mark.slow
 def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
     figure = "from course_lib.viz import *\nshow_figure(new_axes(), 'An empty plot.')"
     own = "from matplotlib import pyplot\nshow_figure(pyplot.figure(), 'An empty figure.')"

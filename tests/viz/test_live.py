@@ -54,6 +54,7 @@ def run_at(step, **more):
     return SimpleNamespace(losses=[8.0 / (i + 1) for i in range(step)], step=step, **more)
 
 
+@pytest.mark.slow
 def test_a_quiet_notebook_stores_one_picture_that_is_the_same_each_time(monkeypatch):
     monkeypatch.setenv("COURSE_QUIET", "1")
     [first], [second] = (run_notebook(TRAINING)[0] for _ in range(2))
@@ -62,6 +63,7 @@ def test_a_quiet_notebook_stores_one_picture_that_is_the_same_each_time(monkeypa
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_live_notebook_replaces_its_picture_and_ends_with_the_last_step(monkeypatch):
     monkeypatch.delenv("COURSE_QUIET", raising=False)
     [output], later = run_notebook(TRAINING, "None")
@@ -69,6 +71,7 @@ def test_a_live_notebook_replaces_its_picture_and_ends_with_the_last_step(monkey
     assert later == []
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_keeps_its_curves(monkeypatch):
     monkeypatch.setenv("COURSE_QUIET", "1")
     [outputs] = run_notebook(TRAINING + "1 / 0", allow_errors=True)

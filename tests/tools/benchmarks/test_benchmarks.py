@@ -36,6 +36,7 @@ def test_all_peers_have_as_many_parameters():
     assert count(peers.Tutorial()) == ours == count(peers.Annotated())
 
 
+@pytest.mark.slow
 def test_all_peers_start_at_the_loss_of_random_guessing(batch):
     torch.manual_seed(0)
     decoder_input, labels = batch.target[:, :-1], batch.target[:, 1:]
@@ -54,6 +55,7 @@ def test_the_written_out_smoothing_ignores_padding():
     assert (log_p.grad[1] == 0).all() and log_p.grad[0, 5] == pytest.approx(-0.9)
 
 
+@pytest.mark.slow
 def test_every_implementation_can_train():
     for take in trainers(256, steps=1).values():
         assert take() > 0
@@ -97,15 +99,18 @@ def test_both_beams_find_the_same_sentence():
     assert torch.equal(beam_by_prefix(model, source), cached_beam(model, source))
 
 
+@pytest.mark.slow
 def test_the_small_preset_learns_two_sentences():
     assert runs.steps_to_learn(runs.small_recipe()) < 60
 
 
+@pytest.mark.slow
 def test_one_process_and_two_are_measured_alike():
     for processes in (1, 2):
         assert runs.tokens_per_second(processes, steps=2, warm_up=1) > 0
 
 
+@pytest.mark.slow
 def test_the_loss_in_blocks_needs_less_memory_whatever_this_process_has_used():
     held = torch.ones(2**28)  # 1 GB, which must not count for the child process
     plain, blocks = (in_new_process(blocked, 16_000, 2048) for blocked in (False, True))

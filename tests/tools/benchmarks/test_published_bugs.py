@@ -36,6 +36,7 @@ def test_every_bug_gets_two_rows_and_a_line(monkeypatch, capsys):
     assert "starts at a loss of 9.00 with" in text and "of 170.0 as released" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_misaligned", [False, True])
 def test_an_outcome_is_that_of_a_run(miniature, is_misaligned):
     found = published_bugs.outcome(
@@ -64,6 +65,7 @@ def test_each_fixed_recipe_is_trained_once_and_differs_only_in_the_bug(miniature
     assert all(bool(bug.changes) != bug.misaligned for bug in listed)
 
 
+@pytest.mark.slow
 def test_from_the_blank_line_on_each_source_is_paired_with_another_target():
     corpus = load_corpus("grammar_de_en")
     right, wrong = (c.pairs("train", 100) for c in (corpus, published_bugs.misaligned(corpus)))

@@ -78,6 +78,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", sorted(EXPECTED))
 def test_a_section_has_a_row_for_each_implementation(stored, section):
     text = stored(section)
@@ -103,6 +104,7 @@ def test_the_bars_of_training_speed_are_drawn(tmp_path, monkeypatch):
     assert "<svg" in (tmp_path / "docs" / "benchmarks_training.svg").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_forms_of_attention_and_matrix_products_say_how_much_work_they_did():
     form = attention.ATTENTION["matmul"]
     assert attention.turn(form, length=1024, dtype=torch.float32, dropout=0.0)() == 3.0

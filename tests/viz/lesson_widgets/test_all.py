@@ -88,6 +88,7 @@ def made(request, model):
     return make(model), changes
 
 
+@pytest.mark.slow
 def test_every_change_of_a_control_changes_the_picture_and_its_alt_text(made):
     shown, changes = made
     for name, value in changes.items():
