@@ -29,7 +29,7 @@ def set_up() -> None:
     run_folder.SAVE_EVERY = 0.0
     name, target, rank, step = os.environ.get("SIGNAL", "SIGKILL self -1 -1").split()
     if rank == os.environ.get("RANK", "0"):
-        original, calls = trainer.train_step, []
+        original, calls = trainer.Trainer.step, []
 
         def interrupted_step(*args, **kwargs):
             calls.append(1)
@@ -38,7 +38,7 @@ def set_up() -> None:
                 os.kill(pid, signal.Signals[name])
             return original(*args, **kwargs)
 
-        trainer.train_step = interrupted_step
+        trainer.Trainer.step = interrupted_step
 
 
 def run(folder: str, *arguments: str) -> None:
