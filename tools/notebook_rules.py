@@ -22,7 +22,7 @@ QUIZ = re.compile(r"^(viz\.)?(quiz|predict_shape)\(", re.MULTILINE)
 HEADING = re.compile(r"^(#{1,6}) ", re.MULTILINE)
 # These change an output after it was shown, or hide a cell from validation.
 BANNED = re.compile(
-    r"widgets\.interact\(|from ipywidgets import|\binteractive(?:_output)?\("
+    r"widgets\.interact\(|from ipywidgets import[^\n]*\binteract|\binteractive(?:_output)?\("
     r"|\bOutput\(|\bclear_output\b|\bdisplay_id\b|NBVAL_|nbval-"
 )
 # Base64 text may hold "/tmp/" too, but never after a blank, a quote or a bracket.

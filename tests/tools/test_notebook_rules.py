@@ -30,7 +30,7 @@ OFFENDERS = [
     (
         rules.nothing_banned,
         notebook(code("a", "from ipywidgets import interact")),
-        "'from ipywidgets import'",
+        "'from ipywidgets import interact'",
     ),
     (rules.nothing_banned, notebook(code("a", "out = widgets.Output()")), "'Output('"),
     (rules.nothing_banned, notebook(code("a", "clear_output()")), "'clear_output'"),
