@@ -19,7 +19,7 @@ step = printf '\n== %s\n' "$(1)"; $(2) || { printf '\nStopped at: %s\n' "$(1)" >
 
 help:
 	@echo 'make lab        open the lessons in JupyterLab (the first time, this also does make env)'
-	@echo 'make quick      the checks of half a minute: format, lint, and the fast tests'
+	@echo 'make quick      the quick checks: format, lint, and the tests that are not slow'
 	@echo 'make test       check everything: format, lint, types, layers, tests, lessons'
 	@echo 'make env        build .venv with everything the course needs'
 	@echo 'make notebooks  run the lessons and store them with their outputs'
