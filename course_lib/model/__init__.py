@@ -1,11 +1,17 @@
 """The reference Transformer; it imports nothing else of the course.
 
-Reading order: ``masks``, ``attention``, ``multi_head_attention``, ``feed_forward``, ``blocks``,
-``positions``, ``embedding``, ``transformer``; then ``config``, ``cache`` and ``recording``.
+Reading order: ``attention``, ``masks``, ``feed_forward``, ``blocks``, ``positions``, ``embedding``,
+``transformer``; then ``config``, ``cache``, ``attention_forms`` and ``recording``.
 """
 
-from course_lib.model.attention import attention_matmul
-from course_lib.model.attention_forms import attention_einsum, attention_fused, choose_attention
+from course_lib.model.attention import (
+    MultiHeadAttention,
+    attention_matmul,
+    masked_softmax,
+    merge_heads,
+    split_heads,
+)
+from course_lib.model.attention_forms import attention_auto, attention_einsum, attention_fused
 from course_lib.model.blocks import DecoderBlock, EncoderBlock
 from course_lib.model.cache import AttentionCache, KeyValueCache
 from course_lib.model.config import (
@@ -18,14 +24,7 @@ from course_lib.model.config import (
 from course_lib.model.dropout import Dropout
 from course_lib.model.embedding import TransformerEmbedding, embedding_std
 from course_lib.model.feed_forward import AddNorm, FeedForward, layer_norm
-from course_lib.model.masks import (
-    causal_mask,
-    decoder_mask,
-    masked_softmax,
-    padding_mask,
-    to_pytorch_mask,
-)
-from course_lib.model.multi_head_attention import MultiHeadAttention, merge_heads, split_heads
+from course_lib.model.masks import causal_mask, decoder_mask, padding_mask, to_pytorch_mask
 from course_lib.model.positions import (
     PositionalEncoding,
     shift_matrix,
@@ -52,11 +51,11 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "TransformerEmbedding",
+    "attention_auto",
     "attention_einsum",
     "attention_fused",
     "attention_matmul",
     "causal_mask",
-    "choose_attention",
     "count_parameters",
     "decoder_mask",
     "embedding_std",

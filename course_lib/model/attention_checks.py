@@ -102,3 +102,12 @@ def check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
         "attention expects query (batch, heads, query, d_head), key (batch, heads, key, d_head) "
         f"and value alike, got {shapes}: {cause}"
     )
+
+
+def check_divisible(x: Tensor, n_heads: int) -> None:
+    """Refuse features that cannot be split into heads, by ValueError."""
+    if x.ndim != 3 or x.size(2) % n_heads:
+        raise ValueError(
+            f"x must have shape (batch, length, n_heads={n_heads} · d_head), got {tuple(x.shape)}: "
+            "is the last axis a multiple of n_heads?"
+        )

@@ -6,10 +6,11 @@ The stacks of blocks are in ``transformer``.
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_lib.model.attention import MultiHeadAttention
+from course_lib.model.attention_forms import ATTENTION
 from course_lib.model.cache import AttentionCache
 from course_lib.model.config import TransformerConfig
 from course_lib.model.feed_forward import AddNorm, FeedForward
-from course_lib.model.multi_head_attention import MultiHeadAttention
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
@@ -19,7 +20,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         d_head=config.d_head,
         dropout=config.attention_dropout,
         bias=config.attention_bias,
-        attention=config.attention,
+        attention=ATTENTION[config.attention],
     )
 
 

@@ -1,14 +1,18 @@
-"""Attention masks, and the softmax that applies them (section 3.2.3 of the paper).
+"""Attention masks: which keys a query may attend to (section 3.2.3 of the paper).
 
 A mask is boolean, and True means "may attend". It has the axes of the scores, (batch, heads, query,
-key), each of the scores' size or 1. The scores themselves are computed in ``attention``.
+key), each of the scores' size or 1. ``masked_softmax`` in ``attention`` applies it.
+
+| attention | mask |
+|---|---|
+| encoder | ``padding_mask(source)`` |
+| decoder, to itself | ``decoder_mask(target)`` |
+| decoder, to the encoder's memory | ``padding_mask(source)`` |
 """
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
-
-from course_lib.model.attention_checks import check_mask
 
 AttentionMask = Bool[Tensor, "#batch #heads #query #key"]  # "#": this size, or 1
 
@@ -66,28 +70,6 @@ def decoder_mask(
     key_length = tokens.size(1)
     query_length = key_length if query_length is None else query_length
     return padding & causal_mask(query_length, key_length, device=tokens.device)
-
-
-def masked_softmax(
-    scores: Float[Tensor, "*leading query key"],
-    mask: Bool[Tensor, "*#leading #query #key"] | None = None,
-) -> Float[Tensor, "*leading query key"]:
-    """Softmax over the keys that may be attended to; a query with no such key gets zeros.
-
-    Filling with the dtype's smallest number, and clearing afterwards, keeps every step finite in
-    every precision: -inf would make a fully masked row NaN, and -1e9 does not fit into float16.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the mask does not have the axes of the scores, of the same size or 1.
-    """
-    if mask is None:
-        return scores.softmax(dim=-1)
-    check_mask(mask, tuple(scores.shape))
-    hidden = ~mask
-    lowest = torch.finfo(scores.dtype).min
-    weights = scores.masked_fill(hidden, lowest).softmax(dim=-1)
-    return weights.masked_fill(hidden, 0.0)
 
 
 def to_pytorch_mask(mask: Bool[Tensor, "*axes"]) -> Bool[Tensor, "*axes"]:

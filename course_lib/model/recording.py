@@ -3,15 +3,17 @@
 Plots of them are in ``course_lib.viz``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.model.multi_head_attention import MultiHeadAttention
+from course_lib.model.attention import Context, MultiHeadAttention, Weights, attention_matmul
+from course_lib.model.attention_forms import Attention
 from course_lib.model.transformer import Transformer
 
 
@@ -56,24 +58,29 @@ def record_attention(model: Transformer) -> Iterator[AttentionRecord]:
     the last step only; to see a whole translation, run ``model(source, target)`` on it.
     """
     record = AttentionRecord()
-
-    def listener(kind: str, layer: int) -> Callable[[Tensor], None]:
-        def keep(weights: Tensor) -> None:
-            record._layers[kind][layer] = weights.detach()
-
-        return keep
-
-    listening: list[tuple[MultiHeadAttention, Callable[[Tensor], None]]] = []
-    for name, module in model.named_modules():
-        if isinstance(module, MultiHeadAttention):
+    attentions = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, MultiHeadAttention)
+    }
+    before = {name: module.attention for name, module in attentions.items()}
+    try:
+        for name, module in attentions.items():
             stack, _, layer, part = name.split(".")  # as in decoder.layers.0.cross_attention
             kind = "cross" if part == "cross_attention" else stack
-            listening.append((module, listener(kind, int(layer))))
-    before = [attention.on_weights for attention, _ in listening]
-    try:
-        for attention, keep in listening:
-            attention.on_weights = keep
+            module.attention = _recorded_attention(record._layers[kind], int(layer))
         yield record
     finally:
-        for (attention, _), earlier in zip(listening, before, strict=True):
-            attention.on_weights = earlier
+        for name, module in attentions.items():
+            module.attention = before[name]
+
+
+def _recorded_attention(layers: dict[int, Tensor], layer: int) -> Attention:
+    """``attention_matmul`` that keeps its weights; the fused kernel has none to keep."""
+
+    def attention(*args: Any, **kwargs: Any) -> tuple[Context, Weights]:
+        context, weights = attention_matmul(*args, **kwargs)
+        layers[layer] = weights.detach()
+        return context, weights
+
+    return attention

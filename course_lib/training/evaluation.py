@@ -134,7 +134,7 @@ def _measure(run: Run, data: TrainingData) -> Epoch:
         "loss": sum(recent) / len(recent),
     }
     max_len = run.translator.model.config.max_len
-    if pairs := [pair for pair in data.encode(data.valid) if fits(pair, max_len)]:
+    if pairs := [pair for pair in data.encoded_valid if fits(pair, max_len)]:
         loss, accuracy = teacher_forced(run.translator, pairs)
         scores = evaluate(run.translator, data.valid)
         row |= {"valid_loss": loss, "valid_accuracy_teacher_forced": accuracy}

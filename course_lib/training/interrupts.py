@@ -12,6 +12,35 @@ from course_lib.training.distributed import all_reduce_clock_and_stop, world_siz
 from course_lib.training.run import Run
 
 
+class RunClock:
+    """Adds the time that passes to ``run.seconds``, the same on all processes.
+
+    Attributes:
+        interrupted: whether a process was interrupted before the last tick.
+    """
+
+    def __init__(self, run: Run, interrupt: threading.Event) -> None:
+        self.run, self.interrupted = run, False
+        self._interrupt = interrupt
+        self._last = time.monotonic()
+
+    def tick(self) -> None:
+        """Add the time since the last tick."""
+        now = time.monotonic()
+        seconds = self.run.seconds + now - self._last
+        self._last = now
+        self.run.seconds, self.interrupted = all_reduce_clock_and_stop(
+            seconds, self._interrupt.is_set()
+        )
+
+
+@contextmanager
+def run_clock(run: Run) -> Iterator[RunClock]:
+    """A clock for the loop; inside, Ctrl-C only sets ``clock.interrupted``."""
+    with deferred_interrupts() as interrupt:
+        yield RunClock(run, interrupt)
+
+
 @contextmanager
 def deferred_interrupts() -> Iterator[threading.Event]:
     """Inside, SIGINT (Ctrl-C) and SIGTERM set the event instead of tearing a step apart.
@@ -37,22 +66,3 @@ def deferred_interrupts() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-class RunClock:
-    """Adds the time that passes to ``run.seconds``, the same on all processes.
-
-    Attributes:
-        stop: whether a process was interrupted before the last tick.
-    """
-
-    def __init__(self, run: Run, interrupted: threading.Event) -> None:
-        self.run, self.interrupted, self.stop = run, interrupted, False
-        self._last = time.monotonic()
-
-    def tick(self) -> None:
-        """Add the time since the last tick."""
-        now = time.monotonic()
-        seconds = self.run.seconds + now - self._last
-        self._last = now
-        self.run.seconds, self.stop = all_reduce_clock_and_stop(seconds, self.interrupted.is_set())

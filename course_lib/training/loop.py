@@ -19,7 +19,7 @@ import torch
 
 from course_lib.training.distributed import rank
 from course_lib.training.evaluation import validate
-from course_lib.training.interrupts import RunClock, deferred_interrupts
+from course_lib.training.interrupts import run_clock
 from course_lib.training.progress_bar import ProgressBar
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
@@ -67,25 +67,23 @@ def train(
         on_step = on_epoch = None
     with open_run_folder(run.folder, options) as files:
         files.resume_or_begin(trainer)
-        with (
-            deferred_interrupts() as interrupted,
-            ProgressBar(run) as progress_bar,
-            files.save_on_exit(trainer),  # also if a step fails
-        ):
-            clock = RunClock(run, interrupted)
+        with run_clock(run) as clock, ProgressBar(run) as progress_bar, files.save_on_exit(trainer):
+            if trainer.validation_is_due():  # the run was stopped between a step and its validation
+                validate_and_keep_best(trainer, data, files, on_epoch)
             for batch, next_position in trainer.remaining_batches():  # until run.finished
                 trainer.step(batch, next_position)
+
                 clock.tick()
                 progress_bar.update()
                 if on_step:
                     on_step(run)
+
                 if trainer.validation_is_due():
-                    metrics = validate_and_keep_best(trainer, data, files)
+                    validate_and_keep_best(trainer, data, files, on_epoch)
                     clock.tick()
-                    if on_epoch:
-                        on_epoch(metrics)
+
                 files.save_last_if_due(trainer)
-                if clock.stop:
+                if clock.interrupted:  # by Ctrl-C
                     break
         if run.finished:
             trainer.keep_weights()
@@ -94,9 +92,15 @@ def train(
     return run
 
 
-def validate_and_keep_best(trainer: Trainer, data: TrainingData, files: RunFolder) -> Epoch:
-    """The numbers of a validation; its weights are kept if they are the best so far."""
+def validate_and_keep_best(
+    trainer: Trainer,
+    data: TrainingData,
+    files: RunFolder,
+    on_epoch: Callable[[Epoch], None] | None,
+) -> None:
+    """Validate; keep the weights if they are the best so far."""
     metrics = validate(trainer.run, data)
     if trainer.record_validation(metrics):
         files.save_best(trainer.run)
-    return metrics
+    if on_epoch:
+        on_epoch(metrics)

@@ -6,21 +6,24 @@ The loop around it is in ``loop.py``, files are in ``run_folder.py``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
-from torch import nn
 
 from course_lib.data import Batch
+from course_lib.model import Dropout
 from course_lib.training.batch_sampler import BatchSampler, DataPosition
 from course_lib.training.device import choose_precision
-from course_lib.training.distributed import rank, world_size
+from course_lib.training.distributed import world_size
 from course_lib.training.early_stopping import out_of_patience
 from course_lib.training.gradient_accumulation import AccumulatedStep
 from course_lib.training.optimizers import make_optimizer, make_schedule
+from course_lib.training.random_state import (
+    random_state,
+    restore_random_state,
+    seed_dropout_per_rank,
+)
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
 from course_lib.training.run_options import RunOptions
@@ -39,29 +42,19 @@ class Trainer:
         self.precision = choose_precision(options.precision, options.device)
         translator = data.new_translator(recipe)
         self.model = translator.model.to(options.device).train()
-        modules = self.model.modules()
-        self._dropouts = [m for m in modules if isinstance(m, nn.Dropout) and m.p > 0]
         self.sampler = BatchSampler(data, recipe, self.model.config, seed=options.seed)
         self.position = DataPosition()
         self.optimizer = make_optimizer(recipe, self.model)
         self.schedule = make_schedule(recipe, d_model=self.model.config.d_model)
-        epochs = recipe.epochs * self.sampler.batches_per_epoch
-        total_steps = None if options.minutes else options.max_steps or epochs
-        self.run = Run(recipe, options, translator, total_steps)
+        total_steps = options.max_steps or recipe.epochs * self.sampler.batches_per_epoch
+        self.run = Run(recipe, options, translator, None if options.minutes else total_steps)
         self.best_loss = math.inf  # of all validations
         self.best_weights: dict[str, torch.Tensor] = {}
-        self.train_step = self._choose_train_step()
-        self._seed_dropout_per_rank()
-
-    def _choose_train_step(self) -> Callable[..., float]:
-        """The plain step, or the same step in micro-batches or by several processes."""
-        recipe, pad_id = self.recipe, self.model.config.pad_id
-        smoothing = recipe.label_smoothing
-        if world_size() == recipe.micro_batches == 1:
-            return partial(train_step, self.model, pad_id=pad_id, label_smoothing=smoothing)
-        return AccumulatedStep(
-            self.model, pad_id, label_smoothing=smoothing, micro_batches=recipe.micro_batches
-        )
+        modules = self.model.modules()
+        self._dropouts = [m for m in modules if isinstance(m, Dropout) and m.p > 0]
+        self._accumulated_step = self._make_accumulated_step()
+        seed_dropout_per_rank(options.seed, step=0)
+        self._random_state = random_state()  # as of the last whole step
 
     def remaining_batches(self) -> Iterator[tuple[Batch, DataPosition]]:
         """Each batch with the position after it, in an order that no interruption changes."""
@@ -72,24 +65,42 @@ class Trainer:
 
     def step(self, batch: Batch, next_position: DataPosition) -> None:
         """Train on one batch, after which the run is at ``next_position`` in the data."""
-        run, recipe, pad_id = self.run, self.recipe, self.model.config.pad_id
-        self._set_dropout(epoch=next_position.shards // self.sampler.shards_per_epoch)
-        lr = self.schedule(run.step + 1, self._expected_steps())
-        loss = self.train_step(
-            batch=batch,
-            optimizer=self.optimizer,
+        self._set_dropout(next_position)
+        lr = self.schedule(self.run.step + 1, self._expected_steps())
+        loss = self._train_step(batch, lr)
+        n_tokens = int((batch.target[:, 1:] != self.model.config.pad_id).sum())
+        self.run.record_step(loss, lr, n_tokens)  # adds 1 to run.step
+        self.position = next_position
+        self._random_state = random_state()
+
+    def _train_step(self, batch: Batch, lr: float) -> float:
+        """``train_step``, or the same step in micro-batches or by several processes."""
+        recipe = self.recipe
+        if self._accumulated_step is None:
+            return train_step(
+                self.model,
+                batch,
+                self.optimizer,
+                self.model.config.pad_id,
+                lr=lr,
+                label_smoothing=recipe.label_smoothing,
+                max_grad_norm=recipe.max_grad_norm,
+                precision=self.precision,
+            )
+        return self._accumulated_step(
+            batch,
+            self.optimizer,
             lr=lr,
             max_grad_norm=recipe.max_grad_norm,
             precision=self.precision,
         )
-        run.record_step(loss, lr, tokens=int((batch.target[:, 1:] != pad_id).sum()))
-        self.position = next_position
-        self._note_random_state()
 
     def validation_is_due(self) -> bool:
-        """At the end of an epoch, or as often as the recipe says, and at the end."""
-        every = self.recipe.valid_every or self.sampler.batches_per_epoch
-        return self.run.finished or self.run.step % every == 0
+        """At the end of an epoch, or as often as the recipe says, and at the end; once a step."""
+        run, every = self.run, self.recipe.valid_every or self.sampler.batches_per_epoch
+        if run.step == 0 or (run.epochs and run.epochs[-1]["step"] == run.step):
+            return False
+        return run.finished or run.step % every == 0
 
     def record_validation(self, row: Epoch) -> bool:
         """Note the numbers of a validation; whether these weights are the best so far.
@@ -136,10 +147,9 @@ class Trainer:
         self.position = DataPosition(*state["position"])
         self.best_loss = state["best_loss"]
         self.run.load_state_dict(state["run"])
-        torch.set_rng_state(state["rng"])
-        if torch.cuda.is_available() and "cuda_rng" in state:
-            torch.cuda.set_rng_state(state["cuda_rng"])
-        self._seed_dropout_per_rank()
+        restore_random_state(state)
+        seed_dropout_per_rank(self.options.seed, self.run.step)
+        self._random_state = random_state()
 
     def _expected_steps(self) -> int:
         """Steps in total: fixed, or as many as the time will allow at the pace so far."""
@@ -147,21 +157,20 @@ class Trainer:
             return self.run.total_steps
         return max(self.run.step + 1, round(self.run.step / max(self.run.progress, 1e-3)))
 
-    def _set_dropout(self, *, epoch: int) -> None:
+    def _make_accumulated_step(self) -> AccumulatedStep | None:
+        """None where one process takes a batch as a whole."""
+        if world_size() == self.recipe.micro_batches == 1:
+            return None
+        return AccumulatedStep(
+            self.model,
+            self.model.config.pad_id,
+            label_smoothing=self.recipe.label_smoothing,
+            micro_batches=self.recipe.micro_batches,
+        )
+
+    def _set_dropout(self, next_position: DataPosition) -> None:
         """The recipe's dropout of this epoch, wherever the model has any."""
         if rates := self.recipe.dropout:
+            epoch = next_position.shards // self.sampler.shards_per_epoch
             for module in self._dropouts:
                 module.p = rates[min(epoch, len(rates) - 1)]
-
-    def _seed_dropout_per_rank(self) -> None:
-        """All processes have the same weights, but each draws its own dropout."""
-        if rank() > 0:
-            rng = np.random.default_rng((self.options.seed, self.run.step, rank()))
-            torch.manual_seed(int(rng.integers(2**63)))
-        self._note_random_state()
-
-    def _note_random_state(self) -> None:
-        """Remember where the random numbers are, for a run that goes on from here."""
-        self._random_state = {"rng": torch.get_rng_state()}
-        if torch.cuda.is_available():
-            self._random_state["cuda_rng"] = torch.cuda.get_rng_state()

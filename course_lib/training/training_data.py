@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from course_lib.data import (
     BOS,
@@ -37,6 +38,11 @@ class TrainingData:
     valid: Sequence[Pair]
     source_vocabulary: Tokenizer
     target_vocabulary: Tokenizer
+
+    @cached_property
+    def encoded_valid(self) -> list[EncodedPair]:
+        """``encode`` of the validation pairs."""
+        return self.encode(self.valid)
 
     def encode(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
         """Pairs as ids, the target between BOS and EOS."""

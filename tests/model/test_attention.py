@@ -16,10 +16,10 @@ from course_lib.model import (
     attention_fused,
     attention_matmul,
     causal_mask,
-    choose_attention,
     merge_heads,
     split_heads,
 )
+from course_lib.model.attention_forms import ATTENTION, fastest_attention
 
 FORMS = [attention_matmul, attention_einsum, attention_fused]
 IN_THE_OPEN = [attention_matmul, attention_einsum]
@@ -111,14 +111,14 @@ def test_fully_masked_row_gives_zeros_and_finite_gradients(form, dtype):
 def test_dropout_drops_weights_and_keeps_their_mean(form):
     torch.manual_seed(0)
     query, value = torch.zeros(1, 1, 2000, 4), torch.ones(1, 1, 64, 4)
-    context, _ = form(query, value, value, dropout=0.5)
+    context, _ = form(query, value, value, dropout_p=0.5)
     assert context.mean().item() == pytest.approx(1.0, abs=0.02)
     assert context.std() > 0.05
 
 
 def test_returned_weights_are_those_before_dropout():
     query = heads(1, 2, 3, 4)
-    _, weights = attention_matmul(query, query, query, dropout=0.9)
+    _, weights = attention_matmul(query, query, query, dropout_p=0.9)
     torch.testing.assert_close(weights.sum(-1), torch.ones(1, 2, 3))
 
 
@@ -179,13 +179,11 @@ def test_large_queries_and_keys_do_not_overflow_in_float16(form):
 
 def test_auto_is_fused_but_for_short_bfloat16_on_a_cpu():
     short, x = torch.zeros(1, dtype=torch.bfloat16), torch.zeros(1)
-    assert choose_attention("auto", x, 10) is attention_fused
-    assert choose_attention("auto", short, 10) is attention_matmul
-    assert choose_attention("auto", short, 1023) is attention_matmul
-    assert choose_attention("auto", short, 1024) is attention_fused
-    assert choose_attention("auto", short.to("meta"), 10) is attention_fused
-    for name, form in zip(("matmul", "einsum", "fused"), FORMS, strict=True):
-        assert choose_attention(name, short, 10) is form
+    assert fastest_attention(x, 10) is attention_fused
+    assert fastest_attention(short, 10) is attention_matmul
+    assert fastest_attention(short, 1023) is attention_matmul
+    assert fastest_attention(short, 1024) is attention_fused
+    assert fastest_attention(short.to("meta"), 10) is attention_fused
 
 
 def test_split_heads_gives_each_head_its_own_slice():
@@ -213,8 +211,8 @@ def test_split_heads_refuses_what_cannot_be_split(shape):
 def test_all_forms_of_multi_head_attention_agree(d_head, bias, length):
     torch.manual_seed(0)
     outputs, x, memory = [], torch.randn(2, 2, 6), torch.randn(2, length, 6)
-    reference = MultiHeadAttention(6, 2, d_head=d_head, bias=bias, attention="matmul")
-    for form in ("matmul", "einsum", "fused", "auto"):
+    reference = MultiHeadAttention(6, 2, d_head=d_head, bias=bias)
+    for form in ATTENTION.values():
         module = MultiHeadAttention(6, 2, d_head=d_head, bias=bias, attention=form)
         module.load_state_dict(reference.state_dict())
         outputs.append(module(x, memory, memory))
@@ -243,8 +241,6 @@ def test_multi_head_attention_drops_out_while_training_only():
 def test_multi_head_attention_explains_what_it_refuses():
     with pytest.raises(ValueError, match="got d_model=8 and n_heads=3: choose other sizes or give"):
         MultiHeadAttention(8, 3)
-    with pytest.raises(ValueError, match="attention must be one of .*, got 'flash'"):
-        MultiHeadAttention(8, 2, attention="flash")
     for n_heads in (0, -2, 2.0, True):
         message = f"n_heads must be a positive whole number, got {n_heads}"
         with pytest.raises(ValueError, match=message):

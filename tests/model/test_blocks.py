@@ -7,6 +7,7 @@ from course_lib.model import (
     DecoderBlock,
     EncoderBlock,
     TransformerConfig,
+    attention_einsum,
     causal_mask,
     layer_norm,
     padding_mask,
@@ -90,7 +91,8 @@ def test_options_reach_the_parts():
         "feed_forward.contract.weight",
     }
     assert block.self_attention.q_proj.weight.shape == (6, 8)
-    assert (block.self_attention.dropout, block.self_attention.attention) == (0.2, "einsum")
+    assert block.self_attention.dropout == 0.2
+    assert block.self_attention.attention is attention_einsum
     assert block.feed_forward.dropout.p == 0.4
     for add_norm in (block.add_norm_1, block.add_norm_2):
         assert (add_norm.dropout.p, add_norm.norm.eps) == (0.3, 0.25)

@@ -145,10 +145,10 @@ def test_model_is_nn_transformer(norm, activation, masks, dtype, make_batch, com
         target_mask = causal if target_mask is None else target_mask & causal
         theirs["tgt_mask"] = to_pytorch_mask(causal)[0, 0]
     expected = twin(x, y, **theirs)
-    for form in FORMS:
+    for form, attention in FORMS.items():
         for module in model.modules():
             if isinstance(module, MultiHeadAttention):
-                module.attention = form
+                module.attention = attention
         mine = model.decoder(y, model.encoder(x, source_mask), target_mask, memory_mask)
         compare(f"nn.Transformer, {norm}, masks: {masks}, {form}", mine, expected)
 
@@ -179,7 +179,7 @@ def test_parity_sees_a_wrong_mask_a_wrong_norm_and_a_wrong_scale(make_batch):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("bias", [True, False])
 def test_multi_head_attention_is_pytorchs(bias, form, dtype, compare):
-    mine = MultiHeadAttention(32, 4, bias=bias, attention=form).to(dtype)
+    mine = MultiHeadAttention(32, 4, bias=bias, attention=FORMS[form]).to(dtype)
     theirs = nn.MultiheadAttention(32, 4, bias=bias, batch_first=True, dtype=dtype)
     with torch.no_grad():
         copy_attention(mine, theirs)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from course_lib.model import KeyValueCache, preset, record_attention, split_heads
+from course_lib.model import KeyValueCache, attention_fused, preset, record_attention, split_heads
 
 few = settings(deadline=None, max_examples=10)
 
@@ -75,11 +75,11 @@ def test_recorded_weights_are_those_of_the_layer(make_model, make_batch):
 
 
 def test_recording_ends_with_the_block_even_after_an_error(make_model, make_batch):
-    model = make_model(preset("small"))
+    model = make_model(preset("small", attention="fused"))
     source, target = make_batch(model.config, [5], [4])
     with pytest.raises(RuntimeError, match="stop"), record_attention(model):
         raise RuntimeError("stop")
-    assert all(layer.self_attention.on_weights is None for layer in model.encoder.layers)
+    assert all(layer.self_attention.attention is attention_fused for layer in model.encoder.layers)
     with record_attention(model) as attention:
         model(source, target)
     kept = attention.encoder

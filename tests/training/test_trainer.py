@@ -20,6 +20,8 @@ from course_lib.training import (
     interrupts,
     load_training_data,
     load_translator,
+    loop,
+    random_state,
     train,
 )
 from course_lib.training import trainer as training_trainer
@@ -289,7 +291,7 @@ def test_of_several_processes_a_second_ctrl_c_tears_no_step(toy, monkeypatch):
 def test_every_process_has_its_own_dropout(toy, monkeypatch):
     data, states = load_training_data(toy), []
     for rank in (0, 1, 2):
-        monkeypatch.setattr(training_trainer, "rank", lambda rank=rank: rank)
+        monkeypatch.setattr(random_state, "rank", lambda rank=rank: rank)
         torch.manual_seed(0)
         training_trainer.Trainer(toy, data, RunOptions())
         states.append(torch.rand(1).item())
@@ -331,6 +333,26 @@ def test_a_callback_that_fails_loses_nothing_either(toy, tmp_path):
         train(toy, folder=tmp_path, on_epoch=lambda row: 1 / 0)
     resumed = train(toy, RunOptions(resume=True), folder=tmp_path)
     assert resumed.losses == train(toy).losses
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_validation_that_fails_is_made_up_for_when_the_run_goes_on(
+    toy, tmp_path, monkeypatch, failing
+):
+    original, calls = loop.validate, []
+
+    def fail(run, data):
+        calls.append(1)
+        return 1 / 0 if len(calls) == failing else original(run, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "validate", fail)
+        with pytest.raises(ZeroDivisionError):
+            train(toy, folder=tmp_path)
+    resumed, whole = train(toy, RunOptions(resume=True), folder=tmp_path), train(toy)
+    assert [row["step"] for row in resumed.epochs] == [row["step"] for row in whole.epochs]
+    assert torch.equal(weights(resumed), weights(whole))
+    assert (tmp_path / "best.safetensors").exists()
 
 
 def test_the_state_of_a_trainer_is_all_that_another_one_needs(toy):

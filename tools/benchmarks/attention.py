@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import torch
 
-from course_lib.model.attention_forms import ATTENTION, Attention, choose_attention
+from course_lib.model.attention_forms import ATTENTION, Attention, fastest_attention
 from tools.benchmarks.page import store
 from tools.benchmarks.peers import HEADS, D
 from tools.benchmarks.rounds import LEAST_ROUNDS, median_and_range, ratios, table, take_rounds
 
 TOKENS = 2048  # batch × length
+FORMS = {name: form for name, form in ATTENTION.items() if name != "auto"}
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -28,7 +29,7 @@ def turn(
 
     def take() -> float:
         for _ in range(3):
-            context, _ = form(query, key, value, mask, dropout=dropout)
+            context, _ = form(query, key, value, mask, dropout_p=dropout)
             torch.autograd.grad(context, (query, key, value), upstream)
         return 3.0
 
@@ -46,18 +47,18 @@ def measure_attention(minutes: float) -> str:
         for length in LENGTHS
     ]
     for dtype, dropout, length in cases:
-        turns = {
+        turns: dict[str, Callable[[], float]] = {
             name: turn(form, length=length, dtype=dtype, dropout=dropout)
-            for name, form in ATTENTION.items()
+            for name, form in FORMS.items()
         }
         kind = str(dtype).removeprefix("torch.")
         seconds = take_rounds(turns, minutes=minutes / len(cases), name=f"{kind} {length}")
         query = torch.empty(1, 1, 1, 1, dtype=dtype)
-        chosen = choose_attention("auto", query, length)
-        auto = next(name for name, form in ATTENTION.items() if form is chosen)
-        best = min(ATTENTION, key=lambda name: sorted(seconds[name])[len(seconds[name]) // 2])
+        chosen = fastest_attention(query, length)
+        auto = next(name for name, form in FORMS.items() if form is chosen)
+        best = min(FORMS, key=lambda name: sorted(seconds[name])[len(seconds[name]) // 2])
         rounds.append(len(seconds[auto]))
-        times = [median_and_range([1000 * s for s in seconds[name]]) for name in ATTENTION]
+        times = [median_and_range([1000 * s for s in seconds[name]]) for name in FORMS]
         against_best = ratios(seconds, best, auto)
         rows.append([kind, f"{dropout}", f"{length}", *times, auto, median_and_range(against_best)])
     text = (
@@ -65,7 +66,7 @@ def measure_attention(minutes: float) -> str:
         f"{TOKENS:,}, causal and padding mask. The last column compares what `auto` chose with the "
         "form that was fastest (target: 0.9). On a CPU there is no fused kernel with dropout: "
         "there `fused` is the same two products.\n\n"
-        + table(["dtype", "dropout", "length", *ATTENTION, "auto", "auto / best"], rows)
+        + table(["dtype", "dropout", "length", *FORMS, "auto", "auto / best"], rows)
     )
     store("Attention", text, rounds=max(LEAST_ROUNDS, min(rounds)))
     return text

@@ -6,7 +6,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.model import FeedForward, MultiHeadAttention, masked_softmax
+from course_lib.model import (
+    FeedForward,
+    MultiHeadAttention,
+    attention_einsum,
+    masked_softmax,
+)
 
 
 class WithTheConstructor(nn.Module):
@@ -142,8 +147,8 @@ class DecoderByHand(nn.Module):
         self.heads = n_heads
         self.norm_3, self.norm_2, self.norm_1 = (nn.LayerNorm(d_model) for _ in range(3))
         self.feed_forward = FeedForward(d_model, d_ff, 0.0)
-        self.cross_attention = MultiHeadAttention(d_model, n_heads, attention="einsum")
-        self.self_attention = MultiHeadAttention(d_model, n_heads, attention="matmul")
+        self.cross_attention = MultiHeadAttention(d_model, n_heads, attention=attention_einsum)
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
         self.drops = nn.ModuleList(nn.Dropout(dropout) for _ in range(3))
 
     def forward(self, x, memory, target_mask=None, memory_mask=None):

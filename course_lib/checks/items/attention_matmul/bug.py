@@ -16,7 +16,7 @@ from course_lib.checks.items.attention_matmul.attention_parts import (
     self_attention,
     three,
 )
-from course_lib.model.masks import masked_softmax
+from course_lib.model.attention import masked_softmax
 
 BUG = """\
 class MultiHeadAttention(nn.Module):

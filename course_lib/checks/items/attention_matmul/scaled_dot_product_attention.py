@@ -12,7 +12,7 @@ from course_lib.checks.item import Item
 from course_lib.checks.items.attention_matmul.attention_parts import (
     ATTENTION_PROBES,
 )
-from course_lib.model.masks import masked_softmax
+from course_lib.model.attention import masked_softmax
 
 item = Item(
     "04.scaled_dot_product_attention",

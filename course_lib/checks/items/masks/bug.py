@@ -9,7 +9,7 @@ from torch import Tensor
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.model import masks
+from course_lib.model import masked_softmax, padding_mask
 
 BUG = """\
 def cross_attention_weights(query, key, source, pad_id):
@@ -23,7 +23,7 @@ def cross_attention_weights(query, key, source, pad_id):
 
 def _cross_attention_weights(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tensor:
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
-    return masks.masked_softmax(scores, masks.padding_mask(source, pad_id))
+    return masked_softmax(scores, padding_mask(source, pad_id))
 
 
 def _cross(draw: Draw, target: int, source: int, pad_id: int = 0) -> Call:

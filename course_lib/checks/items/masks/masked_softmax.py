@@ -10,7 +10,7 @@ from torch import Tensor
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.model import masks
+from course_lib.model import masked_softmax
 
 
 def _scores_and_mask(draw: Draw) -> list[Call]:
@@ -42,7 +42,7 @@ def _extremes(draw: Draw) -> list[Call]:
 
 item = Item(
     "06.masked_softmax",
-    reference=masks.masked_softmax,
+    reference=masked_softmax,
     probes=[
         Probe("masked keys get weight 0, and the other weights sum to one", _scores_and_mask),
         Probe(

@@ -8,7 +8,7 @@ from torch import Tensor
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
-from course_lib.model.masks import masked_softmax
+from course_lib.model.attention import masked_softmax
 
 BUG = """\
 def mean_entropy(weights, lengths):
