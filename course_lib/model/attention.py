@@ -27,7 +27,7 @@ from course_lib.model.config import require_dropout, resolve_d_head
 from course_lib.model.dropout import dropout
 from course_lib.model.masks import AttentionMask
 
-# Shapes, axis by axis; in multi-head attention d_value = d_head.
+# Shapes, axis by axis ("#": this size or 1); in multi-head attention d_value = d_head.
 Query = Float[Tensor, "batch heads query d_head"]
 Key = Float[Tensor, "batch heads key d_head"]
 Value = Float[Tensor, "batch heads key d_value"]
@@ -47,10 +47,11 @@ def masked_softmax(
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, tuple(scores.shape))
+    hidden = ~mask
     # Not -inf, which makes a row without keys NaN, nor -1e9, which does not fit into float16.
     lowest = torch.finfo(scores.dtype).min
-    weights = scores.masked_fill(~mask, lowest).softmax(dim=-1)
-    return weights.masked_fill(~mask, 0.0)  # in a row without keys, all were equal
+    weights = scores.masked_fill(hidden, lowest).softmax(dim=-1)
+    return weights.masked_fill(hidden, 0.0)  # a row without keys had equal weights
 
 
 def attention_matmul(
@@ -65,7 +66,7 @@ def attention_matmul(
 
     Args:
         query, key, value: split into heads.
-        mask: True = may attend.
+        mask: True = may attend; None: each query to all keys.
         dropout_p: probability of dropping a weight; 0 at inference.
 
     Returns:
@@ -126,7 +127,7 @@ class MultiHeadAttention(nn.Module):
         d_inner = n_heads * resolve_d_head(d_model, n_heads, d_head)
         require_dropout("dropout", dropout)
         self.d_model, self.n_heads = d_model, n_heads
-        self.dropout, self.attention = dropout, attention
+        self.dropout_p, self.attention = dropout, attention
         self.q_proj = nn.Linear(d_model, d_inner, bias=bias)
         self.k_proj = nn.Linear(d_model, d_inner, bias=bias)
         self.v_proj = nn.Linear(d_model, d_inner, bias=bias)
@@ -146,7 +147,8 @@ class MultiHeadAttention(nn.Module):
         Args:
             query, key, value: x, x, x in self-attention; x, memory, memory in cross-attention,
                 or x alone once the cache holds the keys and values of the memory.
-            mask: True = may attend; its keys are the cached ones, then the new ones.
+            mask: True = may attend; None: each query to all keys, so nothing is causal unasked.
+                Its keys are the cached ones, then the new ones.
             cache: keys and values of earlier calls, to attend to as well.
 
         Raises:
@@ -155,13 +157,19 @@ class MultiHeadAttention(nn.Module):
         """
         check_inputs(self.d_model, query, key, value, cache)
         queries = split_heads(self.q_proj(query), self.n_heads)  # (batch, heads, query, d_head)
-        if cache is not None and cache.is_complete:  # decoding: the memory's were computed before
-            keys, values = cache.read()
-        else:
-            keys = split_heads(self.k_proj(key), self.n_heads)  # (batch, heads, key, d_head)
-            values = split_heads(self.v_proj(value), self.n_heads)  # (batch, heads, key, d_head)
-            if cache is not None:
-                keys, values = cache.extend(keys, values)  # those of earlier steps, then these
-        dropout_p = self.dropout if self.training else 0.0
+        keys, values = self._keys_and_values(key, value, cache)  # (batch, heads, key, d_head)
+        dropout_p = self.dropout_p if self.training else 0.0
         context, _ = self.attention(queries, keys, values, mask, dropout_p=dropout_p)
         return self.out_proj(merge_heads(context))  # (batch, query, d_model)
+
+    def _keys_and_values(
+        self, key: Tensor | None, value: Tensor | None, cache: AttentionCache | None
+    ) -> tuple[Key, Value]:
+        """Project and split key and value. When decoding, a cache adds those of earlier tokens; the
+        memory's never change, so a cache that holds them is only read.
+        """
+        if cache is not None and cache.holds_memory:
+            return cache.read()
+        keys = split_heads(self.k_proj(key), self.n_heads)
+        values = split_heads(self.v_proj(value), self.n_heads)
+        return (keys, values) if cache is None else cache.extend(keys, values)

@@ -69,13 +69,13 @@ def check_inputs(
     cache: AttentionCache | None,
 ) -> None:
     """Refuse what ``MultiHeadAttention.forward`` cannot use, by ValueError."""
-    is_complete = cache is not None and cache.is_complete
-    if is_complete and (key is not None or value is not None):
+    holds_memory = cache is not None and cache.holds_memory
+    if holds_memory and (key is not None or value is not None):
         raise ValueError(
             "key and value must be left out with a complete cache, which holds the memory's keys "
             "and values: for another memory use a new cache"
         )
-    if not is_complete and (key is None or value is None):
+    if not holds_memory and (key is None or value is None):
         raise ValueError(
             "key and value may be left out only with a complete cache, got None: "
             "for self-attention pass x as query, key and value"

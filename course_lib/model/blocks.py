@@ -97,7 +97,7 @@ class DecoderBlock(nn.Module):
     ) -> Float[Tensor, "batch target d_model"]:
         """Run the block; with caches, x holds only the new positions of the target."""
         # A complete cache holds the keys and values of the memory.
-        uncached = None if cross_cache is not None and cross_cache.is_complete else memory
+        uncached = None if cross_cache is not None and cross_cache.holds_memory else memory
         x = self.add_norm_1(
             x, lambda y: self.self_attention(y, y, y, target_mask, cache=self_cache)
         )

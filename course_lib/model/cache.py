@@ -26,8 +26,8 @@ class AttentionCache:
         self.values: Tensor | None = None
 
     @property
-    def is_complete(self) -> bool:
-        """Whether it holds the whole memory; never in self-attention."""
+    def holds_memory(self) -> bool:
+        """Whether it holds the keys and values of the memory; never in self-attention."""
         return not self.grows and self.keys is not None
 
     def extend(self, keys: Heads, values: Heads) -> tuple[Tensor, Tensor]:

@@ -5,9 +5,9 @@ key), each of the scores' size or 1. ``masked_softmax`` in ``attention`` applies
 
 | attention | mask |
 |---|---|
-| encoder | ``padding_mask(source)`` |
-| decoder, to itself | ``decoder_mask(target)`` |
-| decoder, to the encoder's memory | ``padding_mask(source)`` |
+| encoder | ``padding_mask(source, pad_id)`` |
+| decoder, to itself | ``decoder_mask(target, pad_id)`` |
+| decoder, to the encoder's memory | ``padding_mask(source, pad_id)`` |
 """
 
 import torch
@@ -60,6 +60,11 @@ def decoder_mask(
     tokens: Int[Tensor, "batch key"], pad_id: int, *, query_length: int | None = None
 ) -> Bool[Tensor, "batch 1 query key"]:
     """Both at once: a target position attends to the real tokens up to and including itself.
+
+        decoder_mask of "a", "b", PAD: the row of the padding is never used
+        1 0 0
+        1 1 0
+        1 1 0
 
     Args:
         tokens: the whole target, cached tokens included.

@@ -68,7 +68,7 @@ def encoder_without_dropout(model: Transformer) -> None:
             if isinstance(module, Dropout):
                 module.p = 0.0
             if isinstance(module, MultiHeadAttention):
-                module.dropout = 0.0
+                module.dropout_p = 0.0
 
 
 BUGS: dict[str, Callable[[Transformer], None]] = {

@@ -1,44 +1,13 @@
-"""When a run stops: its clock, and Ctrl-C, which lets the step under way finish."""
+"""Ctrl-C while a model trains: the step under way is finished first."""
 
 from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from course_lib.training.distributed import all_reduce_clock_and_stop, world_size
-from course_lib.training.run import Run
-
-
-class RunClock:
-    """Adds the time that passes to ``run.seconds``, the same on all processes.
-
-    Attributes:
-        interrupted: whether a process was interrupted before the last tick.
-    """
-
-    def __init__(self, run: Run, interrupt: threading.Event) -> None:
-        self.run, self.interrupted = run, False
-        self._interrupt = interrupt
-        self._last = time.monotonic()
-
-    def tick(self) -> None:
-        """Add the time since the last tick."""
-        now = time.monotonic()
-        seconds = self.run.seconds + now - self._last
-        self._last = now
-        self.run.seconds, self.interrupted = all_reduce_clock_and_stop(
-            seconds, self._interrupt.is_set()
-        )
-
-
-@contextmanager
-def run_clock(run: Run) -> Iterator[RunClock]:
-    """A clock for the loop; inside, Ctrl-C only sets ``clock.interrupted``."""
-    with deferred_interrupts() as interrupt:
-        yield RunClock(run, interrupt)
+from course_lib.training.distributed import world_size
 
 
 @contextmanager

@@ -19,8 +19,7 @@ import torch
 
 from course_lib.training.distributed import rank
 from course_lib.training.evaluation import validate
-from course_lib.training.interrupts import run_clock
-from course_lib.training.progress_bar import ProgressBar
+from course_lib.training.monitor import monitored
 from course_lib.training.recipes import Recipe
 from course_lib.training.run import Epoch, Run
 from course_lib.training.run_folder import RunFolder, open_run_folder
@@ -63,27 +62,19 @@ def train(
     run.folder = None if folder is None else Path(folder)
     if trainer.sampler.left_out:
         print(trainer.sampler.left_out)
-    if rank() > 0:  # of several processes, the first one reports
-        on_step = on_epoch = None
     with open_run_folder(run.folder, options) as files:
         files.resume_or_begin(trainer)
-        with run_clock(run) as clock, ProgressBar(run) as progress_bar, files.save_on_exit(trainer):
+        with monitored(run, on_step) as monitor, files.save_on_exit(trainer):
             if trainer.validation_is_due():  # the run was stopped between a step and its validation
                 validate_and_keep_best(trainer, data, files, on_epoch)
-            for batch, next_position in trainer.remaining_batches():  # until run.finished
-                trainer.step(batch, next_position)
-
-                clock.tick()
-                progress_bar.update()
-                if on_step:
-                    on_step(run)
-
+            for batch in trainer.remaining_batches():  # until run.finished
+                trainer.step(batch)
+                monitor.report_step()
                 if trainer.validation_is_due():
                     validate_and_keep_best(trainer, data, files, on_epoch)
-                    clock.tick()
-
+                    monitor.tick()
                 files.save_last_if_due(trainer)
-                if clock.interrupted:  # by Ctrl-C
+                if monitor.interrupted:  # by Ctrl-C
                     break
         if run.finished:
             trainer.keep_weights()
@@ -102,5 +93,5 @@ def validate_and_keep_best(
     metrics = validate(trainer.run, data)
     if trainer.record_validation(metrics):
         files.save_best(trainer.run)
-    if on_epoch:
+    if on_epoch and rank() == 0:  # of several processes, the first one reports
         on_epoch(metrics)

@@ -6,7 +6,8 @@ The loop around it is in ``loop.py``, files are in ``run_folder.py``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -43,7 +44,7 @@ class Trainer:
         translator = data.new_translator(recipe)
         self.model = translator.model.to(options.device).train()
         self.sampler = BatchSampler(data, recipe, self.model.config, seed=options.seed)
-        self.position = DataPosition()
+        self.position = self._next_position = DataPosition()
         self.optimizer = make_optimizer(recipe, self.model)
         self.schedule = make_schedule(recipe, d_model=self.model.config.d_model)
         total_steps = options.max_steps or recipe.epochs * self.sampler.batches_per_epoch
@@ -52,48 +53,27 @@ class Trainer:
         self.best_weights: dict[str, torch.Tensor] = {}
         modules = self.model.modules()
         self._dropouts = [m for m in modules if isinstance(m, Dropout) and m.p > 0]
-        self._accumulated_step = self._make_accumulated_step()
+        self._train_step = self._choose_train_step()
         seed_dropout_per_rank(options.seed, step=0)
         self._random_state = random_state()  # as of the last whole step
 
-    def remaining_batches(self) -> Iterator[tuple[Batch, DataPosition]]:
-        """Each batch with the position after it, in an order that no interruption changes."""
+    def remaining_batches(self) -> Iterator[Batch]:
+        """The batches until the run is finished, in an order that no interruption changes."""
         for batch, next_position in self.sampler.batches(self.position):
             if self.run.finished:
                 return
-            yield batch, next_position
+            self._next_position = next_position
+            yield batch
 
-    def step(self, batch: Batch, next_position: DataPosition) -> None:
-        """Train on one batch, after which the run is at ``next_position`` in the data."""
-        self._set_dropout(next_position)
-        lr = self.schedule(self.run.step + 1, self._expected_steps())
-        loss = self._train_step(batch, lr)
+    def step(self, batch: Batch) -> None:
+        """Train on the batch that ``remaining_batches`` gave last."""
+        self._set_dropout()
         n_tokens = int((batch.target[:, 1:] != self.model.config.pad_id).sum())
+        lr = self.schedule(self.run.step + 1, self._expected_steps())
+        loss = self._train_step(batch=batch, optimizer=self.optimizer, lr=lr)
         self.run.record_step(loss, lr, n_tokens)  # adds 1 to run.step
-        self.position = next_position
+        self.position = self._next_position
         self._random_state = random_state()
-
-    def _train_step(self, batch: Batch, lr: float) -> float:
-        """``train_step``, or the same step in micro-batches or by several processes."""
-        recipe = self.recipe
-        if self._accumulated_step is None:
-            return train_step(
-                self.model,
-                batch,
-                self.optimizer,
-                self.model.config.pad_id,
-                lr=lr,
-                label_smoothing=recipe.label_smoothing,
-                max_grad_norm=recipe.max_grad_norm,
-                precision=self.precision,
-            )
-        return self._accumulated_step(
-            batch,
-            self.optimizer,
-            lr=lr,
-            max_grad_norm=recipe.max_grad_norm,
-            precision=self.precision,
-        )
 
     def validation_is_due(self) -> bool:
         """At the end of an epoch, or as often as the recipe says, and at the end; once a step."""
@@ -157,20 +137,29 @@ class Trainer:
             return self.run.total_steps
         return max(self.run.step + 1, round(self.run.step / max(self.run.progress, 1e-3)))
 
-    def _make_accumulated_step(self) -> AccumulatedStep | None:
-        """None where one process takes a batch as a whole."""
-        if world_size() == self.recipe.micro_batches == 1:
-            return None
-        return AccumulatedStep(
-            self.model,
-            self.model.config.pad_id,
-            label_smoothing=self.recipe.label_smoothing,
-            micro_batches=self.recipe.micro_batches,
+    def _choose_train_step(self) -> Callable[..., float]:
+        """``train_step``, or the same step in micro-batches or by several processes; batch,
+        optimizer and lr are left to give.
+        """
+        recipe, pad_id = self.recipe, self.model.config.pad_id
+        smoothing, clip = recipe.label_smoothing, recipe.max_grad_norm
+        if world_size() == recipe.micro_batches == 1:
+            return partial(
+                train_step,
+                self.model,
+                pad_id=pad_id,
+                label_smoothing=smoothing,
+                max_grad_norm=clip,
+                precision=self.precision,
+            )
+        step = AccumulatedStep(
+            self.model, pad_id, label_smoothing=smoothing, micro_batches=recipe.micro_batches
         )
+        return partial(step, max_grad_norm=clip, precision=self.precision)
 
-    def _set_dropout(self, next_position: DataPosition) -> None:
+    def _set_dropout(self) -> None:
         """The recipe's dropout of this epoch, wherever the model has any."""
         if rates := self.recipe.dropout:
-            epoch = next_position.shards // self.sampler.shards_per_epoch
+            epoch = self._next_position.shards // self.sampler.shards_per_epoch
             for module in self._dropouts:
                 module.p = rates[min(epoch, len(rates) - 1)]

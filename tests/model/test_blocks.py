@@ -91,7 +91,7 @@ def test_options_reach_the_parts():
         "feed_forward.contract.weight",
     }
     assert block.self_attention.q_proj.weight.shape == (6, 8)
-    assert block.self_attention.dropout == 0.2
+    assert block.self_attention.dropout_p == 0.2
     assert block.self_attention.attention is attention_einsum
     assert block.feed_forward.dropout.p == 0.4
     for add_norm in (block.add_norm_1, block.add_norm_2):

@@ -86,11 +86,11 @@ def test_only_the_memory_is_ever_complete():
         AttentionCache(grows=False),
         torch.ones(1, 1, 2, 3),
     )
-    assert not fixed.is_complete
+    assert not fixed.holds_memory
     for cache in (growing, fixed):
         cache.extend(x, -x)
-    assert fixed.is_complete
-    assert not growing.is_complete
+    assert fixed.holds_memory
+    assert not growing.holds_memory
     keys, values = growing.extend(2 * x, -2 * x)
     assert keys[0, 0, :, 0].tolist() == [1, 1, 2, 2]
     assert torch.equal(values, -keys)

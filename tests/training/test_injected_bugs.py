@@ -66,8 +66,8 @@ def test_an_encoder_without_dropout_says_the_same_twice_while_training_and_a_dec
 
 def test_an_encoder_without_dropout_has_none_in_its_attention_either():
     model = model_of("small", attention_dropout=0.5, bugs=["encoder_without_dropout"])
-    assert model.encoder.layers[0].self_attention.dropout == 0
-    assert model.decoder.layers[0].self_attention.dropout == 0.5
+    assert model.encoder.layers[0].self_attention.dropout_p == 0
+    assert model.decoder.layers[0].self_attention.dropout_p == 0.5
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

@@ -21,6 +21,7 @@ from course_lib.training import (
     load_training_data,
     load_translator,
     loop,
+    monitor,
     random_state,
     train,
 )
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.slow
 def slow_clock(monkeypatch):
     """A clock that goes on by an eighth of a second whenever somebody looks at it."""
     ticks = itertools.count()
-    monkeypatch.setattr(interrupts, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 8))
+    monkeypatch.setattr(monitor, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 8))
 
 
 @pytest.fixture
@@ -362,16 +363,16 @@ def test_the_state_of_a_trainer_is_all_that_another_one_needs(toy):
     first = training_trainer.Trainer(recipe, data, RunOptions())
     batches = first.remaining_batches()
     for _ in range(3):
-        first.step(*next(batches))
+        first.step(next(batches))
     state = copy.deepcopy(first.state_dict())
     for _ in range(3):
-        first.step(*next(batches))
+        first.step(next(batches))
     torch.manual_seed(99)
     second = training_trainer.Trainer(recipe, data, RunOptions())
     second.load_state_dict(state)
     batches = second.remaining_batches()
     for _ in range(3):
-        second.step(*next(batches))
+        second.step(next(batches))
     assert second.run.losses == first.run.losses
     assert torch.equal(weights(second.run), weights(first.run))
 
