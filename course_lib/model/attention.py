@@ -4,7 +4,7 @@
     key ─── k_proj ─ split_heads ─┼─ softmax(q·kᵀ/√d_head)·v ─ merge_heads ─ out_proj
     value ─ v_proj ─ split_heads ─┘
 
-From the inside out: softmax with a mask, the equation, heads, the module. Masks are made in
+From the inside out: the equation, its softmax with a mask, heads, the module. Masks are made in
 ``masks``; faster forms of the equation are in ``attention_forms``, refused arguments in
 ``attention_checks``.
 """
@@ -35,25 +35,6 @@ Weights = Float[Tensor, "batch heads query key"]
 Context = Float[Tensor, "batch heads query d_value"]
 
 
-def masked_softmax(
-    scores: Float[Tensor, "*leading query key"],
-    mask: Bool[Tensor, "*#leading #query #key"] | None = None,
-) -> Float[Tensor, "*leading query key"]:
-    """Softmax over the keys where the mask is True; a query that may attend to none gets zeros.
-
-    Raises:
-        TypeError, ValueError: the mask is not boolean, or does not fit the scores.
-    """
-    if mask is None:
-        return scores.softmax(dim=-1)
-    check_mask(mask, tuple(scores.shape))
-    hidden = ~mask
-    # Not -inf, which makes a row without keys NaN, nor -1e9, which does not fit into float16.
-    lowest = torch.finfo(scores.dtype).min
-    weights = scores.masked_fill(hidden, lowest).softmax(dim=-1)
-    return weights.masked_fill(hidden, 0.0)  # a row without keys had equal weights
-
-
 def attention_matmul(
     query: Query,
     key: Key,
@@ -81,6 +62,25 @@ def attention_matmul(
     weights = masked_softmax(scores, mask)  # (batch, heads, query, key)
     context = dropout(weights, dropout_p) @ value  # (batch, heads, query, d_value)
     return context, weights
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*leading query key"],
+    mask: Bool[Tensor, "*#leading #query #key"] | None = None,
+) -> Float[Tensor, "*leading query key"]:
+    """Softmax over the keys where the mask is True; a query that may attend to none gets zeros.
+
+    Raises:
+        TypeError, ValueError: the mask is not boolean, or does not fit the scores.
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    check_mask(mask, tuple(scores.shape))
+    hidden = ~mask
+    # Not -inf, which makes a row without keys NaN, nor -1e9, which does not fit into float16.
+    lowest = torch.finfo(scores.dtype).min
+    weights = scores.masked_fill(hidden, lowest).softmax(dim=-1)
+    return weights.masked_fill(hidden, 0.0)  # a row without keys had equal weights
 
 
 def split_heads(
@@ -157,19 +157,23 @@ class MultiHeadAttention(nn.Module):
         """
         check_inputs(self.d_model, query, key, value, cache)
         queries = split_heads(self.q_proj(query), self.n_heads)  # (batch, heads, query, d_head)
-        keys, values = self._keys_and_values(key, value, cache)  # (batch, heads, key, d_head)
+        if cache is None:
+            keys = split_heads(self.k_proj(key), self.n_heads)  # (batch, heads, key, d_head)
+            values = split_heads(self.v_proj(value), self.n_heads)  # (batch, heads, key, d_head)
+        else:
+            keys, values = self._cached_keys_and_values(key, value, cache)
         dropout_p = self.dropout_p if self.training else 0.0
         context, _ = self.attention(queries, keys, values, mask, dropout_p=dropout_p)
         return self.out_proj(merge_heads(context))  # (batch, query, d_model)
 
-    def _keys_and_values(
-        self, key: Tensor | None, value: Tensor | None, cache: AttentionCache | None
+    def _cached_keys_and_values(
+        self, key: Tensor | None, value: Tensor | None, cache: AttentionCache
     ) -> tuple[Key, Value]:
-        """Project and split key and value. When decoding, a cache adds those of earlier tokens; the
-        memory's never change, so a cache that holds them is only read.
+        """In self-attention, those of earlier tokens and these. In cross-attention, the memory's:
+        they never change, so they are computed in the first call.
         """
-        if cache is not None and cache.holds_memory:
+        if cache.holds_memory:
             return cache.read()
         keys = split_heads(self.k_proj(key), self.n_heads)
         values = split_heads(self.v_proj(value), self.n_heads)
-        return (keys, values) if cache is None else cache.extend(keys, values)
+        return cache.extend(keys, values)

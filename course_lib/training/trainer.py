@@ -71,6 +71,8 @@ class Trainer:
         n_tokens = int((batch.target[:, 1:] != self.model.config.pad_id).sum())
         lr = self.schedule(self.run.step + 1, self._expected_steps())
         loss = self._train_step(batch=batch, optimizer=self.optimizer, lr=lr)
+        # Either that failed and changed nothing, or from here on nothing can fail: weights,
+        # results, position and random state are always those of the same step.
         self.run.record_step(loss, lr, n_tokens)  # adds 1 to run.step
         self.position = self._next_position
         self._random_state = random_state()
@@ -120,7 +122,11 @@ class Trainer:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what ``state_dict`` gave."""
+        """Go on from what ``state_dict`` gave.
+
+        The learning rate is not restored, each step sets it; the best weights are the folder's to
+        give back.
+        """
         self.model.load_state_dict(state["model"])
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state["optimizer"], "param_groups": groups})
@@ -135,7 +141,8 @@ class Trainer:
         """Steps in total: fixed, or as many as the time will allow at the pace so far."""
         if self.run.total_steps is not None:
             return self.run.total_steps
-        return max(self.run.step + 1, round(self.run.step / max(self.run.progress, 1e-3)))
+        estimate = round(max(self.run.step, 1) / max(self.run.progress, 1e-3))
+        return max(self.run.step + 1, estimate)
 
     def _choose_train_step(self) -> Callable[..., float]:
         """``train_step``, or the same step in micro-batches or by several processes; batch,
@@ -160,6 +167,7 @@ class Trainer:
     def _set_dropout(self) -> None:
         """The recipe's dropout of this epoch, wherever the model has any."""
         if rates := self.recipe.dropout:
+            # The position after the last batch of an epoch is still in that epoch.
             epoch = self._next_position.shards // self.sampler.shards_per_epoch
             for module in self._dropouts:
                 module.p = rates[min(epoch, len(rates) - 1)]

@@ -61,6 +61,7 @@ def test_a_run_of_minutes_ends_in_time_and_its_rate_ends_near_zero(
     assert run.epochs[-1]["step"] == run.step
     assert max(rates) > 0.9e-2
     assert rates[-1] < 0.02e-2
+    assert rates[1] > rates[-1]  # that of the first step, when nobody knows how many there will be
 
 
 def test_each_pass_over_the_pairs_has_its_own_dropout_also_after_a_break(
