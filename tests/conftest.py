@@ -1,11 +1,44 @@
 """In the tests, every shape in a signature of course_lib is checked as the function runs."""
 
+import json
+import subprocess
+import sys
+from importlib.machinery import PathFinder
+
 import pytest
 from jaxtyping import config, install_import_hook
 
 # The tower lets an int stand where a float is asked for, as type checkers do.
 CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 install_import_hook("course_lib", CHECK)
+
+
+class GrammarFinder:
+    """Imports the grammar as it is: it has no shapes, but a million small calls."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not name.startswith("course_lib.data.grammar"):
+            return None
+        return PathFinder.find_spec(name, path, target)
+
+
+sys.meta_path.insert(0, GrammarFinder)
+
+
+@pytest.fixture(scope="session")
+def loaded():
+    """``loaded[package]``: the modules in a fresh process that has imported it and those before."""
+    code = """
+import importlib, json, sys
+loaded = {}
+for package in ("course_lib", "course_lib.data", "course_lib.model"):
+    importlib.import_module(package)
+    loaded[package] = sorted(sys.modules)
+print(json.dumps(loaded))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {package: set(modules) for package, modules in json.loads(done.stdout).items()}
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -99,7 +100,7 @@ def ask(
     before = [x.clone() for x in inputs]
     try:
         with _isolated(), _alarm(SECONDS if seconds is None else seconds):
-            torch.manual_seed(0)  # so that dropout is the same for everyone
+            torch.default_generator.manual_seed(0)  # so that dropout is the same for everyone
             if call.gradients:
                 value = _with_gradients(use, subject, args, kwargs, inputs)
             else:
@@ -164,16 +165,17 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def ring(signum: int, frame: FrameType | None) -> None:
-        raise TookTooLong(f"still running after {seconds:g} seconds")
-
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, partial(_ring, seconds))
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _ring(seconds: float, signum: int, frame: FrameType | None) -> None:
+    raise TookTooLong(f"still running after {seconds:g} seconds")
 
 
 def _learners_line(error: BaseException) -> str:

@@ -33,6 +33,15 @@ def type_into(page, cell, text):
     page.keyboard.type(text)
 
 
+def run_unseen(page, code):
+    """Run code in the notebook's kernel that no cell shows."""
+    page.evaluate(
+        "(code) => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+        ".requestExecute({code}).done",
+        code,
+    )
+
+
 def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
     lab, open_lab, screenshots, tmp_path
 ):
@@ -42,11 +51,7 @@ def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
     answer, check = number_of("06-padding-mask-answer"), number_of("06-padding-mask-check")
 
     kept = f'import os; os.environ["COURSE_PROGRESS"] = {str(tmp_path / "progress.json")!r}'
-    page.evaluate(
-        "(code) => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
-        ".requestExecute({code}).done",
-        kept,
-    )
+    run_unseen(page, kept)
     run(page, [set_up, imports, answer, check])
     assert "not started" in output_text(page, check)
     page.screenshot(path=screenshots / "assignment-1-not-started.png")
@@ -59,8 +64,10 @@ def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
 
     type_into(page, answer, f"{HEAD}\nwhile True:\npass")
     run(page, [answer])
+    run_unseen(page, "from course_lib.checks import call; call.SECONDS = 1")
     run(page, [check])
     assert "still running after" in output_text(page, check)
+    run_unseen(page, "call.SECONDS = 10")
 
     type_into(page, answer, f"{HEAD}\n{RIGHT}")
     run(page, [answer, check])

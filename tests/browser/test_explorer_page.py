@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from io import BytesIO
 
 import numpy as np
@@ -67,15 +68,18 @@ def panel(page):
 
 def pixels(page):
     """The cells as they were drawn, one colour per CSS pixel: (height, width, 4)."""
-    width, height, flat = page.evaluate(
+    width, height, encoded = page.evaluate(
         """() => {
           const canvas = document.querySelector(".ae-cells");
           const { width, height } = canvas;
           const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-          return [width, height, Array.from(data)];
+          let bytes = "";
+          for (let i = 0; i < data.length; i += 8192)
+            bytes += String.fromCharCode(...data.subarray(i, i + 8192));
+          return [width, height, btoa(bytes)];
         }"""
     )
-    return np.array(flat, dtype=float).reshape(height, width, 4)
+    return np.frombuffer(b64decode(encoded), dtype=np.uint8).reshape(height, width, 4).astype(float)
 
 
 def choose_view(page, name):

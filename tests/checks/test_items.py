@@ -49,7 +49,9 @@ def _progress_elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("item", ITEMS)
-@pytest.mark.parametrize("seed", [SEED, pytest.param(77, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seed", [SEED, pytest.param(77, marks=[pytest.mark.slow, pytest.mark.no_cover])]
+)
 def test_the_reference_passes_with_any_seed(item, seed):
     diagnosis = diagnose(item, item.reference, line_of(item), seed=seed)
     assert [str(trial.difference) for trial in diagnosis.failed] == []
@@ -85,6 +87,7 @@ def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconce
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # the same lines as for the reference, which is tested above
 @pytest.mark.parametrize("number", TOPICS)
 def test_correct_answers_written_in_other_ways_pass(number):
     answers = alternatives(TOPICS[number])

@@ -3,8 +3,11 @@
 Fixtures that return functions, for the test files do not import one another.
 """
 
+from contextlib import contextmanager
+
 import pytest
 import torch
+from jaxtyping import config as jaxtyping_config
 
 from course_lib.decoding import evaluating
 from course_lib.model import PRESETS, Transformer, preset
@@ -61,15 +64,37 @@ def make_source():
     return make
 
 
+@contextmanager
+def _unchecked():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jaxtyping_config, "jaxtyping_disable", True)
+        yield
+
+
 @pytest.fixture(scope="session")
-def next_log_probs():
+def unchecked():
+    """``with unchecked():`` leaves shapes unchecked, in a slow truth of thousands of calls."""
+    return _unchecked
+
+
+@pytest.fixture(scope="session")
+def next_log_probs(unchecked):
     """``next_log_probs(model, source (1, S), prefixes)``: the log-probabilities (N, V) of the token
     after each prefix, from the whole model without a cache.
     """
 
     def compute(model, source, prefixes):
-        with evaluating(model):
+        with unchecked(), evaluating(model):
             rows = source.expand(len(prefixes), -1)
             return model(rows, torch.tensor(prefixes))[:, -1].log_softmax(-1)
 
     return compute
+
+
+def pytest_collection_modifyitems(items):
+    """Measure no coverage in slow tests: it would cost half as much again, and quick ones have
+    been to the same lines.
+    """
+    for item in items:
+        if "tests/decoding/" in item.path.as_posix() and item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.no_cover)

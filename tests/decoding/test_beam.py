@@ -38,8 +38,11 @@ def greedy_tokens(model, source, bos, max_len):
     return [row[: row.index(EOS) + 1] if EOS in row else row for row in rows]
 
 
-def slow_beam_search(next_log_probs, model, source, bos, max_len, *, width, length_penalty):
-    """One sentence, no cache, no batch, no early stop: what beam search means."""
+def slow_beam_search(next_log_probs, model, source, bos, max_len, *, width):
+    """One sentence, no cache, no batch, no early stop: what beam search means.
+
+    Returns (log-probability, tokens) of all hypotheses, for ``best_first`` to rank.
+    """
     beams, greedy, found = [(0.0, [])], [], []
     while beams:
         scored = next_log_probs(model, source, [[bos, *tokens] for _, tokens in beams]).tolist()
@@ -59,6 +62,10 @@ def slow_beam_search(next_log_probs, model, source, bos, max_len, *, width, leng
         ended = [c for c in kept if c[1][-1] == EOS or len(c[1]) == max_len]
         beams = [c for c in kept if c not in ended]
         found += ended
+    return found
+
+
+def best_first(found, length_penalty):
     return sorted((ranked(lp, len(t), length_penalty), lp, t) for lp, t in found)[::-1]
 
 
@@ -71,38 +78,48 @@ def assert_same(hypotheses, expected):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("left", [False, True])
 @pytest.mark.parametrize("width", [2, 4])
 def test_batched_cached_search_finds_what_a_slow_search_one_by_one_finds(
-    tiny_config, width, left, make_decoder, make_source, next_log_probs
+    tiny_config, width, make_decoder, make_source, next_log_probs
 ):
     model = make_decoder(tiny_config, seed=width)
-    source = make_source(tiny_config, RAGGED, left=left)
     bos, eos = specials(tiny_config)
-    found = beam_search(model, source, bos, eos, 9, width=width, n_best=2)
-    for row, length, hypotheses in zip(source, RAGGED, found, strict=True):
-        alone = (row[-length:] if left else row[:length])[None]
-        slow = slow_beam_search(
-            next_log_probs, model, alone, bos, 9, width=width, length_penalty=0.6
+    right, left = (
+        beam_search(
+            model,
+            make_source(tiny_config, RAGGED, left=left),
+            bos,
+            eos,
+            9,
+            width=width,
+            n_best=2,
         )
-        assert_same(hypotheses, slow[:2])
+        for left in (False, True)
+    )
+    source = make_source(tiny_config, RAGGED)
+    for i, length in enumerate(RAGGED):
+        alone = source[i : i + 1, :length]
+        slow = slow_beam_search(next_log_probs, model, alone, bos, 9, width=width)
+        for hypotheses in (right[i], left[i]):
+            assert_same(hypotheses, best_first(slow, 0.6)[:2])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 3.0])
 @pytest.mark.parametrize("width", [1, 3, 20])
-def test_stopping_early_changes_no_result(
-    width, length_penalty, make_decoder, make_source, next_log_probs
-):
+def test_stopping_early_changes_no_result(width, make_decoder, make_source, next_log_probs):
     config, n_best = tiny(), min(width, 3)
     source = make_source(config, RAGGED)
-    options = {"width": width, "length_penalty": length_penalty}
     for seed in range(3):
         model = make_decoder(config, seed=seed, eos_bias=2.0)
-        found = beam_search(model, source, 1, EOS, 8, n_best=n_best, **options)
-        for row, length, hypotheses in zip(source, RAGGED, found, strict=True):
-            slow = slow_beam_search(next_log_probs, model, row[None, :length], 1, 8, **options)
-            assert_same(hypotheses, slow[:n_best])
+        slow = [
+            slow_beam_search(next_log_probs, model, row[None, :length], 1, 8, width=width)
+            for row, length in zip(source, RAGGED, strict=True)
+        ]
+        for penalty in (0.0, 0.6, 3.0):
+            options = {"width": width, "length_penalty": penalty, "n_best": n_best}
+            found = beam_search(model, source, 1, EOS, 8, **options)
+            for hypotheses, each in zip(found, slow, strict=True):
+                assert_same(hypotheses, best_first(each, penalty)[:n_best])
 
 
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
@@ -135,28 +152,39 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sentences(
 @pytest.mark.parametrize("left", [False, True])
 def test_a_beam_of_one_says_what_greedy_decoding_says(tiny_config, left, make_decoder, make_source):
     bos, eos = specials(tiny_config)
-    source = make_source(tiny_config, RAGGED, left=left)
-    for seed in range(4):
-        model = make_decoder(tiny_config, seed=seed)
-        found = beam_search(model, source, bos, eos, 9, width=1)
-        assert [best.tokens for (best,) in found] == greedy_tokens(model, source, bos, 9)
+    source = make_source(tiny_config, RAGGED * 4, left=left)
+    model = make_decoder(tiny_config, seed=int(left))
+    found = beam_search(model, source, bos, eos, 9, width=1)
+    assert [best.tokens for (best,) in found] == greedy_tokens(model, source, bos, 9)
+
+
+@pytest.fixture(scope="module")
+def greedy_cases(make_decoder, make_source, unchecked):
+    """Five models, each with 15 sentences and their greedy (log-probability, length)."""
+    cases, lengths = [], RAGGED * 3
+    source = make_source(tiny(), lengths)
+    for seed in range(5):
+        model = make_decoder(tiny(), seed=seed)
+        outputs = greedy_tokens(model, source, 1, 8)
+        with unchecked():
+            greedy = [
+                (log_prob_of(model, row[None, :length], 1, tokens), len(tokens))
+                for row, length, tokens in zip(source, lengths, outputs, strict=True)
+            ]
+        cases.append((model, source, greedy))
+    return cases
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
 @pytest.mark.parametrize("width", [2, 3, 5])
 def test_the_best_hypothesis_never_scores_worse_than_the_greedy_one(
-    width, length_penalty, make_decoder, make_source
+    width, length_penalty, greedy_cases
 ):
-    config = tiny()
-    source = make_source(config, RAGGED)
-    for seed in range(15):
-        model = make_decoder(config, seed=seed)
+    for model, source, greedy in greedy_cases:
         found = beam_search(model, source, 1, EOS, 8, width=width, length_penalty=length_penalty)
-        greedy = greedy_tokens(model, source, 1, 8)
-        for row, length, (best,), tokens in zip(source, RAGGED, found, greedy, strict=True):
-            log_prob = log_prob_of(model, row[None, :length], 1, tokens)
-            assert best.score >= ranked(log_prob, len(tokens), length_penalty) - 1e-9
+        for (best,), (log_prob, length) in zip(found, greedy, strict=True):
+            assert best.score >= ranked(log_prob, length, length_penalty) - 1e-9
 
 
 class Table(Transformer):
@@ -216,7 +244,7 @@ def test_hypotheses_are_different_sentences_best_first_scored_as_promised(
 
 @pytest.mark.slow
 def test_a_higher_length_penalty_never_prefers_a_shorter_sentence(make_decoder, make_source):
-    config = tiny()
+    config = tiny(target_vocab=5)
     source, lengths = make_source(config, RAGGED), set()
     for seed in range(10):
         model = make_decoder(config, seed=seed)
@@ -224,7 +252,7 @@ def test_a_higher_length_penalty_never_prefers_a_shorter_sentence(make_decoder, 
             [
                 len(best.tokens)
                 for (best,) in beam_search(
-                    model, source, 1, EOS, 5, width=7**5, length_penalty=penalty
+                    model, source, 1, EOS, 5, width=5**5, length_penalty=penalty
                 )
             ]
             for penalty in (0.0, 0.6, 3.0)

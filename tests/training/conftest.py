@@ -2,6 +2,7 @@ import signal
 from dataclasses import replace
 
 import pytest
+from jaxtyping import config
 
 from course_lib.data import CORPORA, Corpus, SentencePair
 from course_lib.training import RECIPES, Recipe
@@ -27,7 +28,7 @@ TOY_RECIPE = Recipe(
     summary="for tests",
     corpus="toy",
     preset="small",
-    model={"d_model": 16, "d_ff": 32, "n_heads": 2, "residual_dropout": 0.1},
+    model={"d_model": 16, "d_ff": 32, "n_heads": 2, "n_layers": 1, "residual_dropout": 0.1},
     train_size=120,
     batch_tokens=64,
     schedule="cosine",
@@ -36,6 +37,7 @@ TOY_RECIPE = Recipe(
     max_grad_norm=1.0,
     epochs=2,
     valid_size=20,
+    test_size=20,
 )
 
 
@@ -45,6 +47,12 @@ def keyboard_interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def unchecked_shapes(monkeypatch):
+    """For whole runs that are compared: checking shapes takes half of their time."""
+    monkeypatch.setattr(config, "jaxtyping_disable", True)
 
 
 @pytest.fixture

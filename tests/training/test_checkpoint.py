@@ -48,7 +48,9 @@ def test_a_tied_table_is_stored_once_and_tied_again(toy, tying, tmp_path):
     assert torch.equal(model.output.weight, saved.model.output.weight)
 
 
-def test_half_precision_halves_the_file(translator, tmp_path):
+def test_half_precision_halves_the_file(toy, tmp_path):
+    recipe = replace(toy, model={**toy.model, "d_model": 64})
+    translator = load_training_data(recipe).new_translator(recipe)
     save_checkpoint(tmp_path / "full.safetensors", translator)
     save_checkpoint(tmp_path / "half.safetensors", translator, dtype=torch.float16)
     sizes = [(tmp_path / f"{n}.safetensors").stat().st_size for n in ("full", "half")]

@@ -20,6 +20,8 @@ from course_lib.training import (
 from course_lib.training import trainer as training_trainer
 from tests.training.test_loop import interrupt_at
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
 
 @pytest.mark.slow
 def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home, capsys):
@@ -34,7 +36,10 @@ def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home
 
 
 @pytest.mark.slow
-def test_two_sentences_are_reported_against_the_target_only_entropy(at_home, capsys):
+def test_two_sentences_are_reported_against_the_target_only_entropy(
+    at_home, toy, capsys, monkeypatch
+):
+    monkeypatch.setitem(RECIPES, "naive_mt", replace(RECIPES["naive_mt"], model=toy.model))
     assert main(["train", "naive_mt", "--epochs", "2", "--out", "run"]) == 0
     out = capsys.readouterr().out
     assert "epoch  2  loss" in out and "epoch  3" not in out
@@ -45,7 +50,7 @@ def test_two_sentences_are_reported_against_the_target_only_entropy(at_home, cap
 def test_a_run_that_crossed_the_floor_says_at_which_epoch(toy, capsys, monkeypatch):
     from course_lib.training import load_recipe, load_training_data, report, train
 
-    recipe = load_recipe("naive_mt")
+    recipe = replace(load_recipe("naive_mt"), model=toy.model)
     data = load_training_data(recipe)
     run = train(recipe, RunOptions(max_steps=1), data=data)
     for epoch, loss in enumerate((0.2, 0.11, 0.09), 2):
@@ -203,7 +208,9 @@ def test_minutes_and_variants_reach_the_run(at_home, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_another_corpus_may_be_named(at_home, capsys):
+def test_another_corpus_may_be_named(at_home, toy, capsys, monkeypatch):
+    small = replace(RECIPES["small"], model=toy.model, test_size=20)
+    monkeypatch.setitem(RECIPES, "small", small)
     assert main(["train", "small", "--corpus", "toy", "--limit", "5", "--max-steps", "1"]) == 0
     assert "small: 5 sentence pairs of toy" in capsys.readouterr().out
 

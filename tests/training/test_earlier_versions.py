@@ -26,9 +26,8 @@ def earlier_run(tmp_path):
 @pytest.fixture
 def its_recipe(toy):
     sizes = {"d_model": 4, "d_ff": 4, "n_heads": 2, "n_layers": 1, "max_len": 16}
-    return replace(
-        toy, model=sizes | {"residual_dropout": 0.1}, train_size=24, valid_every=2, valid_size=4
-    )
+    model = sizes | {"residual_dropout": 0.1}
+    return replace(toy, model=model, train_size=24, valid_every=2, valid_size=4, test_size=0)
 
 
 def test_it_is_resumed_to_the_same_losses(its_recipe, earlier_run):

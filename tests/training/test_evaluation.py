@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -53,7 +55,8 @@ def test_teacher_forced_numbers_do_not_depend_on_the_batches(toy):
 def test_a_head_that_reads_the_right_word_has_no_alignment_error_and_one_that_does_not_has_only(
     toy, monkeypatch
 ):
-    translator = load_training_data(toy).new_translator(toy)  # two layers of two heads
+    two_layers = replace(toy, model={**toy.model, "n_layers": 2})  # of two heads
+    translator = load_training_data(toy).new_translator(two_layers)
     pair = SentencePair(("a", "b", "c"), ("C", "B", "A"), frozenset({(2, 0), (1, 1), (0, 2)}))
     right = torch.eye(3).flip(0)
     wrong = right.roll(1, dims=1)
@@ -69,7 +72,8 @@ def test_a_head_that_reads_the_right_word_has_no_alignment_error_and_one_that_do
 
 
 def test_alignment_reads_the_step_that_says_each_target_word(toy):
-    translator = load_training_data(toy).new_translator(toy)
+    two_layers = replace(toy, model={**toy.model, "n_layers": 2})
+    translator = load_training_data(toy).new_translator(two_layers)
     pair = SentencePair(("a", "b", "c"), ("C", "B"), frozenset({(2, 0)}))
     weights = evaluation._cross_weights(translator, pair)
     assert [tuple(w.shape) for w in weights] == [(2, 3, 3)] * 2  # heads, steps (with <eos>), source
@@ -79,8 +83,9 @@ def test_alignment_reads_the_step_that_says_each_target_word(toy):
 
 
 def test_of_a_source_that_is_too_long_the_prefix_is_translated(toy):
-    translator = load_training_data(toy).new_translator(toy)
-    longest = translator.model.config.max_len
+    longest = 9
+    short = replace(toy, model={**toy.model, "max_len": longest})
+    translator = load_training_data(toy).new_translator(short)
     [long, short] = evaluation.translate_sources(
         translator, pairs(("a " * (longest + 7), "A"), ("a " * longest, "A"))
     )

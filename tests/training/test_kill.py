@@ -20,9 +20,10 @@ def tensors(path):
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
 def test_a_run_killed_at_random_moments_ends_with_the_same_bits(tmp_path):
-    # The server loads PyTorch once; each process of the command begins as a copy of it.
+    # The server loads PyTorch once, with what its optimisers import; each process of the command
+    # begins as a copy of it.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.training.toy_course"])
+    context.set_forkserver_preload(["tests.training.toy_course", "torch._dynamo"])
 
     def start(*arguments):
         process = context.Process(target=run, args=(str(tmp_path), "train", "toy", *arguments))

@@ -19,7 +19,7 @@ from course_lib.training.checkpoint import PRETRAINED, weights_of_run
 from course_lib.training.run_folder import open_run_folder
 from tests.training.test_loop import interrupt_at
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_shapes")]
 
 fcntl = pytest.importorskip("fcntl", reason="Windows has no such lock")
 

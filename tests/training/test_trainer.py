@@ -28,7 +28,7 @@ from course_lib.training import (
 from course_lib.training import trainer as training_trainer
 from tests.training.test_loop import interrupt_at, weights
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_shapes")]
 
 
 @pytest.fixture

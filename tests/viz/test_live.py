@@ -22,12 +22,22 @@ WORDS = (
 )
 
 
-def run_notebook(*sources, allow_errors=False):
-    """The outputs of each cell."""
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(notebook, timeout=120, allow_errors=allow_errors).execute()
-    return [cell.outputs for cell in notebook.cells]
+FAILING = TRAINING + "1 / 0"
+LIVE = "import os\ndel os.environ['COURSE_QUIET']"
+
+
+@pytest.fixture(scope="module")
+def notebooks():
+    """The outputs of each cell of two notebooks, which start out quiet."""
+    outputs = []
+    for sources in ((TRAINING, FAILING, LIVE, TRAINING, "None"), (TRAINING,)):
+        cells = [nbformat.v4.new_code_cell(source) for source in sources]
+        notebook = nbformat.v4.new_notebook(cells=cells)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COURSE_QUIET", "1")
+            NotebookClient(notebook, timeout=120, allow_errors=FAILING in sources).execute()
+        outputs.append([cell.outputs for cell in notebook.cells])
+    return outputs
 
 
 @pytest.fixture
@@ -55,26 +65,27 @@ def run_at(step, **more):
 
 
 @pytest.mark.slow
-def test_a_quiet_notebook_stores_one_picture_that_is_the_same_each_time(monkeypatch):
-    monkeypatch.setenv("COURSE_QUIET", "1")
-    [first], [second] = (run_notebook(TRAINING)[0] for _ in range(2))
+@pytest.mark.xdist_group("live")
+def test_a_quiet_notebook_stores_one_picture_that_is_the_same_each_time(notebooks):
+    [first], [second] = (cells[0] for cells in notebooks)
     assert first.data["text/plain"] == first.metadata["image/png"]["alt"] == WORDS
     assert base64.b64decode(first.data["image/png"]).startswith(b"\x89PNG")
     assert first == second
 
 
 @pytest.mark.slow
-def test_a_live_notebook_replaces_its_picture_and_ends_with_the_last_step(monkeypatch):
-    monkeypatch.delenv("COURSE_QUIET", raising=False)
-    [output], later = run_notebook(TRAINING, "None")
+@pytest.mark.xdist_group("live")
+def test_a_live_notebook_replaces_its_picture_and_ends_with_the_last_step(notebooks):
+    nothing, [output], later = notebooks[0][2:]
+    assert nothing == []
     assert output.data["text/plain"] == WORDS
     assert later == []
 
 
 @pytest.mark.slow
-def test_a_cell_that_fails_keeps_its_curves(monkeypatch):
-    monkeypatch.setenv("COURSE_QUIET", "1")
-    [outputs] = run_notebook(TRAINING + "1 / 0", allow_errors=True)
+@pytest.mark.xdist_group("live")
+def test_a_cell_that_fails_keeps_its_curves(notebooks):
+    outputs = notebooks[0][1]
     assert {output.output_type for output in outputs} == {"display_data", "error"}
 
 

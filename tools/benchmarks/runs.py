@@ -18,7 +18,7 @@ from tools.benchmarks.rounds import median_and_range, ratios, table, take_rounds
 
 LEARNT = 0.05  # nats per token: the target sentences are memorised
 SHARED = "fastai_qa"  # a model large enough that its steps are not mostly communication
-STEPS, WARM_UP = 12, 2  # of the shared run; the first ones are not timed
+TRAIN_SIZE, STEPS, WARM_UP = 2000, 12, 2  # of the shared run; the first steps are not timed
 
 
 def small_recipe() -> Recipe:
@@ -71,18 +71,26 @@ def measure_two_sentences(minutes: float) -> str:
     return text
 
 
-def tokens_per_second(processes: int, *, steps: int = STEPS, warm_up: int = WARM_UP) -> float:
+def tokens_per_second(
+    processes: int,
+    *,
+    recipe: str = SHARED,
+    train_size: int = TRAIN_SIZE,
+    steps: int = STEPS,
+    warm_up: int = WARM_UP,
+) -> float:
     """Target tokens per second over a few steps in fp32, each process with one thread."""
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2"] if processes == 2 else []
-    command = [sys.executable, *launcher, "-m", "tools.benchmarks.runs", str(steps), str(warm_up)]
+    run = [recipe, *map(str, (train_size, steps, warm_up))]
+    command = [sys.executable, *launcher, "-m", "tools.benchmarks.runs", *run]
     quiet = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=quiet, check=True, capture_output=True, text=True, cwd=ROOT)
     return float(done.stdout)
 
 
-def take_steps(steps: int, warm_up: int) -> None:
+def take_steps(name: str, train_size: int, steps: int, warm_up: int) -> None:
     """What each of the processes does; rank 0 prints the target tokens per second."""
-    recipe = replace(on_corpus(load_recipe(SHARED), "grammar_de_en"), train_size=2000)
+    recipe = replace(on_corpus(load_recipe(name), "grammar_de_en"), train_size=train_size)
     with process_group("cpu") as device:
         torch.manual_seed(0)
         options = RunOptions(device=device, max_steps=steps)
@@ -123,4 +131,4 @@ def measure_processes(minutes: float) -> str:
 
 
 if __name__ == "__main__":
-    take_steps(*map(int, sys.argv[1:]))
+    take_steps(sys.argv[1], *map(int, sys.argv[2:]))
