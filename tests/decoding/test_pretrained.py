@@ -9,6 +9,8 @@ from course_lib.decoding import beam_search, evaluating, greedy_decode, length_n
 from course_lib.model import Transformer
 from course_lib.training import load_translator
 
+pytestmark = pytest.mark.xdist_group("pretrained")  # what it translates is shared
+
 SENTENCES, TOGETHER, LONGEST, WIDTH, PENALTY = 200, 50, 40, 4, 0.6
 
 

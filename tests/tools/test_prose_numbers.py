@@ -150,7 +150,7 @@ def test_an_invented_number_is_named_with_its_cell() -> None:
     )
 
 
-def test_every_fact_holds_memory_and_stated_by_each_of_its_lessons() -> None:
+def test_every_fact_is_complete_and_stated_by_each_of_its_lessons() -> None:
     stated = {
         (path.stem[:2], number.value)
         for path in (ROOT / "notebooks").glob("*.ipynb")

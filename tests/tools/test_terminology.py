@@ -53,7 +53,7 @@ def test_a_phrase_may_be_allowed_and_hides_only_itself():
     assert words("odd spot, in the right spot", term) == ["spot"]
 
 
-def test_every_entry_of_the_list_comheaps_and_has_a_term_to_use():
+def test_every_entry_of_the_list_compiles_and_has_a_term_to_use():
     terms = load_terms()
     assert len(terms) > 20
     for term in terms:
