@@ -118,7 +118,7 @@ def torchrun(*arguments, **environment):
         env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
         capture_output=True,
         text=True,
-        timeout=25,
+        timeout=60,
         check=False,
     )
 
