@@ -127,6 +127,7 @@ def test_a_read_only_folder_cannot_be_written(translator, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_a_torn_disk_in_the_middle_of_training_leaves_the_last_good_checkpoint(
     toy, tmp_path, monkeypatch
 ):
@@ -170,6 +171,7 @@ def test_reading_a_checkpoint_draws_no_random_number(translator, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize("changes", [{"optimizer": "sgd"}, {"optimizer": "adam"}])
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_every_optimiser_goes_on_from_its_checkpoint(toy, tmp_path, monkeypatch, changes, momentum):
