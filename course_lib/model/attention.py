@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from course_lib.model.attention_checks import (
     check_divisible,
+    check_function,
     check_heads,
     check_inputs,
     check_mask,
@@ -110,7 +111,7 @@ class MultiHeadAttention(nn.Module):
         attention: the function that computes the equation, see ``attention_forms``.
 
     Raises:
-        ValueError: a size or the dropout is not possible.
+        TypeError, ValueError: a size, the dropout or the function is not possible.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         d_inner = n_heads * resolve_d_head(d_model, n_heads, d_head)
         require_dropout("dropout", dropout)
+        check_function(attention)
         self.d_model, self.n_heads = d_model, n_heads
         self.dropout_p, self.attention = dropout, attention
         self.q_proj = nn.Linear(d_model, d_inner, bias=bias)

@@ -104,6 +104,15 @@ def check_heads(query: Tensor, key: Tensor, value: Tensor) -> None:
     )
 
 
+def check_function(attention: object) -> None:
+    """Refuse what cannot be called, such as the name of a form of attention, by TypeError."""
+    if not callable(attention):
+        raise TypeError(
+            f"attention must be a function such as attention_matmul, got {attention!r}: "
+            "names are for TransformerConfig, which looks them up in attention_forms.ATTENTION"
+        )
+
+
 def check_divisible(x: Tensor, n_heads: int) -> None:
     """Refuse features that cannot be split into heads, by ValueError."""
     if x.ndim != 3 or x.size(2) % n_heads:

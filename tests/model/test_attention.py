@@ -220,6 +220,12 @@ def test_all_forms_of_multi_head_attention_agree(d_head, bias, length):
         torch.testing.assert_close(output, outputs[0], atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("own_messages")
+def test_the_name_of_a_form_is_refused_where_its_function_is_expected():
+    with pytest.raises(TypeError, match="a function such as attention_matmul, got 'einsum'"):
+        MultiHeadAttention(6, 2, attention="einsum")
+
+
 def test_score_is_divided_by_the_root_of_d_head_and_not_of_d_model():
     torch.manual_seed(0)
     query, key = torch.randn(4, 8, 50, 64), torch.randn(4, 8, 50, 64)
