@@ -8,19 +8,19 @@ define the same name at the top level. It expects
   ``import data from "./file.json" with { type: "json" };``;
 - functions, classes, ``const`` and ``let`` with one name at the top level, with or without
   ``export``, and ``export default {`` in the entry module;
-- indented lines inside these, so that the start of a line shows whether it is at the top level;
-- strings and template literals that end on the line where they begin, so that a line that begins
-  like a comment is one. Comments and indentation are left out of the result.
+- indented lines inside these, in comments and in template literals, so that the start of a line
+  shows whether it is at the top level.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import rjsmin
 
 _IMPORT = re.compile(
     r'^import \{(?P<names>[^{}]*)\} from "\./(?P<file>[\w-]+\.js)";$'
@@ -30,7 +30,7 @@ _IMPORT = re.compile(
 _DECLARATION = re.compile(
     r"(?P<export>export )?(?:(?:async )?function |class |const |let )(?P<name>\w+)(?:\(| =| \{|;)"
 )
-_TEMPLATE = re.compile(r"`(?:[^`$\\]|\\.|\$(?!\{)|\$\{[^`{}]*\})*`")
+_TOP_LEVEL = re.compile(r"(?!//|/\*)[^\s)}\]]")
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class _Module:
     imports: dict[str, list[str]]  # file → names
     defined: list[str]
     exported: list[str]
-    code: str  # without imports, comments and indentation
+    code: str  # without imports
 
 
 def bundle_modules(entry: Path) -> str:
-    """The entry module and all that it imports as one ES module with the entry's exports.
+    """The entry module and all that it imports as one minified ES module with its exports.
 
     Args:
         entry: a file; the modules and JSON files that are imported are in its folder.
@@ -66,7 +66,7 @@ def bundle_modules(entry: Path) -> str:
         raise ValueError(
             f"modules must not import each other, got {circle}: move what they share to a third one"
         ) from None
-    return "".join(modules[name].code for name in order)
+    return str(rjsmin.jsmin("".join(modules[name].code for name in order)))
 
 
 def _read(path: Path, *, is_entry: bool) -> _Module:
@@ -83,41 +83,17 @@ def _read(path: Path, *, is_entry: bool) -> _Module:
         return ""
 
     defined, exported, code = [], [], []
-    for line in _IMPORT.sub(take_out, "\n".join(_without_comments(path))).split("\n"):
+    for line in _IMPORT.sub(take_out, path.read_text("utf-8")).split("\n"):
         declaration = _DECLARATION.match(line)
         if declaration:
             defined.append(declaration["name"])
             if declaration["export"]:
                 exported.append(declaration["name"])
                 line = line if is_entry else line.removeprefix("export ")
-        elif line and line[0] not in " \t)}]" and not (is_entry and line == "export default {"):
+        elif _TOP_LEVEL.match(line) and not (is_entry and line == "export default {"):
             raise _unknown(path, line, "is it a new form of import, export or declaration?")
-        code.append(line.lstrip())
-    return _Module(imports, defined, exported, "".join(f"{line}\n" for line in code if line))
-
-
-def _without_comments(path: Path) -> Iterator[str]:
-    inside = False  # a comment of several lines
-    for line in path.read_text("utf-8").split("\n"):
-        start = line.lstrip()
-        if inside or start.startswith("/*"):
-            _, end, after = (line if inside else start[2:]).partition("*/")
-            inside = not end
-            if after.strip():
-                raise _unknown(path, line, "code must not follow a comment on the same line")
-        elif not start.startswith("//"):
-            if _spans_lines(line):
-                raise _unknown(path, line, "does a string, template literal or comment span lines?")
-            yield line
-
-
-def _spans_lines(line: str) -> bool:
-    """Whether a string, template literal or comment in this line may go on in the next."""
-    rest, count = line, 1
-    while count:  # from the inner template literals to the outer ones
-        rest, count = _TEMPLATE.subn("", rest)
-    _, comment, text = line.rpartition("/*")
-    return "`" in rest or line.endswith("\\") or bool(comment and "*/" not in text)
+        code.append(line)
+    return _Module(imports, defined, exported, "\n".join(code))
 
 
 def _check_names(modules: dict[str, _Module]) -> None:

@@ -26,7 +26,7 @@ def test_what_a_module_needs_comes_before_it(bundle):
         a='import { b } from "./b.js";\nexport const a = b + 1;\n',
         b="export const b = 1;\n",
     )
-    assert code == "const b = 1;\nconst a = b + 1;\nexport const c = a + b;\n"
+    assert code == "const b=1;const a=b+1;export const c=a+b;"
 
 
 def test_only_the_entry_module_keeps_its_exports(bundle):
@@ -35,7 +35,7 @@ def test_only_the_entry_module_keeps_its_exports(bundle):
         a="export async function f() {\n}\nexport class C {\n}\nexport let d;\n",
     )
     assert code.count("export") == 1
-    assert "export default {\nrun: () => f(C),\n};\n" in code
+    assert "export default{run:()=>f(C),};" in code
 
 
 def test_an_import_may_take_several_lines(bundle):
@@ -43,7 +43,7 @@ def test_an_import_may_take_several_lines(bundle):
         main='import {\n  a,\n  b,\n} from "./a.js";\nexport const c = a + b;\n',
         a="export const a = 1;\nexport const b = 2;\n",
     )
-    assert code == "const a = 1;\nconst b = 2;\nexport const c = a + b;\n"
+    assert code == "const a=1;const b=2;export const c=a+b;"
 
 
 def test_data_becomes_a_constant(bundle):
@@ -51,17 +51,16 @@ def test_data_becomes_a_constant(bundle):
         main='import data from "./d.json" with { type: "json" };\nexport const x = data.x;\n',
         d_json='{\n  "x": "é // no comment"\n}\n',
     )
-    assert code == 'const data = {"x": "é // no comment"};\nexport const x = data.x;\n'
+    assert code == 'const data={"x":"é // no comment"};export const x=data.x;'
 
 
-def test_comments_and_indentation_go_but_not_what_looks_like_a_comment(bundle):
+def test_comments_and_spaces_go_but_not_what_looks_like_a_comment(bundle):
     code = bundle(
         main="// one\n/** two */\n/*/\n * three\n   four */\nconst a = `//` + '/* // */'; // five\n"
         "function f() {\n  // six\n  return `${a.map((x) => `<${x}>`)} // no`;\n}\n"
     )
     assert code == (
-        "const a = `//` + '/* // */'; // five\n"
-        "function f() {\nreturn `${a.map((x) => `<${x}>`)} // no`;\n}\n"
+        "const a=`//`+'/* // */';function f(){return`${a.map((x) => `<${x}>`)} // no`;}"
     )
 
 
@@ -107,11 +106,6 @@ def test_an_imported_name_must_be_exported(bundle):
         "var a = 1;",
         "let a, b;",
         "a();",
-        "/* one */ const a = 1;",
-        "const a = `one",
-        "const a = `${`one",
-        'const a = "one\\',
-        "const a = 1; /* one",
     ],
 )
 def test_a_form_that_is_not_known_is_refused(bundle, line):
