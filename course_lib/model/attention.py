@@ -159,23 +159,13 @@ class MultiHeadAttention(nn.Module):
         """
         check_inputs(self.d_model, query, key, value, cache)
         queries = split_heads(self.q_proj(query), self.n_heads)  # (batch, heads, query, d_head)
-        if cache is None:
+        if cache is not None and cache.holds_memory:  # it never changes: projected once
+            keys, values = cache.read()
+        else:
             keys = split_heads(self.k_proj(key), self.n_heads)  # (batch, heads, key, d_head)
             values = split_heads(self.v_proj(value), self.n_heads)  # (batch, heads, key, d_head)
-        else:
-            keys, values = self._cached_keys_and_values(key, value, cache)
+            if cache is not None:  # in self-attention, those of earlier tokens come before
+                keys, values = cache.extend(keys, values)
         dropout_p = self.dropout_p if self.training else 0.0
         context, _ = self.attention(queries, keys, values, mask, dropout_p=dropout_p)
         return self.out_proj(merge_heads(context))  # (batch, query, d_model)
-
-    def _cached_keys_and_values(
-        self, key: Tensor | None, value: Tensor | None, cache: AttentionCache
-    ) -> tuple[Key, Value]:
-        """In self-attention, those of earlier tokens and these. In cross-attention, the memory's:
-        they never change, so they are computed in the first call.
-        """
-        if cache.holds_memory:
-            return cache.read()
-        keys = split_heads(self.k_proj(key), self.n_heads)
-        values = split_heads(self.v_proj(value), self.n_heads)
-        return cache.extend(keys, values)

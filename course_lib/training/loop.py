@@ -67,8 +67,8 @@ def train(
         with monitored(run, on_step) as monitor, files.save_on_exit(trainer):
             if trainer.validation_is_due():  # the run was stopped between a step and its validation
                 validate_and_keep_best(trainer, data, files, on_epoch)
-            for batch in trainer.remaining_batches():  # until run.finished
-                trainer.step(batch)
+            for batch, next_position in trainer.remaining_batches():  # until run.finished
+                trainer.step(batch, next_position)
                 monitor.report_step()
                 if trainer.validation_is_due():
                     validate_and_keep_best(trainer, data, files, on_epoch)

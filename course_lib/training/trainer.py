@@ -6,8 +6,7 @@ The loop around it is in ``loop.py``, files are in ``run_folder.py``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -44,7 +43,7 @@ class Trainer:
         translator = data.new_translator(recipe)
         self.model = translator.model.to(options.device).train()
         self.sampler = BatchSampler(data, recipe, self.model.config, seed=options.seed)
-        self.position = self._next_position = DataPosition()
+        self.position = DataPosition()
         self.optimizer = make_optimizer(recipe, self.model)
         self.schedule = make_schedule(recipe, d_model=self.model.config.d_model)
         total_steps = options.max_steps or recipe.epochs * self.sampler.batches_per_epoch
@@ -53,28 +52,36 @@ class Trainer:
         self.best_weights: dict[str, torch.Tensor] = {}
         modules = self.model.modules()
         self._dropouts = [m for m in modules if isinstance(m, Dropout) and m.p > 0]
-        self._train_step = self._choose_train_step()
+        self._accumulated_step: AccumulatedStep | None = None
+        if world_size() > 1 or recipe.micro_batches > 1:
+            self._accumulated_step = AccumulatedStep(
+                self.model,
+                self.model.config.pad_id,
+                label_smoothing=recipe.label_smoothing,
+                micro_batches=recipe.micro_batches,
+            )
         seed_dropout_per_rank(options.seed, step=0)
         self._random_state = random_state()  # as of the last whole step
 
-    def remaining_batches(self) -> Iterator[Batch]:
-        """The batches until the run is finished, in an order that no interruption changes."""
+    def remaining_batches(self) -> Iterator[tuple[Batch, DataPosition]]:
+        """The batches until the run is finished, in an order that no interruption changes; with
+        each, the position after it.
+        """
         for batch, next_position in self.sampler.batches(self.position):
             if self.run.finished:
                 return
-            self._next_position = next_position
-            yield batch
+            yield batch, next_position
 
-    def step(self, batch: Batch) -> None:
-        """Train on the batch that ``remaining_batches`` gave last."""
-        self._set_dropout()
+    def step(self, batch: Batch, next_position: DataPosition) -> None:
+        """Train on a batch of ``remaining_batches``."""
+        self._set_dropout(next_position)
         n_tokens = int((batch.target[:, 1:] != self.model.config.pad_id).sum())
         lr = self.schedule(self.run.step + 1, self._expected_steps())
-        loss = self._train_step(batch=batch, optimizer=self.optimizer, lr=lr)
-        # Either that failed and changed nothing, or from here on nothing can fail: weights,
-        # results, position and random state are always those of the same step.
+        loss = self._update_weights(batch, lr)
+        # Where the loss is not finite or memory is short, that failed before it changed a weight.
+        # From here on nothing fails: weights, results, position and random state stay together.
         self.run.record_step(loss, lr, n_tokens)  # adds 1 to run.step
-        self.position = self._next_position
+        self.position = next_position
         self._random_state = random_state()
 
     def validation_is_due(self) -> bool:
@@ -144,30 +151,32 @@ class Trainer:
         estimate = round(max(self.run.step, 1) / max(self.run.progress, 1e-3))
         return max(self.run.step + 1, estimate)
 
-    def _choose_train_step(self) -> Callable[..., float]:
-        """``train_step``, or the same step in micro-batches or by several processes; batch,
-        optimizer and lr are left to give.
-        """
-        recipe, pad_id = self.recipe, self.model.config.pad_id
-        smoothing, clip = recipe.label_smoothing, recipe.max_grad_norm
-        if world_size() == recipe.micro_batches == 1:
-            return partial(
-                train_step,
-                self.model,
-                pad_id=pad_id,
-                label_smoothing=smoothing,
-                max_grad_norm=clip,
+    def _update_weights(self, batch: Batch, lr: float) -> float:
+        """``train_step``, or the same in micro-batches or by several processes."""
+        recipe = self.recipe
+        if self._accumulated_step is not None:
+            return self._accumulated_step(
+                batch,
+                self.optimizer,
+                lr=lr,
+                max_grad_norm=recipe.max_grad_norm,
                 precision=self.precision,
             )
-        step = AccumulatedStep(
-            self.model, pad_id, label_smoothing=smoothing, micro_batches=recipe.micro_batches
+        return train_step(
+            self.model,
+            batch,
+            self.optimizer,
+            self.model.config.pad_id,
+            lr=lr,
+            label_smoothing=recipe.label_smoothing,
+            max_grad_norm=recipe.max_grad_norm,
+            precision=self.precision,
         )
-        return partial(step, max_grad_norm=clip, precision=self.precision)
 
-    def _set_dropout(self) -> None:
+    def _set_dropout(self, next_position: DataPosition) -> None:
         """The recipe's dropout of this epoch, wherever the model has any."""
         if rates := self.recipe.dropout:
             # The position after the last batch of an epoch is still in that epoch.
-            epoch = self._next_position.shards // self.sampler.shards_per_epoch
+            epoch = next_position.shards // self.sampler.shards_per_epoch
             for module in self._dropouts:
                 module.p = rates[min(epoch, len(rates) - 1)]

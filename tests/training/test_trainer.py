@@ -364,16 +364,16 @@ def test_the_state_of_a_trainer_is_all_that_another_one_needs(toy):
     first = training_trainer.Trainer(recipe, data, RunOptions())
     batches = first.remaining_batches()
     for _ in range(3):
-        first.step(next(batches))
+        first.step(*next(batches))
     state = copy.deepcopy(first.state_dict())
     for _ in range(3):
-        first.step(next(batches))
+        first.step(*next(batches))
     torch.manual_seed(99)
     second = training_trainer.Trainer(recipe, data, RunOptions())
     second.load_state_dict(state)
     batches = second.remaining_batches()
     for _ in range(3):
-        second.step(next(batches))
+        second.step(*next(batches))
     assert second.run.losses == first.run.losses
     assert torch.equal(weights(second.run), weights(first.run))
 

@@ -32,8 +32,8 @@ def steps_to_learn(recipe: Recipe, *, seed: int = 0) -> int:
     """Train until the loss is below ``LEARNT``."""
     torch.manual_seed(seed)
     trainer = Trainer(recipe, load_training_data(recipe), RunOptions(seed=seed, max_steps=200))
-    for batch in trainer.remaining_batches():
-        trainer.step(batch)
+    for batch, next_position in trainer.remaining_batches():
+        trainer.step(batch, next_position)
         if trainer.run.losses[-1] < LEARNT:
             return trainer.run.step
     raise RuntimeError(f"{recipe.preset} did not learn two sentences in 200 steps")
@@ -95,8 +95,8 @@ def take_steps(name: str, train_size: int, steps: int, warm_up: int) -> None:
         torch.manual_seed(0)
         options = RunOptions(device=device, max_steps=steps)
         trainer = Trainer(recipe, load_training_data(recipe), options)
-        for batch in trainer.remaining_batches():
-            trainer.step(batch)
+        for batch, next_position in trainer.remaining_batches():
+            trainer.step(batch, next_position)
             if trainer.run.step == warm_up:
                 start, tokens = time.perf_counter(), trainer.run.tokens
         if rank() == 0:
