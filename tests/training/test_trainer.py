@@ -253,6 +253,8 @@ def test_the_random_numbers_of_a_gpu_are_kept_too(toy, tmp_path, monkeypatch):
         patch.setattr(torch.cuda, "is_available", lambda: True)
         patch.setattr(torch.cuda, "get_rng_state", lambda: torch.arange(3))
         patch.setattr(torch.cuda, "set_rng_state", restored.append)
+        # What an optimiser asks where there is a GPU.
+        patch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
         train(toy, folder=tmp_path)
         train(toy, RunOptions(resume=True), folder=tmp_path)
     assert [state.tolist() for state in restored] == [[0, 1, 2]]
