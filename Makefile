@@ -38,9 +38,9 @@ test: env
 	@$(call step,Types: mypy follows every annotation,$(BIN)/mypy)
 	@$(call step,Layers: no package imports from a layer above it,$(BIN)/lint-imports)
 	@$(call step,Tests: they pass and cover 95 % of course_lib and tools,OMP_NUM_THREADS=1 $(BIN)/python -m \
-		pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered)
+		pytest -n auto --dist loadgroup --no-loadscope-reorder --cov --cov-report=term-missing:skip-covered)
 	@$(call step,Lessons: every notebook runs and gives what it stores,OMP_NUM_THREADS=1 $(BIN)/python -m \
-		pytest -n auto --dist loadfile -p tools.nbval_plugin --nbval notebooks solutions exercises --nbval-cell-timeout=600)
+		pytest -n auto --dist loadfile --no-loadscope-reorder -p tools.nbval_plugin --nbval notebooks solutions exercises --nbval-cell-timeout=600)
 	@printf '\nEverything holds.\n'
 
 quick: env

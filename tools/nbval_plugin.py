@@ -23,6 +23,16 @@ from tools.notebook_normal_form import NotebookError, read
 from tools.notebook_rules import no_widget_state, small_file
 from tools.output_comparison import differences
 
+LONG = ("11_training.ipynb", "10_two_sentences.ipynb")  # they train
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest notebooks, so that at the end no process waits for another.
+
+    Only in force with xdist's ``--no-loadscope-reorder``.
+    """
+    items.sort(key=lambda item: item.path.name not in LONG)
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(
