@@ -250,11 +250,13 @@ def test_the_random_numbers_of_a_gpu_are_kept_too(toy, tmp_path, monkeypatch):
     restored = []
     with monkeypatch.context() as patch:
         interrupt_at(patch, 2)
-        patch.setattr(torch.cuda, "is_available", lambda: True)
-        patch.setattr(torch.cuda, "get_rng_state", lambda: torch.arange(3))
-        patch.setattr(torch.cuda, "set_rng_state", restored.append)
-        # What an optimiser asks where there is a GPU.
-        patch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+        gpu = SimpleNamespace(
+            is_available=lambda: True,
+            get_rng_state=lambda: torch.arange(3),
+            set_rng_state=restored.append,
+        )
+        with_gpu = SimpleNamespace(**vars(torch) | {"cuda": gpu})
+        patch.setattr("course_lib.training.random_state.torch", with_gpu)
         train(toy, folder=tmp_path)
         train(toy, RunOptions(resume=True), folder=tmp_path)
     assert [state.tolist() for state in restored] == [[0, 1, 2]]
