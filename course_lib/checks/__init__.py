@@ -55,14 +55,14 @@ def load_item(item_id: str) -> Item:
 
 
 def check(
-    item_id: str, subject: Any, line: Callable[[], int] | None = None, *, seed: int = SEED
+    item_id: str, subject: Any, line: Callable[[], int] | int | None = None, *, seed: int = SEED
 ) -> Report:
     """Run an item's tests on a learner's code, and report the result.
 
     Args:
         item_id: lesson and name, "06.padding_mask".
         subject: their function or class.
-        line: for a spot-the-bug item, their function that returns the number of the wrong line.
+        line: for a spot-the-bug item, the wrong line's number or their function that returns it.
         seed: of the random test inputs.
 
     Raises:

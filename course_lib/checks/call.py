@@ -7,26 +7,22 @@ can be compared, shown or sent elsewhere.
 from __future__ import annotations
 
 import copy
-import io
 import linecache
-import signal
 import sysconfig
-import threading
 import traceback
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
+from course_lib.checks.isolation import isolated, within
+
 SECONDS = 10.0  # time limit of one call; the course's own code takes milliseconds
+MOST_CHARACTERS = 500  # of an exception's message
 Use = Callable[..., Any]  # use(subject, *args, **kwargs): how the learner's code is called
 _NOT_THE_LEARNERS = tuple(
     str(Path(path).resolve())
@@ -74,8 +70,15 @@ class Answer:
     changed_inputs: bool = False
 
 
-class TookTooLong(BaseException):
-    """Not an Exception, so that a learner's `except Exception` does not swallow it."""
+class UnreadableResult(Exception):
+    """A result that cannot be read without an error."""
+
+
+@dataclass(frozen=True)
+class Unusual:
+    """In place of a tensor without ordinary numbers, such as a sparse one."""
+
+    description: str
 
 
 def call_plainly(subject: Any, *args: Any, **kwargs: Any) -> Any:
@@ -98,22 +101,37 @@ def ask(
     args, kwargs = copy.deepcopy((call.args, dict(call.kwargs)))
     inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
     before = [x.clone() for x in inputs]
+
+    def answer() -> Any:
+        torch.default_generator.manual_seed(0)  # so that dropout is the same for everyone
+        if call.gradients:
+            return _plain(_with_gradients(use, subject, args, kwargs, inputs))
+        return _plain(use(subject, *args, **kwargs))
+
     try:
-        with _isolated(), _alarm(SECONDS if seconds is None else seconds):
-            torch.default_generator.manual_seed(0)  # so that dropout is the same for everyone
-            if call.gradients:
-                value = _with_gradients(use, subject, args, kwargs, inputs)
-            else:
-                value = use(subject, *args, **kwargs)
+        with isolated():
+            value = within(SECONDS if seconds is None else seconds, answer)
     except KeyboardInterrupt as error:
         return Answer(failure=Failure("Interrupted", "you stopped it", _learners_line(error)))
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=Failure(type(error).__name__, str(error), _learners_line(error)))
-    changed = any(
-        x.shape != old.shape or not torch.equal(x.nan_to_num(), old.nan_to_num())
-        for x, old in zip(inputs, before, strict=True)
-    )
-    return Answer(_detached(value), changed_inputs=changed)
+        return Answer(failure=Failure(type(error).__name__, _text(error), _learners_line(error)))
+    changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
+    return Answer(value, changed_inputs=changed)
+
+
+def _text(error: BaseException) -> str:
+    """An exception's message on one line, truncated if it is long."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception as second:  # a learner's own __str__
+        text = f"its message can't be read, __str__ raises {type(second).__name__}"
+    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+
+
+def _changed(x: Tensor, old: Tensor) -> bool:
+    if x.shape != old.shape or x.dtype != old.dtype or x.device != old.device:
+        return True
+    return not torch.equal(x.nan_to_num(), old.nan_to_num())
 
 
 def _with_gradients(
@@ -135,55 +153,58 @@ def weighted_sum(x: Tensor) -> Tensor:
     return (torch.cos(torch.arange(x.numel(), dtype=x.dtype)).view(x.shape) * x).sum()
 
 
-def _detached(value: Any) -> Any:
-    return tree.tree_map(lambda x: x.detach().clone() if isinstance(x, Tensor) else x, value)
+def _plain(value: Any) -> Any:
+    """The value as data that can be compared without running the learner's code again.
 
-
-@contextmanager
-def _isolated() -> Iterator[None]:
-    """Undo what the learner's code sets, and hide what it prints and warns about."""
-    dtype, learning = torch.get_default_dtype(), torch.is_grad_enabled()
+    Raises:
+        UnreadableResult: reading it raises an error.
+    """
     try:
-        with (
-            torch.random.fork_rng(devices=[]),
-            torch.enable_grad(),
-            redirect_stdout(io.StringIO()),
-            warnings.catch_warnings(),
-        ):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        torch.set_default_dtype(dtype)
-        torch.set_grad_enabled(learning)
+        return tree.tree_map(_plain_leaf, value)
+    except Exception as error:
+        raise UnreadableResult(
+            f"reading the {type(value).__name__} that you return raises {type(error).__name__}: "
+            f"{_text(error)}"
+        ) from None
 
 
-@contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
-    """Raise ``TookTooLong`` in the block once the time is up."""
-    can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if not can:
-        yield
-        return
-
-    before = signal.signal(signal.SIGALRM, partial(_ring, seconds))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def _plain_leaf(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return _plain_tensor(x)
+    for kind in (int, float, str):  # a subclass may compare as it likes
+        if isinstance(x, kind) and not isinstance(x, bool):
+            return getattr(kind, f"__{kind.__name__}__")(x)
+    if isinstance(x, Mapping):
+        return {key: _plain(entry) for key, entry in x.items()}
+    if isinstance(x, Sequence) and not isinstance(x, (bytes, bytearray)):
+        return [_plain(entry) for entry in x]
+    return x
 
 
-def _ring(seconds: float, signum: int, frame: FrameType | None) -> None:
-    raise TookTooLong(f"still running after {seconds:g} seconds")
+def _plain_tensor(x: Tensor) -> Tensor | Unusual:
+    with torch._C.DisableTorchFunctionSubclass():  # a subclass may do what it likes
+        if x.is_meta:
+            return Unusual("a tensor without data, on the device 'meta'")
+        if x.is_nested:
+            return Unusual("a nested tensor")
+        if x.layout != torch.strided:
+            return Unusual(f"a sparse tensor ({x.layout})")
+        if x.is_quantized:
+            return Unusual(f"a quantised tensor ({x.dtype})")
+        return x.detach().clone().as_subclass(Tensor)
 
 
 def _learners_line(error: BaseException) -> str:
-    """Where in the learner's own code it happened, as "line 3: return x @ y"; "" if outside it."""
+    """Where in the learner's own code it happened, as "line 3 of f: return x @ y"; "" if outside
+    it.
+    """
     if isinstance(error, SyntaxError) and error.text:
         return f"line {error.lineno}: {error.text.strip()}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename.startswith("<frozen"):
+            continue
         if not str(Path(frame.filename).resolve()).startswith(_NOT_THE_LEARNERS):
             line = frame.line or linecache.getline(frame.filename, frame.lineno or 0)
-            return f"line {frame.lineno}: {line.strip()}"
+            place = "" if frame.name.startswith("<") else f" of {frame.name}"
+            return f"line {frame.lineno}{place}: {line.strip()}"
     return ""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from course_lib.checks.call import Answer
+from course_lib.checks.call import Answer, Unusual
 
 DifferenceKind = Literal["failure", "changed input", "type", "shape", "dtype", "nan", "value"]
 
@@ -20,7 +20,8 @@ DifferenceKind = Literal["failure", "changed input", "type", "shape", "dtype", "
 class Difference:
     """The first difference: its kind, where it is, what was expected and what came.
 
-    ``expected_shape`` and ``got_shape`` are given if the shapes differ.
+    ``expected_shape`` and ``got_shape`` are given if the shapes differ, ``error`` if numbers do:
+    the largest error of all, relative to the largest number that was expected.
     """
 
     kind: DifferenceKind
@@ -29,6 +30,7 @@ class Difference:
     where: str = ""
     expected_shape: tuple[int, ...] | None = None
     got_shape: tuple[int, ...] | None = None
+    error: float = 0.0
 
     def __str__(self) -> str:
         prefix = f"{self.where}: " if self.where else ""
@@ -94,7 +96,10 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
     is_nan = isinstance(have_one, float) and math.isnan(have_one)
     element = f"element [{', '.join(map(str, index))}]" if index else "the number"
     where = f"{where}, {element}" if where else element
-    return Difference("nan" if is_nan else "value", _number(want_one), _number(have_one), where)
+    error = float((want.double() - have.double()).abs().nan_to_num().max())
+    error /= float(want.double().abs().nan_to_num().max()) or 1.0
+    kind: DifferenceKind = "nan" if is_nan else "value"
+    return Difference(kind, *_numbers_apart(want_one, have_one), where, error=error)
 
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
@@ -131,21 +136,32 @@ def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Differe
         close = expected == got
     if close:
         return None
-    if math.isnan(expected) and math.isnan(
-        got
-    ):  # as with tensors: an answer may equal a misconception's NaN
+    if math.isnan(expected) and math.isnan(got):  # as with tensors, of two wrong answers
         return None
     kind: DifferenceKind = "nan" if isinstance(got, float) and math.isnan(got) else "value"
-    return Difference(kind, _number(expected), _number(got), where)
+    try:
+        error = abs(expected - got) / (abs(expected) or 1.0)
+    except OverflowError:
+        error = math.inf
+    return Difference(kind, *_numbers_apart(expected, got), where, error=error)
 
 
-def _number(x: Any) -> str:
-    return f"{x:.4g}" if isinstance(x, float) else short(x)
+def _numbers_apart(expected: Any, got: Any) -> tuple[str, str]:
+    """Both numbers, with as many digits as tell them apart, and at least four."""
+    if not isinstance(expected, float) and not isinstance(got, float):
+        return short(expected), short(got)
+    for digits in range(4, 18):
+        texts = [f"{x:.{digits}g}" if isinstance(x, float) else short(x) for x in (expected, got)]
+        if texts[0] != texts[1]:
+            break
+    return texts[0], texts[1]
 
 
 def _described(x: Any) -> str:
     if x is None:
         return "None"
+    if isinstance(x, Unusual):
+        return x.description
     if isinstance(x, Tensor):
         return f"a tensor of shape {tuple(x.shape)}"
     if isinstance(x, Mapping):

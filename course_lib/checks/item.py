@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from torch import nn
+
 from course_lib.checks.call import Answer, Call, Use, call_plainly
 from course_lib.checks.compare import Difference
 from course_lib.checks.draw import Draw
@@ -40,6 +42,7 @@ class Misconception:
         symptom: what was observed, "Your mask is True at the padding and False at the tokens."
         why: why that is wrong.
         hint: where to look; not the answer.
+        spellings: other implementations of the same misconception.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Misconception:
     symptom: str
     why: str
     hint: str
+    spellings: list[Any] = field(default_factory=list, compare=False)
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class Item:
         use: how a call uses the learner's code; see ``adapters``.
         tolerance: by how much floats may differ.
         bug: for a spot-the-bug item, the code to fix and the number of its wrong line.
-        misconceptions: added by ``misconception``.
+        misconceptions: added by ``misconception`` and ``switch``.
+        variant: set by ``switchable``.
     """
 
     id: str
@@ -80,6 +85,7 @@ class Item:
     tolerance: float = 1e-5
     bug: Bug | None = None
     misconceptions: list[Misconception] = field(default_factory=list)
+    variant: Callable[[frozenset[str]], Any] | None = None
 
     def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
         """Decorate a wrong implementation, so that the check recognises it."""
@@ -89,3 +95,50 @@ class Item:
             return subject
 
         return add
+
+    def spelling(self, name: str) -> Callable[[Subject], Subject]:
+        """Decorate another implementation of the misconception of this name."""
+        known = next(m for m in self.misconceptions if m.name == name)
+
+        def add(subject: Subject) -> Subject:
+            known.spellings.append(subject)
+            return subject
+
+        return add
+
+    def switchable(self, variant: Callable[[frozenset[str]], Subject]) -> None:
+        """Decorate a function that makes the answer in which these switches are on.
+
+        With none it is right; each is a misconception, and two of them are two at once.
+        """
+        self.variant = variant
+
+    def switch(
+        self, name: str, symptom: str, *, why: str, hint: str, spellings: Sequence[str] = ()
+    ) -> None:
+        """Add the misconception of one switch; ``spellings`` are switches with the same words."""
+        assert self.variant is not None, "decorate a function with `switchable` first"
+        subject, *others = (self.variant(frozenset({each})) for each in (name, *spellings))
+        self.misconceptions.append(Misconception(name, subject, symptom, why, hint, others))
+
+    def both(self, a: Misconception, b: Misconception) -> Any:
+        """An answer with both misconceptions, or None where they cannot be put together.
+
+        Two switches can, and so can two classes that override different methods of one class.
+        """
+        if self.variant is not None:
+            return self.variant(frozenset({a.name, b.name}))
+        one, other = a.subject, b.subject
+        if not (isinstance(one, type) and isinstance(other, type)):
+            return None
+        changed = [{name for name in vars(c) if name not in _IN_EVERY_CLASS} for c in (one, other)]
+        if (
+            one.__bases__ != other.__bases__
+            or one.__bases__ == (nn.Module,)
+            or set.intersection(*changed)
+        ):
+            return None
+        return type(f"{a.name}And{b.name}", (one, other), {})
+
+
+_IN_EVERY_CLASS = {"__module__", "__doc__", "__firstlineno__", "__static_attributes__"}

@@ -6,9 +6,12 @@ import html
 from collections.abc import Iterator
 
 from course_lib.checks.call import Failure
-from course_lib.checks.compare import Difference
-from course_lib.checks.diagnose import STOPPED, Diagnosis, Trial
+from course_lib.checks.compare import Difference, short
+from course_lib.checks.diagnose import Diagnosis
+from course_lib.checks.example import Example, smallest_failing_call
+from course_lib.checks.item import Bug
 from course_lib.checks.table import TABLE
+from course_lib.checks.trial import STOPPED, Trial
 
 LINE_HINT = "Say what each line should do, then run it on a tiny example."
 _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
@@ -17,7 +20,8 @@ _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
 class Report:
     """The feedback on one item: whether it ``passed`` all tests, and the ``points`` it earns.
 
-    ``misconception`` is the name of the misconception that was recognised, or None.
+    ``misconception`` is the name of the misconception that was recognised, or of two, "a + b", or
+    None; ``example`` is the smallest failing call, to be run again, or None.
     """
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -25,7 +29,8 @@ class Report:
         self.entry = TABLE[diagnosis.item.id]
         self.passed = diagnosis.status == "passed"
         self.points = self.entry.points if self.passed else 0
-        self.misconception = diagnosis.misconception and diagnosis.misconception.name
+        self.misconception = " + ".join(m.name for m in diagnosis.misconceptions) or None
+        self.example: Example | None = smallest_failing_call(diagnosis)
 
     @property
     def headline(self) -> str:
@@ -40,38 +45,49 @@ class Report:
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """What went wrong and what to do, as (label, sentence)."""
-        if self.diagnosis.status != "not yet":
+        diagnosis = self.diagnosis
+        if diagnosis.status != "not yet":
             return
-        if not self.diagnosis.line_found:
-            yield (
-                "The wrong line",
-                "It's a different line, or you haven't named one yet. " + LINE_HINT,
-            )
-        if not self.diagnosis.failed:
+        if diagnosis.item.bug:
+            yield "The wrong line", _of_line(diagnosis, diagnosis.item.bug)
+        trial = diagnosis.telling
+        if trial is None:
             return
-        trial = self.diagnosis.failed[0]
-        misconception = self.diagnosis.misconception
-        if misconception:
+        if len(diagnosis.misconceptions) == 2:
+            yield "What I see", "Two mistakes at once."
+        for misconception in diagnosis.misconceptions:
             yield "What I see", misconception.symptom
             yield "Why it matters", misconception.why
             yield "Where to look", misconception.hint
+        if diagnosis.misconceptions:
             return
         failure = next((answer.failure for answer in trial.answers if answer.failure), None)
-        if failure:
-            yield from _of_failure(failure)
+        if failure and trial.difference and trial.difference.kind == "failure":
+            yield from _of_failure(failure, trial.difference)
         elif trial.difference:
             yield from _of_difference(trial.difference)
         if trial.first_wrong.about:
             yield "When", f"{trial.first_wrong.about}."
+        if any(diagnosis.may_follow(other) for other in diagnosis.failed):
+            yield "The other tests", "those with – may fail for the same reason as the first ✗."
+        if self.example:
+            yield "Try it", self.example.advice
+
+    def _sign(self, trial: Trial) -> str:
+        if not trial.difference:
+            return "✓"
+        return "–" if self.diagnosis.may_follow(trial) and not self.misconception else "✗"
 
     def __str__(self) -> str:
         lines = [self.headline]
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
-                lines.append(f"    {'✗' if trial.difference else '✓'} {trial.probe.property}")
+                lines.append(f"    {self._sign(trial)} {trial.probe.property}")
                 if trial.difference and not self.misconception:
                     lines.append(f"        {trial.difference}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
+        if self.example and self.example.code and not self.misconception:
+            lines += [f"      {line}" for line in self.example.code.splitlines()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -81,14 +97,15 @@ class Report:
         parts = [f"<p><strong>{e(self.headline)}</strong></p>"]
         if self.diagnosis.status != "not started":
             rows = "".join(
-                f"<li>{'✗' if trial.difference else '✓'} {e(trial.probe.property)}"
-                f"{self._shown(trial)}</li>"
+                f"<li>{self._sign(trial)} {e(trial.probe.property)}{self._shown(trial)}</li>"
                 for trial in self.diagnosis.trials
             )
             parts.append(f'<ul style="list-style:none;padding-left:1em">{rows}</ul>')
         parts += [
             f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
         ]
+        if self.example and self.example.code and not self.misconception:
+            parts.append(f"<pre>{e(self.example.code)}</pre>")
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
         colour = {"passed": "#1b9e77", "not yet": "#d95f02", "not started": "#7570b3"}
@@ -120,25 +137,53 @@ def _boxes(shape: tuple[int, ...]) -> str:
     return "".join(f"{cell}{size}</td>" for size in shape) or f"{cell}a single number</td>"
 
 
-def _of_failure(failure: Failure) -> Iterator[tuple[str, str]]:
+def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
+    """Whether the learner found the wrong line of a spot-the-bug item."""
+    fixed = "" if diagnosis.failed else " Your fix is right."
+    line = diagnosis.line
+    if line is None or (line.failure and line.failure.kind == "NotImplementedError"):
+        return f"You haven't named one yet.{fixed} {LINE_HINT}"
+    if line.failure:
+        return f"The function that names it raised {_raised(line.failure)}{fixed}"
+    if diagnosis.line_found:
+        return f"You found it: line {bug.line}."
+    if isinstance(line.value, bool) or not isinstance(line.value, (int, float)):
+        expected = "a number, such as 3"
+        return f"Expected {expected}, got {short(line.value)}.{fixed} {LINE_HINT}"
+    return f"It isn't line {line.value:g}.{fixed} {LINE_HINT}"
+
+
+def _raised(failure: Failure) -> str:
+    """The end of a sentence about an exception."""
+    message = failure.message.rstrip(". ")
+    said = f"{failure.kind}: {message}." if message else f"{failure.kind}."
+    return f"{said} Your {failure.line}" if failure.line else said
+
+
+def _of_failure(failure: Failure, difference: Difference) -> Iterator[tuple[str, str]]:
     where = f" Your {failure.line}" if failure.line else ""
     if failure.kind in STOPPED:
         yield "What I see", f"Your code was stopped: {failure.message}.{where}"
         yield "Where to look", "Does every loop in your code end?"
     elif failure.kind == "NotImplementedError":
         yield "What I see", f"Part of your code isn't written yet.{where}"
-    elif failure.kind == "WrongParameters":
-        yield "What I see", failure.message
+    elif failure.kind in ("WrongParameters", "WrongResult", "UnreadableResult"):
+        yield "What I see", f"{failure.message[:1].upper()}{failure.message[1:].rstrip('.')}."
+    elif difference.expected != "a value":
+        yield (
+            "What I see",
+            f"Your code should raise {difference.expected} here; it raised {_raised(failure)}",
+        )
     else:
-        yield "What I see", f"Your code raised {failure.kind}: {failure.message}.{where}"
+        yield "What I see", f"Your code raised {_raised(failure)}"
 
 
 def _of_difference(difference: Difference) -> Iterator[tuple[str, str]]:
-    got_none = difference.kind == "type" and difference.got == "None"
+    if difference.got == "None" and difference.kind == "type":
+        yield "What I see", _of_none(difference.where)
+        return
     sentence = {
-        "type": "Your code returned None. Is a `return` missing?"
-        if got_none
-        else f"The type is wrong: {difference}.",
+        "type": f"The type is wrong: {difference}.",
         "shape": f"The shape is wrong: {difference}.",
         "dtype": f"The dtype is wrong: {difference}.",
         "nan": f"There is a NaN (not a number): {difference}.",
@@ -148,6 +193,18 @@ def _of_difference(difference: Difference) -> Iterator[tuple[str, str]]:
         "value": f"Here is the first difference: {difference}.",
     }[difference.kind]
     yield "What I see", sentence
+
+
+def _of_none(where: str) -> str:
+    if not where:
+        return "Your code returned None. Is a `return` missing?"
+    if "gradients" in where:
+        return (
+            f"No gradient reaches {where}: the path from the result back to it is cut somewhere. "
+            "`detach`, `.data`, `torch.no_grad` and NumPy cut it, and so does a new tensor made "
+            "from numbers."
+        )
+    return f"Your code returned a result in which {where} is None."
 
 
 def folded_hints(hints: tuple[str, str, str]) -> str:

@@ -7,8 +7,9 @@ import torch
 
 from course_lib import cli
 from course_lib.checks import TABLE, Progress, check, load_item, load_items
-from course_lib.checks.diagnose import diagnose, try_probe
+from course_lib.checks.diagnose import diagnose
 from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, progress_file
+from course_lib.checks.trial import try_probe
 from course_lib.errors import CourseError
 
 

@@ -87,6 +87,26 @@ def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconce
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
+@pytest.mark.parametrize("item", ITEMS)
+def test_every_spelling_and_two_misconceptions_at_once_are_named(item):
+    known = item.misconceptions
+    for misconception in known:
+        for spelling in misconception.spellings:
+            named = diagnose(item, spelling, line_of(item)).misconceptions
+            assert [m.name for m in named] == [misconception.name]
+    for a, b in zip(known, known[1:], strict=False):
+        if (both := item.both(a, b)) is not None:
+            diagnosis = diagnose(item, both, line_of(item))
+            assert diagnosis.status == "not yet" and diagnosis.misconceptions, (a.name, b.name)
+
+
+@pytest.mark.parametrize("item", [item for item in ITEMS if item.values[0].variant])
+def test_with_no_switch_on_the_answer_is_right(item):
+    assert diagnose(item, item.variant(frozenset()), line_of(item)).status == "passed"
+
+
+@pytest.mark.slow
 @pytest.mark.no_cover  # the same lines as for the reference, which is tested above
 @pytest.mark.parametrize("number", TOPICS)
 def test_correct_answers_written_in_other_ways_pass(number):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -35,6 +36,8 @@ def _extremes(draw: Draw) -> list[Call]:
     return [
         Call((large, mask), about="scores in the hundreds"),
         Call((large - 2000.0, mask), about="scores far below zero"),
+        Call((large - 1e5, mask), about="scores around -100,000"),
+        Call((large + 1e5, mask), about="scores around 100,000"),
         Call((draw.normal(2, 2, 3, 4, dtype=torch.float64), mask), about="float64"),
         Call((draw.normal(2, 2, 3, 4, dtype=torch.float16), mask), about="float16"),
     ]
@@ -71,81 +74,96 @@ item = Item(
 )
 
 
-@item.misconception(
+@item.switchable
+def softmax_with(on: frozenset[str]) -> Callable[..., Tensor]:
+    """masked_softmax with these misconceptions."""
+
+    def answer(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+        axis = -2 if "over_the_queries" in on else -1
+        if mask is None or "mask_ignored" in on:
+            return scores.softmax(dim=axis)
+        hidden = mask if "fills_what_may_be_read" in on else ~mask
+        if "hidden_scores_are_zero" in on:
+            return (scores * ~hidden).softmax(dim=axis)
+        if not on & {"hidden_too_late", "hidden_too_late_by_product"}:
+            scores = scores.masked_fill(hidden, lowest(scores))
+        weights = scores.softmax(dim=axis)
+        if "hidden_too_late_by_product" in on:
+            return weights * ~hidden
+        if on & {"nothing_left_is_uniform", "minus_infinity"}:
+            return weights
+        return weights.masked_fill(hidden, 0.0)
+
+    def lowest(scores: Tensor) -> float:
+        numbers = {
+            "minus_infinity": -math.inf,
+            "a_fixed_low_number": -1e9,
+            "a_fixed_number_not_low_enough": -1e4,
+        }
+        chosen = [number for name, number in numbers.items() if name in on]
+        return chosen[0] if chosen else torch.finfo(scores.dtype).min
+
+    return answer
+
+
+item.switch(
+    "fills_what_may_be_read",
     "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
     why="masked_fill fills where its mask is True, but here True means: may attend.",
     hint="Which scores have to be filled: those where the mask is True, or the others?",
 )
-def fills_what_may_be_read(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    if mask is None:
-        return scores.softmax(dim=-1)
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(mask, lowest).softmax(dim=-1).masked_fill(mask, 0.0)
-
-
-@item.misconception(
+item.switch(
+    "mask_ignored",
+    "Your mask has no effect: masked keys get weight like all others.",
+    why="Without the mask, tokens attend to padding, and a decoder to the very token that it has "
+    "to predict.",
+    hint="Do you use the masked tensor afterwards? masked_fill without _ returns a new one.",
+)
+item.switch(
+    "minus_infinity",
     "A fully masked row gives NaN.",
     why="If all scores of a row are minus infinity, softmax divides 0 by 0. One such row makes the "
     "whole loss NaN, and then its gradient makes every weight NaN.",
     hint="Which finite number would work as well as minus infinity?",
 )
-def minus_infinity(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return scores.softmax(dim=-1)
-
-
-@item.misconception(
+item.switch(
+    "nothing_left_is_uniform",
     "In a fully masked row, all masked keys get the same weight.",
     why="If all scores are equally low, their softmax is uniform. Such a query would attend to "
     "padding and nothing else.",
     hint="After softmax you need one more step, which sets masked weights to exactly zero.",
 )
-def nothing_left_is_uniform(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    if mask is not None:
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    return scores.softmax(dim=-1)
-
-
-@item.misconception(
+item.switch(
+    "hidden_too_late",
     "You apply the mask after softmax, so the remaining weights don't sum to one.",
     why="Softmax has already given weight to the masked keys. If you set it to zero, it's missing "
     "from the sum.",
     hint="Apply the mask before softmax, not only after it.",
+    spellings=["hidden_too_late_by_product"],
 )
-def hidden_too_late(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    weights = scores.softmax(dim=-1)
-    return weights if mask is None else weights.masked_fill(~mask, 0.0)
-
-
-@item.misconception(
+item.switch(
+    "hidden_scores_are_zero",
     "You multiply the scores by the mask: masked scores become 0, a score like any other.",
     why="exp(0) is 1, so a masked key still gets weight, often more than an allowed one.",
     hint="A masked score has to be very low, not zero.",
 )
-def hidden_scores_are_zero(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    return (scores if mask is None else scores * mask).softmax(dim=-1)
-
-
-@item.misconception(
+item.switch(
+    "over_the_queries",
     "Your softmax is over the queries: the columns sum to one, not the rows.",
     why="Each query distributes its attention among the keys, so each row has to sum to one.",
     hint="Which axis of (batch, heads, query, key) are the keys?",
 )
-def over_the_queries(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    if mask is None:
-        return scores.softmax(dim=-2)
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, lowest).softmax(dim=-2).masked_fill(~mask, 0.0)
-
-
-@item.misconception(
+item.switch(
+    "a_fixed_low_number",
     "You fill masked scores with a fixed number that's too low for float16.",
     why="The lowest float16 number is -65504. Large models often run in half precision, and there "
     "your code raises an error.",
     hint="What's the lowest number of the scores' own dtype? torch.finfo tells you.",
 )
-def a_fixed_low_number(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    if mask is None:
-        return scores.softmax(dim=-1)
-    return scores.masked_fill(~mask, -1e9).softmax(dim=-1).masked_fill(~mask, 0.0)
+item.switch(
+    "a_fixed_number_not_low_enough",
+    "You fill masked scores with a fixed number that isn't low enough: other scores can be lower.",
+    why="The filled score has to be lower than every other score of its row, and scores may be of "
+    "any size. If it isn't, masked keys take the weight.",
+    hint="What's the lowest number of the scores' own dtype? torch.finfo tells you.",
+)

@@ -1,0 +1,165 @@
+"""The smallest call on which an answer fails, so that a learner can make it again."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as tree
+
+from course_lib.checks.call import Answer, Call, Use, ask, call_plainly
+from course_lib.checks.compare import answers_differ, short
+from course_lib.checks.diagnose import Diagnosis
+from course_lib.checks.item import Item
+
+MOST_NUMBERS = 48  # in the tensors of a call that is written out
+MOST_CHARACTERS = 300  # of a result
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call, what was expected and what was received.
+
+    Attributes:
+        args, kwargs: the arguments as the check gave them, exactly.
+        expected, received: the values; for an error, its `Failure`.
+        code: the call as Python, with rounded numbers, if it is short enough.
+    """
+
+    item_id: str
+    call: Call
+    expected: Any
+    received: Any
+    use: Use
+    code: str = ""
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """A copy of the positional arguments."""
+        return copy.deepcopy(self.call.args)
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """A copy of the keyword arguments."""
+        return copy.deepcopy(dict(self.call.kwargs))
+
+    @property
+    def advice(self) -> str:
+        """How to make the call again."""
+        name = self.item_id.split(".")[1]
+        again = f'example = check("{self.item_id}", ...).example; example.run(...)'
+        if self.code:
+            return f"the smallest call that fails, to be pasted into a cell (or {again}):"
+        return (
+            f"{again} with your {name} makes the smallest call that fails, "
+            "and example.expected has the right result."
+        )
+
+    def run(self, subject: Any) -> Any:
+        """Make the call on your code, as the check does, with errors and printing."""
+        torch.default_generator.manual_seed(0)
+        return self.use(subject, *self.args, **self.kwargs)
+
+
+def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
+    """The failing call with the fewest numbers, of the test that tells most."""
+    trial, item = diagnosis.telling, diagnosis.item
+    if trial is None or trial.probe.compare is not None:
+        return None
+    wrong = [
+        (_numbers(call), i)
+        for i, call in enumerate(trial.calls)
+        if answers_differ(trial.expected[i], trial.answers[i], tolerance=item.tolerance)
+    ]
+    if not wrong:
+        return None
+    i = min(wrong)[1]
+    call, answers = trial.calls[i], (trial.expected[i], trial.answers[i])
+    expected, received = (answer.failure or answer.value for answer in answers)
+    code = _code(item, call, diagnosis.subject)
+    return Example(item.id, call, expected, received, item.use, code)
+
+
+def _numbers(call: Call) -> int:
+    leaves = tree.tree_leaves((call.args, dict(call.kwargs)))
+    return sum(x.numel() if isinstance(x, Tensor) else 1 for x in leaves)
+
+
+def _code(item: Item, call: Call, subject: Any) -> str:
+    """The call as Python, "" where that would be long or would need the check's help."""
+    if item.use is not call_plainly or call.gradients or _numbers(call) > MOST_NUMBERS:
+        return ""
+    for digits in (2, 4, 9):
+        rounded = tree.tree_map(lambda x, d=digits: _rounded(x, d), (call.args, dict(call.kwargs)))
+        shorter = Call(*rounded)
+        expected, received = ask(item.reference, shorter), ask(subject, shorter)
+        if answers_differ(expected, received, tolerance=item.tolerance):
+            break
+    else:
+        return ""
+    try:
+        names = list(inspect.signature(item.reference).parameters)
+        lines = [
+            f"{name} = {_literal(x)}"
+            for name, x in [*zip(names, shorter.args, strict=False), *shorter.kwargs.items()]
+        ]
+    except (TypeError, ValueError):  # a value that cannot be written
+        return ""
+    given = [*names[: len(shorter.args)], *(f"{name}={name}" for name in shorter.kwargs)]
+    lines.append(f"{item.id.split('.')[1]}({', '.join(given)})")
+    lines += [f"# {word}: {_shown(a)}" for word, a in (("expected", expected), ("got", received))]
+    return "\n".join(lines)
+
+
+def _rounded(x: Any, digits: int) -> Any:
+    return x.round(decimals=digits) if isinstance(x, Tensor) and x.is_floating_point() else x
+
+
+def _literal(x: Any) -> str:
+    """Python code of plain data.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(x, Tensor):
+        if not x.numel():
+            return f"torch.zeros({tuple(x.shape)}, dtype={x.dtype})"
+        usual = x.dtype in (torch.float32, torch.int64, torch.bool)
+        return f"torch.tensor({_nested(x.tolist())}{'' if usual else f', dtype={x.dtype}'})"
+    if isinstance(x, tuple):
+        return f"({', '.join(map(_literal, x))}{',' if len(x) == 1 else ''})"
+    if isinstance(x, list):
+        return f"[{', '.join(map(_literal, x))}]"
+    if isinstance(x, dict):
+        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in x.items()) + "}"
+    if x is None or type(x) in (bool, int, float, str):
+        return _nested(x)
+    raise ValueError(f"{type(x).__name__} cannot be written as code")
+
+
+def _nested(x: Any, digits: int = 9) -> str:
+    """Nested lists of numbers, without the digits that float32 does not have."""
+    if isinstance(x, list):
+        return f"[{', '.join(_nested(entry, digits) for entry in x)}]"
+    if not isinstance(x, float):
+        return repr(x)
+    if not math.isfinite(x):
+        return f'float("{x}")'
+    return repr(float(f"{x:.{digits}g}"))
+
+
+def _shown(answer: Answer) -> str:
+    """A result in one line, tensors as their numbers."""
+    if answer.failure:
+        return f"{answer.failure.kind}: {answer.failure.message}"
+    if isinstance(answer.value, (list, tuple)):
+        return ", ".join(_shown(Answer(entry)) for entry in answer.value)
+    if not isinstance(answer.value, Tensor):
+        return short(answer.value)
+    text = _nested(answer.value.tolist(), 4)
+    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"

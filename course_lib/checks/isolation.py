@@ -1,0 +1,147 @@
+"""Run a learner's code so that it changes nothing outside, prints nothing, and ends in time.
+
+This protects a check from accidents and clumsy tricks, in the same process. It is no wall against
+an attacker: whoever gives marks runs the code in a process of its own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import math
+import os
+import random
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from types import FrameType
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+Result = TypeVar("Result")
+# What the checks themselves use, so that a learner's patch of it would make them wrong.
+_PATCHED = (torch, Tensor, nn, nn.Module, nn.init, F, math, builtins, random, signal)
+_CLASSES = (Tensor, nn.Module)  # nothing is added to them while learners' code runs
+
+
+class TookTooLong(BaseException):
+    """Not an Exception, so that a learner's `except Exception` does not swallow it."""
+
+
+@contextmanager
+def isolated() -> Iterator[None]:
+    """Undo what the code in the block sets, and hide what it prints and warns about."""
+    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    learning = torch.is_grad_enabled()
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    recursion, variables, folder = sys.getrecursionlimit(), dict(os.environ), os.getcwd()
+    with _patches_undone():
+        try:
+            with (
+                torch.random.fork_rng(devices=[]),
+                torch.enable_grad(),
+                redirect_stdout(io.StringIO()),
+                redirect_stderr(io.StringIO()),
+                warnings.catch_warnings(),
+            ):
+                warnings.simplefilter("ignore")
+                yield
+        finally:
+            if torch.get_default_device() != device:
+                torch.set_default_device(None if device.type == "cpu" else device)
+            torch.set_default_dtype(dtype)
+            torch.set_grad_enabled(learning)
+            torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+            sys.setrecursionlimit(recursion)
+            if dict(os.environ) != variables:
+                os.environ.clear()
+                os.environ.update(variables)
+            os.chdir(folder)
+
+
+@contextmanager
+def _patches_undone() -> Iterator[None]:
+    """Put back what the block replaces in ``_PATCHED`` and in the checks' own modules and items."""
+    modules = [m for name, m in sys.modules.items() if name.startswith("course_lib.checks")]
+    items = [vars(m)["item"] for m in modules if "item" in vars(m)]
+    before = [(place, dict(vars(place))) for place in (*_PATCHED, *modules, *items)]
+    try:
+        yield
+    finally:
+        for place, names in before:
+            now = vars(place)
+            for name, value in names.items():
+                if now.get(name) is not value:
+                    setattr(place, name, value)
+            if place in _CLASSES:
+                for name in now.keys() - names.keys():
+                    delattr(place, name)
+
+
+def within(seconds: float, function: Callable[[], Result]) -> Result:
+    """The function's result; it is stopped by ``TookTooLong`` after so many seconds.
+
+    Only in a program's main thread and where the system has alarms: elsewhere the learner
+    interrupts the kernel.
+    """
+    can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    return _Limit(seconds).run(function) if can else function()
+
+
+class _Limit:
+    """An alarm that rings until the function has ended: a loop with a bare `except` swallows the
+    first exceptions, but not one that is raised between two rounds.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.delays, self.over = random.Random(0), False
+        self.set_timer, self.set_handler = signal.setitimer, signal.signal
+
+    def run(self, function: Callable[[], Result]) -> Result:
+        before = self.set_handler(signal.SIGALRM, self.ring)
+        self.set_timer(signal.ITIMER_REAL, self.seconds)
+        try:
+            with _signals_untouched():
+                return self.call(function)
+        finally:
+            self.over = True
+            self.set_timer(signal.ITIMER_REAL, 0)
+            self.set_handler(signal.SIGALRM, before)
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        return function()
+
+    def ring(self, signum: int, frame: FrameType | None) -> None:
+        if self.over:
+            return
+        self.set_timer(signal.ITIMER_REAL, 10 ** self.delays.uniform(-5, -2))
+        while frame is not None and frame.f_code is not _Limit.call.__code__:
+            frame = frame.f_back
+        if frame is not None:  # in the function, and not just before or after it
+            raise TookTooLong(f"still running after {self.seconds:g} seconds")
+
+
+@contextmanager
+def _signals_untouched() -> Iterator[None]:
+    """Functions that could turn the alarm off do nothing in the block."""
+    names = ("signal", "setitimer", "alarm", "pthread_sigmask", "siginterrupt")
+    originals = {name: getattr(signal, name) for name in names if hasattr(signal, name)}
+    try:
+        for name in originals:
+            setattr(signal, name, _do_nothing)
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(signal, name, original)
+
+
+def _do_nothing(*args: Any, **kwargs: Any) -> None:
+    """In place of a function of ``signal``."""

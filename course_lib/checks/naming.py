@@ -1,0 +1,99 @@
+"""Recognise misconceptions by what they do: the same answers to every call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as tree
+
+from course_lib.checks.call import Answer, ask
+from course_lib.checks.compare import answers_differ
+from course_lib.checks.item import Item, Misconception
+from course_lib.checks.trial import Trial, compared
+
+
+def misconceptions_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconception, ...]:
+    """The misconception that explains all answers, right ones included; two at once, or none.
+
+    First those that give equal answers, then two that do together, then those whose answers are
+    alike (see ``_alike``).
+    """
+    for m in item.misconceptions:
+        if any(_explains(subject, item, trials) for subject in (m.subject, *m.spellings)):
+            return (m,)
+    for a, b in combinations(item.misconceptions, 2):
+        both = _both(item, a, b)
+        if both is not None and _explains(both, item, trials):
+            return (a, b)
+    for m in item.misconceptions:
+        for subject in (m.subject, *m.spellings):
+            if _explains(subject, item, trials, loosely=True):
+                return (m,)
+    return ()
+
+
+def _explains(subject: Any, item: Item, trials: Sequence[Trial], *, loosely: bool = False) -> bool:
+    evidence = False  # a wrong value that is alike; errors alone can have many causes
+    for trial in trials:
+        if trial.probe.compare is not None:
+            if not _fails_alike(subject, item, trial):
+                return False
+            continue
+        for i, (right, given) in enumerate(zip(trial.expected, trial.answers, strict=True)):
+            theirs = _answer_of(subject, item, trial, i)
+            equal = answers_differ(theirs, given, tolerance=item.tolerance) is None
+            if not equal and not (loosely and _alike(theirs, given, right, item.tolerance)):
+                return False
+            if given.failure is None and answers_differ(right, given, tolerance=item.tolerance):
+                evidence = True
+    return evidence or not loosely
+
+
+def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
+    """Random answers differ even if they are wrong in the same way: the same is said of them."""
+    theirs = [_answer_of(subject, item, trial, i) for i in range(len(trial.calls))]
+    difference = compared(trial.probe, item, trial.calls, trial.expected, theirs)
+    said = [d and (d.kind, d.where) for d in (difference, trial.difference)]
+    return said[0] == said[1]
+
+
+def _alike(theirs: Answer, given: Answer, right: Answer, tolerance: float) -> bool:
+    """Two wrong answers that differ in the words of an error, or in the dtype alone."""
+    if theirs.failure or given.failure:
+        kinds = [answer.failure and answer.failure.kind for answer in (theirs, given)]
+        return right.failure is None and kinds[0] == kinds[1]
+    if theirs.changed_inputs != given.changed_inputs:
+        return False
+    if any(answers_differ(right, wrong, tolerance=tolerance) is None for wrong in (theirs, given)):
+        return False
+    return answers_differ(_in_double(theirs), _in_double(given), tolerance=tolerance) is None
+
+
+def _in_double(answer: Answer) -> Answer:
+    def double(x: Any) -> Any:
+        return x.to(torch.float64) if isinstance(x, Tensor) and not x.is_complex() else x
+
+    return Answer(tree.tree_map(double, answer.value), changed_inputs=answer.changed_inputs)
+
+
+def _answer_of(subject: Any, item: Item, trial: Trial, i: int) -> Answer:
+    """A misconception's answer to a call, computed once for all checks of the item."""
+    key = (subject, item.id, trial.probe, trial.seed, i)
+    if key not in _known:
+        _known[key] = ask(subject, trial.calls[i], item.use)
+    return _known[key]
+
+
+def _both(item: Item, a: Misconception, b: Misconception) -> Any:
+    key = (item.id, a.name, b.name)
+    if key not in _pairs:
+        _pairs[key] = item.both(a, b)
+    return _pairs[key]
+
+
+_known: dict[tuple[Any, ...], Answer] = {}
+_pairs: dict[tuple[str, str, str], Any] = {}

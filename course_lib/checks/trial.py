@@ -1,0 +1,92 @@
+"""Try a probe: make its calls on the reference and on a learner's code, and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from course_lib.checks.call import SECONDS, Answer, Call, Use, ask
+from course_lib.checks.compare import Difference, answers_differ
+from course_lib.checks.draw import Draw
+from course_lib.checks.item import Item, Probe
+
+STOPPED = ("TookTooLong", "Interrupted")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A probe, its calls, the answers, and the first difference."""
+
+    probe: Probe
+    item: Item
+    seed: int
+    calls: Sequence[Call]
+    expected: Sequence[Answer]
+    answers: Sequence[Answer]
+    difference: Difference | None
+
+    @property
+    def first_wrong(self) -> Call:
+        """The call that shows the difference."""
+        for call, a, b in zip(self.calls, self.expected, self.answers, strict=True):
+            if answers_differ(a, b, tolerance=self.item.tolerance):
+                return call
+        return self.calls[0]
+
+
+def try_probe(
+    probe: Probe, item: Item, subject: Any, draw_seed: int, *, seconds: float = SECONDS
+) -> Trial:
+    """Make a probe's calls, each within so many seconds, and compare."""
+    calls, expected = expected_answers(probe, item, draw_seed)
+    answers = answer_all(subject, calls, item.use, seconds=seconds)
+    difference = compared(probe, item, calls, expected, answers)
+    return Trial(probe, item, draw_seed, calls, expected, answers, difference)
+
+
+def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], list[Answer]]:
+    """The calls and the reference's answers, computed once for all checks of the item."""
+    key = (item.id, probe, seed)  # items may share a probe, as post-norm and pre-norm do
+    if key not in _asked:
+        with torch.random.fork_rng(devices=[]):  # creating a module uses the global generator
+            calls = probe.calls(Draw(seed))
+        _asked[key] = calls, answer_all(item.reference, calls, item.use)
+    return _asked[key]
+
+
+_asked: dict[tuple[str, Probe, int], tuple[list[Call], list[Answer]]] = {}
+
+
+def answer_all(
+    subject: Any, calls: Sequence[Call], use: Use, *, seconds: float = SECONDS
+) -> list[Answer]:
+    """One answer for each call; after one that had to be stopped, the others are not made."""
+    answers: list[Answer] = []
+    for call in calls:
+        stopped = answers and answers[-1].failure and answers[-1].failure.kind in STOPPED
+        answers.append(answers[-1] if stopped else ask(subject, call, use, seconds=seconds))
+    return answers
+
+
+def compared(
+    probe: Probe,
+    item: Item,
+    calls: Sequence[Call],
+    expected: Sequence[Answer],
+    answers: Sequence[Answer],
+) -> Difference | None:
+    """The first difference between all these answers and those expected."""
+    try:
+        if probe.compare is not None and not any(answer.failure for answer in answers):
+            return probe.compare(calls, expected, answers)
+        for a, b in zip(expected, answers, strict=True):
+            if difference := answers_differ(a, b, tolerance=item.tolerance):
+                return difference
+    except Exception as error:  # a result may be of any type, and its methods the learner's
+        values = {type(answer.value).__name__ for answer in answers}
+        reason = f"{', '.join(sorted(values))}: comparing it raises {type(error).__name__}"
+        return Difference("type", "a result that can be compared", reason)
+    return None

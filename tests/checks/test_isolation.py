@@ -1,0 +1,287 @@
+"""Whatever a learner's code does, `check` ends, says something, and the next check is right."""
+
+import os
+import random
+import signal
+import sys
+import time
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.checks import check
+from course_lib.checks.call import Call, ask
+from course_lib.checks.isolation import within
+
+ITEM = "06.padding_mask"
+
+
+@pytest.fixture(autouse=True)
+def _progress_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def right(tokens, pad_id):
+    return (tokens != pad_id)[:, None, None, :]
+
+
+def wrong(tokens, pad_id):
+    return tokens == 0
+
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class NotText(Exception):
+    def __str__(self):
+        return None
+
+
+class BrokenSequence(list):
+    def __getitem__(self, index):
+        raise RuntimeError("not this one")
+
+    def __iter__(self):
+        raise RuntimeError("nor one after the other")
+
+
+class Strange(Tensor):
+    @classmethod
+    def __torch_function__(cls, *args, **kwargs):
+        raise RuntimeError("no operation")
+
+
+class EqualToAll:
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return True
+
+
+class NotEvenEqual:
+    def __eq__(self, other):
+        raise RuntimeError("cannot tell")
+
+
+class NeverShown:
+    def __repr__(self):
+        raise RuntimeError("cannot be shown")
+
+
+def raising(error):
+    def answer(tokens, pad_id):
+        raise error
+
+    return answer
+
+
+def returning(make):
+    def answer(tokens, pad_id):
+        return make(right(tokens, pad_id))
+
+    return answer
+
+
+def circle(x):
+    loop = []
+    loop.append(loop)
+    return loop
+
+
+ODD = {
+    "meta": lambda x: x.to("meta"),
+    "sparse": lambda x: x.to_sparse(),
+    "nested": lambda x: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "quantised": lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.quint8),
+    "complex": lambda x: x.to(torch.complex64),
+    "broken sequence": lambda x: BrokenSequence([x]),
+    "circle": circle,
+    "equal to all": lambda x: EqualToAll(),
+    "not even equal": lambda x: NotEvenEqual(),
+    "never shown": lambda x: NeverShown(),
+    "generator": lambda x: (row for row in x),
+    "a type": lambda x: int,
+    "bytes": lambda x: b"mask",
+    "a set": lambda x: {1, 2},
+    "a number": lambda x: 10**5000,
+    "a module": lambda x: torch.nn.Linear(2, 2),
+    "a view of nothing": lambda x: torch.empty(0),
+    "a lone surrogate": lambda x: "\ud800",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_strange_result_is_described(name):
+    report = check(ITEM, returning(ODD[name]))
+    assert not report.passed
+    assert len(str(report)) < 5_000 and len(report._repr_html_()) < 10_000
+
+
+def test_a_tensor_of_a_strange_subclass_is_its_numbers():
+    assert check(ITEM, returning(lambda x: x.as_subclass(Strange))).passed
+    assert not check(ITEM, returning(lambda x: (~x).as_subclass(Strange))).passed
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unprintable(),
+        NotText(),
+        ValueError("flood " * 2_000_000),
+        SystemExit(),
+        GeneratorExit(),
+        KeyboardInterrupt(),
+        RecursionError(),
+        MemoryError(),
+        StopIteration(),
+        AssertionError(),
+        SyntaxError("invalid syntax"),
+        BaseException("base"),
+        ExceptionGroup("several", [ValueError("one"), TypeError("two")]),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_any_exception_becomes_a_short_report(error):
+    report = check(ITEM, raising(error))
+    text = str(report)
+    assert not report.passed and len(text) < 5_000 and len(report._repr_html_()) < 10_000
+    assert ": ." not in text and ".." not in text.replace("...", "")
+
+
+def test_output_is_hidden_and_settings_and_patches_are_undone(capfd, monkeypatch):
+    def answer(tokens, pad_id):
+        print("a flood " * 1000)
+        print("an error " * 1000, file=sys.stderr)
+        torch.set_default_device("meta")
+        torch.set_default_dtype(torch.float64)
+        torch.use_deterministic_algorithms(True)
+        sys.setrecursionlimit(5_000)
+        os.environ["LEFT_BEHIND"] = "1"
+        os.environ.pop("PATH", None)
+        os.chdir("/")
+        torch.isclose = torch.equal = lambda *a, **k: torch.tensor(True)
+        Tensor.any = Tensor.all = lambda *a, **k: False
+        F.softmax = None
+        from course_lib.checks import call, compare, naming, trial
+
+        compare.first_difference = compare.answers_differ = lambda *a, **k: None
+        trial.answers_differ = naming.answers_differ = lambda *a, **k: None
+        from course_lib.checks.items.masks import padding_mask
+
+        padding_mask.item.probes = []
+        padding_mask.item.use = lambda *a: None
+        call.SECONDS = 0
+        return tokens == 0
+
+    before = (os.getcwd(), dict(os.environ), sys.getrecursionlimit())
+    softmax = F.softmax
+    assert not check(ITEM, answer).passed
+    assert (os.getcwd(), dict(os.environ), sys.getrecursionlimit()) == before
+    assert torch.get_default_device() == torch.device("cpu")
+    assert torch.get_default_dtype() == torch.float32
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert F.softmax is softmax and "any" not in vars(Tensor)
+    assert torch.ones(2, dtype=torch.bool).any()
+    assert not check(ITEM, wrong).passed and check(ITEM, right).passed
+    assert "flood" not in "".join(capfd.readouterr()) and random.random() < 1
+
+
+def swallows_everything(x):
+    while True:
+        try:
+            x = torch.relu(x + 1)
+        except BaseException:
+            x = x * 1
+
+
+def swallows_with_calls(x):
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            x = x + 1
+
+
+def turns_the_alarm_off(x):
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    signal.alarm(0)
+    while True:
+        x = x + 1
+
+
+def nested_swallowing(x):
+    while True:
+        try:
+            try:
+                x = torch.matmul(x, x)
+            finally:
+                x = x * 0
+        except BaseException:
+            continue
+
+
+@pytest.mark.parametrize(
+    "forever",
+    [swallows_everything, swallows_with_calls, turns_the_alarm_off, nested_swallowing],
+)
+def test_an_endless_loop_is_stopped_whatever_it_swallows(forever):
+    start = time.monotonic()
+    failure = ask(forever, Call((torch.ones(2, 2),)), seconds=0.2).failure
+    assert failure.kind == "TookTooLong" and time.monotonic() - start < 10
+
+
+def test_the_alarm_is_off_and_the_handler_is_back_after_a_call():
+    before = signal.getsignal(signal.SIGALRM)
+    for _ in range(50):
+        ask(swallows_everything, Call((torch.ones(2),)), seconds=0.001)
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert within(1.0, lambda: 3) == 3
+
+
+def test_slow_answers_end_in_time_and_say_so(monkeypatch):
+    monkeypatch.setattr(sys.modules["course_lib.checks.diagnose"], "SECONDS_IN_ALL", 0.5)
+
+    def slow(tokens, pad_id):
+        time.sleep(0.2)
+        return right(tokens, pad_id)
+
+    start = time.monotonic()
+    report = check(ITEM, slow)
+    assert time.monotonic() - start < 5 and "was stopped" in str(report)
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        (None, "You haven't named one yet."),
+        (lambda: torch.tensor([1, 2]), "Expected a number, such as 3, got tensor"),
+        (lambda: "3", "Expected a number, such as 3, got '3'."),
+        (lambda: undefined, "raised NameError"),
+        (lambda: 99, "It isn't line 99."),
+        (99, "It isn't line 99."),
+        (lambda: True, "Expected a number"),
+        (lambda: EqualToAll(), "Expected a number"),
+    ],
+)
+def test_the_wrong_line_and_the_fix_are_judged_apart(line, words):
+    from course_lib.checks import load_item
+
+    item = load_item("06.bug")
+    report = check("06.bug", item.reference, line)
+    assert not report.passed
+    assert words in str(report) and "Your fix is right." in str(report)
+
+
+def test_the_wrong_line_may_be_a_number():
+    from course_lib.checks import load_item
+
+    item = load_item("06.bug")
+    assert check("06.bug", item.reference, item.bug.line).passed
+    report = check("06.bug", lambda *args: None, item.bug.line)
+    assert f"You found it: line {item.bug.line}." in str(report)
