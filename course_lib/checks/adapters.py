@@ -17,6 +17,10 @@ class WrongParameters(Exception):
     """A learner's module whose parameters cannot take the given weights."""
 
 
+class WrongResult(Exception):
+    """A learner's result of another type than an adapter has to unpack."""
+
+
 def use_module(
     make: Callable[..., nn.Module],
     *inputs: Any,

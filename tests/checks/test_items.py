@@ -3,6 +3,7 @@
 import importlib.util
 import pkgutil
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ def test_every_spelling_and_two_misconceptions_at_once_are_named(item):
         for spelling in misconception.spellings:
             named = diagnose(item, spelling, line_of(item)).misconceptions
             assert [m.name for m in named] == [misconception.name]
-    for a, b in zip(known, known[1:], strict=False):
+    for a, b in pairwise(known):
         if (both := item.both(a, b)) is not None:
             diagnosis = diagnose(item, both, line_of(item))
             assert diagnosis.status == "not yet" and diagnosis.misconceptions, (a.name, b.name)
