@@ -31,6 +31,7 @@ class Diagnosis:
     trials: Sequence[Trial]
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
     line: Answer | None = None  # spot the bug: which line the learner names
+    borrowed: bool = False  # it is right, because it calls the reference (see ``own_work``)
 
     @property
     def misconception(self) -> Misconception | None:

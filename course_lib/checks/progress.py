@@ -62,6 +62,11 @@ class Progress:
             yield f"{number} {topic.replace('_', ' ')}", [e for e in entries if e.kind != "written"]
 
     @property
+    def size(self) -> int:
+        """The number of checked items."""
+        return sum(len(entries) for _, entries in self.rows())
+
+    @property
     def next(self) -> str:
         """The first item that has not been passed."""
         for _, entries in self.rows():
@@ -98,8 +103,7 @@ class Progress:
         return f"{done} of {sum(e.points for e in entries)} points"
 
     def __repr__(self) -> str:
-        items = sum(len(entries) for _, entries in self.rows())
-        return f"Progress over {items} checked items in {len(TOPICS)} lessons"
+        return f"Progress over {self.size} checked items in {len(TOPICS)} lessons"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
         import ipywidgets as widgets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Iterator
 
 from course_lib.checks.call import Failure
@@ -10,6 +11,7 @@ from course_lib.checks.compare import Difference, short
 from course_lib.checks.diagnose import Diagnosis
 from course_lib.checks.example import Example, smallest_failing_call
 from course_lib.checks.item import Bug
+from course_lib.checks.progress import Progress
 from course_lib.checks.table import TABLE
 from course_lib.checks.trial import STOPPED, Trial
 
@@ -48,6 +50,13 @@ class Report:
         diagnosis = self.diagnosis
         if diagnosis.status != "not yet":
             return
+        if diagnosis.borrowed:
+            name = diagnosis.item.id.split(".")[1]
+            yield (
+                "What I see",
+                "The result is right, but it comes from the course's own code. This task asks you "
+                f"to write {name} yourself; PyTorch and the course's other parts may help you.",
+            )
         if diagnosis.item.bug:
             yield "The wrong line", _of_line(diagnosis, diagnosis.item.bug)
         trial = diagnosis.telling
@@ -109,6 +118,7 @@ class Report:
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
         colour = {"passed": "#1b9e77", "not yet": "#d95f02", "not started": "#7570b3"}
+        parts.append(_progress())
         return (
             f'<div role="status" style="border-left:4px solid {colour[self.diagnosis.status]};'
             f'padding-left:.8em">{"".join(parts)}</div>'
@@ -130,6 +140,15 @@ class Report:
             )
         )
         return f"{text}<table>{''.join(drawn)}</table>"
+
+
+def _progress() -> str:
+    """How far the learner is, and the next item; not in stored outputs, which are everyone's."""
+    if os.environ.get("COURSE_QUIET"):
+        return ""
+    progress = Progress()
+    done = f"{len(progress.passed)} of {progress.size} items passed."
+    return f"<p><small>{done} {html.escape(progress.next)}</small></p>"
 
 
 def _boxes(shape: tuple[int, ...]) -> str:

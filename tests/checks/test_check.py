@@ -11,6 +11,7 @@ from course_lib.checks.diagnose import diagnose
 from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, progress_file
 from course_lib.checks.trial import try_probe
 from course_lib.errors import CourseError
+from course_lib.model import AddNorm, padding_mask
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +57,22 @@ def test_a_correct_answer_passes_earns_its_points_and_is_remembered():
     assert report.passed and report.points == TABLE["06.padding_mask"].points
     assert "passed · 4 of 4 tests pass" in str(report)
     assert load_passed() == {"06.padding_mask"}
+
+
+def test_the_courses_own_code_is_right_but_earns_nothing():
+    for borrowed in (padding_mask, lambda tokens, pad_id: padding_mask(tokens, pad_id)):
+        report = check("06.padding_mask", borrowed)
+        assert (report.passed, report.points) == (False, 0)
+        assert "it comes from the course's own code" in str(report)
+    assert check("03.add_norm", AddNorm).points == 0
+    assert load_passed() == set()
+
+
+def test_the_page_says_how_far_one_is_and_what_comes_next(monkeypatch):
+    page = check("01.sinusoidal_positions", nothing)._repr_html_()
+    assert "0 of 64 items passed. Next: 01.sinusoidal_positions" in page
+    monkeypatch.setenv("COURSE_QUIET", "1")
+    assert "items passed" not in check("01.sinusoidal_positions", nothing)._repr_html_()
 
 
 def test_a_misconception_is_explained_in_words():
