@@ -76,7 +76,7 @@ class UnreadableResult(Exception):
 
 @dataclass(frozen=True)
 class Unusual:
-    """In place of a tensor without ordinary numbers, such as a sparse one."""
+    """What stands for a tensor without ordinary numbers, such as a sparse one."""
 
     description: str
 
@@ -205,6 +205,6 @@ def _learners_line(error: BaseException) -> str:
             continue
         if not str(Path(frame.filename).resolve()).startswith(_NOT_THE_LEARNERS):
             line = frame.line or linecache.getline(frame.filename, frame.lineno or 0)
-            place = "" if frame.name.startswith("<") else f" of {frame.name}"
-            return f"line {frame.lineno}{place}: {line.strip()}"
+            function = "" if frame.name.startswith("<") else f" of {frame.name}"
+            return f"line {frame.lineno}{function}: {line.strip()}"
     return ""

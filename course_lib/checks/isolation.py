@@ -41,7 +41,7 @@ def isolated() -> Iterator[None]:
     learning = torch.is_grad_enabled()
     deterministic = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    recursion, variables, folder = sys.getrecursionlimit(), dict(os.environ), os.getcwd()
+    recursion, variables, folder = sys.getrecursionlimit(), dict(os.environ), _folder()
     with _patches_undone():
         try:
             with (
@@ -63,7 +63,16 @@ def isolated() -> Iterator[None]:
             if dict(os.environ) != variables:
                 os.environ.clear()
                 os.environ.update(variables)
-            os.chdir(folder)
+            if folder != _folder():
+                os.chdir(folder)
+
+
+def _folder() -> str:
+    """The working directory, "/" if it has been deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
 
 
 @contextmanager
@@ -71,18 +80,18 @@ def _patches_undone() -> Iterator[None]:
     """Put back what the block replaces in ``_PATCHED`` and in the checks' own modules and items."""
     modules = [m for name, m in sys.modules.items() if name.startswith("course_lib.checks")]
     items = [vars(m)["item"] for m in modules if "item" in vars(m)]
-    before = [(place, dict(vars(place))) for place in (*_PATCHED, *modules, *items)]
+    before = [(owner, dict(vars(owner))) for owner in (*_PATCHED, *modules, *items)]
     try:
         yield
     finally:
-        for place, names in before:
-            now = vars(place)
+        for owner, names in before:
+            now = vars(owner)
             for name, value in names.items():
                 if now.get(name) is not value:
-                    setattr(place, name, value)
-            if place in _CLASSES:
+                    setattr(owner, name, value)
+            if owner in _CLASSES:
                 for name in now.keys() - names.keys():
-                    delattr(place, name)
+                    delattr(owner, name)
 
 
 def within(seconds: float, function: Callable[[], Result]) -> Result:
@@ -144,4 +153,4 @@ def _signals_untouched() -> Iterator[None]:
 
 
 def _do_nothing(*args: Any, **kwargs: Any) -> None:
-    """In place of a function of ``signal``."""
+    """What stands for a function of ``signal``."""

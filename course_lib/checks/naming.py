@@ -54,11 +54,11 @@ def _explains(subject: Any, item: Item, trials: Sequence[Trial], *, loosely: boo
 
 
 def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
-    """Random answers differ even if they are wrong in the same way: the same is said of them."""
+    """Random answers differ even if they are wrong in the same way: they are described alike."""
     theirs = [_answer_of(subject, item, trial, i) for i in range(len(trial.calls))]
     difference = compared(trial.probe, item, trial.calls, trial.expected, theirs)
-    said = [d and (d.kind, d.where) for d in (difference, trial.difference)]
-    return said[0] == said[1]
+    described = [d and (d.kind, d.where) for d in (difference, trial.difference)]
+    return described[0] == described[1]
 
 
 def _alike(theirs: Answer, given: Answer, right: Answer, tolerance: float) -> bool:

@@ -63,7 +63,7 @@ class Report:
         if trial is None:
             return
         if len(diagnosis.misconceptions) == 2:
-            yield "What I see", "Two mistakes at once."
+            yield "What I see", "Two errors at once."
         for misconception in diagnosis.misconceptions:
             yield "What I see", misconception.symptom
             yield "Why it matters", misconception.why
@@ -175,8 +175,8 @@ def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
 def _raised(failure: Failure) -> str:
     """The end of a sentence about an exception."""
     message = failure.message.rstrip(". ")
-    said = f"{failure.kind}: {message}." if message else f"{failure.kind}."
-    return f"{said} Your {failure.line}" if failure.line else said
+    error = f"{failure.kind}: {message}." if message else f"{failure.kind}."
+    return f"{error} Your {failure.line}" if failure.line else error
 
 
 def _of_failure(failure: Failure, difference: Difference) -> Iterator[tuple[str, str]]:
