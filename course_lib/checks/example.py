@@ -51,13 +51,13 @@ class Example:
     @property
     def advice(self) -> str:
         """How to make the call again."""
-        name = self.item_id.split(".")[1]
-        again = f'example = check("{self.item_id}", ...).example; example.run(...)'
         if self.code:
-            return f"the smallest call that fails, to be pasted into a cell (or {again}):"
+            return "this is the smallest call that fails. Paste it into a cell below your code:"
+        name = self.item_id.split(".")[1]
         return (
-            f"{again} with your {name} makes the smallest call that fails, "
-            "and example.expected has the right result."
+            f'after example = check("{self.item_id}", …).example, example.run(…) repeats the '
+            f"smallest call that fails on your {name}; example.args, example.kwargs and "
+            "example.expected show what is given and what should come."
         )
 
     def run(self, subject: Any) -> Any:
@@ -67,19 +67,21 @@ class Example:
 
 
 def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
-    """The failing call with the fewest numbers, of the test that tells most."""
-    trial, item = diagnosis.telling, diagnosis.item
-    if trial is None or trial.probe.compare is not None:
+    """The failing call with the fewest numbers, of the most telling test and those that follow."""
+    telling, item = diagnosis.telling, diagnosis.item
+    if telling is None:
         return None
-    wrong = [
-        (_numbers(call), i)
-        for i, call in enumerate(trial.calls)
-        if answers_differ(trial.expected[i], trial.answers[i], tolerance=item.tolerance)
+    others = [trial for trial in diagnosis.failed if diagnosis.may_follow(trial)]
+    failing = [
+        (_numbers(call), call, expected, received)
+        for trial in (telling, *others)
+        if trial.probe.compare is None
+        for call, expected, received in zip(trial.calls, trial.expected, trial.answers, strict=True)
+        if answers_differ(expected, received, tolerance=item.tolerance)
     ]
-    if not wrong:
+    if not failing:
         return None
-    i = min(wrong)[1]
-    call, answers = trial.calls[i], (trial.expected[i], trial.answers[i])
+    _, call, *answers = min(failing, key=lambda each: each[0])
     expected, received = (answer.failure or answer.value for answer in answers)
     code = _code(item, call, diagnosis.subject)
     return Example(item.id, call, expected, received, item.use, code)
@@ -94,7 +96,7 @@ def _code(item: Item, call: Call, subject: Any) -> str:
     """The call as Python, "" where that would be long or would need the check's help."""
     if item.use is not call_plainly or call.gradients or _numbers(call) > MOST_NUMBERS:
         return ""
-    for digits in (2, 4, 9):
+    for digits in (2, 4, 7):
         rounded = tree.tree_map(lambda x, d=digits: _rounded(x, d), (call.args, dict(call.kwargs)))
         shorter = Call(*rounded)
         expected, received = ask(item.reference, shorter), ask(subject, shorter)
@@ -142,7 +144,7 @@ def _literal(x: Any) -> str:
     raise ValueError(f"{type(x).__name__} cannot be written as code")
 
 
-def _nested(x: Any, digits: int = 9) -> str:
+def _nested(x: Any, digits: int = 7) -> str:
     """Nested lists of numbers, without the digits that float32 does not have."""
     if isinstance(x, list):
         return f"[{', '.join(_nested(entry, digits) for entry in x)}]"
@@ -161,5 +163,5 @@ def _shown(answer: Answer) -> str:
         return ", ".join(_shown(Answer(entry)) for entry in answer.value)
     if not isinstance(answer.value, Tensor):
         return short(answer.value)
-    text = _nested(answer.value.tolist(), 4)
+    text = _nested(answer.value.tolist(), 4).replace('float("nan")', "nan")
     return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Iterator
 
 from course_lib.checks.call import Failure
@@ -92,7 +93,7 @@ class Report:
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
                 lines.append(f"    {self._sign(trial)} {trial.probe.property}")
-                if trial.difference and not self.misconception:
+                if trial.difference and self._sign(trial) == "✗" and not self.misconception:
                     lines.append(f"        {trial.difference}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
         if self.example and self.example.code and not self.misconception:
@@ -127,7 +128,7 @@ class Report:
     def _shown(self, trial: Trial) -> str:
         """The first difference of a test, with both shapes drawn if they differ."""
         difference = trial.difference
-        if difference is None or self.misconception:
+        if difference is None or self.misconception or self._sign(trial) == "–":
             return ""
         text = f"<br><code>{html.escape(str(difference))}</code>"
         if difference.expected_shape is None or difference.got_shape is None:
@@ -218,12 +219,15 @@ def _of_none(where: str) -> str:
     if not where:
         return "Your code returned None. Is a `return` missing?"
     if "gradients" in where:
+        name = where.split("gradients")[1].strip(", ")
+        position = re.fullmatch(r"\[(\d+)\]", name)
+        what = f"input {int(position[1]) + 1}" if position else name
         return (
-            f"No gradient reaches {where}: the path from the result back to it is cut somewhere. "
+            f"No gradient reaches {what}: the path from the result back to it is cut somewhere. "
             "`detach`, `.data`, `torch.no_grad` and NumPy cut it, and so does a new tensor made "
             "from numbers."
         )
-    return f"Your code returned a result in which {where} is None."
+    return f"Your code returned a result in which {where} is None (entries count from 0)."
 
 
 def folded_hints(hints: tuple[str, str, str]) -> str:
