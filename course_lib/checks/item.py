@@ -11,6 +11,7 @@ from torch import nn
 from course_lib.checks.call import Answer, Call, Use, call_plainly
 from course_lib.checks.compare import Difference
 from course_lib.checks.draw import Draw
+from course_lib.checks.isolation import watched
 
 Subject = TypeVar("Subject", bound=Callable[..., Any])
 # compare(calls, answers of the reference, answers of the learner): None if they agree
@@ -86,6 +87,9 @@ class Item:
     bug: Bug | None = None
     misconceptions: list[Misconception] = field(default_factory=list)
     variant: Callable[[frozenset[str]], Any] | None = None
+
+    def __post_init__(self) -> None:
+        watched.append(self)
 
     def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
         """Decorate a wrong implementation, so that the check recognises it."""
