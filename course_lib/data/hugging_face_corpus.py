@@ -103,10 +103,10 @@ def _explain_errors(dataset: str, config: str | None, local: Path) -> Iterator[N
     """Turn any error of the libraries below into a CourseError that says what to do."""
     try:
         yield
-    except ImportError:
+    except ImportError as error:
         raise CourseError(
-            f"expected the library datasets for {dataset}, which is not installed: "
-            "pip install datasets"
+            f"expected the library datasets for {dataset}, got {type(error).__name__} ({error}): "
+            "pip install --upgrade datasets pyarrow"
         ) from None
     except Exception as error:
         asked = f"{dataset} with configuration {config}" if config else dataset
