@@ -139,7 +139,7 @@ def loss_with(on: frozenset[str]) -> Callable[..., Any]:
         return loss.item() if "cut_off_from_the_logits" in on else loss
 
     def log_probability(logits: Tensor, labels: Tensor) -> Tensor:
-        """ln p of each label, (B, T)."""
+        """Of each label, (B, T)."""
         if "softmax_twice" in on:
             logits = logits.softmax(dim=-1)
         if "words_on_the_wrong_axis" in on:
