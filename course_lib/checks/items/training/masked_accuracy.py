@@ -34,6 +34,7 @@ item = Item(
             lambda draw: [
                 _predictions(draw, draw.ids(3, 8, high=8)),
                 _predictions(draw, draw.ids(1, 5, high=8)),
+                _one_sentence_right(draw),
             ],
         ),
         Probe(
@@ -74,6 +75,14 @@ item = Item(
         "right.sum() / real.sum().clamp(min=...)",
     ),
 )
+
+
+def _one_sentence_right(draw: Draw) -> Call:
+    labels = draw.ids(3, 4, high=8)
+    logits = draw.normal(3, 4, 9)
+    logits[0] += 20.0 * F.one_hot(labels[0], 9)
+    logits[1, 0] += 20.0 * F.one_hot(labels[1, 0], 9)
+    return Call((logits, labels, 0), about="the first of three sentences is all right")
 
 
 def _padding_predicted(draw: Draw) -> Call:

@@ -178,7 +178,7 @@ def _descend(model: nn.Module, lr: float) -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.grad is not None:
-                parameter -= lr * parameter.grad
+                parameter.sub_(lr * parameter.grad)
 
 
 item.switch(
