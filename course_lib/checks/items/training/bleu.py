@@ -205,12 +205,16 @@ def bleu_with(on: frozenset[str]) -> Callable[..., float]:
             return math.exp(math.log(sum(found) / sum(totals)))
         more = 1 if "smoothed" in on else 0
         total = sum(totals) + more
+        if "short_sentences_subtract" in on:
+            total = sum(len(words) - n + 1 for words in hypotheses)
         return (sum(found) + more) / total if total else 0.0
 
     def ngrams(words: Sequence[str], n: int) -> NGrams:
         if "lower_case" in on:
             words = [word.lower() for word in words]
         ends = range(n, len(words) + (0 if "last_ngram_lost" in on else 1))
+        if "shorter_ngrams_at_the_end" in on:
+            ends = range(n, len(words) + n)
         if "joined_words" in on:
             return Counter(("".join(words[i - n : i]),) for i in ends)
         all_of_them = [tuple(words[i - n : i]) for i in ends]
@@ -248,6 +252,8 @@ def bleu_with(on: frozenset[str]) -> Callable[..., float]:
             root = len(precisions)
             if root == 0:
                 return 0.0
+        if "fourth_root" in on:
+            root = 4
         if "no_root" in on:
             return math.prod(precisions)
         if "no_guard" in on:
@@ -304,6 +310,19 @@ item.switch(
     "The last n-gram of each sentence is missing.",
     why="A sentence of 5 words has 4 pairs of neighbours and 5 single words. You count one less.",
     hint="At which index does the last n-gram of a sentence begin?",
+)
+item.switch(
+    "shorter_ngrams_at_the_end",
+    "At the end of a sentence you count n-grams of fewer than n words.",
+    why="A slice that reaches beyond the end of a list is shorter, and nothing raises an error.",
+    hint="Print all n-grams of a sentence of three words, for n = 2.",
+)
+item.switch(
+    "short_sentences_subtract",
+    "Your total is too small when a translation is shorter than n − 1 words.",
+    why="A sentence of one word has no n-grams of length 4. The number of words − n + 1 is "
+    "negative there.",
+    hint="How many n-grams of length 4 has a sentence of one word, in your code?",
 )
 item.switch(
     "lower_case",
@@ -371,6 +390,12 @@ item.switch(
     "You multiply the precisions, but the root is missing.",
     why="Without it, a larger max_n would lower every score but a perfect one.",
     hint="For the geometric mean of max_n factors, which root do you need?",
+)
+item.switch(
+    "fourth_root",
+    "You always take the fourth root, whatever max_n is.",
+    why="The geometric mean of 2 precisions is the square root of their product.",
+    hint="How many precisions do you multiply?",
 )
 item.switch(
     "lengths_without_match_left_out",

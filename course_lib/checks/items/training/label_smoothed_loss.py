@@ -113,7 +113,9 @@ def smoothed_with(on: frozenset[str]) -> Callable[..., Any]:
         else:
             soft = soft_labels(logits, labels, pad_id, smoothing)
             costs = -(soft * log_probabilities(logits)).sum(dim=-1)
-            if "kl_divergence" in on:
+            if "one_sign_wrong" in on:
+                costs += 2 * smoothing * log_probabilities(logits).mean(dim=-1)
+            if on & {"kl_divergence", "as_in_the_annotated_transformer"}:
                 costs = costs + torch.xlogy(soft, soft).sum(dim=-1)
         loss = mean(costs, real)
         if "wrong_sign" in on:
@@ -129,10 +131,11 @@ def smoothed_with(on: frozenset[str]) -> Callable[..., Any]:
         right = F.one_hot(labels, logits.size(-1)).to(logits.dtype)
         shared = torch.ones_like(logits)
         tokens = logits.size(-1)
-        if on & {"shared_by_the_others", "others_get_a_part_of_v"}:
+        copied = "as_in_the_annotated_transformer" in on
+        if copied or on & {"shared_by_the_others", "others_get_a_part_of_v"}:
             shared = shared - right
-            tokens -= "shared_by_the_others" in on
-        if "no_share_for_the_pad" in on:
+            tokens -= copied or "shared_by_the_others" in on
+        if copied or "no_share_for_the_pad" in on:
             shared[..., pad_id] = 0.0
             tokens -= 1
         share = smoothing if "a_share_for_each" in on else smoothing / tokens
@@ -145,12 +148,14 @@ def smoothed_with(on: frozenset[str]) -> Callable[..., Any]:
         for name, epsilon in EPSILONS.items():
             if name in on:
                 return (logits.softmax(dim=axis) + epsilon).log()
-        if "logarithm_of_softmax" in on:
+        if on & {"logarithm_of_softmax", "logarithm_of_softmax_by_product"}:
             return logits.softmax(dim=axis).log()
         return logits.log_softmax(dim=axis)
 
     def mean(costs: Tensor, real: Tensor) -> Tensor:
         kept = costs if "pads_counted" in on else costs.masked_fill(~real, 0.0)
+        if "logarithm_of_softmax_by_product" in on:
+            kept = costs * real  # infinity times 0 is NaN
         least = 0 if "nothing_by_nothing" in on else 1
         if "not_divided" in on:
             return kept.sum()
@@ -266,6 +271,21 @@ item.switch(
     hint="Does the loss function you call take the logarithm of the labels, too?",
 )
 item.switch(
+    "as_in_the_annotated_transformer",
+    "Your loss is that of The Annotated Transformer: a KL divergence in which neither the right "
+    "token nor the pad token gets a share of `smoothing`.",
+    why="The task asks for the cross-entropy, as in PyTorch, and `smoothing` is divided among all "
+    "V tokens.",
+    hint="How many tokens share `smoothing`, and does your loss function subtract an entropy?",
+)
+item.switch(
+    "one_sign_wrong",
+    "The two parts of your loss have different signs.",
+    why="The part that `smoothing` weights is a cost, too: minus the mean logarithm. With the "
+    "other sign, the wrong tokens are pushed to probability 0.",
+    hint="Logarithms of probabilities are negative. What sign should each part have?",
+)
+item.switch(
     "softmax_twice",
     "Your code applies softmax twice: once itself, and once more in the loss.",
     why="The second softmax takes numbers between 0 and 1 for logits, so no token can be more than "
@@ -278,6 +298,7 @@ item.switch(
     why="Softmax rounds a small probability to 0, and ln 0 is minus infinity. Smoothing asks for "
     "the logarithm of every probability, the smallest included.",
     hint="There's a function that does softmax and logarithm in one step.",
+    spellings=["logarithm_of_softmax_by_product"],
 )
 item.switch(
     "logarithm_with_epsilon",

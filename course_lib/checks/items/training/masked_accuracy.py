@@ -78,9 +78,10 @@ item = Item(
 
 
 def _one_sentence_right(draw: Draw) -> Call:
-    labels = draw.ids(3, 4, high=8)
+    labels = torch.tensor([[1, 2, 3, 4], [1, 5, 6, 7], [2, 3, 4, 5]])
     logits = draw.normal(3, 4, 9)
     logits[0] += 20.0 * F.one_hot(labels[0], 9)
+    logits[0, 0] *= 2.0  # the largest of all logits
     logits[1, 0] += 20.0 * F.one_hot(labels[1, 0], 9)
     return Call((logits, labels, 0), about="the first of three sentences is all right")
 
@@ -118,6 +119,8 @@ def accuracy_with(on: frozenset[str]) -> Callable[..., Any]:
         if "leaves_out_both" in on:
             real &= predicted != pad_id
         right = predicted == labels
+        if "never_right" in on:
+            right = torch.zeros_like(right)
         share = share_of(right, real)
         return 100 * share if "in_per_cent" in on else share
 
@@ -140,6 +143,8 @@ def accuracy_with(on: frozenset[str]) -> Callable[..., Any]:
             return float(counted.sum())
         if "out_of_all_positions" in on:
             real = torch.ones_like(real)
+        if "whole_number" in on:
+            return float(counted.sum() // real.sum().clamp(min=1))
         if "nothing_of_nothing_raises" in on:
             return counted.sum().item() / real.sum().item()
         least = 0 if "nothing_of_nothing" in on else 1
@@ -219,10 +224,23 @@ item.switch(
     spellings=["argmax_of_all"],
 )
 item.switch(
+    "never_right",
+    "Your accuracy is always 0.",
+    why="Many of the predictions are right. But if what you compare with the labels isn't a token "
+    "id, the largest logit for instance, the two are never equal.",
+    hint="Print what you compare with the labels. Is it the id of a token at each position?",
+)
+item.switch(
     "a_count",
     "You return how many tokens are right, not which share.",
     why="A count grows with the batch, so you can't compare it with the next batch's.",
     hint="Out of how many?",
+)
+item.switch(
+    "whole_number",
+    "Your accuracy is 0 unless all tokens are right: it's rounded down to a whole number.",
+    why="Almost every share lies between 0 and 1, and you lose it.",
+    hint="Which division keeps the fraction?",
 )
 item.switch(
     "in_per_cent",

@@ -146,7 +146,9 @@ def loss_with(on: frozenset[str]) -> Callable[..., Any]:
             return -F.cross_entropy(logits, labels, reduction="none")
         axis = 1 if "softmax_over_positions" in on else -1
         axis = 0 if "softmax_over_sentences" in on else axis
-        log_p = logits.log_softmax(dim=axis)
+        log_p = logits if "no_softmax" in on else logits.log_softmax(dim=axis)
+        if "no_logarithm" in on:
+            log_p = logits.softmax(dim=axis)
         if on & {"logarithm_of_softmax", "logarithm_of_softmax_by_product"}:
             log_p = logits.softmax(dim=axis).log()
         for name, epsilon in EPSILONS.items():
@@ -234,6 +236,19 @@ item.switch(
     why="Equal logits mean that all V tokens are equally probable, and that costs ln V, not 0.",
     hint="What has to be zero at padding: the logits, or the cost?",
     spellings=["logits_are_zero_and_all_counted"],
+)
+item.switch(
+    "no_softmax",
+    "Softmax is missing: you take logits for log-probabilities.",
+    why="A logit can be any number. Without softmax the loss falls without limit when all logits "
+    "grow.",
+    hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
+)
+item.switch(
+    "no_logarithm",
+    "The logarithm is missing: you average p, not ln p.",
+    why="F.nll_loss, for instance, expects log-probabilities and takes no logarithm itself.",
+    hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
 )
 item.switch(
     "softmax_twice",

@@ -46,7 +46,7 @@ def _use_train_step(
             parameter.grad = torch.ones_like(parameter)
     losses = [train_step(model, Batch(*batch), optimizer, pad_id) for batch in batches]
     if losses[0] is None:
-        raise WrongResult("expected the loss as a number, got None: is a `return` missing?")
+        raise WrongResult("expected the loss as a number, got None: a `return` seems to be missing")
     return {
         "losses": losses,
         "type of a loss": "float" if isinstance(losses[0], float) else type(losses[0]).__name__,
@@ -150,7 +150,10 @@ def step_with(on: frozenset[str]) -> Callable[..., Any]:
         if "shifted_twice" in on:
             logits, labels = logits[:, :-1], labels[:, 1:]
         loss = training.masked_cross_entropy(logits, labels, pad_of_loss)
-        return loss, (labels != pad_of_loss).sum()
+        real = labels != pad_of_loss
+        if "divided_by_all_positions" in on:
+            loss = loss * real.float().mean()
+        return loss, real.sum()
 
     def follow(loss: Tensor, model: nn.Module, optimizer: optim.Optimizer) -> None:
         if "follows_the_gradient_before" in on:
@@ -161,6 +164,8 @@ def step_with(on: frozenset[str]) -> Callable[..., Any]:
         if not on & {"never_clears", "clears_too_late", "nothing_moves"}:
             optimizer.zero_grad()
         loss.backward()
+        if "clips_the_gradients" in on:
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         if "nothing_moves" in on:
             optimizer.zero_grad()
         if "without_the_optimizer" in on:
@@ -217,6 +222,13 @@ item.switch(
     hint="Which method of the optimiser changes the weights?",
 )
 item.switch(
+    "clips_the_gradients",
+    "You clip the gradients to a norm of 1.",
+    why="Clipping is useful where single batches have huge gradients, but this step should follow "
+    "the gradient as it is.",
+    hint="Which line changes the gradients between backward() and step()?",
+)
+item.switch(
     "no_shift",
     "Your labels equal the decoder's input: nothing is shifted.",
     why="Predicting the token that it has just read is the easiest task there is. The loss goes to "
@@ -249,6 +261,13 @@ item.switch(
     "Your loss counts padding.",
     why="Each step then also trains the model to predict padding.",
     hint="How does your loss know what padding is?",
+)
+item.switch(
+    "divided_by_all_positions",
+    "You leave the cost of padding out of the sum, but still divide by all positions.",
+    why="The more padding, the smaller your loss and your step: a batch of short sentences looks "
+    "easy.",
+    hint="The task asks for the loss per real token.",
 )
 item.switch(
     "pad_is_always_zero",
