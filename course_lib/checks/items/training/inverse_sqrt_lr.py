@@ -104,6 +104,8 @@ def rate_with(on: frozenset[str]) -> Callable[..., float]:
             falling = warmup**-0.5 * 0.5 ** (step / warmup - 1)
         if on & FROM_THE_PEAK and step > warmup:
             falling = (step - warmup) ** -0.5
+        if "same_peak_for_any_warm_up" in on:
+            return rising * warmup**0.5, falling * warmup**0.5
         return rising, falling
 
     def width(d_model: int) -> float:
@@ -171,6 +173,13 @@ item.switch(
     why="An exponential halves after equal numbers of steps and is soon close to 0. The inverse "
     "square root halves when the number of steps is four times as large.",
     hint="Inverse square root: the root of what?",
+)
+item.switch(
+    "same_peak_for_any_warm_up",
+    "Your peak does not depend on warmup.",
+    why="In equation (3) the curves meet at warmup^−0.5: a longer warm-up has a lower peak. Yours "
+    "gives the rate as a share of the peak.",
+    hint="How high is each of the two curves at step warmup?",
 )
 item.switch(
     "rises_too_far",
