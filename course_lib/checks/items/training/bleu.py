@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 import sacrebleu
 
@@ -94,6 +95,18 @@ def _few_ngrams(draw: Draw) -> list[Call]:
     ]
 
 
+def _alike(draw: Draw) -> list[Call]:
+    words, longer = _sentence(draw, 8), _sentence(draw, 10)
+    return [
+        Call(([["The", *words]], [["the", *words]]), about="a capital letter"),
+        Call(([longer[5:] + longer[:5]], [longer]), about="two halves swapped"),
+        Call(
+            ([["ab", "c", *words]], [["a", "bc", *words]]),
+            about="ab c and a bc have the same letters",
+        ),
+    ]
+
+
 item = Item(
     "11.bleu",
     reference=_of_sacrebleu,
@@ -131,17 +144,8 @@ item = Item(
             _few_ngrams,
         ),
         Probe(
-            "capital letters and word order matter",
-            lambda draw: (
-                [
-                    Call(([["The", *words]], [["the", *words]]), about="a capital letter")
-                    for words in (_sentence(draw, 8),)
-                ]
-                + [
-                    Call(([words[5:] + words[:5]], [words]), about="two halves swapped")
-                    for words in (_sentence(draw, 10),)
-                ]
-            ),
+            "capital letters, word order and the limits of words matter",
+            _alike,
         ),
     ],
     hints=(
@@ -158,180 +162,285 @@ item = Item(
 )
 
 
-NGrams = Callable[[Sequence[str], int], Counter[tuple[str, ...]]]
+NGrams = Counter[tuple[str, ...]]
 
 
-def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+@item.switchable
+def bleu_with(on: frozenset[str]) -> Callable[..., float]:
+    """BLEU with these misconceptions."""
 
+    def answer(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
+        if "mean_of_scores" in on:
+            pairs = zip(hypotheses, references, strict=True)
+            return sum(score([a], [b], max_n) for a, b in pairs) / len(hypotheses)
+        return score(hypotheses, references, max_n)
 
-def _matches(hypothesis: Counter[tuple[str, ...]], reference: Counter[tuple[str, ...]]) -> int:
-    return (hypothesis & reference).total()
+    def score(hypotheses: Sentences, references: Sentences, max_n: int) -> float:
+        if "joined_sentences" in on:
+            hypotheses, references = ([list(chain(*s))] for s in (hypotheses, references))
+        max_n = 4 if "always_four" in on else max_n
+        longest = max_n - 1 if on & {"one_length_short", "one_length_short_root_too"} else max_n
+        precisions = [precision(hypotheses, references, n) for n in range(1, longest + 1)]
+        root = len(precisions) if "one_length_short_root_too" in on else max_n
+        points = 1 if "up_to_one" in on else 100
+        c, r = sum(map(len, hypotheses)), sum(map(len, references))
+        return points * brevity(c, r) * mean(precisions, root)
 
-
-def _unclipped(hypothesis: Counter[tuple[str, ...]], reference: Counter[tuple[str, ...]]) -> int:
-    return sum(count for ngram, count in hypothesis.items() if ngram in reference)
-
-
-def _brevity(c: int, r: int) -> float:
-    return 0.0 if c == 0 else math.exp(min(0.0, 1 - r / c))
-
-
-def _geometric(precisions: Sequence[float]) -> float:
-    return float(math.prod(precisions) ** (1 / len(precisions)))
-
-
-def _score(
-    hypotheses: Sentences,
-    references: Sentences,
-    max_n: int,
-    *,
-    ngrams: NGrams = _ngrams,
-    matches: Callable[[Counter[tuple[str, ...]], Counter[tuple[str, ...]]], int] = _matches,
-    mean: Callable[[Sequence[float]], float] = _geometric,
-    brevity: Callable[[int, int], float] = _brevity,
-    more: int = 0,
-) -> float:
-    """BLEU with one part replaced; ``more`` is added to matches and totals."""
-    precisions = []
-    for n in range(1, max_n + 1):
+    def precision(hypotheses: Sentences, references: Sentences, n: int) -> float:
+        """Of the n-grams of this length; 0 if there is none."""
         counts = [
             (ngrams(hypothesis, n), ngrams(reference, n))
             for hypothesis, reference in zip(hypotheses, references, strict=True)
         ]
-        found = sum(matches(hypothesis, reference) for hypothesis, reference in counts) + more
-        total = sum(hypothesis.total() for hypothesis, _ in counts) + more
-        precisions.append(found / total if total else 0.0)
-    c, r = sum(map(len, hypotheses)), sum(map(len, references))
-    return 100 * brevity(c, r) * mean(precisions)
+        if "clipped_over_the_corpus" in on:
+            counts = [(_added(a for a, _ in counts), _added(b for _, b in counts))]
+        found = [matches(hypothesis, reference) for hypothesis, reference in counts]
+        totals = [(b if "recall" in on else a).total() for a, b in counts]
+        if "mean_of_precisions" in on:
+            each = zip(found, totals, strict=True)
+            return sum(f / total if total else 0.0 for f, total in each) / len(found)
+        if "no_guard" in on:
+            return sum(found) / sum(totals)
+        if "no_guard_in_the_loop" in on:
+            return math.exp(math.log(sum(found) / sum(totals)))
+        more = 1 if "smoothed" in on else 0
+        total = sum(totals) + more
+        if "short_sentences_subtract" in on:
+            total = sum(len(words) - n + 1 for words in hypotheses)
+        return (sum(found) + more) / total if total else 0.0
+
+    def ngrams(words: Sequence[str], n: int) -> NGrams:
+        if "lower_case" in on:
+            words = [word.lower() for word in words]
+        ends = range(n, len(words) + (0 if "last_ngram_lost" in on else 1))
+        if "shorter_ngrams_at_the_end" in on:
+            ends = range(n, len(words) + n)
+        if "joined_words" in on:
+            return Counter(("".join(words[i - n : i]),) for i in ends)
+        all_of_them = [tuple(words[i - n : i]) for i in ends]
+        if "same_position" in on:
+            return Counter((str(i), *ngram) for i, ngram in enumerate(all_of_them))
+        return Counter(set(all_of_them) if "sets_of_ngrams" in on else all_of_them)
+
+    def matches(hypothesis: NGrams, reference: NGrams) -> int:
+        if "not_clipped" in on:
+            return sum(count for ngram, count in hypothesis.items() if ngram in reference)
+        return (hypothesis & reference).total()
+
+    def brevity(c: int, r: int) -> float:
+        if "long_ones_punished" in on:
+            return math.exp(min(0.0, 1 - c / r))
+        if c == 0 and not on & {"no_guard", "no_guard_in_the_loop"}:
+            return 0.0
+        if "no_brevity_penalty" in on:
+            return 1.0
+        if "long_ones_rewarded" in on:
+            return math.exp(1 - r / c)
+        if "short_ones_rewarded" in on:
+            return math.exp(1 - c / r) if c < r else 1.0
+        if "penalty_in_proportion" in on:
+            return min(1.0, c / r)
+        return math.exp(min(0.0, 1 - r / c))
+
+    def mean(precisions: Sequence[float], root: int) -> float:
+        if "arithmetic_mean" in on:
+            return sum(precisions) / root
+        if "arithmetic_mean_unless_one_is_zero" in on:
+            return sum(precisions) / root if all(precisions) else 0.0
+        if "lengths_without_match_left_out" in on:
+            precisions = [share for share in precisions if share > 0]
+            root = len(precisions)
+            if root == 0:
+                return 0.0
+        if "fourth_root" in on:
+            root = 4
+        if "no_root" in on:
+            return math.prod(precisions)
+        if "no_guard" in on:
+            return math.exp(sum(map(math.log, precisions)) / root)
+        return float(math.prod(precisions) ** (1 / root))
+
+    return answer
 
 
-@item.misconception(
+def _added(counters: Iterable[NGrams]) -> NGrams:
+    """The counts of all of them."""
+    return sum(counters, NGrams())
+
+
+item.switch(
+    "not_clipped",
     "Your matches aren't clipped: an n-gram counts as often as the translation has it.",
     why="'the the the the' would have perfect precision for every reference with a 'the' in it.",
     hint="Each n-gram of the reference can be matched only once.",
 )
-def not_clipped(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, max_n, matches=_unclipped)
-
-
-@item.misconception(
+item.switch(
+    "sets_of_ngrams",
     "Your code counts each n-gram once, however often it occurs.",
     why="A sentence may contain 'the' twice, and both may be right.",
     hint="A set forgets how often. Which data structure doesn't?",
 )
-def sets_of_ngrams(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    def once(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-        return Counter(set(_ngrams(words, n)))
-
-    return _score(hypotheses, references, max_n, ngrams=once)
-
-
-@item.misconception(
+item.switch(
+    "clipped_over_the_corpus",
+    "You clip over the whole corpus: an n-gram may match one in another sentence's reference.",
+    why="A word that's wrong in one translation would count as right if it's missing from another.",
+    hint="Which of the two do you do first for each length: clip, or add up the sentences?",
+)
+item.switch(
+    "joined_sentences",
+    "You join all sentences into one long text before you cut it into n-grams.",
+    why="Some n-grams then begin in one sentence and end in the next, and a word may match one in "
+    "another sentence's reference.",
+    hint="Add up counts, not sentences.",
+)
+item.switch(
+    "joined_words",
+    "You join the words of an n-gram without a space between them.",
+    why="'ab c' and 'a bc' are different words, but joined they're the same letters.",
+    hint="What does a Counter need as its keys: strings, or anything that's hashable?",
+)
+item.switch(
+    "same_position",
+    "Your n-grams match only at the same position of both sentences.",
+    why="One word more at the beginning, and nothing would match any more.",
+    hint="Does it matter for BLEU where in the reference an n-gram stands?",
+)
+item.switch(
+    "last_ngram_lost",
+    "The last n-gram of each sentence is missing.",
+    why="A sentence of 5 words has 4 pairs of neighbours and 5 single words. You count one less.",
+    hint="At which index does the last n-gram of a sentence begin?",
+)
+item.switch(
+    "shorter_ngrams_at_the_end",
+    "At the end of a sentence you count n-grams of fewer than n words.",
+    why="A slice that reaches beyond the end of a list is shorter, and nothing raises an error.",
+    hint="Print all n-grams of a sentence of three words, for n = 2.",
+)
+item.switch(
+    "short_sentences_subtract",
+    "Your total is too small when a translation is shorter than n − 1 words.",
+    why="A sentence of one word has no n-grams of length 4. The number of words − n + 1 is "
+    "negative there.",
+    hint="How many n-grams of length 4 has a sentence of one word, in your code?",
+)
+item.switch(
+    "lower_case",
+    "Your code ignores capital letters.",
+    why="The score should equal sacrebleu's, which takes 'The' and 'the' for different words "
+    "unless it's told not to.",
+    hint="Does your code change the words before it compares them?",
+)
+item.switch(
+    "mean_of_scores",
     "Your score is the mean of the sentence scores.",
     why="A sentence without a matching 4-gram scores 0, however good it is. Corpus BLEU adds up "
     "the counts of all sentences before it divides.",
     hint="Which comes first: the sum over the sentences or the division?",
 )
-def mean_of_scores(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    scores = [
-        _score([hypothesis], [reference], max_n)
-        for hypothesis, reference in zip(hypotheses, references, strict=True)
-    ]
-    return sum(scores) / len(scores)
-
-
-@item.misconception(
+item.switch(
+    "mean_of_precisions",
+    "Your precisions are means of each sentence's precision.",
+    why="A sentence of two words then counts as much as one of twenty. Corpus BLEU adds up the "
+    "counts of all sentences before it divides.",
+    hint="Which comes first: the sum over the sentences or the division?",
+)
+item.switch(
+    "no_brevity_penalty",
     "Your score has no brevity penalty.",
     why="A translation that contains only the one word that's certain would have perfect "
     "precision.",
     hint="What happens to your score when the second half of a translation is left out?",
 )
-def no_brevity_penalty(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, max_n, brevity=lambda c, r: 1.0 if c else 0.0)
-
-
-@item.misconception(
+item.switch(
+    "long_ones_rewarded",
     "Your brevity penalty rewards translations that are too long.",
     why="exp(1 − r / c) is above 1 there. The penalty is never more than 1: surplus words already "
     "lower the precisions.",
     hint="What's the largest value a penalty factor can have?",
 )
-def long_ones_rewarded(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(
-        hypotheses, references, max_n, brevity=lambda c, r: math.exp(1 - r / c) if c else 0.0
-    )
-
-
-@item.misconception(
+item.switch(
+    "long_ones_punished",
     "Your brevity penalty applies to translations that are too long instead of too short.",
     why="A short translation gets high precisions too easily, and that's what the penalty is for.",
     hint="r is the length of the references, c that of the translations. Which one is in the "
     "numerator?",
 )
-def long_ones_punished(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, max_n, brevity=lambda c, r: math.exp(min(0.0, 1 - c / r)))
-
-
-@item.misconception(
+item.switch(
+    "short_ones_rewarded",
+    "Your brevity penalty is above 1 for translations that are too short.",
+    why="It should lower their score, since a short translation gets high precisions too easily.",
+    hint="For half a translation, is your exponent positive or negative?",
+)
+item.switch(
+    "penalty_in_proportion",
     "Your brevity penalty is c / r, proportional to the length.",
     why="It should be exponential: at half the words you lose 63 %, not 50 %.",
     hint="Look at the formula again: what does e do there?",
 )
-def penalty_in_proportion(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, max_n, brevity=lambda c, r: min(1.0, c / r))
-
-
-@item.misconception(
+item.switch(
+    "arithmetic_mean",
     "You take the arithmetic mean of the precisions.",
-    why="BLEU multiplies them and takes the root: if one of them is 0, the score is 0.",
+    why="BLEU multiplies them and takes the root, so that one low precision lowers the score more.",
     hint="There is more than one kind of mean.",
+    spellings=["arithmetic_mean_unless_one_is_zero"],
 )
-def arithmetic_mean(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, max_n, mean=lambda all_: sum(all_) / len(all_))
-
-
-@item.misconception(
+item.switch(
+    "no_root",
     "You multiply the precisions, but the root is missing.",
     why="Without it, a larger max_n would lower every score but a perfect one.",
     hint="For the geometric mean of max_n factors, which root do you need?",
 )
-def no_root(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, max_n, mean=math.prod)
-
-
-@item.misconception(
+item.switch(
+    "fourth_root",
+    "You always take the fourth root, whatever max_n is.",
+    why="The geometric mean of 2 precisions is the square root of their product.",
+    hint="How many precisions do you multiply?",
+)
+item.switch(
+    "lengths_without_match_left_out",
+    "You leave out the lengths without a match: the mean is over the others.",
+    why="A translation with no matching pair of words would be scored by its single words. The "
+    "geometric mean of numbers of which one is 0 is 0.",
+    hint="What does the task say about a length of which nothing matches?",
+)
+item.switch(
+    "no_guard",
+    "Your code raises an error where nothing matches, or where there's nothing to match.",
+    why="Without n-grams of some length you divide by 0, and without matches you take the "
+    "logarithm of 0.",
+    hint="What is the score in these cases? Find it before you divide or take a logarithm.",
+    spellings=["no_guard_in_the_loop"],
+)
+item.switch(
+    "one_length_short",
+    "Your n-grams end at max_n − 1 words.",
+    why="range(1, 4) is 1, 2, 3: the longest n-grams, which are the hardest to match, are missing.",
+    hint="Print every n of your loop.",
+    spellings=["one_length_short_root_too"],
+)
+item.switch(
+    "recall",
     "Your matches are divided by the number of n-grams in the references.",
     why="That's recall: how much of the reference was found. BLEU asks how much of the translation "
     "is right, and leaves the rest to the brevity penalty.",
     hint="Precision: out of all n-grams in the translations, how many are right?",
 )
-def recall(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(references, hypotheses, max_n, brevity=lambda r, c: _brevity(c, r))
-
-
-@item.misconception(
+item.switch(
+    "up_to_one",
     "Your score runs from 0 to 1.",
     why="sacrebleu, like every paper today, reports points from 0 to 100.",
     hint="One factor is missing.",
 )
-def up_to_one(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, max_n) / 100
-
-
-@item.misconception(
+item.switch(
+    "smoothed",
     "Your counts are smoothed: 1 is added to matches and totals.",
     why="Smoothed BLEU exists, but it's a different score: here, no match means 0.",
     hint="Compare with sacrebleu's smooth_method='none'.",
 )
-def smoothed(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, max_n, more=1)
-
-
-@item.misconception(
+item.switch(
+    "always_four",
     "Your score always uses n-grams of up to four words.",
     why="max_n is an argument: with 2, only single words and pairs count.",
     hint="Is there a 4 in your code?",
 )
-def always_four(hypotheses: Sentences, references: Sentences, max_n: int = 4) -> float:
-    return _score(hypotheses, references, 4)

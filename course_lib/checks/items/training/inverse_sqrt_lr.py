@@ -70,80 +70,142 @@ item = Item(
 )
 
 
-@item.misconception(
+FROM_THE_PEAK = {"falls_from_the_peak_on", "jumps_after_the_peak"}
+
+
+@item.switchable
+def rate_with(on: frozenset[str]) -> Callable[..., float]:
+    """inverse_sqrt_lr with these misconceptions."""
+
+    def answer(step: int, d_model: int, warmup: int) -> float:
+        if "counts_from_zero" in on:
+            step += 1
+        rising, falling = curves(step, warmup)
+        if "no_warm_up" in on:
+            return width(d_model) * falling
+        if "jumps_after_the_peak" in on and step > warmup:
+            return width(d_model) * falling
+        lower = max if "the_larger_one" in on else min
+        return width(d_model) * lower(rising, falling)
+
+    def curves(step: int, warmup: int) -> tuple[float, float]:
+        rising, falling = step * warmup**-1.5, step**-0.5
+        if "rises_to_one" in on:
+            rising = step / warmup
+        if "rises_too_far" in on:
+            rising = step * warmup**-0.5
+        if "never_falls" in on:
+            falling = warmup**-0.5
+        if "falls_with_the_step" in on:
+            falling = warmup**0.5 / step
+        if "falls_with_the_step_from_one" in on:
+            falling = 1 / step
+        if "falls_exponentially" in on:
+            falling = warmup**-0.5 * 0.5 ** (step / warmup - 1)
+        if on & FROM_THE_PEAK and step > warmup:
+            falling = (step - warmup) ** -0.5
+        if "same_peak_for_any_warm_up" in on:
+            return rising * warmup**0.5, falling * warmup**0.5
+        return rising, falling
+
+    def width(d_model: int) -> float:
+        exponents = {
+            "any_width": 0.0,
+            "grows_with_the_width": 0.5,
+            "divided_by_the_width": -1.0,
+        }
+        chosen = [exponent for name, exponent in exponents.items() if name in on]
+        return float(d_model ** (chosen[0] if chosen else -0.5))
+
+    return answer
+
+
+item.switch(
+    "the_larger_one",
     "Your rate takes the larger of the two curves instead of the smaller.",
     why="It starts far too high, falls to the peak value, and then grows without limit.",
     hint="Put in step 1: which of the two values is the cautious one?",
 )
-def the_larger_one(step: int, d_model: int, warmup: int) -> float:
-    return d_model**-0.5 * max(step**-0.5, step * warmup**-1.5)
-
-
-@item.misconception(
+item.switch(
+    "no_warm_up",
     "Your rate has no warm-up: it is highest at step 1.",
     why="Adam's first steps are as large as the learning rate, for every weight, however noisy its "
     "gradient is: a random model is thrown far off.",
     hint="The task names two curves. Yours is the falling one.",
 )
-def no_warm_up(step: int, d_model: int, warmup: int) -> float:
-    return float(d_model**-0.5 * step**-0.5)
-
-
-@item.misconception(
+item.switch(
+    "never_falls",
     "Your rate stays at the peak after the warm-up.",
     why="Without decay, the last steps are as large as the largest, and the model never settles.",
     hint="What should the rate be at step 4 · warmup?",
 )
-def never_falls(step: int, d_model: int, warmup: int) -> float:
-    return float(d_model**-0.5 * min(warmup**-0.5, step * warmup**-1.5))
-
-
-@item.misconception(
+item.switch(
+    "counts_from_zero",
     "Your rate is one step ahead: you count steps from 0.",
     why="The step you're given counts from 1, as in the paper. A caller who counts from 0 adds the "
     "1 there.",
     hint="What is `step` in the first call of a training run?",
 )
-def counts_from_zero(step: int, d_model: int, warmup: int) -> float:
-    return schedules.inverse_sqrt_lr(step + 1, d_model, warmup)
-
-
-@item.misconception(
+item.switch(
+    "any_width",
     "Your rate does not depend on d_model.",
     why="A wider model adds up more products in each sum, and the paper gives it a smaller "
     "learning rate.",
     hint="One factor of equation (3) is missing.",
 )
-def any_width(step: int, d_model: int, warmup: int) -> float:
-    return float(min(step**-0.5, step * warmup**-1.5))
-
-
-@item.misconception(
+item.switch(
+    "grows_with_the_width",
     "Your rate grows with the width: you multiply by √d_model.",
     why="It should be divided: the exponent is −0.5. At width 512 your rate is 512 times too "
     "large.",
     hint="Check the sign of the exponent.",
 )
-def grows_with_the_width(step: int, d_model: int, warmup: int) -> float:
-    return float(d_model**0.5 * min(step**-0.5, step * warmup**-1.5))
-
-
-@item.misconception(
+item.switch(
+    "rises_to_one",
     "Your rising curve is step / warmup: it reaches 1 at the end of the warm-up, and meets the "
     "falling curve long before that.",
     why="The two have to meet at step warmup, so the rising one must be warmup^−0.5 there.",
     hint="Which exponent of warmup makes the two equal at step = warmup?",
 )
-def rises_to_one(step: int, d_model: int, warmup: int) -> float:
-    return float(d_model**-0.5 * min(step**-0.5, step / warmup))
-
-
-@item.misconception(
+item.switch(
+    "falls_exponentially",
     "Your rate falls exponentially after the warm-up.",
     why="An exponential halves after equal numbers of steps and is soon close to 0. The inverse "
     "square root halves when the number of steps is four times as large.",
     hint="Inverse square root: the root of what?",
 )
-def falls_exponentially(step: int, d_model: int, warmup: int) -> float:
-    peak = (d_model * warmup) ** -0.5
-    return float(peak * step / warmup if step <= warmup else peak * 0.5 ** (step / warmup - 1))
+item.switch(
+    "same_peak_for_any_warm_up",
+    "Your peak does not depend on warmup.",
+    why="In equation (3) the curves meet at warmup^−0.5: a longer warm-up has a lower peak. Yours "
+    "gives the rate as a share of the peak.",
+    hint="How high is each of the two curves at step warmup?",
+)
+item.switch(
+    "rises_too_far",
+    "Your rising curve is step / √warmup, and meets the falling curve long before step warmup.",
+    why="The two have to meet at step warmup, so the rising one must be warmup^−0.5 there.",
+    hint="Which exponent of warmup makes the two equal at step = warmup?",
+)
+item.switch(
+    "falls_with_the_step",
+    "Your rate falls with 1 / step after the peak, not with 1 / √step.",
+    why="It's soon close to 0: four times as many steps should halve the rate, and yours is a "
+    "quarter of what it was.",
+    hint="Which exponent has a square root?",
+    spellings=["falls_with_the_step_from_one"],
+)
+item.switch(
+    "falls_from_the_peak_on",
+    "Your falling curve counts its steps from the end of the warm-up.",
+    why="It starts at 1 there, far above the rising curve. In equation (3) both curves count from "
+    "the beginning, so they meet.",
+    hint="What is your rate one step after the peak?",
+    spellings=["jumps_after_the_peak"],
+)
+item.switch(
+    "divided_by_the_width",
+    "You divide by d_model, not by its square root.",
+    why="At width 512 your rate is 23 times too small.",
+    hint="Check the exponent.",
+)

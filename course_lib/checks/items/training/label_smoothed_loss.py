@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
@@ -84,131 +89,256 @@ item = Item(
 )
 
 
-def _mixed(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    """The smoothed loss of each position, (B, T)."""
-    log_p = logits.log_softmax(dim=-1)
-    surprise = -log_p.gather(-1, labels[..., None])[..., 0]
-    return (1 - smoothing) * surprise - smoothing * log_p.mean(dim=-1)
+EPSILONS = {"logarithm_with_epsilon": 1e-9} | {
+    f"epsilon_{epsilon}": epsilon for epsilon in (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)
+}
 
 
-def _real_mean(numbers: Tensor, real: Tensor) -> Tensor:
-    return numbers[real].sum() / real.sum().clamp(min=1)
+@item.switchable
+def smoothed_with(on: frozenset[str]) -> Callable[..., Any]:
+    """label_smoothed_loss with these misconceptions."""
+
+    def answer(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Any:
+        if "smoothing_ignored" in on:
+            smoothing = 0.0
+        if "parts_exchanged" in on:
+            smoothing = 1 - smoothing
+        if "softmax_twice" in on:
+            logits = logits.softmax(dim=-1)
+        real = labels != (0 if "zero_is_always_the_pad" in on else pad_id)
+        if "only_padding_counts" in on:
+            real = ~real
+        if "words_on_the_wrong_axis" in on:
+            costs = F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="none")
+        else:
+            soft = soft_labels(logits, labels, pad_id, smoothing)
+            costs = -(soft * log_probabilities(logits)).sum(dim=-1)
+            if "one_sign_wrong" in on:
+                costs += 2 * smoothing * log_probabilities(logits).mean(dim=-1)
+            if on & {"kl_divergence", "as_in_the_annotated_transformer"}:
+                costs = costs + torch.xlogy(soft, soft).sum(dim=-1)
+        loss = mean(costs, real)
+        if "wrong_sign" in on:
+            loss = -loss
+        if "in_bits" in on:
+            loss = loss / math.log(2)
+        if "detached" in on:
+            return loss.detach()
+        return loss.item() if "cut_off_from_the_logits" in on else loss
+
+    def soft_labels(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
+        """The probability that each token should have, (B, T, V)."""
+        right = F.one_hot(labels, logits.size(-1)).to(logits.dtype)
+        shared = torch.ones_like(logits)
+        tokens = logits.size(-1)
+        copied = "as_in_the_annotated_transformer" in on
+        if copied or on & {"shared_by_the_others", "others_get_a_part_of_v"}:
+            shared = shared - right
+            tokens -= copied or "shared_by_the_others" in on
+        if copied or "no_share_for_the_pad" in on:
+            shared[..., pad_id] = 0.0
+            tokens -= 1
+        share = smoothing if "a_share_for_each" in on else smoothing / tokens
+        kept = 1.0 if "nothing_taken_from_the_label" in on else 1 - smoothing
+        return kept * right + share * shared
+
+    def log_probabilities(logits: Tensor) -> Tensor:
+        axis = 1 if "softmax_over_positions" in on else -1
+        axis = 0 if "softmax_over_sentences" in on else axis
+        for name, epsilon in EPSILONS.items():
+            if name in on:
+                return (logits.softmax(dim=axis) + epsilon).log()
+        if on & {"logarithm_of_softmax", "logarithm_of_softmax_by_product"}:
+            return logits.softmax(dim=axis).log()
+        return logits.log_softmax(dim=axis)
+
+    def mean(costs: Tensor, real: Tensor) -> Tensor:
+        kept = costs if "pads_counted" in on else costs.masked_fill(~real, 0.0)
+        if "logarithm_of_softmax_by_product" in on:
+            kept = costs * real  # infinity times 0 is NaN
+        least = 0 if "nothing_by_nothing" in on else 1
+        if "not_divided" in on:
+            return kept.sum()
+        if "divided_by_sentences" in on:
+            return kept.sum() / len(costs)
+        if "mean_of_sentences" in on:
+            return (kept.sum(dim=1) / real.sum(dim=1).clamp(min=least)).mean()
+        if on & {"pads_counted", "divides_by_all_positions"}:
+            return kept.mean()
+        return kept.sum() / real.sum().clamp(min=least)
+
+    return answer
 
 
-@item.misconception(
+item.switch(
+    "pads_counted",
     "Your loss counts padding as if it were text.",
     why="A model soon knows that padding follows padding. The mean then falls with the amount of "
     "padding and says little about the real tokens.",
     hint="Which positions have a label that anyone will ever read?",
 )
-def pads_counted(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    return _mixed(logits, labels, smoothing).mean()
-
-
-@item.misconception(
+item.switch(
+    "divides_by_all_positions",
     "Your loss leaves padding out of the sum, but divides by all positions.",
     why="Then the same sentences have a lower loss in a batch with more padding.",
     hint="How many numbers did you add up? Divide by that.",
 )
-def divides_by_all_positions(
-    logits: Tensor, labels: Tensor, pad_id: int, smoothing: float
-) -> Tensor:
-    mixed = _mixed(logits, labels, smoothing)
-    return mixed.masked_fill(labels == pad_id, 0.0).mean()
-
-
-@item.misconception(
+item.switch(
+    "mean_of_sentences",
     "Your loss is the mean over sentences of each sentence's mean.",
     why="A token of a short sentence then counts more than a token of a long one.",
     hint="Add up over the whole batch first, and divide once.",
 )
-def mean_of_sentences(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    real = labels != pad_id
-    mixed = _mixed(logits, labels, smoothing).masked_fill(~real, 0.0)
-    return (mixed.sum(dim=1) / real.sum(dim=1).clamp(min=1)).mean()
-
-
-@item.misconception(
+item.switch(
+    "not_divided",
     "Your loss is a sum over the tokens, not a mean.",
     why="It then grows with the batch, and so does the gradient.",
     hint="Nats per token: what do you have to divide by?",
 )
-def not_divided(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    return _mixed(logits, labels, smoothing)[labels != pad_id].sum()
-
-
-@item.misconception(
+item.switch(
+    "divided_by_sentences",
+    "You divide by the number of sentences.",
+    why="Long sentences then have a higher loss than short ones, however well each token is "
+    "predicted.",
+    hint="Nats per token: what do you have to divide by?",
+)
+item.switch(
+    "nothing_by_nothing",
     "A batch of padding only has the loss NaN.",
     why="You divide 0 by 0. One batch like that, and every weight is NaN after the next step.",
     hint="What is the smallest number of tokens that you may divide by?",
 )
-def nothing_by_nothing(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    return _mixed(logits, labels, smoothing)[labels != pad_id].mean()
-
-
-@item.misconception(
-    "Your `smoothing` goes only to the V − 1 wrong tokens.",
+item.switch(
+    "zero_is_always_the_pad",
+    "You always take 0 as the pad token, whatever pad_id is.",
+    why="Where another id is the pad token, 0 is a real token, which you leave out, and padding "
+    "is counted.",
+    hint="Does your code use its third argument?",
+)
+item.switch(
+    "only_padding_counts",
+    "Your mask is inverted: padding counts, and real tokens don't.",
+    why="The loss should measure how well real tokens are predicted. Yours never looks at one.",
+    hint="Print your mask for a sentence with padding. Where is it True?",
+)
+item.switch(
+    "shared_by_the_others",
+    "Your `smoothing` goes only to the wrong tokens, not to the right one.",
     why="Then the right token keeps exactly 1 − smoothing. Here all V tokens get a share, the "
     "right one as well: it ends up with 1 − smoothing + smoothing / V.",
     hint="The task divides it among all V tokens. Is the right token one of them?",
+    spellings=["others_get_a_part_of_v"],
 )
-def shared_by_the_others(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    log_p = logits.log_softmax(dim=-1)
-    right = log_p.gather(-1, labels[..., None])[..., 0]
-    others = (log_p.sum(dim=-1) - right) / (logits.size(-1) - 1)
-    return _real_mean(-(1 - smoothing) * right - smoothing * others, labels != pad_id)
-
-
-@item.misconception(
+item.switch(
+    "no_share_for_the_pad",
     "Your `smoothing` leaves out the pad token: it goes only to the other tokens.",
     why="That's a sensible choice, but a different loss: here all V tokens get a share, the pad "
     "token included. What's left out are the positions whose label is padding.",
     hint="Positions and vocabulary are two axes. Which of them does pad_id refer to?",
 )
-def no_share_for_the_pad(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    log_p = logits.log_softmax(dim=-1)
-    right = log_p.gather(-1, labels[..., None])[..., 0]
-    words = (log_p.sum(dim=-1) - log_p[..., pad_id]) / (logits.size(-1) - 1)
-    return _real_mean(-(1 - smoothing) * right - smoothing * words, labels != pad_id)
-
-
-@item.misconception(
+item.switch(
+    "a_share_for_each",
     "Your `smoothing` isn't divided by V: every token gets all of it.",
     why="With a vocabulary of 30,000 and smoothing 0.1, the smoothing would have a weight of 3,000 "
     "and the label 0.9.",
     hint="The share is divided among V tokens: what does each of them get?",
 )
-def a_share_for_each(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    log_p = logits.log_softmax(dim=-1)
-    right = log_p.gather(-1, labels[..., None])[..., 0]
-    mixed = -(1 - smoothing) * right - smoothing * log_p.sum(dim=-1)
-    return _real_mean(mixed, labels != pad_id)
-
-
-@item.misconception(
+item.switch(
+    "nothing_taken_from_the_label",
+    "You add the smoothing on top: the label keeps its whole weight of 1.",
+    why="The softened label is a probability distribution, so the share of all tokens has to be "
+    "taken from the label. Yours sums to more than 1.",
+    hint="Add up what the V tokens get in your loss. Is it 1?",
+)
+item.switch(
+    "parts_exchanged",
     "Your two parts are swapped: the right token gets the small share.",
     why="With smoothing 0.1 the label would be nine tenths uniform.",
     hint="With smoothing 0, which part should be left?",
 )
-def parts_exchanged(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    return _real_mean(_mixed(logits, labels, 1 - smoothing), labels != pad_id)
-
-
-@item.misconception(
+item.switch(
+    "smoothing_ignored",
     "Your loss does not depend on smoothing.",
     why="Without smoothing, the loss is lowest for infinite logits: the label allows no "
     "uncertainty.",
     hint="With smoothing 1, all tokens should be equally right.",
 )
-def smoothing_ignored(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    return _real_mean(_mixed(logits, labels, 0.0), labels != pad_id)
-
-
-@item.misconception(
+item.switch(
+    "kl_divergence",
+    "Your loss is the KL divergence: the cross-entropy less the entropy of the soft labels.",
+    why="Both have the same gradient, so training is the same. But the values differ, and the task "
+    "asks for the cross-entropy.",
+    hint="Does the loss function you call take the logarithm of the labels, too?",
+)
+item.switch(
+    "as_in_the_annotated_transformer",
+    "Your loss is that of The Annotated Transformer: a KL divergence in which neither the right "
+    "token nor the pad token gets a share of `smoothing`.",
+    why="The task asks for the cross-entropy, as in PyTorch, and `smoothing` is divided among all "
+    "V tokens.",
+    hint="How many tokens share `smoothing`, and does your loss function subtract an entropy?",
+)
+item.switch(
+    "one_sign_wrong",
+    "The two parts of your loss have different signs.",
+    why="The part that `smoothing` weights is a cost, too: minus the mean logarithm. With the "
+    "other sign, the wrong tokens are pushed to probability 0.",
+    hint="Logarithms of probabilities are negative. What sign should each part have?",
+)
+item.switch(
+    "softmax_twice",
     "Your code applies softmax twice: once itself, and once more in the loss.",
     why="The second softmax takes numbers between 0 and 1 for logits, so no token can be more than "
     "e times as probable as another. The loss can't fall far.",
     hint="cross_entropy and log_softmax expect logits, not probabilities.",
 )
-def softmax_twice(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
-    return _real_mean(_mixed(logits.softmax(dim=-1), labels, smoothing), labels != pad_id)
+item.switch(
+    "logarithm_of_softmax",
+    "With large logits your loss is infinite, or NaN.",
+    why="Softmax rounds a small probability to 0, and ln 0 is minus infinity. Smoothing asks for "
+    "the logarithm of every probability, the smallest included.",
+    hint="There's a function that does softmax and logarithm in one step.",
+    spellings=["logarithm_of_softmax_by_product"],
+)
+item.switch(
+    "logarithm_with_epsilon",
+    "You keep a probability of 0 away from the logarithm with a small number.",
+    why="The loss is finite now but wrong: however improbable a token is, it never costs more than "
+    "the logarithm of that small number.",
+    hint="There's a function that does softmax and logarithm in one step.",
+    spellings=list(EPSILONS)[1:],
+)
+item.switch(
+    "softmax_over_positions",
+    "Your softmax runs over another axis, not over the vocabulary.",
+    why="At each position the probabilities of all tokens have to sum to one.",
+    hint="Which axis of (B, T, V) is the vocabulary?",
+    spellings=["softmax_over_sentences"],
+)
+item.switch(
+    "words_on_the_wrong_axis",
+    "F.cross_entropy takes your positions for classes: it expects the vocabulary on axis 1.",
+    why="With (B, T, V) it fails, or, if T equals V, it computes a different loss without any "
+    "error.",
+    hint="Flatten three axes into two, or move the vocabulary to axis 1.",
+)
+item.switch(
+    "wrong_sign",
+    "Your loss has the wrong sign: it falls as the model gets worse.",
+    why="ln p is negative. Training minimises the loss, so the model would unlearn.",
+    hint="What is ln 0.5? And what should the loss be for p = 0.5?",
+)
+item.switch(
+    "in_bits",
+    "Your loss is in bits: it comes from log2.",
+    why="The task asks for nats. In bits the same loss is 1 / ln 2 = 1.44 times as large.",
+    hint="Which logarithm has e as its base?",
+)
+item.switch(
+    "cut_off_from_the_logits",
+    "Your loss is detached from the logits: no gradient can flow back from it.",
+    why="backward() follows the graph of tensors that the loss was computed from. A plain number, "
+    "or a detached tensor, has no graph.",
+    hint="Where do you leave the graph: with item(), float(), detach() or no_grad()?",
+    spellings=["detached"],
+)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -31,6 +34,7 @@ item = Item(
             lambda draw: [
                 _predictions(draw, draw.ids(3, 8, high=8)),
                 _predictions(draw, draw.ids(1, 5, high=8)),
+                _one_sentence_right(draw),
             ],
         ),
         Probe(
@@ -73,6 +77,15 @@ item = Item(
 )
 
 
+def _one_sentence_right(draw: Draw) -> Call:
+    labels = torch.tensor([[1, 2, 3, 4], [1, 5, 6, 7], [2, 3, 4, 5]])
+    logits = draw.normal(3, 4, 9)
+    logits[0] += 20.0 * F.one_hot(labels[0], 9)
+    logits[0, 0] *= 2.0  # the largest of all logits
+    logits[1, 0] += 20.0 * F.one_hot(labels[1, 0], 9)
+    return Call((logits, labels, 0), about="the first of three sentences is all right")
+
+
 def _padding_predicted(draw: Draw) -> Call:
     labels = draw.tokens(3, 5, high=8)
     logits = draw.normal(3, 5, 9)
@@ -92,85 +105,146 @@ def _single(draw: Draw) -> Call:
     return Call((logits, labels, 0), about="a single token, and it is right")
 
 
-def _right(logits: Tensor, labels: Tensor) -> Tensor:
-    return logits.argmax(dim=-1) == labels
+@item.switchable
+def accuracy_with(on: frozenset[str]) -> Callable[..., Any]:
+    """masked_accuracy with these misconceptions."""
+
+    def answer(logits: Tensor, labels: Tensor, pad_id: int) -> Any:
+        predicted = predictions(logits)
+        real = labels != (0 if "zero_is_always_the_pad" in on else pad_id)
+        if "only_padding_counts" in on:
+            real = ~real
+        if "leaves_out_predicted_padding" in on:
+            real = predicted != pad_id
+        if "leaves_out_both" in on:
+            real &= predicted != pad_id
+        right = predicted == labels
+        if "never_right" in on:
+            right = torch.zeros_like(right)
+        share = share_of(right, real)
+        return 100 * share if "in_per_cent" in on else share
+
+    def predictions(logits: Tensor) -> Tensor:
+        if "argmax_of_all" in on:
+            return logits.argmax()
+        return logits.argmax(dim=1 if "argmax_over_positions" in on else -1)
+
+    def share_of(right: Tensor, real: Tensor) -> float:
+        if "whole_sentences" in on:
+            return float(((right | ~real).all(dim=1) & real.any(dim=1)).float().mean())
+        if "whole_sentences_and_empty_ones" in on:
+            return float((right | ~real).all(dim=1).float().mean())
+        if "whole_sentences_with_padding" in on:
+            return float(right.all(dim=1).float().mean())
+        if "counts_pads" in on:
+            real = torch.ones_like(real)
+        counted = right if "more_than_all" in on else right & real
+        if "a_count" in on:
+            return float(counted.sum())
+        if "out_of_all_positions" in on:
+            real = torch.ones_like(real)
+        if "whole_number" in on:
+            return float(counted.sum() // real.sum().clamp(min=1))
+        if "nothing_of_nothing_raises" in on:
+            return counted.sum().item() / real.sum().item()
+        least = 0 if "nothing_of_nothing" in on else 1
+        if "mean_over_sentences" in on:
+            return float((counted.sum(dim=1) / real.sum(dim=1).clamp(min=least)).mean())
+        return float(counted.sum() / real.sum().clamp(min=least))
+
+    return answer
 
 
-@item.misconception(
+item.switch(
+    "counts_pads",
     "Your accuracy counts padding as if it were text.",
     why="Padding predicted as padding counts as right. In a batch that is half padding, a model "
     "that predicts nothing else would be half right.",
     hint="Which positions of the batch are real tokens?",
 )
-def counts_pads(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    return float(_right(logits, labels).float().mean())
-
-
-@item.misconception(
+item.switch(
+    "out_of_all_positions",
     "Your accuracy leaves correctly predicted padding out of the count, but divides by all "
     "positions.",
     why="More padding then makes the same model look worse.",
     hint="Divide by the number of positions that could have been right.",
 )
-def out_of_all_positions(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    return float((_right(logits, labels) & (labels != pad_id)).float().mean())
-
-
-@item.misconception(
+item.switch(
+    "more_than_all",
     "Your accuracy divides by the real tokens, but counts correctly predicted padding.",
     why="It can get above 1.",
     hint="In the numerator, too, only real tokens count.",
 )
-def more_than_all(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    return float(_right(logits, labels).sum() / (labels != pad_id).sum().clamp(min=1))
-
-
-@item.misconception(
-    "Your code leaves out the positions where the model predicts padding, not those where the "
-    "label is padding.",
+item.switch(
+    "leaves_out_predicted_padding",
+    "Your code leaves out the positions where the model predicts padding.",
     why="A model could raise its accuracy by predicting padding whenever it is unsure.",
     hint="What decides whether a position is real: the label, or the prediction?",
+    spellings=["leaves_out_both"],
 )
-def leaves_out_predicted_padding(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    counted = logits.argmax(dim=-1) != pad_id
-    return float((_right(logits, labels) & counted).sum() / counted.sum().clamp(min=1))
-
-
-@item.misconception(
+item.switch(
+    "zero_is_always_the_pad",
+    "You always take 0 as the pad token, whatever pad_id is.",
+    why="Where another id is the pad token, 0 is a real token, which you leave out, and padding "
+    "is counted.",
+    hint="Does your code use its third argument?",
+)
+item.switch(
+    "only_padding_counts",
+    "Your mask is inverted: padding counts, and real tokens don't.",
+    why="The accuracy should measure how many real tokens are right. Yours never looks at one.",
+    hint="Print your mask for a sentence with padding. Where is it True?",
+)
+item.switch(
+    "mean_over_sentences",
     "Your accuracy is the mean over sentences of each sentence's accuracy.",
     why="A token of a short sentence then counts more than a token of a long one.",
     hint="Count over the whole batch, and divide once.",
 )
-def mean_over_sentences(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    real = labels != pad_id
-    right = (_right(logits, labels) & real).sum(dim=1)
-    return float((right / real.sum(dim=1).clamp(min=1)).mean())
-
-
-@item.misconception(
+item.switch(
+    "whole_sentences",
     "Your accuracy counts sentences in which every token is right.",
     why="That's a stricter measure. Here each token counts by itself.",
     hint="Is there one .all() too many?",
+    spellings=["whole_sentences_and_empty_ones", "whole_sentences_with_padding"],
 )
-def whole_sentences(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    real = labels != pad_id
-    right = (_right(logits, labels) | ~real).all(dim=1) & real.any(dim=1)
-    return float(right.float().mean())
-
-
-@item.misconception(
-    "A batch of padding only has the accuracy NaN.",
-    why="You divide 0 by 0, and one such batch makes the mean of an epoch NaN.",
+item.switch(
+    "nothing_of_nothing",
+    "For a batch of padding only you divide 0 by 0: it raises an error, or gives NaN.",
+    why="One such batch stops the evaluation, or makes the mean of an epoch NaN.",
     hint="What is the smallest number of tokens that you may divide by?",
+    spellings=["nothing_of_nothing_raises"],
 )
-def nothing_of_nothing(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    return float(_right(logits, labels)[labels != pad_id].float().mean())
-
-
-@item.misconception(
+item.switch(
+    "argmax_over_positions",
+    "Your argmax doesn't run over the vocabulary.",
+    why="At each position you want the most probable of V tokens. Any other axis compares the "
+    "numbers of different positions or sentences.",
+    hint="Which axis of (B, T, V) is the vocabulary, and what shape does argmax leave?",
+    spellings=["argmax_of_all"],
+)
+item.switch(
+    "never_right",
+    "Your accuracy is always 0.",
+    why="Many of the predictions are right. But if what you compare with the labels isn't a token "
+    "id, the largest logit for instance, the two are never equal.",
+    hint="Print what you compare with the labels. Is it the id of a token at each position?",
+)
+item.switch(
+    "a_count",
+    "You return how many tokens are right, not which share.",
+    why="A count grows with the batch, so you can't compare it with the next batch's.",
+    hint="Out of how many?",
+)
+item.switch(
+    "whole_number",
+    "Your accuracy is 0 unless all tokens are right: it's rounded down to a whole number.",
+    why="Almost every share lies between 0 and 1, and you lose it.",
+    hint="Which division keeps the fraction?",
+)
+item.switch(
+    "in_per_cent",
     "Your accuracy is a percentage.",
     why="The task asks for a share from 0 to 1.",
     hint="Which line multiplies by 100?",
 )
-def in_per_cent(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    return 100 * metrics.masked_accuracy(logits, labels, pad_id)

@@ -158,3 +158,13 @@ def the_one_after_it(model: nn.Module, source: Tensor, target: Tensor, pad_id: i
 )
 def no_source_at_all(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
     return _gap(model, source, target, pad_id, lambda s: torch.full_like(s, pad_id))
+
+
+@item.misconception(
+    "The sources are in random order, so a sentence may keep its own.",
+    why="In a small batch that's common, and it makes the gap smaller. The result also changes "
+    "from call to call.",
+    hint="The task says which source each sentence gets.",
+)
+def at_random(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
+    return _gap(model, source, target, pad_id, lambda s: s[torch.randperm(len(s))])

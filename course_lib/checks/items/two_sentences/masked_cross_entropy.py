@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -108,148 +110,214 @@ item = Item(
 )
 
 
-def _costs(logits: Tensor, labels: Tensor) -> Tensor:
-    """The cost of each position in nats, (B, T)."""
-    return -logits.log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0]
+EPSILONS = {"logarithm_with_epsilon": 1e-9} | {
+    f"epsilon_{epsilon}": epsilon for epsilon in (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)
+}
 
 
-@item.misconception(
+@item.switchable
+def loss_with(on: frozenset[str]) -> Callable[..., Any]:
+    """masked_cross_entropy with these misconceptions."""
+
+    def answer(logits: Tensor, labels: Tensor, pad_id: int) -> Any:
+        if "view_of_a_slice" in on:
+            labels.view(-1)
+        if "always_float32" in on:
+            logits = logits.float()
+        real = labels != (0 if "zero_is_always_the_pad" in on else pad_id)
+        if "only_padding_counts" in on:
+            real = ~real
+        if on & {"logits_are_zero_at_padding", "logits_are_zero_and_all_counted"}:
+            logits = logits * real[..., None]
+        loss = mean(-log_probability(logits, labels), real)
+        if "wrong_sign" in on:
+            loss = -loss
+        if "in_bits" in on:
+            loss = loss / math.log(2)
+        if "detached" in on:
+            return loss.detach()
+        return loss.item() if "cut_off_from_the_logits" in on else loss
+
+    def log_probability(logits: Tensor, labels: Tensor) -> Tensor:
+        """Of each label, (B, T)."""
+        if "softmax_twice" in on:
+            logits = logits.softmax(dim=-1)
+        if "words_on_the_wrong_axis" in on:
+            return -F.cross_entropy(logits, labels, reduction="none")
+        axis = 1 if "softmax_over_positions" in on else -1
+        axis = 0 if "softmax_over_sentences" in on else axis
+        log_p = logits if "no_softmax" in on else logits.log_softmax(dim=axis)
+        if "no_logarithm" in on:
+            log_p = logits.softmax(dim=axis)
+        if on & {"logarithm_of_softmax", "logarithm_of_softmax_by_product"}:
+            log_p = logits.softmax(dim=axis).log()
+        for name, epsilon in EPSILONS.items():
+            if name in on:
+                log_p = (logits.softmax(dim=axis) + epsilon).log()
+        return log_p.gather(-1, labels[..., None])[..., 0]
+
+    def mean(costs: Tensor, real: Tensor) -> Tensor:
+        kept = costs.masked_fill(~real, 0.0)
+        if "logarithm_of_softmax_by_product" in on:
+            kept = costs * real  # infinity times 0 is NaN
+        if on & {"pads_counted", "logits_are_zero_at_padding", "logits_are_zero_and_all_counted"}:
+            kept = costs
+        least = 0 if "nan_for_pads_alone" in on else 1
+        if "a_sum" in on:
+            return kept.sum()
+        if "divided_by_sentences" in on:
+            return kept.sum() / len(costs)
+        if "mean_of_sentence_means" in on:
+            return (kept.sum(1) / real.sum(1).clamp(min=least)).mean()
+        if on & {"pads_counted", "divided_by_all_positions", "logits_are_zero_and_all_counted"}:
+            return kept.mean()
+        return kept.sum() / real.sum().clamp(min=least)
+
+    return answer
+
+
+item.switch(
+    "pads_counted",
     "Your mean counts padding as if it were text.",
     why="The model is then trained to predict padding, and the loss depends on how much of it "
     "there is.",
     hint="How many positions did you sum over, and how many of them have something to predict?",
 )
-def pads_counted(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return _costs(logits, labels).mean()
-
-
-@item.misconception(
+item.switch(
+    "divided_by_all_positions",
     "You leave the cost of padding out of the sum, but still divide by all positions.",
     why="The more padding, the smaller your loss: a batch of short sentences looks easy.",
     hint="What do you divide by?",
 )
-def divided_by_all_positions(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return (_costs(logits, labels) * (labels != pad_id)).mean()
-
-
-@item.misconception(
+item.switch(
+    "mean_of_sentence_means",
     "You take the mean of each sentence, and then the mean of those means.",
     why="A token of a short sentence would count more than a token of a long one. The loss is a "
     "mean over tokens.",
     hint="With one sentence of eight tokens and one of one, how many numbers do you average?",
 )
-def mean_of_sentence_means(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    real = labels != pad_id
-    rows = (_costs(logits, labels) * real).sum(1) / real.sum(1).clamp(min=1)
-    return rows.mean()
-
-
-@item.misconception(
+item.switch(
+    "a_sum",
     "You sum over the real tokens but don't divide.",
     why="A sum grows with the batch, and the gradient grows with it: the same learning rate would "
     "mean something different for each batch.",
     hint="The unit is nats *per token*.",
 )
-def a_sum(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return (_costs(logits, labels) * (labels != pad_id)).sum()
-
-
-@item.misconception(
+item.switch(
+    "divided_by_sentences",
+    "You divide by the number of sentences.",
+    why="Long sentences then have a higher loss than short ones, however well each token is "
+    "predicted.",
+    hint="The unit is nats *per token*.",
+)
+item.switch(
+    "nan_for_pads_alone",
     "A batch of padding only gives NaN.",
     why="The mean of no numbers is 0 / 0. In a long training run one such batch is enough: its NaN "
     "ends up in every weight.",
     hint="What do you divide by when there is no real token?",
 )
-def nan_for_pads_alone(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id)
-
-
-@item.misconception(
+item.switch(
+    "zero_is_always_the_pad",
     "You always take 0 as the pad token, whatever pad_id is.",
     why="Where another id is the pad token, a real token is left out and the model is trained to "
     "predict padding.",
     hint="Does your code use its third argument?",
 )
-def zero_is_always_the_pad(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return training.masked_cross_entropy(logits, labels, 0)
-
-
-@item.misconception(
+item.switch(
+    "only_padding_counts",
+    "Your mask is inverted: padding counts, and real tokens don't.",
+    why="The loss should measure how well real tokens are predicted. Yours never looks at one.",
+    hint="Print your mask for a sentence with padding. Where is it True?",
+)
+item.switch(
+    "logits_are_zero_at_padding",
+    "You set the logits to zero at padding, but padding still has a cost.",
+    why="Equal logits mean that all V tokens are equally probable, and that costs ln V, not 0.",
+    hint="What has to be zero at padding: the logits, or the cost?",
+    spellings=["logits_are_zero_and_all_counted"],
+)
+item.switch(
+    "no_softmax",
+    "Softmax is missing: you take logits for log-probabilities.",
+    why="A logit can be any number. Without softmax the loss falls without limit when all logits "
+    "grow.",
+    hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
+)
+item.switch(
+    "no_logarithm",
+    "The logarithm is missing: you average p, not ln p.",
+    why="F.nll_loss, for instance, expects log-probabilities and takes no logarithm itself.",
+    hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
+)
+item.switch(
+    "softmax_twice",
     "Softmax is applied twice.",
     why="F.cross_entropy expects logits and applies softmax itself. A second softmax makes the "
     "probabilities nearly uniform: the loss can never come close to zero.",
     hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
 )
-def softmax_twice(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return training.masked_cross_entropy(logits.softmax(dim=-1), labels, pad_id)
-
-
-@item.misconception(
-    "With large logits your loss is infinite.",
+item.switch(
+    "logarithm_of_softmax",
+    "With large logits your loss is infinite, or NaN.",
     why="Softmax rounds a small probability to 0, and ln 0 is minus infinity. Computed together, "
     "logarithm and softmax never need that small number.",
     hint="There's a function that does both in one step.",
+    spellings=["logarithm_of_softmax_by_product"],
 )
-def logarithm_of_softmax(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    real = labels != pad_id
-    p = logits.softmax(dim=-1).gather(-1, labels[..., None])[..., 0]
-    return -p.log().masked_fill(~real, 0.0).sum() / real.sum().clamp(min=1)
-
-
-@item.misconception(
+item.switch(
+    "logarithm_with_epsilon",
+    "You keep a probability of 0 away from the logarithm with a small number.",
+    why="The loss is finite now but wrong: however improbable a label is, it never costs more than "
+    "the logarithm of that small number, and there its gradient is 0.",
+    hint="There's a function that does softmax and logarithm in one step.",
+    spellings=list(EPSILONS)[1:],
+)
+item.switch(
+    "wrong_sign",
     "Your loss has the wrong sign: it falls as the model gets worse.",
     why="ln p is negative. Training minimises the loss, so the model would unlearn.",
     hint="What is ln 0.5? And what should the loss be for p = 0.5?",
 )
-def wrong_sign(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return -training.masked_cross_entropy(logits, labels, pad_id)
-
-
-@item.misconception(
+item.switch(
+    "in_bits",
     "Your loss is in bits: it comes from log2.",
     why="This course measures in nats, and so are ln V and the target-only entropy. In bits the "
     "same loss is 1 / ln 2 = 1.44 times as large.",
     hint="Which logarithm has e as its base?",
 )
-def in_bits(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return training.masked_cross_entropy(logits, labels, pad_id) / math.log(2)
-
-
-@item.misconception(
-    "Your softmax runs over the positions, not over the vocabulary.",
+item.switch(
+    "softmax_over_positions",
+    "Your softmax runs over another axis, not over the vocabulary.",
     why="At each position the probabilities of all tokens have to sum to one.",
     hint="Which axis of (B, T, V) is the vocabulary?",
+    spellings=["softmax_over_sentences"],
 )
-def softmax_over_positions(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    real = labels != pad_id
-    costs = -logits.log_softmax(dim=1).gather(-1, labels[..., None])[..., 0]
-    return (costs * real).sum() / real.sum().clamp(min=1)
-
-
-@item.misconception(
+item.switch(
+    "words_on_the_wrong_axis",
     "F.cross_entropy takes your positions for classes: it expects the vocabulary on axis 1.",
     why="With (B, T, V) it fails, or, if T equals V, it computes a different loss without any "
     "error.",
     hint="Flatten three axes into two, or move the vocabulary to axis 1.",
 )
-def words_on_the_wrong_axis(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return F.cross_entropy(logits, labels, ignore_index=pad_id)
-
-
-@item.misconception(
+item.switch(
+    "view_of_a_slice",
     "Your code fails when labels is a slice, like target[:, 1:].",
     why="`view` needs contiguous memory, and a slice has gaps (lesson 09).",
     hint="Which two functions do the same, and copy if they have to?",
 )
-def view_of_a_slice(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-    return training.masked_cross_entropy(logits.flatten(0, 1)[None], labels.view(1, -1), pad_id)
-
-
-@item.misconception(
+item.switch(
+    "always_float32",
+    "Your loss is float32, whatever dtype the logits have.",
+    why="float64 has twice as many digits, and whoever uses it needs them: to test gradients, for "
+    "instance.",
+    hint="Which line changes the dtype?",
+)
+item.switch(
+    "cut_off_from_the_logits",
     "Your loss is detached from the logits: no gradient can flow back from it.",
     why="backward() follows the graph of tensors that the loss was computed from. A plain number, "
     "or a detached tensor, has no graph.",
     hint="Where do you leave the graph: with item(), float(), detach() or no_grad()?",
+    spellings=["detached"],
 )
-def cut_off_from_the_logits(logits: Tensor, labels: Tensor, pad_id: int) -> float:
-    return training.masked_cross_entropy(logits, labels, pad_id).item()

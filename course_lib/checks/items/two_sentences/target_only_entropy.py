@@ -127,138 +127,153 @@ item = Item(
 )
 
 
-Key = Callable[[WordPair, list[str], int], Hashable]
+@item.switchable
+def entropy_with(on: frozenset[str]) -> Callable[[Pairs], float]:
+    """target_only_entropy with these misconceptions."""
+
+    def answer(pairs: Pairs) -> float:
+        if on & {"each_target_once", "each_pair_once"}:
+            source = "each_pair_once" in on
+            once = {(tuple(pair.source) * source, tuple(pair.target)): pair for pair in pairs}
+            pairs = list(once.values())
+        nats, labels = nats_and_labels([event for pair in pairs for event in events_of(pair)])
+        if "not_divided" in on:
+            labels = 1
+        if "per_sentence" in on:
+            labels = len(pairs)
+        entropy = nats / labels / (math.log(2) if "entropy_in_bits" in on else 1)
+        if "wrong_sign" in on:
+            entropy = -entropy
+        return math.exp(entropy) if "perplexity" in on else entropy
+
+    def events_of(pair: WordPair) -> list[tuple[Hashable, str]]:
+        """What the model knows, and the word that follows, for each label."""
+        words = pair.target if "no_end" in on else [*pair.target, END]
+        if "counts_bos" in on:
+            words = ["<bos>", *words]
+        return [(known(pair, words, position), word) for position, word in enumerate(words)]
+
+    def known(pair: WordPair, words: list[str], position: int) -> Hashable:
+        prefix = tuple(words[:position])
+        if "frequencies_alone" in on:
+            prefix = ()
+        if "only_the_position" in on:
+            prefix = (str(position),)
+        if "only_the_word_before" in on:
+            prefix = prefix[-1:]
+        if "joined_prefix" in on:
+            prefix = ("".join(prefix),)
+        return (*pair.source, ":", *prefix) if "reads_the_source" in on else prefix
+
+    def nats_and_labels(events: Sequence[tuple[Hashable, str]]) -> tuple[float, int]:
+        prefixes, both = Counter(prefix for prefix, _ in events), Counter(events)
+        kinds = Counter(prefix for prefix, _ in both)
+        nats, even = 0.0, "even_shares" in on
+        for prefix, word in events:
+            n = prefixes[prefix]
+            cost = math.log(kinds[prefix] if even else n / both[prefix, word])
+            nats += cost / n if "mean_over_prefixes" in on else cost
+        return nats, len(prefixes) if "mean_over_prefixes" in on else len(events)
+
+    return answer
 
 
-def _prefix(pair: WordPair, words: list[str], position: int) -> Hashable:
-    return tuple(words[:position])
-
-
-def _events(pairs: Pairs, key: Key = _prefix) -> list[tuple[Hashable, str]]:
-    """What the model knows, and the word that follows, for each label."""
-    events = []
-    for pair in pairs:
-        words = [*pair.target, END]
-        events += [(key(pair, words, position), word) for position, word in enumerate(words)]
-    return events
-
-
-def _cross_entropy(events: Sequence[tuple[Hashable, str]]) -> float:
-    known, both = Counter(key for key, _ in events), Counter(events)
-    return sum(math.log(known[event[0]] / both[event]) for event in events) / len(events)
-
-
-@item.misconception(
+item.switch(
+    "only_the_word_before",
     "Your model knows only the previous word, not the whole prefix.",
     why="A source-blind decoder still attends to all target words so far. With more to go on it "
     "can do better: your entropy is too high.",
     hint="Which words does the decoder have when it predicts the fourth?",
 )
-def only_the_word_before(pairs: Pairs) -> float:
-    return _cross_entropy(
-        _events(pairs, lambda pair, words, position: tuple(words[:position][-1:]))
-    )
-
-
-@item.misconception(
+item.switch(
+    "frequencies_alone",
     "Your model knows how frequent each word is, but not which words came before.",
     why="It doesn't see the source, but it does see the target's own prefix.",
     hint="Which words do you count: all of them, or those that follow a certain prefix?",
 )
-def frequencies_alone(pairs: Pairs) -> float:
-    return _cross_entropy(_events(pairs, lambda pair, words, position: None))
-
-
-@item.misconception(
+item.switch(
+    "only_the_position",
     "Your model knows the position of a word, but not which words came before.",
     why="'he can' is followed by other words than 'she can'. A model that knows the prefix can "
     "tell them apart.",
     hint="What do two sentences have to share for a source-blind model to be uncertain?",
 )
-def only_the_position(pairs: Pairs) -> float:
-    return _cross_entropy(_events(pairs, lambda pair, words, position: position))
-
-
-@item.misconception(
+item.switch(
+    "reads_the_source",
     "Your model uses the source.",
     why="That's the lowest loss of a model that translates: 0, where each source has one "
     "translation. A source-blind model may not use it.",
     hint="Which half of a pair is covered?",
 )
-def reads_the_source(pairs: Pairs) -> float:
-    return _cross_entropy(
-        _events(pairs, lambda pair, words, position: (*pair.source, ":", *words[:position]))
-    )
-
-
-@item.misconception(
+item.switch(
+    "no_end",
     "You don't count the end of a sentence.",
     why="The end is a label like any other, and it may be the uncertain one: 'i want' can stop "
     "there or go on.",
     hint="How many labels does a target of five words have?",
 )
-def no_end(pairs: Pairs) -> float:
-    return _cross_entropy([event for event in _events(pairs) if event[1] != END])
-
-
-@item.misconception(
+item.switch(
+    "per_sentence",
     "You divide by the number of sentences.",
     why="The loss that you'll compare it with is a mean over tokens.",
     hint="How many labels do the two sentences of the lesson have?",
 )
-def per_sentence(pairs: Pairs) -> float:
-    events = _events(pairs)
-    return _cross_entropy(events) * len(events) / len(pairs)
-
-
-@item.misconception(
+item.switch(
+    "not_divided",
     "You sum the nats but don't divide.",
     why="The loss that you'll compare it with is a mean over tokens.",
     hint="How many labels do the two sentences of the lesson have?",
 )
-def not_divided(pairs: Pairs) -> float:
-    events = _events(pairs)
-    return _cross_entropy(events) * len(events)
-
-
-@item.misconception(
+item.switch(
+    "entropy_in_bits",
     "Your entropy is in bits: it comes from log2.",
     why="The loss is in nats. ln 2 nats are one bit.",
     hint="Which logarithm has e as its base?",
 )
-def entropy_in_bits(pairs: Pairs) -> float:
-    return _target_only_entropy(pairs) / math.log(2)
-
-
-@item.misconception(
-    "You count each different target once, however often it occurs.",
+item.switch(
+    "each_target_once",
+    "You count a sentence that occurs several times only once.",
     why="If three guests out of four order a beer, 'beer' is the better bet, and that lowers the "
     "loss.",
     hint="What happens to a sentence that occurs twice?",
+    spellings=["each_pair_once"],
 )
-def each_target_once(pairs: Pairs) -> float:
-    return _target_only_entropy(list({tuple(pair.target): pair for pair in pairs}.values()))
-
-
-@item.misconception(
+item.switch(
+    "even_shares",
     "You give the same probability to every word that ever followed a prefix.",
     why="A model that has memorised the targets knows how often each word came, and bets "
     "accordingly: its loss is lower.",
     hint="Three beers and one coke: what's the best bet?",
 )
-def even_shares(pairs: Pairs) -> float:
-    events = _events(pairs)
-    kinds = Counter(key for key, _ in set(events))
-    return sum(math.log(kinds[key]) for key, _ in events) / len(events)
-
-
-@item.misconception(
+item.switch(
+    "mean_over_prefixes",
     "You take the mean over prefixes, as if all were equally frequent.",
     why="A prefix that occurs in every sentence comes up more often, and so does its uncertainty.",
     hint="How often does 'i want a' occur, and how often 'i want a beer'?",
 )
-def mean_over_prefixes(pairs: Pairs) -> float:
-    events = _events(pairs)
-    known, both = Counter(key for key, _ in events), Counter(events)
-    nats = sum(math.log(known[key] / both[key, word]) / known[key] for key, word in events)
-    return nats / len(known)
+item.switch(
+    "joined_prefix",
+    "You join the words of a prefix without a space between them.",
+    why="'ab c' and 'a bc' are different prefixes, but joined they're the same letters.",
+    hint="What does a dictionary need as its keys: strings, or anything that's hashable?",
+)
+item.switch(
+    "counts_bos",
+    "You count the beginning of a sentence as a label.",
+    why="No model has to predict <bos>: the decoder is given it. One label more for each sentence "
+    "makes the mean too small.",
+    hint="How many labels does a target of five words have?",
+)
+item.switch(
+    "perplexity",
+    "You return the perplexity.",
+    why="The loss that you'll compare it with is in nats. The perplexity is e to the power of "
+    "that.",
+    hint="Which function do you apply last?",
+)
+item.switch(
+    "wrong_sign",
+    "Your entropy is negative.",
+    why="A probability is at most 1, so its logarithm is at most 0. The loss is minus that.",
+    hint="What is ln 0.5? And what should the loss be for p = 0.5?",
+)

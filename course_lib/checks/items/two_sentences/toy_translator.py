@@ -49,13 +49,18 @@ def toy_translator(weights: Mapping[str, Tensor]) -> ToyTranslator:
 
 
 def draw_batch(draw: Draw, *lengths: int, pad_id: int = 0) -> tuple[Tensor, Tensor]:
-    """Sources and targets of these lengths, padded; <bos> is 1 and <eos> 2."""
+    """Sources and targets of these lengths, padded; <bos> is 1 and <eos> 2.
+
+    With a pad_id other than 0, every target has a real token 0.
+    """
     longest = max(lengths)
     source = draw.ids(len(lengths), longest, low=4, high=11)
     target = torch.full((len(lengths), longest + 2), pad_id)
     for row, length in enumerate(lengths):
         source[row, length:] = pad_id
         tokens = draw.ids(length, low=4, high=9).tolist()
+        if pad_id:
+            tokens[0] = 0
         target[row, : length + 2] = torch.tensor([1, *tokens, 2])
     return source, target
 
