@@ -100,7 +100,7 @@ def ask(
     """
     args, kwargs = copy.deepcopy((call.args, dict(call.kwargs)))
     inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
-    before = [x.clone() for x in inputs]
+    before, data = [x.clone() for x in inputs], _data((args, kwargs))
 
     def answer() -> Any:
         torch.default_generator.manual_seed(0)  # so that dropout is the same for everyone
@@ -116,7 +116,7 @@ def ask(
     except BaseException as error:  # whatever it is, the learner's code raised it
         return Answer(failure=Failure(type(error).__name__, _text(error), _learners_line(error)))
     changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
-    return Answer(value, changed_inputs=changed)
+    return Answer(value, changed_inputs=changed or _data((args, kwargs)) != data)
 
 
 def _text(error: BaseException) -> str:
@@ -126,6 +126,12 @@ def _text(error: BaseException) -> str:
     except Exception as second:  # a learner's own __str__
         text = f"its message can't be read, __str__ raises {type(second).__name__}"
     return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+
+
+def _data(inputs: Any) -> Any:
+    """The lists and dicts of the inputs with their numbers and words, without tensors, objects."""
+    leaves, structure = tree.tree_flatten(inputs)
+    return structure, [x for x in leaves if isinstance(x, (bool, int, float, str))]
 
 
 def _changed(x: Tensor, old: Tensor) -> bool:

@@ -77,6 +77,9 @@ def test_inputs_are_copies_and_changes_to_them_are_noticed():
     assert ask(edits_its_input, Call((x,))).changed_inputs
     assert x.tolist() == [1, 1]
     assert not ask(lambda x: x * 2, Call((x * torch.nan,))).changed_inputs
+    assert ask(lambda rows: rows[0].append(3), Call(([[1, 2]],))).changed_inputs
+    assert ask(lambda rows: rows[0].sort(), Call(([[2, 1]],))).changed_inputs
+    assert not ask(lambda rows: sorted(rows[0]), Call(([[2, 1]],))).changed_inputs
 
 
 def test_gradients_are_those_of_a_fixed_sum_of_the_outputs():
