@@ -487,12 +487,6 @@ class IgnoresTheRate(_AddNorm):
         super().__init__(d_model, 0.1)
 
 
-@item.spelling("IgnoresTheRate")
-class AlwaysDropsHalf(_AddNorm):
-    def __init__(self, d_model: int, dropout: float = 0.1) -> None:
-        super().__init__(d_model, 0.5)
-
-
 @item.misconception(
     "Your code modifies its input in place.",
     why="x += … changes the caller's tensor. Other code that still needs the original, such as "

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.checks.adapters import compare_last_dropout, require_module
-from course_lib.checks.call import Call
+from course_lib.checks.adapters import WrongResult, compare_last_dropout, require_module
+from course_lib.checks.call import Answer, Call
+from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.model import positions
@@ -21,6 +22,7 @@ def _use_encoding(
     x: Tensor,
     *,
     init: dict[str, Any],
+    positional: tuple[Any, ...] = (),
     train: bool = False,
     look: str = "output",
 ) -> Any:
@@ -29,13 +31,14 @@ def _use_encoding(
     Args:
         make: the learner's class.
         x: (batch, seq, d_model).
-        init: arguments of the constructor.
+        init: keyword arguments of the constructor.
+        positional: positional arguments of the constructor.
         train: training mode; otherwise evaluation mode.
         look: "output"; or "inside" for its trainable parameters and its forward hooks; or
-            "bfloat16" or "float16" for the dtype of its output after conversion. A table that
-            isn't converted isn't moved to a GPU either.
+            "bfloat16" or "float16" for the dtype of its output after conversion, and its numbers.
+            A table that isn't converted isn't moved to a GPU either.
     """
-    module = require_module(make(**init)).train(train)
+    module = require_module(make(*positional, **init)).train(train)
     if look == "inside":
         hook_calls: list[int] = []
         module.register_forward_hook(lambda *_: hook_calls.append(1))
@@ -44,19 +47,28 @@ def _use_encoding(
         return {"trainable parameters": trainable, "calls of the forward hook": len(hook_calls)}
     if look != "output":
         dtype: torch.dtype = getattr(torch, look)
-        return {"dtype of the output": str(module.to(dtype)(x.to(dtype)).dtype)}
+        output = module.to(dtype)(x.to(dtype))
+        if not isinstance(output, Tensor):
+            raise WrongResult(f"expected a tensor, got a value of type {type(output).__name__}")
+        return {"dtype of the output": str(output.dtype), "numbers": output.float()}
     return module(x)
 
 
 _EIGHT = {"d_model": 8, "dropout": 0.0, "max_len": 50}
 
 
-def _dropped(draw: Draw) -> list[Call]:
+def _dropped(draw: Draw, *positional: float, about: str, **init: float) -> list[Call]:
     x = draw.normal(4, 40, 32)
-    init = {"d_model": 32, "dropout": 0.25, "max_len": 60}
-    return [
-        Call((x,), {"init": init, "train": train}, about="dropout 0.25") for train in (False, True)
-    ]
+    kwargs = {"positional": positional, "init": init}
+    return [Call((x,), {**kwargs, "train": train}, about=about) for train in (False, True)]
+
+
+def _compare_defaults(
+    calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+) -> Difference | None:
+    """As for any dropout; the third answer, for 5000 tokens, must be the reference's."""
+    of_dropout = compare_last_dropout(0.1)(calls[:2], expected[:2], answers[:2])
+    return of_dropout or answers_differ(expected[2], answers[2], tolerance=1e-3)
 
 
 item = Item(
@@ -96,8 +108,26 @@ item = Item(
         ),
         Probe(
             "dropout is applied to the sum, in training mode only",
-            _dropped,
+            lambda draw: _dropped(draw, d_model=32, dropout=0.25, max_len=60, about="dropout 0.25"),
             compare_last_dropout(0.25),
+        ),
+        Probe(
+            "the dropout rate is 0.1 by default, and max_len is 5000",
+            lambda draw: [
+                *_dropped(draw, d_model=32, about="dropout and max_len left at their defaults"),
+                Call((draw.normal(1, 5000, 2),), {"init": {"d_model": 2}}, about="5000 tokens"),
+            ],
+            _compare_defaults,
+        ),
+        Probe(
+            "the arguments are d_model, dropout and max_len, in this order",
+            lambda draw: [
+                Call(
+                    (draw.normal(2, 5, 8),),
+                    {"init": {}, "positional": (8, 0.0, 50)},
+                    about="d_model 8, dropout 0.0, max_len 50, without their names",
+                )
+            ],
         ),
         Probe(
             "the table is not trained, and forward hooks run",
@@ -119,7 +149,7 @@ item = Item(
             "the table moves with the module",
             lambda draw: [
                 Call(
-                    (draw.normal(2, 5, 8),),
+                    (torch.zeros(2, 5, 8),),
                     {"init": _EIGHT, "look": look},
                     about=f"the module converted to {look}",
                 )
