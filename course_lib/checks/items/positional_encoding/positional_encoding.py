@@ -282,9 +282,9 @@ class OverridesCall(_Encoding):
 
 
 @item.misconception(
-    "You apply dropout to x, before you add the encoding, and not to the sum.",
+    "You apply dropout to one of the two terms, not to their sum.",
     why="The paper applies dropout to the sum (section 5.4). In your code, wherever an element of "
-    "x is dropped, the encoding is still there, so hardly any element of the result is zero.",
+    "one term is dropped, the other is still there, so hardly any element of the result is zero.",
     hint="Dropout is the last operation.",
 )
 class DropsBeforeTheSum(_Encoding):
