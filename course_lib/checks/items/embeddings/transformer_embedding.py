@@ -256,12 +256,24 @@ class ZeroIsAlwaysThePad(_Embedding):
 @item.misconception(
     "You count the padding instead of the real tokens.",
     why="A token's position is the number of real tokens before it. In your code all tokens of a "
-    "sentence without padding are at position 0.",
+    "sentence without padding are at the same position.",
     hint="Is your comparison with pad_id True for the real tokens, or for the others?",
 )
 class CountsThePadding(_Embedding):
     def positions_of(self, tokens: Tensor) -> Tensor:
         return ((tokens == self.pad_id).cumsum(dim=1) - 1).clamp(min=0)
+
+
+@item.spelling("CountsThePadding")
+class CountsThePaddingFromMinusOne(_Embedding):
+    def positions_of(self, tokens: Tensor) -> Tensor:
+        return (tokens == self.pad_id).cumsum(dim=1) - 1
+
+
+@item.spelling("CountsThePadding")
+class CountsThePaddingFromZero(_Embedding):
+    def positions_of(self, tokens: Tensor) -> Tensor:
+        return (tokens == self.pad_id).cumsum(dim=1)
 
 
 @item.misconception(

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from course_lib.checks.adapters import WrongResult
 from course_lib.checks.call import Call
 from course_lib.checks.item import Item, Probe
 from course_lib.model import positions
 
 
 def _use_shift(
-    make: Callable[[int, int], Tensor],
+    make: Callable[[int, int], Any],
     d_model: int,
     offset: int,
     *,
     at: list[int] | None = None,
-) -> Tensor:
+) -> Any:
     """The matrix, or its product with the encodings at some positions, (len(at), d_model)."""
     matrix = make(d_model, offset)
     if at is None:
         return matrix
+    if not isinstance(matrix, Tensor):
+        raise WrongResult(f"expected a tensor, got a value of type {type(matrix).__name__}")
     return torch.stack([matrix @ encoding for encoding in _encodings(d_model)[at]])
 
 
