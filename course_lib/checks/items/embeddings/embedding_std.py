@@ -7,18 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
+from course_lib.checks.adapters import WrongResult
 from course_lib.checks.call import Call
 from course_lib.checks.item import Item, Probe
 from course_lib.model import embedding
 
 
-def _use_std(std_of: Callable[[int], float], d_model: int, *, measure: bool = False) -> Any:
+def _use_std(std_of: Callable[[int], Any], d_model: int, *, measure: bool = False) -> Any:
     """The standard deviation, or the loss at initialisation of a tied table minus ln V, in nats."""
     std = std_of(d_model)
     if not measure:
         return std
+    if not isinstance(std, (int, float)) and not (isinstance(std, Tensor) and std.numel() == 1):
+        raise WrongResult(f"expected a number, got a value of type {type(std).__name__}")
     source = torch.Generator().manual_seed(7)
     h = F.normalize(torch.randn(60, d_model, generator=source), dim=1) * math.sqrt(d_model)
     logits = h @ (torch.randn(3000, d_model, generator=source) * float(std)).T  # (60, V)

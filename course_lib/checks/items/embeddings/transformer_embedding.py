@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from course_lib.checks.adapters import compare_last_dropout, use_module
 from course_lib.checks.call import Call
@@ -253,6 +254,42 @@ class ZeroIsAlwaysThePad(_Embedding):
 
 
 @item.misconception(
+    "You count the padding instead of the real tokens.",
+    why="A token's position is the number of real tokens before it. In your code all tokens of a "
+    "sentence without padding are at the same position.",
+    hint="Is your comparison with pad_id True for the real tokens, or for the others?",
+)
+class CountsThePadding(_Embedding):
+    def positions_of(self, tokens: Tensor) -> Tensor:
+        return ((tokens == self.pad_id).cumsum(dim=1) - 1).clamp(min=0)
+
+
+@item.spelling("CountsThePadding")
+class CountsThePaddingFromMinusOne(_Embedding):
+    def positions_of(self, tokens: Tensor) -> Tensor:
+        return (tokens == self.pad_id).cumsum(dim=1) - 1
+
+
+@item.spelling("CountsThePadding")
+class CountsThePaddingFromZero(_Embedding):
+    def positions_of(self, tokens: Tensor) -> Tensor:
+        return (tokens == self.pad_id).cumsum(dim=1)
+
+
+@item.misconception(
+    "Your dropout is active in evaluation mode, too.",
+    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
+    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
+    "results.",
+    hint="How does dropout find out that your module is in evaluation mode?",
+)
+class DropsAlways(_Embedding):
+    def forward(self, tokens: Tensor) -> Tensor:
+        total = self.embed(tokens) + self.encodings[self.positions_of(tokens)]
+        return F.dropout(total, self.dropout.p)
+
+
+@item.misconception(
     "You don't add any positional encoding.",
     why="Then 'dog bites man' and 'man bites dog' are the same set of vectors.",
     hint="What is added to the embedding of a token?",
@@ -263,9 +300,9 @@ class NoPositions(_Embedding):
 
 
 @item.misconception(
-    "You apply dropout before you add the encoding, not to the sum.",
+    "You apply dropout to one of the two terms, not to their sum.",
     why="The paper applies dropout to the sum (section 5.4). In your code, wherever an element of "
-    "the embedding is dropped, the encoding is still there.",
+    "one term is dropped, the other is still there.",
     hint="Dropout is the last operation.",
 )
 class DropsBeforeTheSum(_Embedding):

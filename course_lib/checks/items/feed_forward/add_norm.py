@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Answer, Call
 from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.item import Comparison, Item, Probe
 from course_lib.model import feed_forward as model
 
 SHARE = 0.25  # dropout rate
@@ -26,9 +27,14 @@ def _use_add_norm(
     mix: Tensor,
     matrix: Tensor,
     shift: Tensor,
+    positional: tuple[Any, ...] = (),
     **kwargs: Any,
 ) -> Any:
-    """As ``use_module``, with the sublayer mix · x · matrix + shift, which mixes positions."""
+    """As ``use_module``, with the sublayer mix · x · matrix + shift, which mixes positions.
+
+    ``positional`` are the positional arguments of the constructor.
+    """
+    make = partial(make, *positional)
     return use_module(make, x, lambda x: mix @ x @ matrix + shift, **kwargs)
 
 
@@ -47,7 +53,7 @@ def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
     return Call((x,), {**parts, **kwargs}, about)
 
 
-def _dropped(draw: Draw) -> list[Call]:
+def _dropped(*positional: float, **init: float) -> list[Call]:
     """The sublayer gives 0 in the left half of the columns, sums of two x in the right half."""
     half, length = 128, 12
     steps = torch.linspace(-1, 1, 2 * half).expand(2, length, -1)
@@ -58,50 +64,69 @@ def _dropped(draw: Draw) -> list[Call]:
         "mix": torch.eye(length),
         "matrix": matrix,
         "shift": torch.zeros(2 * half),
-        "init": {"d_model": 2 * half, "dropout": SHARE},
+        "positional": positional,
+        "init": init,
         "weights": {"norm.weight": torch.ones(2 * half), "norm.bias": torch.zeros(2 * half)},
     }
-    return [Call((steps,), {**kwargs, "train": t}, "dropout 0.25") for t in (False, True)]
+    rate = f"dropout {SHARE}" if SHARE in (*positional, *init.values()) else "no dropout given"
+    return [Call((steps,), {**kwargs, "train": t}, rate) for t in (False, True)]
 
 
-def _compare_dropout_of_output(
-    calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
-) -> Difference | None:
-    """Undo the norm with the help of the left half; the right half shows what was dropped."""
-    clean, noisy, x = expected[0].value, answers[1].value, calls[1].args[0]
-    if difference := answers_differ(expected[0], answers[0], tolerance=1e-4):
-        unchanged = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
-        where = (
-            "in evaluation mode, and not in training mode" if unchanged else "in evaluation mode"
-        )
-        return Difference(difference.kind, difference.expected, difference.got, where)
-    if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
-        return answers_differ(expected[0], answers[1])
-    if torch.allclose(noisy, clean, atol=1e-4):
-        return Difference("value", "some of the sublayer's output dropped", "none", "training mode")
-    if (noisy == 0).float().mean() > 0.05:
-        return Difference("value", "no zeros", "some", "output in training mode")
-    half = x.size(-1) // 2
-    residual, seen = x[..., :half], noisy[..., :half]
-    centred = residual - residual.mean(dim=-1, keepdim=True)
-    slope = (seen * centred).sum(dim=-1, keepdim=True) / centred.square().sum(dim=-1, keepdim=True)
-    offset = (seen - slope * residual).mean(dim=-1, keepdim=True)
-    if (slope * residual + offset - seen).abs().max() > 1e-2:
-        return Difference("value", "all of x", "parts of it dropped", "the residual path")
-    added = ((noisy - offset) / slope - x)[..., half:]
-    kept = added / (x @ calls[1].kwargs["matrix"])[..., half:] * (1 - SHARE)  # 0 or 1 each
-    if (kept - kept.round()).abs().max() > 0.02 or kept.max() > 1.1:
+def _compare_dropout_of_output(share: float) -> Comparison:
+    """For one input in evaluation mode and then in training mode, with this dropout rate.
+
+    Undo the norm with the help of the left half; the right half shows what was dropped.
+    """
+
+    def compare(
+        calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+    ) -> Difference | None:
+        clean, noisy, x = expected[0].value, answers[1].value, calls[1].args[0]
+        if difference := answers_differ(expected[0], answers[0], tolerance=1e-4):
+            unchanged = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
+            where = (
+                "in evaluation mode, and not in training mode"
+                if unchanged
+                else "in evaluation mode"
+            )
+            return Difference(difference.kind, difference.expected, difference.got, where)
+        if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
+            return answers_differ(expected[0], answers[1])
+        if torch.allclose(noisy, clean, atol=1e-4):
+            where = "in training mode"
+            return Difference("value", "some of the sublayer's output dropped", "nothing", where)
+        if (noisy == 0).float().mean() > 0.05:
+            where = "the output in training mode"
+            return Difference("value", "no zeros, since the norm comes last", "zeros", where)
+        half = x.size(-1) // 2
+        residual, seen = x[..., :half], noisy[..., :half]
+        centred = residual - residual.mean(dim=-1, keepdim=True)
+        squares = centred.square().sum(dim=-1, keepdim=True)
+        slope = (seen * centred).sum(dim=-1, keepdim=True) / squares
+        offset = (seen - slope * residual).mean(dim=-1, keepdim=True)
+        if (slope * residual + offset - seen).abs().max() > 1e-2:
+            where = "the residual path in training mode"
+            return Difference("value", "all of x", "x with some elements dropped", where)
+        added = ((noisy - offset) / slope - x)[..., half:]
+        kept = added / (x @ calls[1].kwargs["matrix"])[..., half:] * (1 - share)  # 0 or 1 each
         level = kept[kept.abs() > 0.02]
-        where = "scale of what dropout keeps" if level.std() < 0.02 else "input of the sublayer"
-        expected_scale = "0 or 1 / 0.75 of the sublayer's output"
-        return Difference("value", expected_scale, "other multiples of it", where)
-    zeroed = kept < 0.5
-    where = "elements dropped"
-    if abs((share := float(zeroed.float().mean())) - SHARE) > 0.05:
-        return Difference("value", f"a share of {SHARE}", f"{share:.2f}", where)
-    if zeroed.all(dim=-1).any() or torch.equal(zeroed[0], zeroed[1]):
-        return Difference("value", "each element dropped independently", "many at once", where)
-    return None
+        found = 1 - level.numel() / kept.numel()
+        if abs(found - share) > 0.05 and level.std() < 0.02:
+            where = "the share of the sublayer's output that is dropped"
+            return Difference("value", f"about {share:.2f}", f"{found:.2f}", where)
+        if (kept - kept.round()).abs().max() > 0.02 or kept.max() > 1.1:
+            if level.std() < 0.02:
+                where, kept_as = "what dropout keeps of the sublayer's output", f"{1 - share:g}"
+                return Difference("value", f"it divided by {kept_as}", "another multiple", where)
+            where = "the sublayer's output in training mode"
+            return Difference("value", "sublayer(x), or 0 where dropped", "other numbers", where)
+        zeroed = kept < 0.5
+        if zeroed.all(dim=-1).any() or torch.equal(zeroed[0], zeroed[1]):
+            where = "what is dropped of the sublayer's output"
+            return Difference("value", "each element independently", "many at once", where)
+        return None
+
+    return compare
 
 
 item = Item(
@@ -143,7 +168,30 @@ item = Item(
             ],
         ),
         Probe(
-            "dropout is applied to the sublayer's output only", _dropped, _compare_dropout_of_output
+            "eps is 1e-5",
+            lambda draw: [
+                _around(
+                    draw,
+                    draw.normal(2, 3, 4, std=3e-4),
+                    "vectors with numbers of less than a thousandth",
+                    shift=torch.zeros(4),
+                )
+            ],
+        ),
+        Probe(
+            "dropout is applied to the sublayer's output only",
+            lambda draw: _dropped(d_model=256, dropout=SHARE),
+            _compare_dropout_of_output(SHARE),
+        ),
+        Probe(
+            "the dropout rate is the second argument",
+            lambda draw: _dropped(256, SHARE),
+            _compare_dropout_of_output(SHARE),
+        ),
+        Probe(
+            "the dropout rate is 0.1 by default",
+            lambda draw: _dropped(256),
+            _compare_dropout_of_output(0.1),
         ),
         Probe(
             "the norm gets gradients, and x gets them on both paths",
@@ -173,11 +221,23 @@ class _AddNorm(nn.Module):
 
     def __init__(self, d_model: int, dropout: float = 0.1) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = self.make_norm(d_model)
         self.dropout = nn.Dropout(dropout)
 
+    def make_norm(self, d_model: int) -> nn.Module:
+        return nn.LayerNorm(d_model)
+
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.norm(x + self.dropout(sublayer(x)))
+        return self.last(self.add(x, self.update(x, sublayer)))
+
+    def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return self.dropout(sublayer(x))
+
+    def add(self, x: Tensor, update: Tensor) -> Tensor:
+        return x + update
+
+    def last(self, total: Tensor) -> Tensor:
+        return self.norm(total)
 
 
 @item.misconception(
@@ -188,7 +248,18 @@ class _AddNorm(nn.Module):
 )
 class PreNorm(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return x + self.dropout(sublayer(self.norm(x)))
+        return self.add(x, self.update(self.norm(x), sublayer))
+
+
+@item.misconception(
+    "You apply the norm to x, use the result for both paths, and return the sum without a norm.",
+    why="The residual path should carry x unchanged, and the paper applies the norm to the sum.",
+    hint="What is the last operation in LayerNorm(x + Sublayer(x)), and what is added there?",
+)
+class NormForBothPaths(_AddNorm):
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        x = self.norm(x)
+        return self.add(x, self.update(x, sublayer))
 
 
 @item.misconception(
@@ -198,8 +269,8 @@ class PreNorm(_AddNorm):
     hint="What does 'Add' stand for in AddNorm?",
 )
 class NoResidual(_AddNorm):
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.norm(self.dropout(sublayer(x)))
+    def add(self, x: Tensor, update: Tensor) -> Tensor:
+        return update
 
 
 @item.misconception(
@@ -209,7 +280,7 @@ class NoResidual(_AddNorm):
 )
 class NormBeforeTheSum(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return x + self.norm(self.dropout(sublayer(x)))
+        return self.add(x, self.norm(self.update(x, sublayer)))
 
 
 @item.misconception(
@@ -218,8 +289,8 @@ class NormBeforeTheSum(_AddNorm):
     hint="What does 'Norm' stand for in AddNorm?",
 )
 class NoNorm(_AddNorm):
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return x + self.dropout(sublayer(x))
+    def last(self, total: Tensor) -> Tensor:
+        return total
 
 
 @item.misconception(
@@ -229,24 +300,103 @@ class NoNorm(_AddNorm):
 )
 class NormTwice(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        x = self.norm(x)
-        return self.norm(x + self.dropout(sublayer(x)))
+        return super().forward(self.norm(x), sublayer)
+
+
+@item.misconception(
+    "You apply the norm to the sublayer's input, and again to the sum.",
+    why="There's only one norm in LayerNorm(x + Sublayer(x)), after the sum: the sublayer's input "
+    "is the output of the previous block, which has been normalised already.",
+    hint="What does the sublayer get in LayerNorm(x + Sublayer(x))?",
+)
+class NormAroundAndInside(_AddNorm):
+    def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return super().update(self.norm(x), sublayer)
+
+
+@item.misconception(
+    "You multiply x by the sublayer's output instead of adding them.",
+    why="Where the sublayer returns zeros, nothing of x is left. In a sum, x always gets through.",
+    hint="What does 'Add' stand for in AddNorm?",
+)
+class Multiplies(_AddNorm):
+    def add(self, x: Tensor, update: Tensor) -> Tensor:
+        return x * update
+
+
+@item.misconception(
+    "You take the mean of x and the sublayer's output, not their sum.",
+    why="The norm hides the factor 1/2 for large vectors. For small ones it doesn't, since eps is "
+    "added to a variance that's a quarter of what it should be.",
+    hint="What stands inside the brackets of LayerNorm(x + Sublayer(x))?",
+)
+class TakesTheMean(_AddNorm):
+    def add(self, x: Tensor, update: Tensor) -> Tensor:
+        return (x + update) / 2
 
 
 @item.misconception(
     "Your module has no parameters for its norm.",
-    why="The weight and bias of a norm have to be created in the constructor. A norm created in "
-    "forward starts anew at each call, and no optimizer ever sees it. One published system lacks "
-    "30,720 parameters for this reason.",
-    hint="Where do you create modules that should be trained?",
+    why="The norm needs a trainable weight and bias, created in the constructor. F.layer_norm "
+    "doesn't create any, elementwise_affine=False leaves them out, and a norm created in forward "
+    "starts anew at each call. One published system lacks 30,720 parameters for this reason.",
+    hint="What are the trainable parameters of a norm, and where do you create them?",
 )
-class NormMadeInForward(nn.Module):
-    def __init__(self, d_model: int, dropout: float = 0.1) -> None:
-        super().__init__()
-        self.dropout = nn.Dropout(dropout)
+class NormMadeInForward(_AddNorm):
+    def make_norm(self, d_model: int) -> nn.Module:
+        return nn.LayerNorm(d_model, elementwise_affine=False)
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return F.layer_norm(x + self.dropout(sublayer(x)), x.shape[-1:])
+
+@item.misconception(
+    "The eps of your norm isn't 1e-5.",
+    why="For most vectors you won't see the difference. Small ones come out with another norm, so "
+    "trained weights give other results. BERT uses 1e-12, this task what nn.LayerNorm uses.",
+    hint="What is the default of nn.LayerNorm, and do you need another one?",
+)
+class AnotherEps(_AddNorm):
+    def make_norm(self, d_model: int) -> nn.Module:
+        return nn.LayerNorm(d_model, eps=1e-6)
+
+
+@item.spelling("AnotherEps")
+class LowEps(_AddNorm):
+    def make_norm(self, d_model: int) -> nn.Module:
+        return nn.LayerNorm(d_model, eps=1e-8)
+
+
+@item.spelling("AnotherEps")
+class HardlyAnyEps(_AddNorm):
+    def make_norm(self, d_model: int) -> nn.Module:
+        return nn.LayerNorm(d_model, eps=1e-12)
+
+
+@item.spelling("AnotherEps")
+class LargeEps(_AddNorm):
+    def make_norm(self, d_model: int) -> nn.Module:
+        return nn.LayerNorm(d_model, eps=1e-3)
+
+
+class _NormByStd(nn.LayerNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        centred = x - x.mean(dim=-1, keepdim=True)
+        return centred / (x.std(dim=-1, keepdim=True) + self.eps) * self.weight + self.bias
+
+
+@item.misconception(
+    "Your norm divides by torch's std plus eps.",
+    why="x.std() divides by d_model − 1, and eps belongs inside the square root. A widely read "
+    "implementation has this norm. With large d_model you hardly see the difference.",
+    hint="Compare your norm with the formula of layer_norm.",
+)
+class NormByStd(_AddNorm):
+    def make_norm(self, d_model: int) -> nn.Module:
+        return _NormByStd(d_model)
+
+
+@item.spelling("NormByStd")
+class NormByStdWithLessEps(_AddNorm):
+    def make_norm(self, d_model: int) -> nn.Module:
+        return _NormByStd(d_model, eps=1e-6)
 
 
 @item.misconception(
@@ -257,17 +407,18 @@ class NormMadeInForward(nn.Module):
 )
 class DropsAfterTheNorm(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.dropout(self.norm(x + sublayer(x)))
+        return self.dropout(self.last(self.add(x, sublayer(x))))
 
 
 @item.misconception(
-    "You apply dropout to the sum, so parts of x are dropped on the residual path.",
-    why="The residual path should carry all of x. Here each block would drop more of it.",
+    "In training mode, parts of x are dropped on the residual path.",
+    why="The residual path should carry all of x. If you apply dropout to x or to the sum, each "
+    "block drops more of it.",
     hint="Section 5.4 applies dropout to the output of the sublayer, before it is added.",
 )
 class DropsTheResidual(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.norm(self.dropout(x + sublayer(x)))
+        return self.last(self.dropout(self.add(x, sublayer(x))))
 
 
 @item.misconception(
@@ -276,8 +427,8 @@ class DropsTheResidual(_AddNorm):
     hint="You created a dropout layer. Do you call it?",
 )
 class DropsNothingOfIt(_AddNorm):
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.norm(x + sublayer(x))
+    def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return sublayer(x)
 
 
 @item.misconception(
@@ -286,8 +437,54 @@ class DropsNothingOfIt(_AddNorm):
     hint="Section 5.4 applies dropout to the output of the sublayer, and to nothing else.",
 )
 class DropsTheInputOfTheSublayer(_AddNorm):
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.norm(x + sublayer(self.dropout(x)))
+    def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return sublayer(self.dropout(x))
+
+
+@item.misconception(
+    "Your dropout is active in evaluation mode, too.",
+    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
+    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
+    "results.",
+    hint="How does dropout find out that your module is in evaluation mode?",
+)
+class DropsAlways(_AddNorm):
+    def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return F.dropout(sublayer(x), self.dropout.p)
+
+
+@item.spelling("DropsAlways")
+class DropsHalfAlways(_AddNorm):
+    def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return F.dropout(sublayer(x))
+
+
+@item.misconception(
+    "If no dropout rate is given, yours isn't 0.1.",
+    why="The paper drops a tenth, and so does AddNorm(d_model) in this task. nn.Dropout() without "
+    "an argument drops half.",
+    hint="Compare the first line of your constructor with the one in the task.",
+)
+class AnotherDefault(_AddNorm):
+    def __init__(self, d_model: int, dropout: float = 0.5) -> None:
+        super().__init__(d_model, dropout)
+
+
+@item.spelling("AnotherDefault")
+class NoDropoutByDefault(_AddNorm):
+    def __init__(self, d_model: int, dropout: float = 0.0) -> None:
+        super().__init__(d_model, dropout)
+
+
+@item.misconception(
+    "Your dropout rate is always the same, whatever the argument is.",
+    why="The rate is an argument so that each model can have its own: small data needs more "
+    "dropout, and 0 switches it off.",
+    hint="Does your constructor use its argument dropout?",
+)
+class IgnoresTheRate(_AddNorm):
+    def __init__(self, d_model: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, 0.1)
 
 
 @item.misconception(
@@ -297,6 +494,6 @@ class DropsTheInputOfTheSublayer(_AddNorm):
     hint="Create a new tensor for the sum.",
 )
 class EditsItsInput(_AddNorm):
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        x += self.dropout(sublayer(x))
-        return self.norm(x)
+    def add(self, x: Tensor, update: Tensor) -> Tensor:
+        x += update
+        return x

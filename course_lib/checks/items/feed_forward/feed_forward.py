@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,8 +14,15 @@ from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Answer, Call
 from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.item import Comparison, Item, Probe
 from course_lib.model import feed_forward as model
+
+
+def _use_network(
+    make: Callable[..., nn.Module], x: Tensor, *, positional: tuple[Any, ...] = (), **kwargs: Any
+) -> Any:
+    """As ``use_module``; ``positional`` are the positional arguments of the constructor."""
+    return use_module(partial(make, *positional), x, **kwargs)
 
 
 def _network(draw: Draw, x: Tensor, d_ff: int, about: str, **kwargs: Any) -> Call:
@@ -26,7 +34,7 @@ def _network(draw: Draw, x: Tensor, d_ff: int, about: str, **kwargs: Any) -> Cal
 _WIDTH, _SHARE = 16, 0.25  # of the input; dropout rate
 
 
-def _pairs(draw: Draw) -> list[Call]:
+def _pairs(draw: Draw, *positional: float, **init: float) -> list[Call]:
     """Each output is 10 plus the sum of two hidden units, both equal to the input there."""
     eye = torch.eye(_WIDTH)
     weights = {
@@ -35,52 +43,71 @@ def _pairs(draw: Draw) -> list[Call]:
         "contract.weight": torch.cat((eye, eye), dim=1),
         "contract.bias": torch.full((_WIDTH,), 10.0),
     }
-    init = {"d_model": _WIDTH, "d_ff": 2 * _WIDTH, "dropout": _SHARE}
+    kwargs = {"positional": positional, "init": init, "weights": weights}
     x = 1 + draw.normal(4, 30, _WIDTH).sigmoid()
-    return [
-        Call((x,), {"init": init, "weights": weights, "train": train}, "dropout 0.25")
-        for train in (False, True)
-    ]
+    rate = f"dropout {_SHARE}" if _SHARE in (*positional, *init.values()) else "no dropout given"
+    return [Call((x,), {**kwargs, "train": train}, rate) for train in (False, True)]
 
 
-def _compare_hidden_dropout(
-    calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
-) -> Difference | None:
-    """The first answer must be the reference's; the second shows which hidden units are dropped."""
-    if difference := answers_differ(expected[0], answers[0], tolerance=1e-4):
-        unchanged = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
-        where = (
-            "in evaluation mode, and not in training mode" if unchanged else "in evaluation mode"
-        )
-        return Difference(difference.kind, difference.expected, difference.got, where)
-    noisy, clean = answers[1].value, expected[0].value
-    if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
-        return answers_differ(expected[0], answers[1])
-    if torch.allclose(noisy, clean, atol=1e-4):
-        return Difference("value", "some hidden units dropped", "none", "training mode")
-    if (zeros := noisy == 0).any():
-        alone = torch.allclose(noisy[~zeros] * (1 - _SHARE), clean[~zeros], atol=1e-3)
-        where = "output in training mode" if alone else "output and more in training mode"
-        return Difference("value", "no zeros", "some", where)
-    left = (noisy - 10.0) / calls[1].args[0] * (1 - _SHARE)  # how many of the two are left
-    if (left - left.round()).abs().max() > 1e-3 or left.max() > 2.1:
-        where = "scale of what dropout keeps"
-        return Difference("value", "1 / 0.75", "another factor", where)
-    if abs((share := 1 - float(left.mean()) / 2) - _SHARE) > 0.05:
-        return Difference("value", f"a share of {_SHARE}", f"{share:.2f}", "hidden units dropped")
-    if abs(float((left.round() == 1).float().mean()) - 2 * _SHARE * (1 - _SHARE)) > 0.08:
-        where = "two hidden units with the same input"
-        return Difference("value", "each dropped independently", "both or neither", where)
-    if torch.equal(left[0].round(), left[1].round()):
-        where = "hidden units dropped in two sentences"
-        return Difference("value", "different ones", "the same", where)
-    return None
+def _compare_hidden_dropout(share: float) -> Comparison:
+    """For one input in evaluation mode and then in training mode, with this dropout rate.
+
+    The first answer must be the reference's; the second shows which hidden units are dropped.
+    """
+
+    def compare(
+        calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+    ) -> Difference | None:
+        if difference := answers_differ(expected[0], answers[0], tolerance=1e-4):
+            unchanged = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
+            where = (
+                "in evaluation mode, and not in training mode"
+                if unchanged
+                else "in evaluation mode"
+            )
+            return Difference(difference.kind, difference.expected, difference.got, where)
+        noisy, clean = answers[1].value, expected[0].value
+        if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
+            return answers_differ(expected[0], answers[1])
+        if torch.allclose(noisy, clean, atol=1e-4):
+            where = "in training mode"
+            return Difference("value", "some hidden units dropped", "nothing dropped", where)
+        if (zeros := noisy == 0).any():
+            level = noisy[~zeros] / clean[~zeros]
+            alone = level.std() < 1e-3
+            where = "the output in training mode" if alone else "the output, and more, in training"
+            return Difference("value", "no zeros, since the bias comes last", "zeros", where)
+        left = (noisy - 10.0) / calls[1].args[0]  # how many of the two are left, times their scale
+        if (left < 0.01).all(dim=-1).any():
+            where = "the hidden units of a position"
+            return Difference("value", "each dropped independently", "all dropped at once", where)
+        scale = left[left > 0.01].min()
+        if left.max() < 1.1 * scale:
+            where = "two hidden units with the same input"
+            independent = "each dropped independently"
+            return Difference("value", independent, "both dropped, or neither", where)
+        left = left / scale
+        if (left - left.round()).abs().max() > 1e-3 or left.max() > 2.1:
+            where = "the hidden units in training mode"
+            return Difference("value", "each dropped or scaled by one factor", "others", where)
+        if abs((found := 1 - float(left.mean()) / 2) - share) > 0.05:
+            where = "the share of hidden units that are dropped"
+            return Difference("value", f"about {share:.2f}", f"{found:.2f}", where)
+        if abs(float(scale) * (1 - share) - 1) > 0.01:
+            where = "the factor on the hidden units that dropout keeps"
+            return Difference("value", f"1 / {1 - share:g}", f"{float(scale):.4g}", where)
+        if torch.equal(left[0].round(), left[1].round()):
+            where = "the hidden units dropped in two sentences"
+            return Difference("value", "different ones", "the same", where)
+        return None
+
+    return compare
 
 
 item = Item(
     "03.feed_forward",
     reference=model.FeedForward,
-    use=use_module,
+    use=_use_network,
     tolerance=1e-4,
     probes=[
         Probe(
@@ -113,8 +140,18 @@ item = Item(
         ),
         Probe(
             "dropout is applied to the hidden layer, in training mode only",
-            _pairs,
-            _compare_hidden_dropout,
+            lambda draw: _pairs(draw, d_model=_WIDTH, d_ff=2 * _WIDTH, dropout=_SHARE),
+            _compare_hidden_dropout(_SHARE),
+        ),
+        Probe(
+            "the arguments are d_model, d_ff and the dropout rate, in this order",
+            lambda draw: _pairs(draw, _WIDTH, 2 * _WIDTH, _SHARE),
+            _compare_hidden_dropout(_SHARE),
+        ),
+        Probe(
+            "the dropout rate is 0.1 by default",
+            lambda draw: _pairs(draw, _WIDTH, 2 * _WIDTH),
+            _compare_hidden_dropout(0.1),
         ),
         Probe(
             "all four parameters get gradients",
@@ -142,9 +179,17 @@ class _Network(nn.Module):
         self.contract = nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(dropout)
 
+    def first(self, x: Tensor) -> Tensor:
+        return self.expand(x)
+
+    def activation(self, hidden: Tensor) -> Tensor:
+        return F.relu(hidden)
+
+    def drop(self, hidden: Tensor) -> Tensor:
+        return self.dropout(hidden)
+
     def forward(self, x: Tensor) -> Tensor:
-        hidden: Tensor = self.contract(self.dropout(F.relu(self.expand(x))))
-        return hidden
+        return self.contract(self.drop(self.activation(self.first(x))))
 
 
 @item.misconception(
@@ -154,8 +199,8 @@ class _Network(nn.Module):
     hint="Which non-linear function does equation 2 use?",
 )
 class NoRelu(_Network):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.contract(self.dropout(self.expand(x)))
+    def activation(self, hidden: Tensor) -> Tensor:
+        return hidden
 
 
 @item.misconception(
@@ -166,7 +211,7 @@ class NoRelu(_Network):
 )
 class ReluAtTheEnd(_Network):
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.contract(self.dropout(self.expand(x))))
+        return self.activation(self.contract(self.drop(self.first(x))))
 
 
 @item.misconception(
@@ -176,7 +221,7 @@ class ReluAtTheEnd(_Network):
 )
 class ReluTwice(_Network):
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.contract(self.dropout(F.relu(self.expand(x)))))
+        return self.activation(super().forward(x))
 
 
 @item.misconception(
@@ -186,7 +231,7 @@ class ReluTwice(_Network):
 )
 class ReluAtTheStart(_Network):
     def forward(self, x: Tensor) -> Tensor:
-        return self.contract(self.dropout(self.expand(F.relu(x))))
+        return self.contract(self.drop(self.first(self.activation(x))))
 
 
 @item.misconception(
@@ -196,8 +241,14 @@ class ReluAtTheStart(_Network):
     hint="Which activation is max(0, x)?",
 )
 class GeluForRelu(_Network):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.contract(self.dropout(F.gelu(self.expand(x))))
+    def activation(self, hidden: Tensor) -> Tensor:
+        return F.gelu(hidden)
+
+
+@item.spelling("GeluForRelu")
+class GeluByTanh(_Network):
+    def activation(self, hidden: Tensor) -> Tensor:
+        return F.gelu(hidden, approximate="tanh")
 
 
 @item.misconception(
@@ -206,8 +257,51 @@ class GeluForRelu(_Network):
     hint="What does equation 2 do with a negative number, and with a positive one?",
 )
 class SigmoidForRelu(_Network):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.contract(self.dropout(torch.sigmoid(self.expand(x))))
+    def activation(self, hidden: Tensor) -> Tensor:
+        return torch.sigmoid(hidden)
+
+
+@item.misconception(
+    "Your activation is tanh instead of ReLU.",
+    why="tanh never exceeds 1, and for large inputs its gradient nearly vanishes. ReLU leaves "
+    "positive numbers as they are.",
+    hint="What does equation 2 do with a negative number, and with a positive one?",
+)
+class TanhForRelu(_Network):
+    def activation(self, hidden: Tensor) -> Tensor:
+        return torch.tanh(hidden)
+
+
+@item.misconception(
+    "Your activation lets a share of the negative numbers through.",
+    why="A leaky ReLU multiplies negative numbers by 0.01 instead of setting them to zero. The "
+    "paper has max(0, …), and a hidden unit that is 0 takes no part in the result.",
+    hint="What is max(0, x) for a negative x?",
+)
+class LeakyRelu(_Network):
+    def activation(self, hidden: Tensor) -> Tensor:
+        return F.leaky_relu(hidden)
+
+
+@item.misconception(
+    "Your activation keeps the negative numbers and sets the positive ones to zero.",
+    why="That's min(0, …). ReLU is max(0, …).",
+    hint="What is max(0, x) for x = 2, and for x = -2?",
+)
+class MinForMax(_Network):
+    def activation(self, hidden: Tensor) -> Tensor:
+        return hidden.clamp(max=0)
+
+
+@item.misconception(
+    "Your hidden units go through a softmax instead of ReLU.",
+    why="A softmax makes the hidden units of a position compete for a sum of 1. In equation 2 "
+    "each is on its own, and as many as it takes can be active.",
+    hint="Which function does equation 2 use, and does it look at one number or at many?",
+)
+class SoftmaxForRelu(_Network):
+    def activation(self, hidden: Tensor) -> Tensor:
+        return hidden.softmax(dim=-1)
 
 
 @item.misconception(
@@ -222,6 +316,26 @@ class ResidualInside(_Network):
 
 
 @item.misconception(
+    "The result goes through a LayerNorm.",
+    why="That's the norm of AddNorm, which comes after the sum with x. Equation 2 has none.",
+    hint="What does equation 2 do with the output of the second layer?",
+)
+class NormInside(_Network):
+    def forward(self, x: Tensor) -> Tensor:
+        return F.layer_norm(super().forward(x), x.shape[-1:])
+
+
+@item.misconception(
+    "Your first layer has no bias.",
+    why="Equation 2 is max(0, xW₁ + b₁)W₂ + b₂. Without b₁, every hidden unit switches on at 0.",
+    hint="Which of the four parameters does your forward never use?",
+)
+class FirstBiasLeftOut(_Network):
+    def first(self, x: Tensor) -> Tensor:
+        return x @ self.expand.weight.T
+
+
+@item.misconception(
     "Nothing is dropped in training mode.",
     why="One of the five published systems closes a bracket too late and passes its dropout rate "
     "to nn.Linear as the third argument, which is bias. That raises no error, but there's no "
@@ -229,8 +343,8 @@ class ResidualInside(_Network):
     hint="Is there a dropout layer among the module's children, and do you call it?",
 )
 class DropsNothing(_Network):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.contract(F.relu(self.expand(x)))
+    def drop(self, hidden: Tensor) -> Tensor:
+        return hidden
 
 
 @item.misconception(
@@ -241,7 +355,18 @@ class DropsNothing(_Network):
 )
 class DropsTheOutput(_Network):
     def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(self.contract(F.relu(self.expand(x))))
+        return self.dropout(self.contract(self.activation(self.first(x))))
+
+
+@item.misconception(
+    "You apply dropout twice: to the hidden layer, and to the output.",
+    why="AddNorm already drops a share of the output (section 5.4 of the paper), so it would be "
+    "dropped twice.",
+    hint="How many of your dropouts are between the two layers?",
+)
+class DropsTwice(_Network):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.dropout(super().forward(x))
 
 
 @item.misconception(
@@ -252,7 +377,7 @@ class DropsTheOutput(_Network):
 )
 class DropsTheInput(_Network):
     def forward(self, x: Tensor) -> Tensor:
-        return self.contract(F.relu(self.expand(self.dropout(x))))
+        return self.contract(self.activation(self.first(self.dropout(x))))
 
 
 @item.misconception(
@@ -263,5 +388,49 @@ class DropsTheInput(_Network):
     hint="How does dropout find out that your module is in evaluation mode?",
 )
 class DropsAlways(_Network):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.contract(F.dropout(F.relu(self.expand(x)), self.dropout.p))
+    def drop(self, hidden: Tensor) -> Tensor:
+        return F.dropout(hidden, self.dropout.p)
+
+
+@item.spelling("DropsAlways")
+class DropsHalfAlways(_Network):
+    def drop(self, hidden: Tensor) -> Tensor:
+        return F.dropout(hidden)
+
+
+@item.misconception(
+    "If no dropout rate is given, yours isn't 0.1.",
+    why="The paper drops a tenth, and so does FeedForward(d_model, d_ff) in this task. "
+    "nn.Dropout() without an argument drops half.",
+    hint="Compare the first line of your constructor with the one in the task.",
+)
+class AnotherDefault(_Network):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.5) -> None:
+        super().__init__(d_model, d_ff, dropout)
+
+
+@item.spelling("AnotherDefault")
+class NoDropoutByDefault(_Network):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__(d_model, d_ff, dropout)
+
+
+@item.misconception(
+    "Your dropout rate is always the same, whatever the argument is.",
+    why="The rate is an argument so that each model can have its own: small data needs more "
+    "dropout, and 0 switches it off.",
+    hint="Does your constructor use its argument dropout?",
+)
+class IgnoresTheRate(_Network):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, d_ff, 0.1)
+
+
+@item.misconception(
+    "Your constructor takes d_ff before d_model.",
+    why="Calls such as FeedForward(512, 2048) then get a network for vectors of 2048 numbers.",
+    hint="Compare the first line of your constructor with the one in the task.",
+)
+class TakesTheHiddenWidthFirst(_Network):
+    def __init__(self, d_ff: int, d_model: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, d_ff, dropout)

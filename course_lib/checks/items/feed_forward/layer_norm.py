@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -43,6 +44,16 @@ item = Item(
             lambda draw: [_norm(draw, draw.normal(2, 3, 5, std=2), "random weight and bias")],
         ),
         Probe(
+            "eps is added to the variance, inside the square root",
+            lambda draw: [
+                _norm(draw, draw.normal(2, 3, 6), "eps 0.5", eps=0.5),
+                _norm(
+                    draw, draw.normal(2, 3, 6, std=0.01), "small vectors, eps left at its default"
+                ),
+                _norm(draw, torch.full((1, 2, 6), 7.0), "constant vectors"),
+            ],
+        ),
+        Probe(
             "each vector is normalised on its own, whatever the others are",
             lambda draw: [
                 _norm(
@@ -60,18 +71,15 @@ item = Item(
             ],
         ),
         Probe(
-            "eps is added to the variance, inside the square root",
-            lambda draw: [
-                _norm(draw, draw.normal(2, 3, 6), "eps 0.5", eps=0.5),
-                _norm(
-                    draw, draw.normal(2, 3, 6, std=0.01), "small vectors, eps left at its default"
-                ),
-                _norm(draw, torch.full((1, 2, 6), 7.0), "constant vectors"),
-            ],
-        ),
-        Probe(
             "vectors far from zero lose no precision",
-            lambda draw: [_norm(draw, 1000 + draw.normal(3, 4, 8), "numbers around 1000")],
+            lambda draw: [
+                _norm(draw, 1000 + draw.normal(3, 4, 8), "numbers around 1000"),
+                _norm(
+                    draw,
+                    1e8 + draw.normal(2, 3, 8, dtype=torch.float64),
+                    "float64, numbers around 100 million",
+                ),
+            ],
         ),
         Probe(
             "the gradient flows through mean and variance, too",
@@ -91,132 +99,227 @@ item = Item(
 )
 
 
-def _normed(
-    x: Tensor, eps: float, *, dim: int | tuple[int, ...] = -1, correction: int = 0
-) -> Tensor:
-    variance = x.var(dim=dim, keepdim=True, correction=correction)
-    return (x - x.mean(dim=dim, keepdim=True)) / torch.sqrt(variance + eps)
+@item.switchable
+def layer_norm_with(on: frozenset[str]) -> Callable[..., Tensor]:
+    """layer_norm with these misconceptions."""
+
+    def answer(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+        if "always_in_float32" in on:
+            return scaled(normed(x.float(), eps), weight, bias).to(x.dtype)
+        return scaled(normed(x, eps), weight, bias)
+
+    def normed(x: Tensor, eps: float) -> Tensor:
+        axes = averaged_axes(x)
+        mean = x.mean(dim=axes, keepdim=not on & {"keepdim_forgotten", "mean_without_keepdim"})
+        variance = variance_of(x, mean, axes)
+        if "statistics_detached" in on:
+            mean = mean.detach()
+        if on & {"statistics_detached", "variance_detached"}:
+            variance = variance.detach()
+        if "edits_its_input" in on:
+            x -= mean
+        elif "mean_kept" not in on:
+            x = x - mean
+        return x / divisor(variance, eps)
+
+    def averaged_axes(x: Tensor) -> int | tuple[int, ...]:
+        if "everything" in on:
+            return tuple(range(x.ndim))
+        if "whole_sentence" in on and x.ndim > 1:
+            return (-2, -1)
+        return 0 if "over_the_batch" in on else -1
+
+    def variance_of(x: Tensor, mean: Tensor, axes: int | tuple[int, ...]) -> Tensor:
+        keepdim = not on & {"keepdim_forgotten", "variance_without_keepdim"}
+        if "mean_kept" in on:
+            return x.square().mean(dim=axes, keepdim=keepdim)
+        if "squares_not_divided" in on:
+            return (x - mean).square().sum(dim=axes, keepdim=keepdim)
+        if "squares_first" in on:
+            return (x.square().mean(dim=axes, keepdim=keepdim) - mean.square()).clamp(min=0)
+        correction = int(bool(on & {"by_one_less", "std_plus_eps"}))
+        return x.var(dim=axes, keepdim=keepdim, correction=correction)
+
+    def divisor(variance: Tensor, eps: float) -> Tensor:
+        if "no_eps" in on:
+            eps = 0.0
+        elif on & {"eps_fixed", "eps_fixed_lower"}:
+            eps = 1e-5 if "eps_fixed" in on else 1e-6
+        elif eps == 1e-5 and on & {"another_default", "a_much_lower_default"}:
+            eps = 1e-6 if "another_default" in on else 1e-12
+        if "root_of_the_deviation" in on:
+            return (variance.sqrt() + eps).sqrt()
+        if on & {"eps_outside", "std_plus_eps"}:
+            return variance.sqrt() + eps
+        return variance + eps if "no_root" in on else torch.sqrt(variance + eps)
+
+    def scaled(normed: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        if "weight_and_bias_left_out" in on:
+            return normed
+        if "bias_first" in on:
+            return (normed + bias) * weight
+        if "weight_left_out" not in on:
+            normed = normed * weight
+        return normed if "bias_left_out" in on else normed + bias
+
+    return answer
 
 
-@item.misconception(
-    "You divide by torch's std and add eps outside the square root.",
-    why="x.std() divides by d_model − 1, and eps belongs inside the root. With large d_model you "
-    "hardly see the difference, with small d_model you do.",
-    hint="Two questions: what does std divide by, and where is eps in the formula?",
-)
-def std_plus_eps(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    centred = x - x.mean(dim=-1, keepdim=True)
-    return centred / (x.std(dim=-1, keepdim=True) + eps) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "by_one_less",
     "Your variance divides by d_model − 1.",
     why="That's the unbiased estimate, the default of var() and std(). LayerNorm uses the biased "
     "one, which divides by d_model.",
     hint="var has an argument for this.",
 )
-def by_one_less(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return _normed(x, eps, correction=1) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "eps_outside",
     "You add eps to the square root of the variance, not to the variance.",
     why="For most vectors you won't see the difference. For small ones the result is wrong.",
     hint="What's inside the square root in the formula?",
 )
-def eps_outside(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    std = x.std(dim=-1, keepdim=True, correction=0)
-    return (x - x.mean(dim=-1, keepdim=True)) / (std + eps) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "no_eps",
+    "You don't add eps to the variance.",
+    why="The variance of a constant vector is 0, so you divide 0 by 0 and get NaN. Small vectors "
+    "also come out larger than they should.",
+    hint="Which argument does your code never use?",
+)
+item.switch(
+    "eps_fixed",
+    "You always use the same eps, whatever the argument is.",
+    why="One of the five published systems needs 1e-6.",
+    hint="Does your code use its argument eps?",
+    spellings=["eps_fixed_lower"],
+)
+item.switch(
+    "another_default",
+    "Your default for eps is too low.",
+    why="Vectors with a variance not far above eps come out larger than in the exercise. Models "
+    "differ here: PyTorch's default is 1e-5, BERT's is 1e-12.",
+    hint="Compare the first line of your function with the one in the task.",
+    spellings=["a_much_lower_default"],
+)
+item.switch(
+    "whole_sentence",
     "You take mean and variance over the positions, too: one norm for the whole sentence.",
     why="Then one token with a large norm makes all the others small, and in a decoder each token "
     "depends on later ones.",
     hint="Over how many numbers do you take each mean: d_model, or seq · d_model?",
 )
-def whole_sentence(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return _normed(x, eps, dim=(-2, -1) if x.ndim > 1 else -1) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "everything",
     "You take mean and variance over everything: one norm for the whole batch.",
     why="Without dim, mean() averages over all axes. Then a sentence depends on the other "
     "sentences in its batch.",
     hint="Which argument of mean selects the axis?",
 )
-def everything(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return _normed(x, eps, dim=tuple(range(x.ndim))) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "over_the_batch",
     "You take mean and variance over the batch.",
     why="That's close to BatchNorm: each element depends on the same position of the other "
     "sentences.",
     hint="Which axis holds the numbers of one position?",
 )
-def over_the_batch(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return _normed(x, eps, dim=0) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "keepdim_forgotten",
+    "Your mean or your variance has lost the last axis, so it doesn't broadcast over x.",
+    why="Broadcasting aligns shapes from the right: with x of shape (2, 3, 4), a mean of shape "
+    "(2, 3) raises an error. If all sizes are equal there's no error, and each vector gets "
+    "another vector's mean or variance.",
+    hint="Which argument keeps the axis that you average over, with size 1?",
+    spellings=["mean_without_keepdim", "variance_without_keepdim"],
+)
+item.switch(
+    "mean_kept",
     "You don't subtract the mean.",
     why="Dividing by the root mean square alone is RMSNorm, which many newer models use. LayerNorm "
     "subtracts the mean, too.",
     hint="With weight 1 and bias 0, what should the mean of the output be?",
 )
-def mean_kept(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + eps) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "no_root",
     "You divide by the variance, not by its square root.",
     why="A vector that's twice as large would come out half as large. If you divide by the square "
     "root, its scale doesn't matter.",
     hint="Which one scales like x: the variance, or its square root?",
 )
-def no_root(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    variance = x.var(dim=-1, keepdim=True, correction=0)
-    return (x - x.mean(dim=-1, keepdim=True)) / (variance + eps) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "root_of_the_deviation",
+    "You take the square root twice: you divide by the root of the standard deviation.",
+    why="std() is already the square root of the variance. If x were four times as large, your "
+    "result would be twice as large, but it shouldn't change.",
+    hint="What does std return: the variance, or its square root?",
+)
+item.switch(
+    "squares_not_divided",
+    "Your variance is the sum of the squares: it isn't divided by d_model.",
+    why="Then every vector gets norm 1 instead of variance 1, and the wider the model is, the "
+    "smaller are its numbers.",
+    hint="The variance is an average. Over how many numbers?",
+)
+item.switch(
+    "bias_first",
     "You add the bias before you multiply by the weight.",
     why="Then the weight scales the bias as well, and parameters from other implementations give "
     "different results.",
     hint="In the formula, which operation comes last?",
 )
-def bias_first(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return (_normed(x, eps) + bias) * weight
-
-
-@item.misconception(
+item.switch(
+    "weight_and_bias_left_out",
     "Weight and bias have no effect.",
     why="They are the trainable parameters of the norm: with them, the model can give a column "
     "another scale and mean where that helps.",
     hint="Does your code use all its arguments?",
 )
-def weight_and_bias_left_out(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return _normed(x, eps)
-
-
-@item.misconception(
-    "You always use the same eps, whatever the argument is.",
-    why="One of the five published systems needs 1e-6.",
-    hint="Does your code use its argument eps?",
+item.switch(
+    "weight_left_out",
+    "The weight has no effect.",
+    why="It's one of the norm's two trainable parameters. Without it, all columns of the output "
+    "have the same scale.",
+    hint="Does your code use all its arguments?",
 )
-def eps_fixed(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    return _normed(x, 1e-5) * weight + bias
-
-
-@item.misconception(
+item.switch(
+    "bias_left_out",
+    "The bias has no effect.",
+    why="It's one of the norm's two trainable parameters. Without it, no column can be shifted "
+    "to where it helps.",
+    hint="Does your code use all its arguments?",
+)
+item.switch(
+    "squares_first",
     "Your variance loses precision if the numbers are far from zero.",
     why="The mean of the squares minus the square of the mean is right on paper. In float32 it "
     "subtracts two numbers near a million that are almost equal, and hardly a digit of the "
     "difference is right (catastrophic cancellation).",
     hint="Subtract first, then square.",
 )
-def squares_first(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = x.square().mean(dim=-1, keepdim=True) - mean.square()
-    return (x - mean) / torch.sqrt(variance.clamp(min=0) + eps) * weight + bias
+item.switch(
+    "always_in_float32",
+    "You convert x to float32, so float64 vectors lose precision.",
+    why="float32 has about seven digits. Numbers near 100 million that differ by less than 4 are "
+    "all equal in it, and then nothing is left after the mean is subtracted.",
+    hint="Compute in the dtype that x has. Where does your code change it?",
+)
+item.switch(
+    "statistics_detached",
+    "No gradient flows through your mean or your variance.",
+    why="Both depend on x, and autograd has to know it. `.detach()`, `.data`, `.item()` and "
+    "`torch.no_grad()` make them constants: the output is right, but its gradient isn't.",
+    hint="Compute mean and variance like everything else, within autograd.",
+    spellings=["variance_detached"],
+)
+item.switch(
+    "edits_its_input",
+    "Your code modifies its input in place.",
+    why="x -= … changes the caller's tensor. The residual path around the norm still needs the "
+    "original.",
+    hint="Create a new tensor for x minus its mean.",
+)
+item.switch(
+    "std_plus_eps",
+    "You divide by torch's std and add eps outside the square root.",
+    why="x.std() divides by d_model − 1, and eps belongs inside the root. With large d_model you "
+    "hardly see the difference, with small d_model you do.",
+    hint="Two questions: what does std divide by, and where is eps in the formula?",
+)

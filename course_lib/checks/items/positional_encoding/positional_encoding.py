@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.checks.adapters import compare_last_dropout, require_module
-from course_lib.checks.call import Call
+from course_lib.checks.adapters import WrongResult, compare_last_dropout, require_module
+from course_lib.checks.call import Answer, Call
+from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.model import positions
@@ -21,6 +23,7 @@ def _use_encoding(
     x: Tensor,
     *,
     init: dict[str, Any],
+    positional: tuple[Any, ...] = (),
     train: bool = False,
     look: str = "output",
 ) -> Any:
@@ -29,13 +32,14 @@ def _use_encoding(
     Args:
         make: the learner's class.
         x: (batch, seq, d_model).
-        init: arguments of the constructor.
+        init: keyword arguments of the constructor.
+        positional: positional arguments of the constructor.
         train: training mode; otherwise evaluation mode.
         look: "output"; or "inside" for its trainable parameters and its forward hooks; or
-            "bfloat16" or "float16" for the dtype of its output after conversion. A table that
-            isn't converted isn't moved to a GPU either.
+            "bfloat16" or "float16" for the dtype of its output after conversion, and its numbers.
+            A table that isn't converted isn't moved to a GPU either.
     """
-    module = require_module(make(**init)).train(train)
+    module = require_module(make(*positional, **init)).train(train)
     if look == "inside":
         hook_calls: list[int] = []
         module.register_forward_hook(lambda *_: hook_calls.append(1))
@@ -44,19 +48,27 @@ def _use_encoding(
         return {"trainable parameters": trainable, "calls of the forward hook": len(hook_calls)}
     if look != "output":
         dtype: torch.dtype = getattr(torch, look)
-        return {"dtype of the output": str(module.to(dtype)(x.to(dtype)).dtype)}
+        output = module.to(dtype)(x.to(dtype))
+        if not isinstance(output, Tensor):
+            raise WrongResult(f"expected a tensor, got a value of type {type(output).__name__}")
+        return {"dtype of the output": str(output.dtype), "numbers": output.float()}
     return module(x)
 
 
 _EIGHT = {"d_model": 8, "dropout": 0.0, "max_len": 50}
 
 
-def _dropped(draw: Draw) -> list[Call]:
+def _dropped(draw: Draw, *positional: float, about: str, **init: float) -> list[Call]:
     x = draw.normal(4, 40, 32)
-    init = {"d_model": 32, "dropout": 0.25, "max_len": 60}
-    return [
-        Call((x,), {"init": init, "train": train}, about="dropout 0.25") for train in (False, True)
-    ]
+    kwargs = {"positional": positional, "init": init}
+    return [Call((x,), {**kwargs, "train": train}, about=about) for train in (False, True)]
+
+
+def _nearly_equal(
+    calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+) -> Difference | None:
+    """In float32 the angles of distant positions are inexact."""
+    return answers_differ(expected[0], answers[0], tolerance=1e-2)
 
 
 item = Item(
@@ -96,8 +108,30 @@ item = Item(
         ),
         Probe(
             "dropout is applied to the sum, in training mode only",
-            _dropped,
+            lambda draw: _dropped(draw, d_model=32, dropout=0.25, max_len=60, about="dropout 0.25"),
             compare_last_dropout(0.25),
+        ),
+        Probe(
+            "the dropout rate is 0.1 by default",
+            lambda draw: _dropped(draw, d_model=32, about="no dropout given"),
+            compare_last_dropout(0.1, tolerance=1e-2),
+        ),
+        Probe(
+            "max_len is 5000 by default",
+            lambda draw: [
+                Call((draw.normal(1, 5000, 2),), {"init": {"d_model": 2}}, about="5000 tokens")
+            ],
+            _nearly_equal,
+        ),
+        Probe(
+            "the arguments are d_model, dropout and max_len, in this order",
+            lambda draw: [
+                Call(
+                    (draw.normal(2, 5, 8),),
+                    {"init": {}, "positional": (8, 0.0, 50)},
+                    about="d_model 8, dropout 0.0, max_len 50, without their names",
+                )
+            ],
         ),
         Probe(
             "the table is not trained, and forward hooks run",
@@ -119,7 +153,7 @@ item = Item(
             "the table moves with the module",
             lambda draw: [
                 Call(
-                    (draw.normal(2, 5, 8),),
+                    (torch.zeros(2, 5, 8),),
                     {"init": _EIGHT, "look": look},
                     about=f"the module converted to {look}",
                 )
@@ -146,14 +180,26 @@ class _Encoding(nn.Module):
 
     def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
         super().__init__()
-        self.keep(positions.sinusoidal_positions(max_len, d_model))
+        self.keep(self.make_table(max_len, d_model))
         self.dropout = nn.Dropout(dropout)
+
+    def make_table(self, max_len: int, d_model: int) -> Tensor:
+        return positions.sinusoidal_positions(max_len, d_model)
 
     def keep(self, table: Tensor) -> None:
         self.register_buffer("table", table, persistent=False)
 
+    def rows(self, x: Tensor) -> Tensor:
+        return self.table[: x.size(1)]
+
+    def add(self, x: Tensor, rows: Tensor) -> Tensor:
+        return x + rows
+
+    def drop(self, total: Tensor) -> Tensor:
+        return self.dropout(total)
+
     def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(x + self.table[: x.size(1)])
+        return self.drop(self.add(x, self.rows(x)))
 
 
 @item.misconception(
@@ -162,8 +208,8 @@ class _Encoding(nn.Module):
     hint="How many rows of the table does a batch of shape (batch, seq, d_model) need?",
 )
 class AddsTheWholeTable(_Encoding):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(x + self.table)
+    def rows(self, x: Tensor) -> Tensor:
+        return self.table
 
 
 @item.misconception(
@@ -175,8 +221,19 @@ class AddsTheWholeTable(_Encoding):
     hint="Which axis of x runs over the tokens of a sentence?",
 )
 class BatchForPosition(_Encoding):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(x + self.table[: x.size(0), None])
+    def rows(self, x: Tensor) -> Tensor:
+        return self.table[: x.size(0), None]
+
+
+@item.misconception(
+    "You take as many rows of the table as there are sentences, not tokens.",
+    why="Older code has the axes (seq, batch, d_model), where x.size(0) is the number of tokens. "
+    "Here it's the batch size, and if that isn't equal to the length, your code raises an error.",
+    hint="Which axis of x runs over the tokens of a sentence?",
+)
+class AsManyRowsAsSentences(_Encoding):
+    def rows(self, x: Tensor) -> Tensor:
+        return self.table[: x.size(0)]
 
 
 @item.misconception(
@@ -203,6 +260,17 @@ class LeavesTheTableBehind(_Encoding):
 
 
 @item.misconception(
+    "Your sum is in float32, whatever the dtype of the module is.",
+    why="In half precision the next layer raises an error, since its weights have another dtype "
+    "than the sum.",
+    hint="The table has the dtype of the module. Where does your code convert to float32?",
+)
+class AddsInFloat32(_Encoding):
+    def add(self, x: Tensor, rows: Tensor) -> Tensor:
+        return x.float() + rows.float()
+
+
+@item.misconception(
     "You define __call__ instead of forward, so forward hooks never run.",
     why="nn.Module's own __call__ runs forward and the hooks. If you override it, everything that "
     "relies on hooks stops working: recorded attention, profilers, counters.",
@@ -210,18 +278,18 @@ class LeavesTheTableBehind(_Encoding):
 )
 class OverridesCall(_Encoding):
     def __call__(self, x: Tensor) -> Tensor:
-        return self.dropout(x + self.table[: x.size(1)])
+        return self.forward(x)
 
 
 @item.misconception(
-    "You apply dropout before you add the encoding, not to the sum.",
+    "You apply dropout to one of the two terms, not to their sum.",
     why="The paper applies dropout to the sum (section 5.4). In your code, wherever an element of "
-    "x is dropped, the encoding is still there, so hardly any element of the result is zero.",
+    "one term is dropped, the other is still there, so hardly any element of the result is zero.",
     hint="Dropout is the last operation.",
 )
 class DropsBeforeTheSum(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(x) + self.table[: x.size(1)]
+        return self.add(self.drop(x), self.rows(x))
 
 
 @item.misconception(
@@ -230,8 +298,8 @@ class DropsBeforeTheSum(_Encoding):
     hint="You created a dropout layer. Do you call it, and does it have the right rate?",
 )
 class DropsNothing(_Encoding):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.table[: x.size(1)]
+    def drop(self, total: Tensor) -> Tensor:
+        return total
 
 
 @item.misconception(
@@ -242,8 +310,63 @@ class DropsNothing(_Encoding):
     hint="How does dropout find out that your module is in evaluation mode?",
 )
 class DropsAlways(_Encoding):
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x + self.table[: x.size(1)], self.dropout.p)
+    def drop(self, total: Tensor) -> Tensor:
+        return F.dropout(total, self.dropout.p)
+
+
+@item.spelling("DropsAlways")
+class DropsHalfAlways(_Encoding):
+    def drop(self, total: Tensor) -> Tensor:
+        return F.dropout(total)
+
+
+@item.misconception(
+    "If no dropout rate is given, yours isn't 0.1.",
+    why="The paper drops a tenth, and so does PositionalEncoding(d_model) in this task. "
+    "nn.Dropout() without an argument drops half.",
+    hint="Compare the first line of your constructor with the one in the task.",
+)
+class AnotherDefault(_Encoding):
+    def __init__(self, d_model: int, dropout: float = 0.5, max_len: int = 5000) -> None:
+        super().__init__(d_model, dropout, max_len)
+
+
+@item.spelling("AnotherDefault")
+class NoDropoutByDefault(_Encoding):
+    def __init__(self, d_model: int, dropout: float = 0.0, max_len: int = 5000) -> None:
+        super().__init__(d_model, dropout, max_len)
+
+
+@item.misconception(
+    "Your dropout rate is always the same, whatever the argument is.",
+    why="The rate is an argument so that each model can have its own: small data needs more "
+    "dropout, and 0 switches it off.",
+    hint="Does your constructor use its argument dropout?",
+)
+class IgnoresTheRate(_Encoding):
+    def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
+        super().__init__(d_model, 0.1, max_len)
+
+
+@item.misconception(
+    "Your table has fewer than 5000 rows if no max_len is given.",
+    why="A longer sentence then raises an error in models that rely on the default.",
+    hint="Compare the first line of your constructor with the one in the task.",
+)
+class ShortTableByDefault(_Encoding):
+    def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 512) -> None:
+        super().__init__(d_model, dropout, max_len)
+
+
+@item.misconception(
+    "Your constructor takes max_len before dropout.",
+    why="Calls such as PositionalEncoding(512, 0.1, 5000) then ask for a table of 0.1 rows and a "
+    "dropout rate of 5000.",
+    hint="Compare the first line of your constructor with the one in the task.",
+)
+class TakesMaxLenFirst(_Encoding):
+    def __init__(self, d_model: int, max_len: int = 5000, dropout: float = 0.1) -> None:
+        super().__init__(d_model, dropout, max_len)
 
 
 @item.misconception(
@@ -253,9 +376,9 @@ class DropsAlways(_Encoding):
     hint="Create a new tensor for the sum.",
 )
 class EditsItsInput(_Encoding):
-    def forward(self, x: Tensor) -> Tensor:
-        x += self.table[: x.size(1)]
-        return self.dropout(x)
+    def add(self, x: Tensor, rows: Tensor) -> Tensor:
+        x += rows
+        return x
 
 
 @item.misconception(
@@ -265,8 +388,8 @@ class EditsItsInput(_Encoding):
     hint="At which row does your slice of the table start?",
 )
 class StartsAtOne(_Encoding):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(x + self.table[1 : x.size(1) + 1])
+    def rows(self, x: Tensor) -> Tensor:
+        return self.table[1 : x.size(1) + 1]
 
 
 @item.misconception(
@@ -275,5 +398,48 @@ class StartsAtOne(_Encoding):
     hint="Which operation combines embedding and positional encoding in the paper?",
 )
 class Multiplies(_Encoding):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(x * self.table[: x.size(1)])
+    def add(self, x: Tensor, rows: Tensor) -> Tensor:
+        return x * rows
+
+
+@item.misconception(
+    "You multiply x by √d_model before you add the encoding.",
+    why="The factor belongs to the token embedding, which you'll write in lesson 02. Many "
+    "implementations have it here. In this course x would be multiplied twice.",
+    hint="What should happen to x before the sum?",
+)
+class ScalesX(_Encoding):
+    def add(self, x: Tensor, rows: Tensor) -> Tensor:
+        return x * math.sqrt(x.size(-1)) + rows
+
+
+@item.misconception(
+    "You return the encodings alone: x isn't part of your result.",
+    why="Without x, all sentences of the same length are the same to the model.",
+    hint="What should the encodings be added to?",
+)
+class ForgetsX(_Encoding):
+    def add(self, x: Tensor, rows: Tensor) -> Tensor:
+        return rows.expand_as(x)
+
+
+@item.misconception(
+    "No gradient flows from your result back to x.",
+    why="`.detach()`, `.data` and `torch.no_grad()` stop the gradient, so the embeddings would "
+    "never be trained. A buffer isn't trained anyway: it needs none of them.",
+    hint="Which line of your forward cuts the path from the result back to x?",
+)
+class CutsTheGradient(_Encoding):
+    def add(self, x: Tensor, rows: Tensor) -> Tensor:
+        return x.detach() + rows
+
+
+@item.misconception(
+    "Your table holds all sines on the left and all cosines on the right.",
+    why="These are the same columns in a different order. Weights trained with one order don't "
+    "work with the other, and this course uses the paper's.",
+    hint="Do you use your sinusoidal_positions, and does it interleave its columns?",
+)
+class EndToEndTable(_Encoding):
+    def make_table(self, max_len: int, d_model: int) -> Tensor:
+        return positions.sinusoidal_positions(max_len, d_model, layout="concatenated")

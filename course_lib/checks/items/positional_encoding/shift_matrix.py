@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from course_lib.checks.adapters import WrongResult
 from course_lib.checks.call import Call
 from course_lib.checks.item import Item, Probe
 from course_lib.model import positions
 
 
 def _use_shift(
-    make: Callable[[int, int], Tensor],
+    make: Callable[[int, int], Any],
     d_model: int,
     offset: int,
     *,
     at: list[int] | None = None,
-) -> Tensor:
+) -> Any:
     """The matrix, or its product with the encodings at some positions, (len(at), d_model)."""
     matrix = make(d_model, offset)
     if at is None:
         return matrix
+    if not isinstance(matrix, Tensor):
+        raise WrongResult(f"expected a tensor, got a value of type {type(matrix).__name__}")
     return torch.stack([matrix @ encoding for encoding in _encodings(d_model)[at]])
 
 
@@ -158,3 +162,32 @@ def other_speeds(d_model: int, offset: int) -> Tensor:
     angles = [offset * 10_000.0 ** -(i / d_model) for i in range(d_model // 2)]
     rotations = [[[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]] for a in angles]
     return torch.block_diag(*(torch.tensor(rotation) for rotation in rotations))
+
+
+@item.misconception(
+    "Your matrix ignores the sign of the offset: a negative one leads forwards, too.",
+    why="A negative offset leads back to earlier positions, so it rotates in the other direction.",
+    hint="Which entries of a block change if the offset changes its sign?",
+)
+def sign_ignored(d_model: int, offset: int) -> Tensor:
+    return _blocks(d_model, abs(offset), lambda c, s: [[c, s], [-s, c]])
+
+
+@item.misconception(
+    "Your blocks hold the sine where the cosine belongs, and the other way round.",
+    why="With an offset of 0 nothing should change: the matrix is the identity, with ones on the "
+    "diagonal, and cos(0) is 1.",
+    hint="What should your matrix be for an offset of 0?",
+)
+def sine_on_the_diagonal(d_model: int, offset: int) -> Tensor:
+    return _blocks(d_model, offset, lambda c, s: [[s, c], [-c, s]])
+
+
+@item.spelling("sine_on_the_diagonal")
+def sine_on_the_diagonal_transposed(d_model: int, offset: int) -> Tensor:
+    return _blocks(d_model, offset, lambda c, s: [[s, -c], [c, s]])
+
+
+@item.spelling("sine_on_the_diagonal")
+def sine_on_the_diagonal_without_minus(d_model: int, offset: int) -> Tensor:
+    return _blocks(d_model, offset, lambda c, s: [[s, c], [c, s]])

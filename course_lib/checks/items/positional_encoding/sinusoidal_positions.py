@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -164,3 +166,49 @@ def positions_from_one(length: int, d_model: int) -> Tensor:
 )
 def on_its_side(length: int, d_model: int) -> Tensor:
     return _interleaved(*_table(length, torch.arange(0, d_model, 2) / d_model)).T
+
+
+@item.misconception(
+    "Your frequencies fall too slowly: the base is 1000, not 10000.",
+    why="The first frequency doesn't depend on the base, so the first two columns are right. "
+    "Weights trained with one base don't work with another.",
+    hint="Count the zeros in the formula.",
+)
+def a_zero_too_few(length: int, d_model: int) -> Tensor:
+    exponents = torch.arange(0, d_model, 2) / d_model * math.log(1000) / math.log(10_000)
+    return _interleaved(*_table(length, exponents))
+
+
+@item.misconception(
+    "Both columns of each pair hold the cosine.",
+    why="A cosine alone doesn't determine the angle: cos(a) and cos(-a) are equal. With cosines "
+    "alone no matrix can shift every position by the same offset.",
+    hint="What do the even columns hold in the formula?",
+)
+def cosines_alone(length: int, d_model: int) -> Tensor:
+    _, cosine = _table(length, torch.arange(0, d_model, 2) / d_model)
+    return _interleaved(cosine, cosine)
+
+
+@item.misconception(
+    "Your frequencies rise instead of falling.",
+    why="You multiply the position by 10000^(2i / d_model) instead of dividing by it. Then even "
+    "neighbouring positions have unrelated encodings in most columns.",
+    hint="Is the power in the numerator or in the denominator of the formula?",
+)
+def frequencies_rise(length: int, d_model: int) -> Tensor:
+    frequencies = 10_000.0 ** (torch.arange(0, d_model, 2) / d_model)
+    angles = torch.arange(length)[:, None] * frequencies
+    return _interleaved(angles.sin(), angles.cos())
+
+
+@item.spelling("frequencies_rise")
+def frequencies_rise_in_float64(length: int, d_model: int) -> Tensor:
+    return _interleaved(*_table(length, -torch.arange(0, d_model, 2).double() / d_model))
+
+
+@item.spelling("frequencies_rise")
+def frequencies_rise_by_exp(length: int, d_model: int) -> Tensor:
+    frequencies = torch.exp(torch.arange(0, d_model, 2) * (math.log(10_000.0) / d_model))
+    angles = torch.arange(length)[:, None] * frequencies
+    return _interleaved(angles.sin(), angles.cos())
