@@ -120,9 +120,8 @@ def collate_with(on: frozenset[str]) -> Callable[..., Tensors]:
             lengths = [max(lengths)] * 2
         if "cut_to_the_shortest" in on:
             shortest = [min(map(len, rows)) for rows in sides]
-            sides = tuple(
-                [row[:n] for row in rows] for rows, n in zip(sides, shortest, strict=True)
-            )
+            first, second = shortest
+            sides = [row[:first] for row in sides[0]], [row[:second] for row in sides[1]]
             lengths = shortest
         if "pads_the_data" in on:
             for rows, length in zip(sides, lengths, strict=True):

@@ -133,8 +133,12 @@ def _moments_differ(want: Tensor, have: Tensor, where: str) -> Difference | None
     ):
         off = ((due - got).abs() / allowed).nan_to_num(nan=float("inf"))
         if off.max() > most:
-            a, b = (f"{float(x.flatten()[off.argmax()]):.2f}" for x in (due, got))
-            return Difference("value", a, b, f"the {name} of one element, over {len(want)} {where}")
+            index = int(off.argmax())
+            a, b = (float(x.flatten()[index]) for x in (due, got))
+            element = list(divmod(index, want.size(-1)))
+            change = "too small" if b < a else "too large"
+            where = f"the {name} of element {element} over {len(want)} {where} is {change}"
+            return Difference("value", f"{a:.2f}", f"{b:.2f}", where)
     return None
 
 

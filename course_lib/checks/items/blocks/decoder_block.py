@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
@@ -596,3 +598,21 @@ class FixedDropoutOfAHalf(_Steps):
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__(d_model, n_heads, d_ff, dropout)
         self.dropout = nn.Dropout()
+
+
+@item.misconception(
+    "You drop elements in evaluation mode, too.",
+    why="The function F.dropout doesn't know the mode of a module unless it is told. A trained "
+    "model would give another result at each call.",
+    hint="Which of your lines drops something, and how would it know that training is over?",
+)
+class DropsAlways(_Steps):
+    rate: float | None = None
+
+    def drops(self) -> Any:
+        rate = self.dropout.p if self.rate is None else self.rate
+        return (partial(F.dropout, p=rate),) * 3
+
+
+for _rate in (0.1, 0.5):
+    item.spelling("DropsAlways")(type("Block", (DropsAlways,), {"rate": _rate}))

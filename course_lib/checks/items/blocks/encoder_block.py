@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -287,3 +290,38 @@ class NoDropoutAfterFeedForward(_Steps):
 class NoDropoutAfterAttention(_Steps):
     def drops(self) -> tuple[Function, Function]:
         return same, self.dropout
+
+
+@item.misconception(
+    "You drop elements in evaluation mode, too.",
+    why="The function F.dropout doesn't know the mode of a module unless it is told. A trained "
+    "model would give another result at each call.",
+    hint="Which of your lines drops something, and how would it know that training is over?",
+)
+class DropsAlways(_Steps):
+    rate: float | None = None
+
+    def drops(self) -> Any:
+        rate = self.dropout.p if self.rate is None else self.rate
+        return (partial(F.dropout, p=rate),) * 3
+
+
+for _rate in (0.1, 0.5):
+    item.spelling("DropsAlways")(type("Block", (DropsAlways,), {"rate": _rate}))
+
+
+@item.misconception(
+    "You apply dropout to the input of a sublayer, and not to its output.",
+    why="The paper applies dropout to the output of each sublayer, before it is added (section "
+    "5.4). Dropped from the input, an element is hidden from the whole sublayer.",
+    hint="Does dropout come before or after the sublayer in your lines?",
+)
+class InputDropped(_Steps):
+    def attend(self, x: Tensor, mask: Mask) -> Tensor:
+        return super().attend(self.dropout(x), mask)
+
+    def transform(self, x: Tensor, y: Tensor) -> Tensor:
+        return super().transform(x, self.dropout(y))
+
+    def drops(self) -> tuple[Function, Function]:
+        return same, same
