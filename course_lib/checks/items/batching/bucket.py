@@ -66,152 +66,148 @@ item = Item(
 )
 
 
-Fits = Callable[[Ids, int], bool]
+@item.switchable
+def bucket_with(on: frozenset[str]) -> Callable[[Sequence[int], int], list[Ids]]:
+    """Bucket with these misconceptions."""
+    unsorted = on & {"as_they_come", "in_order_by_the_newcomer"}
+    falling = on & {"longest_first", "longest_first_by_the_newcomer"}
+
+    def answer(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
+        given = lengths
+        if "indices_into_the_sorted_list" in on:
+            lengths = sorted(lengths)
+        batches: list[Ids] = [[]] if "an_empty_batch" in on else []
+        for i in in_order(lengths):
+            if lengths[i] > max_tokens and "long_ones_dropped" in on:
+                continue
+            if batches and fits(lengths, batches[-1], i, max_tokens):
+                batches[-1].append(i)
+            else:
+                batches.append([i])
+        if not given:
+            return [[]] if "empty_without_sentences" in on else []
+        if "last_batch_dropped" in on:
+            batches = batches[:-1]
+        if "lengths_not_indices" in on:
+            return [[lengths[i] for i in batch] for batch in batches]
+        return batches
+
+    def in_order(lengths: Sequence[int]) -> Ids:
+        order = list(range(len(lengths)))
+        if unsorted:
+            return order
+        if "sorted_then_reversed" in on:
+            return sorted(order, key=lambda i: lengths[i])[::-1]
+        return sorted(order, key=lambda i: -lengths[i] if falling else lengths[i])
+
+    def fits(lengths: Sequence[int], batch: Ids, i: int, max_tokens: int) -> bool:
+        rows = len(batch) if "one_row_too_many" in on else len(batch) + 1
+        members = [lengths[j] for j in [*batch, i]]
+        if "each_alone" in on:
+            return False
+        if "as_many_rows_everywhere" in on:
+            return rows <= max(1, max_tokens // max(lengths))
+        longest = lengths[i]
+        if "measured_by_the_shortest" in on:
+            longest = min(members)
+        elif on & {"longest_first", "as_they_come", "sorted_then_reversed"}:
+            longest = max(members)
+        cells = sum(members) if "padding_not_counted" in on else rows * longest
+        return cells < max_tokens if "never_full" in on else cells <= max_tokens
+
+    return answer
 
 
-def _in_batches(order: Sequence[int], fits: Fits) -> list[Ids]:
-    """Indices in batches: each joins the last one if it fits."""
-    batches: list[Ids] = []
-    for i in order:
-        if batches and fits(batches[-1], i):
-            batches[-1].append(i)
-        else:
-            batches.append([i])
-    return batches
-
-
-def _sorted(lengths: Sequence[int]) -> Ids:
-    return sorted(range(len(lengths)), key=lambda i: lengths[i])
-
-
-@item.misconception(
+item.switch(
+    "as_they_come",
     "Your batches take the sentences in their original order: nothing is sorted.",
     why="A short sentence next to a long one is mostly padding. Choosing neighbours of similar "
     "length is the whole point.",
     hint="In which order do you go through the sentences?",
+    spellings=["in_order_by_the_newcomer"],
 )
-def as_they_come(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    return _in_batches(
-        range(len(lengths)),
-        lambda batch, i: (len(batch) + 1) * max(lengths[j] for j in [*batch, i]) <= max_tokens,
-    )
-
-
-@item.misconception(
+item.switch(
+    "padding_not_counted",
     "You count a batch's real tokens and leave out the padding.",
     why="The tensor is a rectangle, and padding takes as much memory and time as real tokens. Your "
     "batches exceed the budget.",
     hint="Pad rows of 1, 1 and 8 tokens to one length. How many tokens does the tensor hold?",
 )
-def padding_not_counted(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    return _in_batches(
-        _sorted(lengths),
-        lambda batch, i: sum(lengths[j] for j in [*batch, i]) <= max_tokens,
-    )
-
-
-@item.misconception(
+item.switch(
+    "never_full",
     "A batch that would use the budget exactly is closed before its last sentence.",
     why="Reaching the budget is allowed. Closed too early, batches of equally long sentences are "
     "smaller than they could be.",
     hint="Three rows of five, and a budget of 15: what does your comparison say?",
 )
-def never_full(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    return _in_batches(
-        _sorted(lengths), lambda batch, i: (len(batch) + 1) * lengths[i] < max_tokens
-    )
-
-
-@item.misconception(
+item.switch(
+    "one_row_too_many",
     "You forget to count the sentence that is about to join.",
     why="Each batch gets one row too many, and the budget is what your memory can hold.",
     hint="How many rows are there after the sentence has joined?",
 )
-def one_row_too_many(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    return _in_batches(_sorted(lengths), lambda batch, i: len(batch) * lengths[i] <= max_tokens)
-
-
-@item.misconception(
+item.switch(
+    "measured_by_the_shortest",
     "You measure a batch by its shortest sentence.",
     why="All rows are padded to the longest, and in sorted order that's the last one.",
     hint="Which member of the batch decides how wide the tensor is?",
 )
-def measured_by_the_shortest(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    return _in_batches(
-        _sorted(lengths), lambda batch, i: (len(batch) + 1) * lengths[batch[0]] <= max_tokens
-    )
-
-
-@item.misconception(
+item.switch(
+    "last_batch_dropped",
     "The last batch is missing.",
     why="The model would never train on its sentences, which are the longest of all.",
     hint="When your loop ends, where is the batch that was being filled?",
 )
-def last_batch_dropped(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    return data.bucket(lengths, max_tokens)[:-1]
-
-
-@item.misconception(
+item.switch(
+    "long_ones_dropped",
     "Sentences that are longer than max_tokens are missing.",
     why="The caller asked for batches, not for a selection. A sentence like that gets its own "
     "batch.",
     hint="What happens to a sentence that fits into no batch?",
 )
-def long_ones_dropped(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    short = [i for i in _sorted(lengths) if lengths[i] <= max_tokens]
-    return _in_batches(short, lambda batch, i: (len(batch) + 1) * lengths[i] <= max_tokens)
-
-
-@item.misconception(
+item.switch(
+    "an_empty_batch",
     "There's an empty batch before a sentence that is too long.",
     why="You close the batch although there's nothing in it. A tensor without rows can't be "
     "padded.",
     hint="Which batch do you close when the very first sentence does not fit?",
 )
-def an_empty_batch(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    batches: list[Ids] = [[]]
-    for i in _sorted(lengths):
-        if (len(batches[-1]) + 1) * lengths[i] > max_tokens:
-            batches.append([])
-        batches[-1].append(i)
-    return batches if lengths else []
-
-
-@item.misconception(
+item.switch(
+    "lengths_not_indices",
     "Your batches hold lengths, not indices.",
     why="Two sentences may be equally long: a length doesn't say which one is meant.",
     hint="What do you sort: the lengths, or the numbers from 0 to N - 1?",
 )
-def lengths_not_indices(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    return [[lengths[i] for i in batch] for batch in data.bucket(lengths, max_tokens)]
-
-
-@item.misconception(
+item.switch(
+    "indices_into_the_sorted_list",
     "Your indices point into the sorted list.",
     why="Sorting has moved the sentences, so looking up pair 0 finds a different one.",
     hint="After sorting, do you still know each sentence's original index?",
 )
-def indices_into_the_sorted_list(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    return data.bucket(sorted(lengths), max_tokens)
-
-
-@item.misconception(
+item.switch(
+    "longest_first",
     "You start with the longest sentences.",
     why="It wastes about as little padding. But this task wants the shortest first, and the "
     "batches come out differently.",
     hint="In which direction do you sort?",
+    spellings=["longest_first_by_the_newcomer", "sorted_then_reversed"],
 )
-def longest_first(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    return _in_batches(order, lambda batch, i: (len(batch) + 1) * lengths[batch[0]] <= max_tokens)
-
-
-@item.misconception(
+item.switch(
+    "as_many_rows_everywhere",
     "All your batches have the same number of rows: the number that fits the longest sentence.",
     why="Nothing exceeds the budget, but batches of short sentences could hold many more rows, so "
     "most of the budget goes unused.",
     hint="May a batch of short sentences have more rows than one of long sentences?",
 )
-def as_many_rows_everywhere(lengths: Sequence[int], max_tokens: int) -> list[Ids]:
-    rows = max(1, max_tokens // max(lengths, default=1))
-    return _in_batches(_sorted(lengths), lambda batch, i: len(batch) < rows)
+item.switch(
+    "empty_without_sentences",
+    "Without sentences you return a list with an empty batch, not an empty list.",
+    why="A tensor without rows can't be padded.",
+    hint="What is left of your loop's variables if the loop never runs?",
+)
+item.switch(
+    "each_alone",
+    "Each of your batches has a single sentence.",
+    why="Nothing is padded, but the GPU would work on one sentence at a time.",
+    hint="When does a sentence join the batch before it?",
+)

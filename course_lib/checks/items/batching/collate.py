@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
+from torch import Tensor
 
 from course_lib import data
 from course_lib.checks.call import Call
@@ -102,141 +102,157 @@ item = Item(
 )
 
 
-def _sides(pairs: Pairs) -> tuple[list[Ids], list[Ids]]:
-    return [list(pair.source) for pair in pairs], [list(pair.target) for pair in pairs]
+@item.switchable
+def collate_with(on: frozenset[str]) -> Callable[..., Tensors]:
+    """Collate with these misconceptions."""
+
+    def answer(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
+        fill = 0 if "always_zero" in on else pad_id
+        if on & {"sorted_rows", "shortest_first"}:
+            step = 1 if "shortest_first" in on else -1
+            pairs = sorted(pairs, key=lambda pair: step * len(pair.source))
+        elif on & {"sorted_by_target", "shortest_target_first"}:
+            step = 1 if "shortest_target_first" in on else -1
+            pairs = sorted(pairs, key=lambda pair: step * len(pair.target))
+        sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        lengths = [max(map(len, rows)) + ("a_column_too_many" in on) for rows in sides]
+        if "one_length_for_both" in on:
+            lengths = [max(lengths)] * 2
+        if "cut_to_the_shortest" in on:
+            shortest = [min(map(len, rows)) for rows in sides]
+            first, second = shortest
+            sides = [row[:first] for row in sides[0]], [row[:second] for row in sides[1]]
+            lengths = shortest
+        if "pads_the_data" in on:
+            for rows, length in zip(sides, lengths, strict=True):
+                for row in rows:
+                    gap = [fill] * (length - len(row))
+                    row[:] = [*gap, *row] if pad_left else [*row, *gap]
+        left = [pad_left and "never_left" not in on] * 2
+        if "sides_exchanged" in on:
+            left = [not pad_left] * 2
+        elif "only_the_source_left" in on:
+            left[1] = False
+        elif "only_the_target_left" in on:
+            left[0] = False
+        source, target = (
+            shaped(rows, fill, side_left, length)
+            for rows, side_left, length in zip(sides, left, lengths, strict=True)
+        )
+        return (target, source) if "swapped" in on else (source, target)
+
+    def shaped(rows: list[Ids], fill: int, left: bool, length: int) -> Tensor:
+        if "reversed_text" in on and left:
+            x = padded(rows, fill, length=length).flip(1)
+        else:
+            x = padded(rows, fill, left=left, length=length)
+        if "floats" in on:
+            x = x.float()
+        elif "small_integers" in on:
+            x = x.int()
+        return x.T if "length_first" in on else x
+
+    return answer
 
 
-@item.misconception(
+item.switch(
+    "one_length_for_both",
     "You pad both sides to one length, the longest of all.",
     why="A source and its target are never in the same tensor. The extra padding on the shorter "
     "side is wasted work.",
     hint="How many maximum lengths does a batch of pairs have?",
 )
-def one_length_for_both(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    longest = max(len(row) for row in sources + targets)
-    return (
-        padded(sources, pad_id, left=pad_left, length=longest),
-        padded(targets, pad_id, left=pad_left, length=longest),
-    )
-
-
-@item.misconception(
+item.switch(
+    "always_zero",
     "You always pad with 0, whatever pad_id is.",
     why="Where another id is the pad token, 0 is a real one. One of the five published systems "
     "padded with 0 while its pad_id was 1: no mask hid the padding, and the loss counted it.",
     hint="Does your code use pad_id everywhere it pads?",
 )
-def always_zero(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    return padded(sources, 0, left=pad_left), padded(targets, 0, left=pad_left)
-
-
-@item.misconception(
+item.switch(
+    "floats",
     "Your ids are right, but they are floats.",
     why="An id is a row number, and there is no row 5.0: nn.Embedding rejects it.",
     hint="Which of your lines makes floats? torch.zeros does unless you give it a dtype.",
 )
-def floats(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    source, target = (padded(side, pad_id, left=pad_left) for side in (sources, targets))
-    return source.float(), target.float()
-
-
-@item.misconception(
+item.switch(
+    "small_integers",
+    "Your ids are int32, and the task asks for int64.",
+    why="Labels have to be int64: PyTorch's cross-entropy rejects int32.",
+    hint="Which of your lines chooses the dtype? torch.tensor makes int64 of whole numbers.",
+)
+item.switch(
+    "never_left",
     "You pad on the right even when pad_left is True.",
     why="A caller who asks for left padding needs all rows to end in the same column, to continue "
     "from there.",
     hint="Does your code use its third argument?",
 )
-def never_left(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    return padded(sources, pad_id), padded(targets, pad_id)
-
-
-@item.misconception(
+item.switch(
+    "sides_exchanged",
     "You pad on the left without being asked to, and on the right when pad_left is True.",
     why="The name says where the padding goes, not where the sentence goes.",
     hint="Try it on one short row and see where the padding is.",
 )
-def sides_exchanged(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    left = not pad_left
-    return padded(sources, pad_id, left=left), padded(targets, pad_id, left=left)
-
-
-@item.misconception(
+item.switch(
+    "reversed_text",
     "With pad_left your sentences are reversed.",
     why="Flipping a padded row moves the padding to the left, but reverses the sentence, too. One "
     "of the five published systems trained its model on reversed text that way.",
     hint="If you flip a row after padding it, in which order does it have to go in?",
 )
-def reversed_text(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    source, target = padded(sources, pad_id), padded(targets, pad_id)
-    return (source.flip(1), target.flip(1)) if pad_left else (source, target)
-
-
-@item.misconception(
+item.switch(
+    "only_the_source_left",
     "You pad the sources on the left but the targets on the right.",
     why="pad_left is meant for both sides. The decoder's rows would still end in different "
     "columns.",
     hint="Where do you make the target, and does that line use pad_left?",
 )
-def only_the_source_left(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    return padded(sources, pad_id, left=pad_left), padded(targets, pad_id)
-
-
-@item.misconception(
+item.switch(
+    "length_first",
     "Your tensors are (length, batch): each sentence runs down a column.",
     why="In this course the batch comes first. With as many sentences as tokens, the axes would "
     "get mixed up without an error.",
     hint="pad_sequence has an option for that; otherwise check which axis you stack along.",
 )
-def length_first(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    source, target = (padded(side, pad_id, left=pad_left) for side in (sources, targets))
-    return source.T, target.T
-
-
-@item.misconception(
+item.switch(
+    "pads_the_data",
     "You write the padding into the lists that you were given.",
     why="Now the data contain padding for good: in the next epoch this sentence has other "
     "neighbours, and still has the old padding.",
     hint="append, extend, insert and += change a list; + makes a new one.",
 )
-def pads_the_data(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    for rows in ([pair.source for pair in pairs], [pair.target for pair in pairs]):
-        longest = max(len(row) for row in rows)
-        for row in rows:
-            fill = [pad_id] * (longest - len(row))
-            row[:] = [*fill, *row] if pad_left else [*row, *fill]
-    return (
-        torch.tensor([pair.source for pair in pairs]),
-        torch.tensor([pair.target for pair in pairs]),
-    )
-
-
-@item.misconception(
-    "You sort the pairs by the length of their source, longest first.",
+item.switch(
+    "sorted_rows",
+    "You sort the pairs by length: your rows are in another order than the pairs.",
     why="The caller expects row i to be pair i. Old recurrent networks needed sorted rows; "
     "attention doesn't.",
     hint="In which order do your rows come out?",
+    spellings=["shortest_first", "sorted_by_target", "shortest_target_first"],
 )
-def sorted_rows(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(sorted(pairs, key=lambda pair: -len(pair.source)))
-    return padded(sources, pad_id, left=pad_left), padded(targets, pad_id, left=pad_left)
-
-
-@item.misconception(
+item.switch(
+    "cut_to_the_shortest",
     "You truncate all rows to the shortest: there's no padding, and tokens are missing.",
     why="The end of a sentence is part of it, and so is the `<eos>` that says where to stop.",
     hint="What does your code do with a row that is longer than another?",
 )
-def cut_to_the_shortest(pairs: Pairs, pad_id: int, pad_left: bool = False) -> Tensors:
-    sources, targets = _sides(pairs)
-    source, target = (
-        torch.tensor([row[: min(map(len, side))] for row in side]) for side in (sources, targets)
-    )
-    return source, target
+item.switch(
+    "only_the_target_left",
+    "You pad the targets on the left but the sources on the right.",
+    why="pad_left is meant for both sides: a caller who asks for it expects all rows to end in the "
+    "same column.",
+    hint="Where do you make the source, and does that line use pad_left?",
+)
+item.switch(
+    "swapped",
+    "You return the target first and the source second.",
+    why="The caller unpacks (source, target). Swapped, the model would be trained to translate "
+    "backwards.",
+    hint="In which order does the task name the two tensors?",
+)
+item.switch(
+    "a_column_too_many",
+    "Your tensors have a column of padding more than they need.",
+    why="The longest row needs no padding. A column of padding alone is wasted work in each batch.",
+    hint="How much padding does the longest row get?",
+)

@@ -77,6 +77,16 @@ def no_shift(target: Tensor, pad_id: int = 0) -> Tensors:
     return target[:, :-1], target[:, :-1]
 
 
+@item.spelling("no_shift")
+def no_shift_at_all(target: Tensor, pad_id: int = 0) -> Tensors:
+    return target, target
+
+
+@item.spelling("no_shift")
+def the_same_labels_twice(target: Tensor, pad_id: int = 0) -> Tensors:
+    return target[:, 1:], target[:, 1:]
+
+
 @item.misconception(
     "The two are swapped: the decoder reads the answers and predicts what came before.",
     why="It would learn to predict the token before the one it reads, and start by predicting "
@@ -86,6 +96,11 @@ def no_shift(target: Tensor, pad_id: int = 0) -> Tensors:
 def exchanged(target: Tensor, pad_id: int = 0) -> Tensors:
     decoder_input, labels = data.teacher_forcing(target, pad_id)
     return labels, decoder_input
+
+
+@item.spelling("exchanged")
+def exchanged_without_masking(target: Tensor, pad_id: int = 0) -> Tensors:
+    return target[:, 1:], target[:, :-1]
 
 
 @item.misconception(
@@ -98,6 +113,21 @@ def reads_the_last(target: Tensor, pad_id: int = 0) -> Tensors:
     return target, data.teacher_forcing(target, pad_id)[1]
 
 
+@item.spelling("reads_the_last")
+def reads_the_last_without_masking(target: Tensor, pad_id: int = 0) -> Tensors:
+    return target, target[:, 1:]
+
+
+@item.misconception(
+    "Your labels are the whole target, `<bos>` included: one position more than the input.",
+    why="`<bos>` is never predicted: it's what the decoder starts from. Logits and labels would "
+    "have different lengths.",
+    hint="Which token is never a label?",
+)
+def labels_not_cut(target: Tensor, pad_id: int = 0) -> Tensors:
+    return target[:, :-1], target
+
+
 @item.misconception(
     "You shift along the batch: the label of each sentence is the sentence below it.",
     why="The first axis counts sentences. The next *token* is on the second.",
@@ -107,6 +137,11 @@ def along_the_batch(target: Tensor, pad_id: int = 0) -> Tensors:
     return target[:-1], target[1:]
 
 
+@item.spelling("along_the_batch")
+def along_the_batch_with_masking(target: Tensor, pad_id: int = 0) -> Tensors:
+    return target[:-1], target[1:].masked_fill(target[:-1] == pad_id, pad_id)
+
+
 @item.misconception(
     "You roll the target: the last label is what was in the first column.",
     why="The model would be trained to predict `<bos>` at the end of its longest sentences.",
@@ -114,6 +149,11 @@ def along_the_batch(target: Tensor, pad_id: int = 0) -> Tensors:
 )
 def rolled_round(target: Tensor, pad_id: int = 0) -> Tensors:
     return target, target.roll(-1, dims=1)
+
+
+@item.spelling("rolled_round")
+def rolled_round_with_masking(target: Tensor, pad_id: int = 0) -> Tensors:
+    return target, target.roll(-1, dims=1).masked_fill(target == pad_id, pad_id)
 
 
 @item.misconception(
@@ -145,6 +185,29 @@ def zero_is_always_the_pad(target: Tensor, pad_id: int = 0) -> Tensors:
 def minus_hundred(target: Tensor, pad_id: int = 0) -> Tensors:
     decoder_input, labels = data.teacher_forcing(target, pad_id)
     return decoder_input, labels.masked_fill(labels == pad_id, -100)
+
+
+@item.spelling("minus_hundred")
+def minus_hundred_where_it_reads_padding(target: Tensor, pad_id: int = 0) -> Tensors:
+    decoder_input, labels = target[:, :-1], target[:, 1:]
+    return decoder_input, labels.masked_fill(decoder_input == pad_id, -100)
+
+
+@item.spelling("minus_hundred")
+def minus_hundred_where_the_label_is_padding(target: Tensor, pad_id: int = 0) -> Tensors:
+    decoder_input, labels = target[:, :-1], target[:, 1:]
+    return decoder_input, labels.masked_fill(labels == pad_id, -100)
+
+
+@item.misconception(
+    "You mask the wrong tensor: where a label is padding, the decoder's input is padding, too.",
+    why="The `<eos>` of a short sentence would be hidden from the decoder, while padding on the "
+    "left still has the label `<bos>`.",
+    hint="Which of the two tensors should stay a plain slice of the target?",
+)
+def masks_the_input(target: Tensor, pad_id: int = 0) -> Tensors:
+    decoder_input, labels = target[:, :-1], target[:, 1:]
+    return decoder_input.masked_fill(labels == pad_id, pad_id), labels
 
 
 @item.misconception(

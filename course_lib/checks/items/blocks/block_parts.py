@@ -20,6 +20,12 @@ from course_lib.checks.item import Probe
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 Mask = Tensor | None
+Function = Callable[[Tensor], Tensor]  # a norm or dropout
+
+
+def same(x: Tensor) -> Tensor:
+    """In place of a norm or dropout that is left out."""
+    return x
 
 
 class EncoderBlock(nn.Module):
@@ -98,35 +104,41 @@ def compare_moments(
     """For many copies of one sentence under dropout: the share of zeros and each element's mean and
     standard deviation must be the reference's, within sampling error.
     """
-    pairs = [(right.value, answer.value) for right, answer in zip(expected, answers, strict=True)]
-    for want, have in pairs:
-        if not isinstance(have, Tensor) or (have.shape, have.dtype) != (want.shape, want.dtype):
-            return first_difference(want, have)
-        zeros = float((have == 0).double().mean())
-        if abs(zeros - float((want == 0).double().mean())) > 0.02:
-            return Difference("value", "no zeros", f"{zeros:.0%} zeros", "the output")
-    constant = [
-        call.about
-        for call, (want, have) in zip(calls, pairs, strict=True)
-        if have.std(dim=0).max() < 1e-3 * want.std(dim=0).max()
-    ]
-    if constant:
-        where = f"copies of one sentence ({'; '.join(constant)})"
-        return Difference("value", "different outputs", "equal outputs", where)
-    return next(filter(None, (_moments_differ(*pair) for pair in pairs)), None)
+    for call, right, answer in zip(calls, expected, answers, strict=True):
+        if difference := _random_outputs_differ(call.about, right.value, answer.value):
+            return difference
+    return None
 
 
-def _moments_differ(want: Tensor, have: Tensor) -> Difference | None:
+def _random_outputs_differ(about: str, want: Tensor, have: Any) -> Difference | None:
+    if not isinstance(have, Tensor) or (have.shape, have.dtype) != (want.shape, want.dtype):
+        return first_difference(want, have)
+    zeros, due = (float((x == 0).double().mean()) for x in (have, want))
+    if abs(zeros - due) > 0.02:
+        share = f"{due:.0%} zeros" if due else "no element to be zero"
+        return Difference("value", share, f"{zeros:.0%} zeros", "in the output, in training mode")
+    where = f"copies of one sentence in training mode ({about})"
+    if have.std(dim=0).max() < 1e-3 * want.std(dim=0).max():
+        different = "a different output for each, since different elements are dropped"
+        return Difference("value", different, "the same output for all", where)
+    return _moments_differ(want, have, where)
+
+
+def _moments_differ(want: Tensor, have: Tensor, where: str) -> Difference | None:
     std = want.std(dim=0)
     allowed = std.clamp(min=0.02 * float(std.max()))
     for name, due, got, most in (
-        ("mean", want.mean(dim=0), have.mean(dim=0), 0.15),
+        ("average", want.mean(dim=0), have.mean(dim=0), 0.15),
         ("standard deviation", std, have.std(dim=0), 0.2),
     ):
         off = ((due - got).abs() / allowed).nan_to_num(nan=float("inf"))
         if off.max() > most:
-            a, b = (f"{float(x.flatten()[off.argmax()]):.2f}" for x in (due, got))
-            return Difference("value", a, b, f"the {name} over many copies of one sentence")
+            index = int(off.argmax())
+            a, b = (float(x.flatten()[index]) for x in (due, got))
+            element = list(divmod(index, want.size(-1)))
+            change = "too small" if b < a else "too large"
+            where = f"the {name} of element {element} over {len(want)} {where} is {change}"
+            return Difference("value", f"{a:.2f}", f"{b:.2f}", where)
     return None
 
 
@@ -148,32 +160,44 @@ def zero_out(call: Call, *parts: str) -> Call:
     return call
 
 
-def through_dropout(
-    encode_or_decode: Callable[..., Call], *sides: int
-) -> Callable[[Draw], list[Call]]:
-    """Calls in training mode: first each sublayer as the only one that doesn't return zeros, which
-    shows what is dropped of its output; then all of them with the default dropout.
+def dropout_probes(
+    encode_or_decode: Callable[..., Call], parts: Sequence[str], *sides: int
+) -> tuple[Probe, ...]:
+    """Probes in training mode: for each sublayer one in which all others return zeros, which shows
+    what is dropped of its output; then one with all of them and the default dropout.
     """
 
-    def calls(draw: Draw) -> list[Call]:
-        inputs = [_copies_of_a_sentence(draw, length, 8) for length in sides]
-        usual = encode_or_decode(
-            draw, *inputs, about="default dropout", train=True, init=init_block()
-        )
-        parts = [name for name in SUBLAYERS if any(w.startswith(name) for w in _weights_of(usual))]
-        return [*(only(draw, part) for part in parts), usual]
-
-    def only(draw: Draw, part: str) -> Call:
+    def only(part: str, draw: Draw) -> list[Call]:
         inputs = [_copies_of_a_sentence(draw, 1, 8) for _ in sides]
-        about = f"dropout 0.4, all sublayers but {part} return zeros"
+        about = f"dropout 0.4, and all sublayers but {part} return zeros"
         init = init_block(dropout=0.4)
-        call = encode_or_decode(draw, *inputs, about=about, train=True, init=init)
-        for name, weight in _weights_of(call).items():
-            if name.startswith("norm"):
-                weight.fill_(float(name.endswith("weight")))
-        return zero_out(call, *(other for other in SUBLAYERS if other != part))
+        call = plain_norms(encode_or_decode(draw, *inputs, about=about, train=True, init=init))
+        return [zero_out(call, *(other for other in SUBLAYERS if other != part))]
 
-    return calls
+    def usual(draw: Draw) -> list[Call]:
+        inputs = [_copies_of_a_sentence(draw, length, 8) for length in sides]
+        about = "the default dropout"
+        return [encode_or_decode(draw, *inputs, about=about, train=True, init=init_block())]
+
+    return (
+        *(
+            Probe(
+                f"in training mode, dropout is applied to the output of {part}, before the sum",
+                partial(only, part),
+                compare_moments,
+            )
+            for part in parts
+        ),
+        Probe("by default dropout is 0.1, and nothing else is dropped", usual, compare_moments),
+    )
+
+
+def plain_norms(call: Call, *, scale: float = 1.0) -> Call:
+    """The same call, but the norms have this weight and no bias."""
+    for name, weight in _weights_of(call).items():
+        if name.startswith("norm"):
+            weight.fill_(scale * name.endswith("weight"))
+    return call
 
 
 encode = partial(_call, EncoderBlock)
@@ -208,6 +232,18 @@ def _sizes(draw: Draw) -> list[Call]:
     ]
 
 
+def _tiny(draw: Draw) -> list[Call]:
+    x = draw.normal(2, 3, 8, std=1e-3)
+    small = plain_norms(
+        encode(draw, x, about="numbers around 0.001, norms with a weight of 0.01"), scale=0.01
+    )
+    return [
+        zero_out(encode(draw, x, about="numbers around 0.001"), "self_attention"),
+        zero_out(encode(draw, x, about="numbers around 0.001"), "feed_forward"),
+        zero_out(small, *SUBLAYERS),
+    ]
+
+
 def _gradients(draw: Draw) -> list[Call]:
     inputs = draw.normal(2, 4, 8), padding(draw, 2, 4)
     return [
@@ -220,15 +256,16 @@ def _evaluated(draw: Draw) -> list[Call]:
     return [encode(draw, draw.normal(2, 4, 8), about="dropout 0.9", init=init_block(dropout=0.9))]
 
 
-DROPOUT = "dropout is applied to the output of each sublayer, and to nothing else"
+TINY = "the norms have PyTorch's eps of 1e-5, which matters for tiny numbers"
 
 
 ENCODER_PROBES = (  # the same for post-norm and pre-norm
     Probe("masked keys get no weight", _masked),
     Probe("it works for any sizes and for large numbers", _sizes),
     Probe("the input and all parameters get gradients", _gradients),
+    Probe(TINY, _tiny),
     Probe("nothing is dropped in evaluation mode", _evaluated),
-    Probe(DROPOUT, through_dropout(encode, 2), compare_moments),
+    *dropout_probes(encode, ("self_attention", "feed_forward"), 2),
 )
 
 

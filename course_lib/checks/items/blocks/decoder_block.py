@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import (
-    DROPOUT,
+    SUBLAYERS,
+    TINY,
     DecoderBlock,
+    Function,
     Mask,
-    compare_moments,
     decode,
+    dropout_probes,
     init_block,
     padding,
-    through_dropout,
+    plain_norms,
+    same,
     two_sides,
+    zero_out,
 )
-from course_lib.model import FeedForward, masks
+from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 
 def _decode_without_masks(draw: Draw) -> list[Call]:
@@ -70,6 +76,12 @@ def _decode_gradients(draw: Draw) -> list[Call]:
     ]
 
 
+def _decode_tiny(draw: Draw) -> list[Call]:
+    sides = draw.normal(2, 3, 8, std=1e-3), draw.normal(2, 4, 8)
+    about = "numbers around 0.001, norms with a weight of 0.01"
+    return [zero_out(plain_norms(decode(draw, *sides, about=about), scale=0.01), *SUBLAYERS)]
+
+
 def _decode_evaluated(draw: Draw) -> list[Call]:
     inputs = two_sides(draw, 2, 4, 3)
     return [decode(draw, *inputs, about="dropout 0.9", init=init_block(dropout=0.9))]
@@ -85,8 +97,9 @@ item = Item(
         Probe("each attention gets the mask of its own keys", _decode_masked),
         Probe("it works for any sizes", _decode_sizes),
         Probe("target, memory and all parameters get gradients", _decode_gradients),
+        Probe(TINY, _decode_tiny),
         Probe("nothing is dropped in evaluation mode", _decode_evaluated),
-        Probe(DROPOUT, through_dropout(decode, 2, 3), compare_moments),
+        *dropout_probes(decode, SUBLAYERS, 2, 3),
     ],
     hints=(
         "There are three sublayers, each used as LayerNorm(x + Sublayer(x)). Which of them uses "
@@ -100,29 +113,62 @@ item = Item(
 )
 
 
-class _Variant(DecoderBlock):
+class _Steps(DecoderBlock):
     """A decoder block in steps; each misconception overrides one of them.
 
     own, its: the masks of target and memory.
     """
 
-    def attend_to_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return self.norm_1(x + self.dropout(self.self_attention(x, x, x, own)))
+    def target_mask(self, own: Mask, its: Mask) -> Mask:
+        return own
 
-    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, its)))
+    def memory_mask(self, own: Mask, its: Mask) -> Mask:
+        return its
 
-    def transform(self, x: Tensor) -> Any:
-        return self.norm_3(x + self.dropout(self.feed_forward(x)))
+    def attend_to_target(self, x: Tensor, mask: Mask) -> Any:
+        return self.self_attention(x, x, x, mask)
 
-    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        x = self.attend_to_target(x, memory, own, its)
-        return self.transform(self.attend_to_memory(x, memory, own, its))
+    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
+        return self.cross_attention(x, memory, memory, mask)
+
+    def norms(self) -> tuple[Function, Function, Function]:
+        return self.norm_1, self.norm_2, self.norm_3
+
+    def drops(self) -> tuple[Function, Function, Function]:
+        return self.dropout, self.dropout, self.dropout
+
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
+        return self.norms()[i](x + self.drops()[i](update))
+
+    def residual_1(self, x: Tensor) -> Tensor:
+        """What the output of self_attention is added to; those below belong to the others."""
+        return x
+
+    def residual_2(self, x: Tensor) -> Tensor:
+        return x
+
+    def residual_3(self, x: Tensor) -> Tensor:
+        return x
+
+    def query(self, start: Tensor, x: Tensor) -> Tensor:
+        """The query of cross_attention; start is the input of the block."""
+        return x
+
+    def transform(self, before: Tensor, x: Tensor) -> Any:
+        """before: what goes into cross_attention."""
+        return self.feed_forward(x)
+
+    def sublayers(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        start, x = x, self.frame(0, self.residual_1(x), self.attend_to_target(x, own))
+        found = self.attend_to_memory(self.query(start, x), memory, its)
+        before, x = x, self.frame(1, self.residual_2(x), found)
+        return self.frame(2, self.residual_3(x), self.transform(before, x))
 
     def forward(
         self, x: Tensor, memory: Tensor, target_mask: Mask = None, memory_mask: Mask = None
     ) -> Any:
-        return self.steps(x, memory, target_mask, memory_mask)
+        both = target_mask, memory_mask
+        return self.sublayers(x, memory, self.target_mask(*both), self.memory_mask(*both))
 
 
 @item.misconception(
@@ -131,9 +177,9 @@ class _Variant(DecoderBlock):
     "target have the same length, the wrong mask raises no error.",
     hint="Which of the two masks was computed from the tokens that are keys in cross-attention?",
 )
-class TargetMaskInCrossAttention(_Variant):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return super().attend_to_memory(x, memory, own, own)
+class TargetMaskInCrossAttention(_Steps):
+    def memory_mask(self, own: Mask, its: Mask) -> Mask:
+        return own
 
 
 @item.misconception(
@@ -142,9 +188,12 @@ class TargetMaskInCrossAttention(_Variant):
     "padding. In cross-attention the keys are the source, and the mask hides the source's padding.",
     hint="For each attention, ask which tokens its keys are.",
 )
-class MasksExchanged(_Variant):
-    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return super().steps(x, memory, its, own)
+class MasksExchanged(_Steps):
+    def target_mask(self, own: Mask, its: Mask) -> Mask:
+        return its
+
+    def memory_mask(self, own: Mask, its: Mask) -> Mask:
+        return own
 
 
 @item.misconception(
@@ -153,9 +202,9 @@ class MasksExchanged(_Variant):
     "translates, that token doesn't exist yet.",
     hint="One of forward's four arguments isn't used where it should be.",
 )
-class FutureIsRead(_Variant):
-    def attend_to_target(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return super().attend_to_target(x, memory, None, its)
+class FutureIsRead(_Steps):
+    def target_mask(self, own: Mask, its: Mask) -> Mask:
+        return None
 
 
 @item.misconception(
@@ -163,9 +212,34 @@ class FutureIsRead(_Variant):
     why="Then a translation depends on how much padding its batch needs.",
     hint="One of forward's four arguments isn't used where it should be.",
 )
-class SourcePadsAreRead(_Variant):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return super().attend_to_memory(x, memory, own, None)
+class SourcePadsAreRead(_Steps):
+    def memory_mask(self, own: Mask, its: Mask) -> Mask:
+        return None
+
+
+@item.misconception(
+    "You invert a mask before you pass it on.",
+    why="In this course True always means: may attend. You never have to invert a mask.",
+    hint="Look at how you pass the masks to the two attentions.",
+)
+class MasksTurnedRound(_Steps):
+    def target_mask(self, own: Mask, its: Mask) -> Mask:
+        return None if own is None else ~own
+
+    def memory_mask(self, own: Mask, its: Mask) -> Mask:
+        return None if its is None else ~its
+
+
+@item.spelling("MasksTurnedRound")
+class TargetMaskTurnedRound(_Steps):
+    def target_mask(self, own: Mask, its: Mask) -> Mask:
+        return None if own is None else ~own
+
+
+@item.spelling("MasksTurnedRound")
+class MemoryMaskTurnedRound(_Steps):
+    def memory_mask(self, own: Mask, its: Mask) -> Mask:
+        return None if its is None else ~its
 
 
 @item.misconception(
@@ -175,9 +249,9 @@ class SourcePadsAreRead(_Variant):
     "target tokens leaks to earlier ones.",
     hint="Which side attends, and which side is attended to? The latter gives both key and value.",
 )
-class MemoryAsks(_Variant):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return self.norm_2(x + self.dropout(self.cross_attention(memory, memory, x, its)))
+class MemoryAsks(_Steps):
+    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
+        return self.cross_attention(memory, memory, x, mask)
 
 
 @item.misconception(
@@ -186,9 +260,20 @@ class MemoryAsks(_Variant):
     "have the same length.",
     hint="How many rows should the result have? The query determines that.",
 )
-class TargetIsRead(_Variant):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return self.norm_2(x + self.dropout(self.cross_attention(memory, x, x, its)))
+class TargetIsRead(_Steps):
+    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
+        return self.cross_attention(memory, x, x, mask)
+
+
+@item.misconception(
+    "In your cross-attention only the key comes from the memory: the value comes from the target.",
+    why="Each key needs its own value. The decoder would look for source tokens, but gather target "
+    "tokens, later ones included.",
+    hint="Which side is attended to? It gives both key and value.",
+)
+class ValuesFromTheTarget(_Steps):
+    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
+        return self.cross_attention(x, memory, x, mask)
 
 
 @item.misconception(
@@ -197,9 +282,38 @@ class TargetIsRead(_Variant):
     "is a language model that ignores the source.",
     hint="Does your output change if the memory changes?",
 )
-class MemoryIsNeverRead(_Variant):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return self.norm_2(x + self.dropout(self.cross_attention(x, x, x, own)))
+class MemoryIsNeverRead(_Steps):
+    def memory_mask(self, own: Mask, its: Mask) -> Mask:
+        return own
+
+    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
+        return self.cross_attention(x, x, x, mask)
+
+
+@item.spelling("MemoryIsNeverRead")
+class MemoryIsNeverReadWithItsMask(_Steps):
+    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
+        return self.cross_attention(x, x, x, mask)
+
+
+@item.spelling("MemoryIsNeverRead")
+class MemoryIsNeverReadWithoutAMask(_Steps):
+    def memory_mask(self, own: Mask, its: Mask) -> Mask:
+        return None
+
+    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
+        return self.cross_attention(x, x, x, mask)
+
+
+@item.misconception(
+    "There's no residual connection around self-attention.",
+    why="Attention returns a weighted average over all tokens. Without x, the vectors of all "
+    "target tokens become nearly equal after a few blocks.",
+    hint="There are three sublayers, and each of them adds to x.",
+)
+class NoResidualAroundSelfAttention(_Steps):
+    def residual_1(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x)
 
 
 @item.misconception(
@@ -208,9 +322,20 @@ class MemoryIsNeverRead(_Variant):
     "target tokens that it has generated so far.",
     hint="There are three sublayers, and each of them adds to x.",
 )
-class NoResidualAroundCrossAttention(_Variant):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return self.norm_2(self.dropout(self.cross_attention(x, memory, memory, its)))
+class NoResidualAroundCrossAttention(_Steps):
+    def residual_2(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x)
+
+
+@item.misconception(
+    "There's no residual connection around feed_forward.",
+    why="Each sublayer should add to the residual stream, not replace it. Without the residual "
+    "path, gradients have to pass through feed_forward, too.",
+    hint="There are three sublayers, and each of them adds to x.",
+)
+class NoResidualAroundFeedForward(_Steps):
+    def residual_3(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x)
 
 
 @item.misconception(
@@ -220,11 +345,20 @@ class NoResidualAroundCrossAttention(_Variant):
     "comes first and its result is the query.",
     hint="Which x do you pass to cross-attention?",
 )
-class AsksTooEarly(_Variant):
-    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        y = self.norm_1(x + self.dropout(self.self_attention(x, x, x, own)))
-        y = self.norm_2(y + self.dropout(self.cross_attention(x, memory, memory, its)))
-        return self.transform(y)
+class AsksTooEarly(_Steps):
+    def query(self, start: Tensor, x: Tensor) -> Tensor:
+        return start
+
+
+@item.misconception(
+    "Your feed_forward doesn't get the result of cross-attention, but its input.",
+    why="It should process what cross-attention has found in the source. Like this, it never sees "
+    "it.",
+    hint="What is the input of the third sublayer?",
+)
+class TransformsTooEarly(_Steps):
+    def transform(self, before: Tensor, x: Tensor) -> Any:
+        return super().transform(x, before)
 
 
 @item.misconception(
@@ -233,34 +367,161 @@ class AsksTooEarly(_Variant):
     "information on the target so far.",
     hint="In which order does the task name the three sublayers?",
 )
-class MemoryFirst(_Variant):
-    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        x = self.norm_1(x + self.dropout(self.cross_attention(x, memory, memory, its)))
-        x = self.norm_2(x + self.dropout(self.self_attention(x, x, x, own)))
-        return self.transform(x)
+class MemoryFirst(_Steps):
+    def sublayers(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        x = self.frame(0, self.residual_2(x), self.attend_to_memory(x, memory, its))
+        before, x = x, self.frame(1, self.residual_1(x), self.attend_to_target(x, own))
+        return self.frame(2, self.residual_3(x), self.transform(before, x))
+
+
+@item.spelling("MemoryFirst")
+class MemoryFirstWithItsOwnNorm(_Steps):
+    def sublayers(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        x = self.frame(1, self.residual_2(x), self.attend_to_memory(x, memory, its))
+        before, x = x, self.frame(0, self.residual_1(x), self.attend_to_target(x, own))
+        return self.frame(2, self.residual_3(x), self.transform(before, x))
 
 
 @item.misconception(
-    "Your block uses self_attention twice and never uses cross_attention.",
+    "Your block uses one attention for both: self-attention and cross-attention share their "
+    "weights.",
     why="Attending to the target and attending to the source are different tasks, and each needs "
-    "its own weights. Those of cross_attention would get no gradient.",
-    hint="Which of your submodules get no gradient?",
+    "its own weights.",
+    hint="How many attentions does the constructor create, and which lines use each of them?",
 )
-class OneAttentionForBoth(_Variant):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        return self.norm_2(x + self.dropout(self.self_attention(x, memory, memory, its)))
+class OneAttentionForBoth(_Steps):
+    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
+        return self.self_attention(x, memory, memory, mask)
+
+
+@item.spelling("OneAttentionForBoth")
+class OneAttentionUnderTwoNames(_Steps):
+    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.cross_attention = self.self_attention
 
 
 @item.misconception(
-    "There's dropout inside your FeedForward: its default rate is 0.1.",
-    why="The paper applies dropout to the output of a sublayer, not inside it. Even with "
-    "dropout=0.0, your block would be random in training mode.",
+    "Your block is pre-norm: it normalises the input of each sublayer, not the sum.",
+    why="That's a good block, but the task asks for the paper's. There the norm comes after the "
+    "sum, so the output of the block is normalised.",
+    hint="In LayerNorm(x + Sublayer(x)), what's inside the norm's brackets?",
+)
+class PreNormInstead(_Steps):
+    def sublayers(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
+        norms, drops = self.norms(), self.drops()
+        x = x + drops[0](self.attend_to_target(norms[0](x), own))
+        x = x + drops[1](self.attend_to_memory(norms[1](x), memory, its))
+        return x + drops[2](self.feed_forward(norms[2](x)))
+
+
+@item.misconception(
+    "You normalise the output of each sublayer, and add x afterwards.",
+    why="The sum itself is never normalised, so the residual stream grows with every block.",
+    hint="Is x added inside or outside the norm's brackets?",
+)
+class NormsTheSublayerOnly(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
+        return x + self.norms()[i](self.drops()[i](update))
+
+
+@item.spelling("NormsTheSublayerOnly")
+class NormsThenDrops(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
+        return x + self.drops()[i](self.norms()[i](update))
+
+
+@item.misconception(
+    "Your norms aren't used once each: norm_1, norm_2 and norm_3 belong to the three sublayers in "
+    "this order.",
+    why="Each norm learns a weight and bias for its own sum. A norm that isn't used is never "
+    "trained, and in another order, trained weights would be loaded into the wrong norms.",
+    hint="Which norm does each of your three lines use?",
+)
+class NormsOutOfPlace(_Steps):
+    def norms(self) -> tuple[Function, Function, Function]:
+        return self.norm_1, self.norm_1, self.norm_1
+
+
+def _with_norms(*places: int) -> type[_Steps]:
+    """Each sublayer followed by the norm of this number, or by none if it is 0."""
+
+    class Block(_Steps):
+        def norms(self) -> Any:
+            every = same, self.norm_1, self.norm_2, self.norm_3
+            return tuple(every[i] for i in places)
+
+    return Block
+
+
+for _places in ((1, 1, 3), (1, 2, 2), (1, 2, 1), (2, 1, 3), (1, 3, 2)):
+    item.spelling("NormsOutOfPlace")(_with_norms(*_places))
+
+
+@item.misconception(
+    "A norm is missing: not all of your sums are normalised.",
+    why="The norms keep the residual stream at one scale. Without one of them, the numbers grow "
+    "from block to block.",
+    hint="Which norm comes after each of the three sums?",
+)
+class LastNormMissing(_Steps):
+    def norms(self) -> tuple[Function, Function, Function]:
+        return self.norm_1, self.norm_2, same
+
+
+for _places in ((1, 0, 3), (0, 2, 3), (0, 0, 3), (0, 0, 0)):
+    item.spelling("LastNormMissing")(_with_norms(*_places))
+
+
+@item.misconception(
+    "Your norms have another eps than PyTorch's 1e-5.",
+    why="eps is added to the variance, so for tiny numbers another eps gives another result. "
+    "Trained weights belong to the eps that they were trained with.",
+    hint="Which arguments does the task give to nn.LayerNorm?",
+)
+class AnotherEps(_Steps):
+    eps = 1e-6
+
+    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        for norm in (self.norm_1, self.norm_2, self.norm_3):
+            norm.eps = self.eps
+
+
+for _eps in (1e-12, 1e-8, 1e-3):
+    item.spelling("AnotherEps")(type("Block", (AnotherEps,), {"eps": _eps}))
+
+
+@item.misconception(
+    "There's dropout inside your FeedForward.",
+    why="The paper applies dropout to the output of a sublayer, not inside it. The "
+    "default rate of FeedForward is 0.1, so it has to be told that it should drop nothing.",
     hint="Look at the third argument of FeedForward.",
 )
-class DropoutInsideFeedForward(DecoderBlock):
+class DropoutInsideFeedForward(_Steps):
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__(d_model, n_heads, d_ff, dropout)
         self.feed_forward = FeedForward(d_model, d_ff)
+
+
+@item.spelling("DropoutInsideFeedForward")
+class TheSameDropoutInsideFeedForward(_Steps):
+    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout)
+
+
+@item.misconception(
+    "There's dropout inside your attentions: some attention weights are dropped.",
+    why="The paper applies dropout to the output of a sublayer. Many libraries drop attention "
+    "weights as well, but this task doesn't.",
+    hint="Which arguments does the task give to MultiHeadAttention?",
+)
+class DropoutInsideAttention(_Steps):
+    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.self_attention = MultiHeadAttention(d_model, n_heads, dropout=dropout)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads, dropout=dropout)
 
 
 @item.misconception(
@@ -269,11 +530,20 @@ class DropoutInsideFeedForward(DecoderBlock):
     "sum is dropped, it's lost.",
     hint="Dropout comes before the sum. What should be inside its brackets?",
 )
-class DropoutOnTheStream(_Variant):
-    def steps(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        x = self.dropout(self.norm_1(x + self.self_attention(x, x, x, own)))
-        x = self.dropout(self.norm_2(x + self.cross_attention(x, memory, memory, its)))
-        return self.dropout(self.norm_3(x + self.feed_forward(x)))
+class DropoutOnTheStream(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
+        return self.drops()[i](self.norms()[i](x + update))
+
+
+@item.misconception(
+    "You apply dropout to the sums, between the sum and the norm.",
+    why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
+    "sum is dropped, the token's own vector loses it, too.",
+    hint="What should be inside the brackets of dropout: the sum, or what you add?",
+)
+class DropoutOnTheSums(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
+        return self.norms()[i](self.drops()[i](x + update))
 
 
 @item.misconception(
@@ -281,6 +551,68 @@ class DropoutOnTheStream(_Variant):
     why="The paper applies dropout to the output of each sublayer (section 5.4).",
     hint="What does your block do with its argument dropout?",
 )
-class NothingDropped(DecoderBlock):
+class NothingDropped(_Steps):
+    def drops(self) -> tuple[Function, Function, Function]:
+        return same, same, same
+
+
+@item.misconception(
+    "Not every sublayer's output is dropped in training mode.",
+    why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
+    "relies on none of them too much.",
+    hint="How many sublayers are there, and how often does your forward use dropout?",
+)
+class NoDropoutAfterFeedForward(_Steps):
+    def drops(self) -> tuple[Function, Function, Function]:
+        return self.dropout, self.dropout, same
+
+
+def _dropping(*places: bool) -> type[_Steps]:
+    """Dropout after these sublayers only."""
+
+    class Block(_Steps):
+        def drops(self) -> Any:
+            return tuple(self.dropout if place else same for place in places)
+
+    return Block
+
+
+for _first, _second, _third in ((1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 0)):
+    item.spelling("NoDropoutAfterFeedForward")(_dropping(bool(_first), bool(_second), bool(_third)))
+
+
+@item.misconception(
+    "Your block's dropout has a fixed rate, whatever the constructor's argument says.",
+    why="With dropout=0.0 your block would still be random in training mode, and nobody could set "
+    "another rate.",
+    hint="What does your block do with its argument dropout?",
+)
+class FixedDropout(_Steps):
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
-        super().__init__(d_model, n_heads, d_ff, 0.0)
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(0.1)
+
+
+@item.spelling("FixedDropout")
+class FixedDropoutOfAHalf(_Steps):
+    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, n_heads, d_ff, dropout)
+        self.dropout = nn.Dropout()
+
+
+@item.misconception(
+    "You drop elements in evaluation mode, too.",
+    why="The function F.dropout doesn't know the mode of a module unless it is told. A trained "
+    "model would give another result at each call.",
+    hint="Which of your lines drops something, and how would it know that training is over?",
+)
+class DropsAlways(_Steps):
+    rate: float | None = None
+
+    def drops(self) -> Any:
+        rate = self.dropout.p if self.rate is None else self.rate
+        return (partial(F.dropout, p=rate),) * 3
+
+
+for _rate in (0.1, 0.5):
+    item.spelling("DropsAlways")(type("Block", (DropsAlways,), {"rate": _rate}))

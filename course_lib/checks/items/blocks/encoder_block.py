@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -10,8 +14,9 @@ from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     EncoderBlock,
+    Function,
     Mask,
-    PreNormEncoderBlock,
+    same,
     without_mask,
 )
 
@@ -34,39 +39,80 @@ item = Item(
 )
 
 
+class _Steps(EncoderBlock):
+    """An encoder block in steps; each misconception overrides one of them."""
+
+    def attend(self, x: Tensor, mask: Mask) -> Tensor:
+        attended: Tensor = self.self_attention(x, x, x, mask)
+        return attended
+
+    def norms(self) -> tuple[Function, Function]:
+        return self.norm_1, self.norm_2
+
+    def drops(self) -> tuple[Function, Function]:
+        return self.dropout, self.dropout
+
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return self.norms()[i](x + self.drops()[i](update))
+
+    def residual_1(self, x: Tensor) -> Tensor:
+        """What the output of attention is added to."""
+        return x
+
+    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
+        """What the output of feed_forward is added to; x is the input of the block."""
+        return y
+
+    def transform(self, x: Tensor, y: Tensor) -> Tensor:
+        transformed: Tensor = self.feed_forward(y)
+        return transformed
+
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        y = self.frame(0, self.residual_1(x), self.attend(x, mask))
+        return self.frame(1, self.residual_2(x, y), self.transform(x, y))
+
+
 @item.misconception(
     "There's no residual connection around attention: you apply the norm to its output without x.",
     why="Attention returns a weighted average over all tokens. Without x, two blocks are enough to "
     "make the vectors of all tokens nearly equal.",
     hint="What is added to what inside the first norm?",
 )
-class NoResidualAroundAttention(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.norm_1(self.dropout(self.self_attention(x, x, x, mask)))
-        return self.norm_2(x + self.dropout(self.feed_forward(x)))
+class NoResidualAroundAttention(_Steps):
+    def residual_1(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x)
 
 
 @item.misconception(
     "There's no residual connection around feed_forward.",
     why="Each sublayer should add to the residual stream, not replace it. Without the residual "
     "path, gradients have to pass through feed_forward, too.",
-    hint="Compare what's inside your two norms.",
+    hint="What is added to what inside the second norm?",
 )
-class NoResidualAroundFeedForward(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
-        return self.norm_2(self.dropout(self.feed_forward(x)))
+class NoResidualAroundFeedForward(_Steps):
+    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.zeros_like(y)
 
 
 @item.misconception(
     "Your second residual connection adds the input of the block, not the output of norm_1.",
     why="Then the output of attention reaches the output of the block only through feed_forward.",
+    hint="The sum of the second sublayer has two parts. Where does each of them come from?",
+)
+class ResidualFromTheStart(_Steps):
+    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
+        return x
+
+
+@item.misconception(
+    "Your feed_forward gets the input of the block, not the output of norm_1.",
+    why="It should process what attention has gathered from the other tokens. Like this, it never "
+    "sees it.",
     hint="What is the input of the second sublayer?",
 )
-class ResidualFromTheStart(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        y = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
-        return self.norm_2(x + self.dropout(self.feed_forward(y)))
+class FeedForwardReadsTheStart(_Steps):
+    def transform(self, x: Tensor, y: Tensor) -> Tensor:
+        return super().transform(y, x)
 
 
 @item.misconception(
@@ -75,8 +121,11 @@ class ResidualFromTheStart(EncoderBlock):
     "the output of the block is normalised.",
     hint="In LayerNorm(x + Sublayer(x)), what's inside the norm's brackets?",
 )
-class PreNormInstead(PreNormEncoderBlock):
-    pass
+class PreNormInstead(_Steps):
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        norms, drops = self.norms(), self.drops()
+        x = x + drops[0](self.attend(norms[0](x), mask))
+        return x + drops[1](self.feed_forward(norms[1](x)))
 
 
 @item.misconception(
@@ -84,10 +133,15 @@ class PreNormInstead(PreNormEncoderBlock):
     why="The sum itself is never normalised, so the residual stream grows with every block.",
     hint="Is x added inside or outside the norm's brackets?",
 )
-class NormsTheSublayerOnly(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = x + self.norm_1(self.dropout(self.self_attention(x, x, x, mask)))
-        return x + self.norm_2(self.dropout(self.feed_forward(x)))
+class NormsTheSublayerOnly(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return x + self.norms()[i](self.drops()[i](update))
+
+
+@item.spelling("NormsTheSublayerOnly")
+class NormsThenDrops(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return x + self.drops()[i](self.norms()[i](update))
 
 
 @item.misconception(
@@ -96,23 +150,57 @@ class NormsTheSublayerOnly(EncoderBlock):
     "trained.",
     hint="Which submodules does your forward use, and how often?",
 )
-class OneNormTwice(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
-        return self.norm_1(x + self.dropout(self.feed_forward(x)))
+class OneNormTwice(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return self.norm_1, self.norm_1
+
+
+@item.misconception(
+    "Your two norms are swapped: norm_2 comes after attention, and norm_1 after feed_forward.",
+    why="Each norm learns a weight and bias for its own sum. Weights that were trained with the "
+    "names of the task would be loaded into the wrong norms.",
+    hint="Which norm does the task give to attention?",
+)
+class NormsSwapped(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return self.norm_2, self.norm_1
+
+
+@item.misconception(
+    "A norm is missing: not both of your sums are normalised.",
+    why="The norms keep the residual stream at one scale. Without one of them, the numbers grow "
+    "from block to block, and its weight and bias are never trained.",
+    hint="Which submodules does your forward use, and how often?",
+)
+class SecondNormMissing(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return self.norm_1, same
+
+
+@item.spelling("SecondNormMissing")
+class FirstNormMissing(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return same, self.norm_2
+
+
+@item.spelling("SecondNormMissing")
+class BothNormsMissing(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return same, same
 
 
 @item.misconception(
     "Your norms don't use the weight and bias that the constructor created.",
-    why="These are parameters that should be trained. In one published system norms are created "
-    "inside forward, and 30,720 parameters don't exist for this reason.",
+    why="These are parameters that should be trained. In one published system they don't exist, "
+    "because its norms are created inside forward: 30,720 parameters are missing.",
     hint="The constructor has created two norms for you.",
 )
-class NormsMadeAnew(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        width = x.shape[-1:]
-        x = F.layer_norm(x + self.dropout(self.self_attention(x, x, x, mask)), width)
-        return F.layer_norm(x + self.dropout(self.feed_forward(x)), width)
+class NormsMadeAnew(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        def plain(x: Tensor) -> Tensor:
+            return F.layer_norm(x, x.shape[-1:])
+
+        return plain, plain
 
 
 @item.misconception(
@@ -121,10 +209,17 @@ class NormsMadeAnew(EncoderBlock):
     "order would load into your block and give nonsense.",
     hint="In which order does the task name the two sublayers?",
 )
-class FeedForwardFirst(EncoderBlock):
+class FeedForwardFirst(_Steps):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.norm_1(x + self.dropout(self.feed_forward(x)))
-        return self.norm_2(x + self.dropout(self.self_attention(x, x, x, mask)))
+        x = self.frame(0, x, self.feed_forward(x))
+        return self.frame(1, x, self.attend(x, mask))
+
+
+@item.spelling("FeedForwardFirst")
+class FeedForwardFirstWithItsOwnNorm(_Steps):
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        x = self.frame(1, x, self.feed_forward(x))
+        return self.frame(0, x, self.attend(x, mask))
 
 
 @item.misconception(
@@ -132,9 +227,9 @@ class FeedForwardFirst(EncoderBlock):
     why="Then the result for a sentence depends on how much padding its batch needs.",
     hint="Which of the submodules needs the mask?",
 )
-class MaskForgotten(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        return super().forward(x)
+class MaskForgotten(_Steps):
+    def attend(self, x: Tensor, mask: Mask) -> Tensor:
+        return super().attend(x, None)
 
 
 @item.misconception(
@@ -142,9 +237,9 @@ class MaskForgotten(EncoderBlock):
     why="In this course True always means: may attend. You never have to invert a mask.",
     hint="Look at how you pass the mask to attention.",
 )
-class MaskTurnedRound(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        return super().forward(x, None if mask is None else ~mask)
+class MaskTurnedRound(_Steps):
+    def attend(self, x: Tensor, mask: Mask) -> Tensor:
+        return super().attend(x, None if mask is None else ~mask)
 
 
 @item.misconception(
@@ -153,10 +248,20 @@ class MaskTurnedRound(EncoderBlock):
     "sum is dropped, it's lost. One published system does this, and trains worse the deeper it is.",
     hint="Dropout comes before the sum. What should be inside its brackets?",
 )
-class DropoutAfterTheNorm(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.dropout(self.norm_1(x + self.self_attention(x, x, x, mask)))
-        return self.dropout(self.norm_2(x + self.feed_forward(x)))
+class DropoutAfterTheNorm(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return self.drops()[i](self.norms()[i](x + update))
+
+
+@item.misconception(
+    "You apply dropout to the sums, between the sum and the norm.",
+    why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
+    "sum is dropped, the token's own vector loses it, too.",
+    hint="What should be inside the brackets of dropout: the sum, or what you add?",
+)
+class DropoutOnTheSums(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return self.norms()[i](self.drops()[i](x + update))
 
 
 @item.misconception(
@@ -165,7 +270,58 @@ class DropoutAfterTheNorm(EncoderBlock):
     "constructor's argument has no effect.",
     hint="Your forward doesn't use one of the submodules that the constructor creates.",
 )
-class NoDropout(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.norm_1(x + self.self_attention(x, x, x, mask))
-        return self.norm_2(x + self.feed_forward(x))
+class NoDropout(_Steps):
+    def drops(self) -> tuple[Function, Function]:
+        return same, same
+
+
+@item.misconception(
+    "Only one sublayer's output is dropped in training mode: the other is added as it is.",
+    why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
+    "relies on none of them too much.",
+    hint="How many sublayers are there, and how often does your forward use dropout?",
+)
+class NoDropoutAfterFeedForward(_Steps):
+    def drops(self) -> tuple[Function, Function]:
+        return self.dropout, same
+
+
+@item.spelling("NoDropoutAfterFeedForward")
+class NoDropoutAfterAttention(_Steps):
+    def drops(self) -> tuple[Function, Function]:
+        return same, self.dropout
+
+
+@item.misconception(
+    "You drop elements in evaluation mode, too.",
+    why="The function F.dropout doesn't know the mode of a module unless it is told. A trained "
+    "model would give another result at each call.",
+    hint="Which of your lines drops something, and how would it know that training is over?",
+)
+class DropsAlways(_Steps):
+    rate: float | None = None
+
+    def drops(self) -> Any:
+        rate = self.dropout.p if self.rate is None else self.rate
+        return (partial(F.dropout, p=rate),) * 3
+
+
+for _rate in (0.1, 0.5):
+    item.spelling("DropsAlways")(type("Block", (DropsAlways,), {"rate": _rate}))
+
+
+@item.misconception(
+    "You apply dropout to the input of a sublayer, and not to its output.",
+    why="The paper applies dropout to the output of each sublayer, before it is added (section "
+    "5.4). Dropped from the input, an element is hidden from the whole sublayer.",
+    hint="Does dropout come before or after the sublayer in your lines?",
+)
+class InputDropped(_Steps):
+    def attend(self, x: Tensor, mask: Mask) -> Tensor:
+        return super().attend(self.dropout(x), mask)
+
+    def transform(self, x: Tensor, y: Tensor) -> Tensor:
+        return super().transform(x, self.dropout(y))
+
+    def drops(self) -> tuple[Function, Function]:
+        return same, same

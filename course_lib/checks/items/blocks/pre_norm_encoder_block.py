@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
+import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
@@ -11,10 +16,11 @@ from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     SUBLAYERS,
-    EncoderBlock,
+    Function,
     Mask,
     PreNormEncoderBlock,
     encode,
+    same,
     without_mask,
     zero_out,
 )
@@ -45,28 +51,106 @@ item = Item(
 )
 
 
+class _Steps(PreNormEncoderBlock):
+    """A pre-norm block in steps; each misconception overrides one of them.
+
+    x is the residual stream, y its normalised copy.
+    """
+
+    def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
+        attended: Tensor = self.self_attention(y, y, y, mask)
+        return attended
+
+    def norms(self) -> tuple[Function, Function]:
+        return self.norm_1, self.norm_2
+
+    def drops(self) -> tuple[Function, Function]:
+        return self.dropout, self.dropout
+
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return x + self.drops()[i](update)
+
+    def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
+        """What the output of attention is added to."""
+        return x
+
+    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
+        """What the output of feed_forward is added to."""
+        return x
+
+    def second(self, start: Tensor, x: Tensor) -> Tensor:
+        """The second sublayer; start is the input of the block."""
+        y = self.norms()[1](x)
+        return self.frame(1, self.residual_2(x, y), self.feed_forward(y))
+
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        y = self.norms()[0](x)
+        return self.second(x, self.frame(0, self.residual_1(x, y), self.attend(x, y, mask)))
+
+
 @item.misconception(
     "Your block is post-norm: it normalises the sum.",
     why="Then there's no direct path through the block: the residual stream is normalised twice, "
     "and gradients have to pass through both norms.",
     hint="Each sublayer is used as x + Sublayer(LayerNorm(x)).",
 )
-class PostNormInstead(EncoderBlock):
-    pass
+class PostNormInstead(_Steps):
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        x = self.norms()[0](self.frame(0, x, self.attend(x, x, mask)))
+        return self.norms()[1](self.frame(1, x, self.feed_forward(x)))
+
+
+@item.misconception(
+    "Only your first sublayer is pre-norm: the second is post-norm, and normalises the sum.",
+    why="The second norm interrupts the direct path: nothing passes through the block unchanged.",
+    hint="Compare your two sublayers. Where is the norm in each of them?",
+)
+class SecondIsPostNorm(_Steps):
+    def second(self, start: Tensor, x: Tensor) -> Tensor:
+        return self.norms()[1](self.frame(1, x, self.feed_forward(x)))
+
+
+@item.misconception(
+    "There's one more norm at the end of your block.",
+    why="It interrupts the direct path, which is what pre-norm is about. A final norm comes once, "
+    "after the last block, and belongs to the stack.",
+    hint="What should your block return if both sublayers return zeros?",
+)
+class NormAtTheEnd(_Steps):
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        return self.norms()[1](super().forward(x, mask))
+
+
+@item.spelling("NormAtTheEnd")
+class FirstNormAtTheEnd(_Steps):
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        return self.norms()[0](super().forward(x, mask))
 
 
 @item.misconception(
     "You add to the normalised copy, not to the residual stream.",
-    why="Pre-norm is about having a direct path from the first block to the last, and here each "
-    "norm interrupts it.",
-    hint="Your code has x and a normalised copy. Which of them is to the left of the plus?",
+    why="Pre-norm is about having a direct path from the first block to the last, and a norm on "
+    "that path interrupts it.",
+    hint="Your code has x and a normalised copy. Which of them is to the left of each plus?",
 )
-class AddsToTheCopy(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.norm_1(x)
-        x = x + self.dropout(self.self_attention(x, x, x, mask))
-        x = self.norm_2(x)
-        return x + self.dropout(self.feed_forward(x))
+class AddsToTheCopy(_Steps):
+    def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
+        return y
+
+    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
+        return y
+
+
+@item.spelling("AddsToTheCopy")
+class AddsAttentionToTheCopy(_Steps):
+    def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
+        return y
+
+
+@item.spelling("AddsToTheCopy")
+class AddsFeedForwardToTheCopy(_Steps):
+    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
+        return y
 
 
 @item.misconception(
@@ -75,10 +159,21 @@ class AddsToTheCopy(EncoderBlock):
     "from block to block, and keys and values would grow with it.",
     hint="How often should the copy occur in the call of attention?",
 )
-class OnlyTheQueryIsNormed(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = x + self.dropout(self.self_attention(self.norm_1(x), x, x, mask))
-        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+class OnlyTheQueryIsNormed(_Steps):
+    def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
+        attended: Tensor = self.self_attention(y, x, x, mask)
+        return attended
+
+
+@item.misconception(
+    "You don't normalise the input of attention: norm_1 has no effect.",
+    why="The residual stream grows with each block, so the scale of attention's input would grow "
+    "with it. And norm_1 would get no gradient.",
+    hint="The input of both sublayers should be a normalised copy.",
+)
+class FirstNormMissing(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return same, self.norm_2
 
 
 @item.misconception(
@@ -87,11 +182,9 @@ class OnlyTheQueryIsNormed(EncoderBlock):
     "grow with it. And norm_2 would get no gradient.",
     hint="The input of both sublayers should be a normalised copy.",
 )
-class SecondNormMissing(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        y = self.norm_1(x)
-        x = x + self.dropout(self.self_attention(y, y, y, mask))
-        return x + self.dropout(self.feed_forward(x))
+class SecondNormMissing(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return self.norm_1, same
 
 
 @item.misconception(
@@ -100,11 +193,20 @@ class SecondNormMissing(EncoderBlock):
     "trained.",
     hint="Which submodules does your forward use, and how often?",
 )
-class FirstNormTwice(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        y = self.norm_1(x)
-        x = x + self.dropout(self.self_attention(y, y, y, mask))
-        return x + self.dropout(self.feed_forward(self.norm_1(x)))
+class FirstNormTwice(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return self.norm_1, self.norm_1
+
+
+@item.misconception(
+    "Your two norms are swapped: attention gets norm_2, and feed_forward gets norm_1.",
+    why="Each norm learns a weight and bias for its own sublayer. Weights that were trained with "
+    "the names of the task would be loaded into the wrong norms.",
+    hint="Which norm does the task give to attention?",
+)
+class NormsSwapped(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        return self.norm_2, self.norm_1
 
 
 @item.misconception(
@@ -113,10 +215,19 @@ class FirstNormTwice(EncoderBlock):
     "the same norm, even if it should be small.",
     hint="The norm belongs inside the brackets of the sublayer.",
 )
-class NormsWhatIsReturned(EncoderBlock):
+class NormsWhatIsReturned(_Steps):
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = x + self.norm_1(self.dropout(self.self_attention(x, x, x, mask)))
-        return x + self.norm_2(self.dropout(self.feed_forward(x)))
+        norms, drops = self.norms(), self.drops()
+        x = x + norms[0](drops[0](self.attend(x, x, mask)))
+        return x + norms[1](drops[1](self.feed_forward(x)))
+
+
+@item.spelling("NormsWhatIsReturned")
+class NormsThenDrops(_Steps):
+    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+        norms, drops = self.norms(), self.drops()
+        x = x + drops[0](norms[0](self.attend(x, x, mask)))
+        return x + drops[1](norms[1](self.feed_forward(x)))
 
 
 @item.misconception(
@@ -125,11 +236,10 @@ class NormsWhatIsReturned(EncoderBlock):
     "save time, but it's a different function.",
     hint="Which x does norm_2 get?",
 )
-class SideBySide(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        y = self.norm_1(x)
-        found = self.dropout(self.self_attention(y, y, y, mask))
-        return x + found + self.dropout(self.feed_forward(self.norm_2(x)))
+class SideBySide(_Steps):
+    def second(self, start: Tensor, x: Tensor) -> Tensor:
+        y = self.norms()[1](start)
+        return self.frame(1, self.residual_2(x, y), self.feed_forward(y))
 
 
 @item.misconception(
@@ -138,11 +248,20 @@ class SideBySide(EncoderBlock):
     "so is the direct path.",
     hint="Each sublayer adds to x.",
 )
-class StreamReplaced(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        y = self.norm_1(x)
-        x = self.dropout(self.self_attention(y, y, y, mask))
-        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+class StreamReplaced(_Steps):
+    def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.zeros_like(x)
+
+
+@item.misconception(
+    "There's no residual connection around feed_forward: its output replaces x.",
+    why="What attention has added reaches the next block only through feed_forward, and the direct "
+    "path is gone.",
+    hint="Each sublayer adds to x.",
+)
+class StreamReplacedByFeedForward(_Steps):
+    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.zeros_like(x)
 
 
 @item.misconception(
@@ -150,9 +269,19 @@ class StreamReplaced(EncoderBlock):
     why="Then the result for a sentence depends on how much padding its batch needs.",
     hint="Which of the submodules needs the mask?",
 )
-class MaskUnused(PreNormEncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        return super().forward(x)
+class MaskUnused(_Steps):
+    def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
+        return super().attend(x, y, None)
+
+
+@item.misconception(
+    "Your block inverts the mask before it passes it on.",
+    why="In this course True always means: may attend. You never have to invert a mask.",
+    hint="Look at how you pass the mask to attention.",
+)
+class MaskTurnedRound(_Steps):
+    def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
+        return super().attend(x, y, None if mask is None else ~mask)
 
 
 @item.misconception(
@@ -160,11 +289,25 @@ class MaskUnused(PreNormEncoderBlock):
     why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
     hint="Your forward doesn't use one of the submodules that the constructor creates.",
 )
-class DropoutUnused(PreNormEncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        y = self.norm_1(x)
-        x = x + self.self_attention(y, y, y, mask)
-        return x + self.feed_forward(self.norm_2(x))
+class DropoutUnused(_Steps):
+    def drops(self) -> tuple[Function, Function]:
+        return same, same
+
+
+@item.misconception(
+    "Only one sublayer's output is dropped in training mode: the other is added as it is.",
+    why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
+    hint="How many sublayers are there, and how often does your forward use dropout?",
+)
+class NoDropoutAfterFeedForward(_Steps):
+    def drops(self) -> tuple[Function, Function]:
+        return self.dropout, same
+
+
+@item.spelling("NoDropoutAfterFeedForward")
+class NoDropoutAfterAttention(_Steps):
+    def drops(self) -> tuple[Function, Function]:
+        return same, self.dropout
 
 
 @item.misconception(
@@ -173,8 +316,38 @@ class DropoutUnused(PreNormEncoderBlock):
     "element of a sublayer's output is dropped, x is still there.",
     hint="What should be inside the brackets of dropout: the sum, or what you add?",
 )
-class StreamDropped(EncoderBlock):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        y = self.norm_1(x)
-        x = self.dropout(x + self.self_attention(y, y, y, mask))
-        return self.dropout(x + self.feed_forward(self.norm_2(x)))
+class StreamDropped(_Steps):
+    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return self.drops()[i](x + update)
+
+
+@item.misconception(
+    "You apply dropout to the normalised copy, before the sublayer and not after it.",
+    why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
+    hint="Does dropout come before or after the sublayer in your lines?",
+)
+class CopyDropped(_Steps):
+    def norms(self) -> tuple[Function, Function]:
+        norms, dropout = super().norms(), self.dropout
+        return (lambda x: dropout(norms[0](x))), (lambda x: dropout(norms[1](x)))
+
+    def drops(self) -> tuple[Function, Function]:
+        return same, same
+
+
+@item.misconception(
+    "You drop elements in evaluation mode, too.",
+    why="The function F.dropout doesn't know the mode of a module unless it is told. A trained "
+    "model would give another result at each call.",
+    hint="Which of your lines drops something, and how would it know that training is over?",
+)
+class DropsAlways(_Steps):
+    rate: float | None = None
+
+    def drops(self) -> Any:
+        rate = self.dropout.p if self.rate is None else self.rate
+        return (partial(F.dropout, p=rate),) * 3
+
+
+for _rate in (0.1, 0.5):
+    item.spelling("DropsAlways")(type("Block", (DropsAlways,), {"rate": _rate}))

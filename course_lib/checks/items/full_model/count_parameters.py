@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
+from torch import Tensor
+
+from course_lib.checks.adapters import WrongResult
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
@@ -14,12 +16,14 @@ from course_lib.model import (
     PRESETS,
     TransformerConfig,
     count_parameters,
-    parameter_parts,
 )
 
 
 def _use_config(count: Callable[[TransformerConfig], Any], fields: Fields) -> Any:
-    return count(TransformerConfig(**fields))
+    total = count(TransformerConfig(**fields))
+    if isinstance(total, float) or (isinstance(total, Tensor) and total.is_floating_point()):
+        raise WrongResult("expected a whole number, got a float")
+    return total
 
 
 def _config(draw: Draw, about: str, **more: Any) -> Call:
@@ -103,133 +107,197 @@ item = Item(
 )
 
 
-def _of(config: TransformerConfig, kind: str, part: str) -> int:
-    return parameter_parts(config).get(kind, {}).get(part, 0)
+@item.switchable
+def counting_with(on: frozenset[str]) -> Callable[[TransformerConfig], Any]:
+    """count_parameters with these misconceptions."""
+
+    def answer(config: TransformerConfig) -> Any:
+        c, width = config, config.n_heads * config.resolved_d_head
+        if "width_of_heads_ignored" in on:
+            width = c.d_model
+        attention = attention_of(c, width)
+        feed_forward = 2 * c.d_model * c.d_ff
+        if has_bias(c.feed_forward_bias):
+            feed_forward += c.d_ff + c.d_model
+        norm = (1 if "norms_without_shift" in on else 2) * c.d_model
+        if not c.norm_affine and "norms_always_learn" not in on:
+            norm = 0
+        attentions = 2 if "two_attentions_a_layer" in on else 3
+        norms = 4 if "four_norms_a_layer" in on else 5
+        total = c.n_layers * (attentions * attention + 2 * feed_forward + norms * norm)
+        if (c.final_norm or "last_norms_always" in on) and "last_norms_forgotten" not in on:
+            total += 2 * norm
+        total += tables_of(c)
+        return float(total) if "a_float" in on else total
+
+    def has_bias(wanted: bool) -> bool:
+        return (wanted or "all_biases" in on) and "no_biases" not in on
+
+    def attention_of(c: TransformerConfig, width: int) -> int:
+        inputs, output = 3 * c.d_model * width, c.d_model * width
+        if on & {"matrices_for_each_head", "only_matrices_for_each_head"}:
+            inputs, output = inputs * c.n_heads, output * c.n_heads
+        elif "only_inputs_for_each_head" in on:
+            inputs *= c.n_heads
+        last = width if "output_bias_as_wide_as_the_heads" in on else c.d_model
+        biases = [3 * width, last] if has_bias(c.attention_bias) else [0, 0]
+        if "matrices_for_each_head" in on:
+            biases = [c.n_heads * bias for bias in biases]
+        if "output_projection_forgotten" in on:
+            return inputs + biases[0]
+        return inputs + output + sum(biases)
+
+    def tables_of(c: TransformerConfig) -> int:
+        target = c.source_vocab if "source_vocab_for_both" in on else c.target_vocab
+        rows = c.source_vocab + target
+        if c.tying == "all" and not on & {"all_counts_as_output", "tied_tables_twice"}:
+            rows = target
+        if (c.tying == "none" or "tied_tables_twice" in on) and "output_matrix_forgotten" not in on:
+            rows += target
+        if (c.positions == "learned" or "sines_counted" in on) and (
+            "learned_positions_forgotten" not in on
+        ):
+            rows += c.max_len * (1 if "positions_counted_once" in on else 2)
+        bias = (c.output_bias or "all_biases" in on) and "output_bias_forgotten" not in on
+        return rows * c.d_model + bias * target
+
+    return answer
 
 
-@item.misconception(
+item.switch(
+    "tied_tables_twice",
     "You count a tied table every time it is used.",
     why="One table in three modules is still one table: it is stored, trained and counted once.",
     hint="How many tables are there for each value of tying?",
 )
-def tied_tables_twice(config: TransformerConfig) -> int:
-    return count_parameters(replace(config, tying="none"))
-
-
-@item.misconception(
+item.switch(
+    "two_attentions_a_layer",
     "You count two attentions per layer; an encoder block and a decoder block together have three.",
     why="The decoder block has self-attention and cross-attention, each with its own matrices.",
     hint="List the sublayers of both blocks.",
 )
-def two_attentions_a_layer(config: TransformerConfig) -> int:
-    return count_parameters(config) - _of(config, "attention", "cross")
-
-
-@item.misconception(
+item.switch(
+    "four_norms_a_layer",
     "You count four norms per layer; an encoder block and a decoder block together have five.",
     why="Each sublayer has a residual connection of its own, and a norm with it.",
     hint="How many sublayers does an encoder block have, and how many does a decoder block have?",
 )
-def four_norms_a_layer(config: TransformerConfig) -> int:
-    return count_parameters(config) - config.n_layers * 2 * config.d_model * config.norm_affine
-
-
-@item.misconception(
+item.switch(
+    "matrices_for_each_head",
     "You count the attention matrices once per head.",
     why="The heads divide up the columns of the same matrices: with D / H columns each, H heads "
     "together have D.",
     hint="Double n_heads. What gets larger, and what gets smaller?",
+    spellings=["only_matrices_for_each_head", "only_inputs_for_each_head"],
 )
-def matrices_for_each_head(config: TransformerConfig) -> int:
-    attention = sum(parameter_parts(config)["attention"].values())
-    return count_parameters(config) + (config.n_heads - 1) * attention
-
-
-@item.misconception(
+item.switch(
+    "no_biases",
     "You don't count any biases in the blocks.",
     why="Each projection and both feed-forward layers have one unless the config says otherwise. "
     "They're few, but the count has to be exact.",
     hint="attention_bias and feed_forward_bias are True unless switched off.",
 )
-def no_biases(config: TransformerConfig) -> int:
-    return count_parameters(replace(config, attention_bias=False, feed_forward_bias=False))
-
-
-@item.misconception(
+item.switch(
+    "all_biases",
     "You count all biases, even those that the config switches off.",
     why="One published system has none, and its count is exactly 44,052,480.",
     hint="Three fields of the config end in _bias.",
 )
-def all_biases(config: TransformerConfig) -> int:
-    return count_parameters(
-        replace(config, attention_bias=True, feed_forward_bias=True, output_bias=True)
-    )
-
-
-@item.misconception(
+item.switch(
+    "output_bias_forgotten",
     "You don't count the output layer's bias.",
     why="It has one number for each token of the target vocabulary, and it stays when the table is "
     "tied.",
     hint="What is added to h Wᵀ to give the logits?",
 )
-def output_bias_forgotten(config: TransformerConfig) -> int:
-    return count_parameters(replace(config, output_bias=False))
-
-
-@item.misconception(
+item.switch(
+    "norms_always_learn",
     "You count a scale and a shift for each norm, even with norm_affine=False.",
     why="One published system has norms without parameters: 30,720 fewer than usual.",
     hint="Which field of the config says whether a norm has parameters?",
 )
-def norms_always_learn(config: TransformerConfig) -> int:
-    return count_parameters(replace(config, norm_affine=True))
-
-
-@item.misconception(
+item.switch(
+    "last_norms_forgotten",
     "You don't count the final norm of each stack (final_norm).",
     why="Two stacks, two norms, 2D each: PyTorch's nn.Transformer always has them, the paper's "
     "model never does.",
     hint="What follows the last block if final_norm is True?",
 )
-def last_norms_forgotten(config: TransformerConfig) -> int:
-    return count_parameters(replace(config, final_norm=False))
-
-
-@item.misconception(
+item.switch(
+    "learned_positions_forgotten",
     "You don't count learned positions.",
     why="Sines and cosines are computed, but a learned position table is made of parameters: "
     "max_len rows for each side.",
     hint="positions can be 'sinusoidal' or 'learned'.",
 )
-def learned_positions_forgotten(config: TransformerConfig) -> int:
-    return count_parameters(replace(config, positions="sinusoidal"))
-
-
-@item.misconception(
+item.switch(
+    "positions_counted_once",
     "You count learned positions once; each side has its own table.",
     why="The third position may mean one thing in the source and another in the target.",
     hint="How many embeddings does the model have?",
 )
-def positions_counted_once(config: TransformerConfig) -> int:
-    return count_parameters(config) - _of(config, "embedding", "positions") // 2
-
-
-@item.misconception(
+item.switch(
+    "sines_counted",
     "You count positions as parameters although they're sines and cosines.",
     why="What a formula computes isn't trained, and isn't counted.",
     hint="positions can be 'sinusoidal' or 'learned'.",
 )
-def sines_counted(config: TransformerConfig) -> int:
-    return count_parameters(replace(config, positions="learned"))
-
-
-@item.misconception(
+item.switch(
+    "width_of_heads_ignored",
     "You assume that all heads together are D wide, even if d_head says otherwise.",
     why="If d_head is set, H heads have H · E columns: that is the length of three of the biases "
     "and one side of all four matrices.",
     hint="config.resolved_d_head is the width of one head, whatever d_head is.",
 )
-def width_of_heads_ignored(config: TransformerConfig) -> int:
-    usual = replace(config, d_head=None)
-    difference = sum(parameter_parts(config)["attention"].values())
-    return count_parameters(config) - difference + sum(parameter_parts(usual)["attention"].values())
+item.switch(
+    "output_projection_forgotten",
+    "You count three projections per attention and leave out the fourth, out_proj.",
+    why="Queries, keys and values have a projection each, and one more follows when the heads are "
+    "merged.",
+    hint="How many linear layers does MultiHeadAttention create?",
+)
+item.switch(
+    "output_bias_as_wide_as_the_heads",
+    "You count four attention biases of the same length: all heads together.",
+    why="out_proj maps the heads back to D numbers, so its bias has D. You notice only if d_head "
+    "is set, and all heads together are wider or narrower than D.",
+    hint="How long is the output of each of the four projections?",
+)
+item.switch(
+    "norms_without_shift",
+    "You count D parameters for a norm: only its scale or only its shift.",
+    why="LayerNorm multiplies each of the D numbers by a learned scale and adds a learned shift.",
+    hint="Print the shapes of the parameters of nn.LayerNorm(4).",
+)
+item.switch(
+    "last_norms_always",
+    "You always count a final norm in each stack, even if final_norm is False.",
+    why="PyTorch's nn.Transformer always has them, the paper's model never does.",
+    hint="Which field of the config says whether the stacks end with a norm?",
+)
+item.switch(
+    "output_matrix_forgotten",
+    "You count two tables if nothing is tied: the output layer's matrix is missing.",
+    why="It has one row for each token of the target vocabulary, and is often one of the largest "
+    "matrices. Only a tied output layer has none of its own.",
+    hint="How many tables are there for each value of tying?",
+)
+item.switch(
+    "all_counts_as_output",
+    "With tying 'all' you count two tables, as for 'output'.",
+    why="With 'all' the source embedding, the target embedding and the output layer use one table.",
+    hint="How many tables are there for each value of tying?",
+)
+item.switch(
+    "source_vocab_for_both",
+    "You use source_vocab for both sides.",
+    why="Each language has its own vocabulary. The target's embedding and the output layer have "
+    "target_vocab rows.",
+    hint="Which fields of the config does your code never use?",
+)
+item.switch(
+    "a_float",
+    "Your count is a float, not a whole number.",
+    why="A float has about 16 digits, so the count of a very large model would be rounded.",
+    hint="Which of your operators makes a float out of two whole numbers?",
+)

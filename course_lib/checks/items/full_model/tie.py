@@ -19,10 +19,22 @@ from course_lib.model import (
 )
 
 
-def _tables(model: Transformer) -> tuple[Tensor, Tensor, Tensor]:
+def _tables(model: Transformer) -> dict[str, Any]:
     """The weights of both embeddings and of the output layer."""
-    source, target = model.source_embedding.tokens, model.target_embedding.tokens
-    return source.weight, target.weight, model.output.weight
+    return {
+        "source embedding": model.source_embedding.tokens.weight,
+        "target embedding": model.target_embedding.tokens.weight,
+        "output layer": model.output.weight,
+    }
+
+
+def _one_object(tables: Mapping[str, Any]) -> str:
+    """Which of the tables are one object, in words."""
+    groups: dict[int, list[str]] = {}
+    for name, table in tables.items():
+        groups.setdefault(id(table), []).append(name)
+    largest = max(groups.values(), key=len)
+    return " and ".join(largest) if len(largest) > 1 else "none"
 
 
 def _use_tie(
@@ -38,14 +50,12 @@ def _use_tie(
     model = Transformer(TransformerConfig(**config))
     load_weights(model, weights)
     tie(model, tying)
-    rows = [tuple(table.shape) for table in _tables(model)]
-    of_source, of_target, of_output = _tables(model)
+    tables = _tables(model)
     found = {
-        "shapes of the tables": rows,
+        "tables that are one Parameter": _one_object(tables),
+        **{f"table of the {name}": table.detach().clone() for name, table in tables.items()},
+        "number of parameters": sum(parameter.numel() for parameter in model.parameters()),
         "logits": model(source, target).detach(),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "output layer and target embedding share a Parameter": of_output is of_target,
-        "source and target embedding share a Parameter": of_source is of_target,
     }
     logits = model(source, target)
     weighted_sum(0.1 * logits).backward()
@@ -107,84 +117,104 @@ item = Item(
 )
 
 
-@item.misconception(
+@item.switchable
+def tied_with(on: frozenset[str]) -> Callable[[Transformer, str], None]:
+    """Tie with these misconceptions."""
+
+    def answer(model: Transformer, tying: str) -> None:
+        if "always_all" in on or ("all_for_output" in on and tying == "output"):
+            tying = "all"
+        if "output_always_tied" in on and tying == "none":
+            tying = "output"
+        output, source = tying in ("output", "all"), tying == "all"
+        if "source_forgotten" in on:
+            source = False
+        if "all_without_the_output" in on and tying == "all":
+            output = False
+        if "embeddings_tied" in on and tying == "output":
+            output, source = False, True
+        owner: Any = model.target_embedding.tokens
+        others = [model.output] * output + [model.source_embedding.tokens] * source
+        if "output_kept" in on and output:
+            owner, others[0] = others[0], owner
+        elif "source_kept" in on and source:
+            owner, others[-1] = others[-1], owner
+        for module in others:
+            if "numbers_copied" in on:
+                module.weight.data.copy_(owner.weight)
+            elif "memory_shared" in on:
+                module.weight.data = owner.weight.data
+            else:
+                module.weight = owner.weight
+
+    return answer
+
+
+item.switch(
+    "numbers_copied",
     "Your tables have equal values but are still two parameters: after one step they differ.",
     why="Copied values are equal only at the start. Each table gets its own gradient, and no "
     "parameters are saved.",
     hint="Assign the Parameter itself, not its values.",
 )
-def numbers_copied(model: Transformer, tying: str) -> None:
-    of_source, of_target, of_output = _tables(model)
-    if tying in ("output", "all"):
-        of_output.data.copy_(of_target)
-    if tying == "all":
-        of_source.data.copy_(of_target)
-
-
-@item.misconception(
+item.switch(
+    "memory_shared",
     "Your tables share their memory, but they're still two parameters.",
     why="The optimiser sees two parameters and updates the same memory twice, each time with a "
     "part of the gradient. And the parameter count doesn't get smaller.",
     hint="Count the parameters before and after. Is it the same Parameter object, or only the same "
     "memory?",
 )
-def memory_shared(model: Transformer, tying: str) -> None:
-    of_source, of_target, of_output = _tables(model)
-    if tying in ("output", "all"):
-        of_output.data = of_target.data
-    if tying == "all":
-        of_source.data = of_target.data
-
-
-@item.misconception(
+item.switch(
+    "output_kept",
     "You tied the right tables, but kept the output layer's values.",
     why="The task asks for the target embedding's values. Which ones survive is the only "
     "difference that the direction makes, and here a trained embedding would be lost.",
     hint="What's on the left of the = gets replaced.",
 )
-def output_kept(model: Transformer, tying: str) -> None:
-    if tying in ("output", "all"):
-        model.target_embedding.tokens.weight = model.output.weight
-    if tying == "all":
-        model.source_embedding.tokens.weight = model.output.weight
-
-
-@item.misconception(
+item.switch(
+    "source_kept",
+    "You tied the right tables, but for 'all' you kept the source embedding's values.",
+    why="The task asks for the target embedding's values. Which ones survive is the only "
+    "difference that the direction makes, and here a trained embedding would be lost.",
+    hint="What's on the left of the = gets replaced.",
+)
+item.switch(
+    "source_forgotten",
     "For 'all' you forgot the source: its embedding still has a table of its own.",
     why="The paper shares one table between both embeddings and the output layer.",
     hint="'all' means three modules.",
 )
-def source_forgotten(model: Transformer, tying: str) -> None:
-    if tying in ("output", "all"):
-        model.output.weight = model.target_embedding.tokens.weight
-
-
-@item.misconception(
+item.switch(
+    "always_all",
     "You tie everything, whatever `tying` says: 'none' and 'output' act like 'all'.",
     why="With two languages and two vocabularies, the tables don't even have the same rows.",
     hint="Does your code use its second argument?",
 )
-def always_all(model: Transformer, tying: str) -> None:
-    _tie(model, "all")
-
-
-@item.misconception(
+item.switch(
+    "all_for_output",
+    "For 'output' you tie the source embedding, too.",
+    why="With two languages and two vocabularies, the source table doesn't even have the same "
+    "rows.",
+    hint="Which of the three tables stays on its own for 'output'?",
+)
+item.switch(
+    "output_always_tied",
     "You tie the output layer even for 'none'.",
     why="Four of the five published systems tie nothing; a model with that config must keep all "
     "three tables.",
     hint="What does your code do when tying is 'none'?",
 )
-def output_always_tied(model: Transformer, tying: str) -> None:
-    _tie(model, "output" if tying == "none" else tying)
-
-
-@item.misconception(
+item.switch(
+    "embeddings_tied",
     "For 'output' you tied the two embeddings, and not the output layer.",
     why="'output' means that the output layer uses the target embedding's table.",
     hint="Which module turns d_model numbers into a logit for each target token?",
 )
-def embeddings_tied(model: Transformer, tying: str) -> None:
-    if tying == "output":
-        model.source_embedding.tokens.weight = model.target_embedding.tokens.weight
-    else:
-        _tie(model, tying)
+item.switch(
+    "all_without_the_output",
+    "For 'all' you tied the two embeddings, and not the output layer.",
+    why="'all' means one table in all three modules: the output layer shares it, as it does for "
+    "'output'.",
+    hint="Which modules share the table for 'all'? Check that each of them is assigned.",
+)

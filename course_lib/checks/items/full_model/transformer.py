@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -95,14 +96,12 @@ def _learning(draw: Draw) -> list[Call]:
     return [model_call(draw, *pair(draw, 3, 5, 4), about="the parameters' gradients", learns=True)]
 
 
-def _dropped(draw: Draw) -> list[Call]:
+def _dropped(side: str, draw: Draw) -> list[Call]:
     source, target = (draw.ids(1, 2, high=n).repeat(3000, 1) for n in (10, 12))
-    calls = []
-    for side, other in (("source", "target"), ("target", "source")):
-        rates = {f"{side}_embedding_dropout": 0.4, f"{other}_embedding_dropout": 0.0}
-        about = f"dropout 0.4 on the {side} embedding"
-        calls.append(model_call(draw, source, target, about=about, train=True, **rates))
-    return calls
+    rates = {"source_embedding_dropout": 0.0, "target_embedding_dropout": 0.0}
+    rates[f"{side}_embedding_dropout"] = 0.4
+    about = f"dropout 0.4 on the {side} embedding only"
+    return [model_call(draw, source, target, about=about, train=True, **rates)]
 
 
 item = Item(
@@ -117,7 +116,14 @@ item = Item(
         Probe("a longer target changes no earlier logits", _growing),
         Probe("it works for any sizes", _sizes),
         Probe("every parameter gets its gradient", _learning),
-        Probe("the embeddings use the dropout of the config", _dropped, compare=compare_moments),
+        *(
+            Probe(
+                f"the {side} embedding uses its own dropout of the config",
+                partial(_dropped, side),
+                compare=compare_moments,
+            )
+            for side in ("source", "target")
+        ),
     ],
     hints=(
         "Five modules, and one thing that passes from encoder to decoder: the memory. Draw them: "
@@ -146,12 +152,18 @@ class _Variant(Transformer):
     def embed(self, target: Tensor) -> Any:
         return self.target_embedding(target)
 
+    def embed_source(self, source: Tensor) -> Any:
+        return self.source_embedding(source)
+
+    def logits(self, x: Tensor) -> Any:
+        return self.output(x)
+
     def encode(self, source: Tensor) -> Any:
-        return self.encoder(self.source_embedding(source), self.source_mask(source))
+        return self.encoder(self.embed_source(source), self.source_mask(source))
 
     def decode(self, target: Tensor, memory: Tensor, source: Tensor, *, cache: Any = None) -> Any:
         masks = self.target_mask(target), self.memory_mask(source, target)
-        return self.output(self.decoder(self.embed(target), memory, *masks))
+        return self.logits(self.decoder(self.embed(target), memory, *masks))
 
 
 @item.misconception(
@@ -165,6 +177,12 @@ class TargetMaskForTheMemory(_Variant):
         return self.target_mask(target)
 
 
+@item.spelling("TargetMaskForTheMemory")
+class TargetPaddingForTheMemory(_Variant):
+    def memory_mask(self, source: Tensor, target: Tensor) -> Any:
+        return padding_mask(target, self.config.pad_id)
+
+
 @item.misconception(
     "Your decoder's self-attention has only the padding mask, so it attends to the future.",
     why="The token to be predicted is one position ahead, and the model would simply copy it.",
@@ -173,6 +191,16 @@ class TargetMaskForTheMemory(_Variant):
 class FutureIsRead(_Variant):
     def target_mask(self, target: Tensor) -> Any:
         return padding_mask(target, self.config.pad_id)
+
+
+@item.misconception(
+    "Your decoder's self-attention has no mask: it attends to the future and to padding.",
+    why="The token to be predicted is one position ahead, and the model would simply copy it.",
+    hint="There are two things to hide in the target.",
+)
+class TargetHasNoMask(_Variant):
+    def target_mask(self, target: Tensor) -> Any:
+        return None
 
 
 @item.misconception(
@@ -226,16 +254,30 @@ class ZeroIsAlwaysThePad(_Variant):
 
 
 @item.misconception(
-    "Your embeddings don't know the pad_id: they count pad tokens as positions whenever pad_id is "
-    "not 0.",
+    "An embedding of your model doesn't know the pad_id: it counts pad tokens as positions if "
+    "pad_id isn't 0.",
     why="TransformerEmbedding numbers the real tokens only. It takes 0 as the pad token unless you "
     "tell it otherwise.",
-    hint="Look at the arguments of TransformerEmbedding, one by one.",
+    hint="Look at the arguments of both TransformerEmbeddings, one by one.",
 )
 class EmbeddingsIgnoreThePad(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         self.source_embedding.pad_id = self.target_embedding.pad_id = 0
+
+
+@item.spelling("EmbeddingsIgnoreThePad")
+class SourceEmbeddingIgnoresThePad(_Variant):
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.source_embedding.pad_id = 0
+
+
+@item.spelling("EmbeddingsIgnoreThePad")
+class TargetEmbeddingIgnoresThePad(_Variant):
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.target_embedding.pad_id = 0
 
 
 @item.misconception(
@@ -244,7 +286,7 @@ class EmbeddingsIgnoreThePad(_Variant):
     "random.",
     hint="TransformerEmbedding takes a dropout, and the config has one for each side.",
 )
-class EmbeddingDropoutLeftAsItIs(Transformer):
+class EmbeddingDropoutLeftAsItIs(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(
             replace(config, source_embedding_dropout=0.1, target_embedding_dropout=0.1)
@@ -257,11 +299,67 @@ class EmbeddingDropoutLeftAsItIs(Transformer):
     "(section 5.4).",
     hint="The config has a dropout for each side's embedding.",
 )
-class EmbeddingsDropNothing(Transformer):
+class EmbeddingsDropNothing(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(
             replace(config, source_embedding_dropout=0.0, target_embedding_dropout=0.0)
         )
+
+
+@item.misconception(
+    "The dropouts of your two embeddings are swapped.",
+    why="The config has one for each side, and they may differ.",
+    hint="Which field of the config does each of your two embeddings get?",
+)
+class EmbeddingDropoutsSwapped(_Variant):
+    def __init__(self, config: TransformerConfig) -> None:
+        source, target = config.source_embedding_dropout, config.target_embedding_dropout
+        super().__init__(
+            replace(config, source_embedding_dropout=target, target_embedding_dropout=source)
+        )
+
+
+@item.misconception(
+    "Both of your embeddings have the dropout of one side.",
+    why="The config has one for each side, and they may differ.",
+    hint="Which field of the config does each of your two embeddings get?",
+)
+class OneDropoutForBoth(_Variant):
+    def __init__(self, config: TransformerConfig) -> None:
+        rate = config.source_embedding_dropout
+        super().__init__(replace(config, target_embedding_dropout=rate))
+
+
+@item.spelling("OneDropoutForBoth")
+class TargetDropoutForBoth(_Variant):
+    def __init__(self, config: TransformerConfig) -> None:
+        rate = config.target_embedding_dropout
+        super().__init__(replace(config, source_embedding_dropout=rate))
+
+
+@item.misconception(
+    "The vocabularies of your two embeddings are swapped.",
+    why="Each embedding needs one row for each token of its own side. Some ids of one vocabulary "
+    "don't exist in the other.",
+    hint="Which of the two embeddings has config.source_vocab rows?",
+)
+class VocabulariesSwapped(_Variant):
+    def __init__(self, config: TransformerConfig) -> None:
+        source, target = config.source_vocab, config.target_vocab
+        super().__init__(replace(config, source_vocab=target, target_vocab=source))
+        self.output = nn.Linear(config.d_model, target)
+
+
+@item.misconception(
+    "Your output layer has a row for each token of the source vocabulary.",
+    why="The logits are about the next target token, so there's one for each token of the target "
+    "vocabulary.",
+    hint="Which tokens does the model predict?",
+)
+class PredictsSourceTokens(_Variant):
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(config)
+        self.output = nn.Linear(config.d_model, config.source_vocab)
 
 
 @item.misconception(
@@ -270,9 +368,20 @@ class EmbeddingsDropNothing(Transformer):
     "the loss can never come near zero.",
     hint="What is the last thing that decode does?",
 )
-class SoftmaxAtTheEnd(Transformer):
-    def decode(self, target: Tensor, memory: Tensor, source: Tensor, *, cache: Any = None) -> Any:
-        return super().decode(target, memory, source).softmax(dim=-1)
+class SoftmaxAtTheEnd(_Variant):
+    def logits(self, x: Tensor) -> Any:
+        return self.output(x).softmax(dim=-1)
+
+
+@item.misconception(
+    "Your model ends with a log-softmax: it returns log probabilities, not logits.",
+    why="The loss applies log-softmax itself. A second one changes nothing there, but the task "
+    "asks for the numbers of the output layer.",
+    hint="What is the last thing that decode does?",
+)
+class LogSoftmaxAtTheEnd(_Variant):
+    def logits(self, x: Tensor) -> Any:
+        return self.output(x).log_softmax(dim=-1)
 
 
 @item.misconception(
@@ -281,7 +390,7 @@ class SoftmaxAtTheEnd(Transformer):
     "who passes a memory expects it to be used.",
     hint="Which of decode's three arguments goes into the decoder as memory?",
 )
-class EncodesAgain(Transformer):
+class EncodesAgain(_Variant):
     def decode(self, target: Tensor, memory: Tensor, source: Tensor, *, cache: Any = None) -> Any:
         return super().decode(target, self.encode(source), source)
 
@@ -294,7 +403,7 @@ class EncodesAgain(Transformer):
 )
 class EncoderSkipped(_Variant):
     def encode(self, source: Tensor) -> Any:
-        return self.source_embedding(source)
+        return self.embed_source(source)
 
 
 @item.misconception(
@@ -303,7 +412,7 @@ class EncoderSkipped(_Variant):
     "twice.",
     hint="T target tokens go in. How many rows of logits should come out?",
 )
-class ShiftsTheTarget(Transformer):
+class ShiftsTheTarget(_Variant):
     def forward(self, source: Tensor, target: Tensor) -> Any:
         return self.decode(target[:, :-1], self.encode(source), source)
 
@@ -316,11 +425,10 @@ class ShiftsTheTarget(Transformer):
 )
 class ScaledTwice(_Variant):
     def embed(self, target: Tensor) -> Any:
-        return self.target_embedding(target) * self.config.d_model**0.5
+        return super().embed(target) * self.config.d_model**0.5
 
-    def encode(self, source: Tensor) -> Any:
-        x = self.source_embedding(source) * self.config.d_model**0.5
-        return self.encoder(x, self.source_mask(source))
+    def embed_source(self, source: Tensor) -> Any:
+        return super().embed_source(source) * self.config.d_model**0.5
 
 
 @item.misconception(
