@@ -126,7 +126,7 @@ item = Item(
             ],
         ),
         Probe(
-            "an unknown figure raises an error",
+            "an unknown figure raises a ValueError",
             lambda draw: [
                 _drawing(maps, name, f"figure {name!r}", layer=0, heads=[0, 1], refused=True)
                 for maps in [_record(draw, 2, 1, 3, 4)]
@@ -147,7 +147,7 @@ item = Item(
 
 @item.switchable
 def slice_with(on: frozenset[str]) -> Callable[..., Tensor | None]:
-    """heads_for_figure with these misconceptions."""
+    """``heads_for_figure`` with these misconceptions."""
 
     def answer(
         attention: Tensor,
