@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import torch
@@ -18,7 +18,7 @@ from course_lib.checks.items.decoding.toy_model import (
     use_decoder,
 )
 from course_lib.decoding import beam_search as library_search
-from course_lib.decoding import evaluating, length_normaliser
+from course_lib.decoding import length_normaliser
 from course_lib.model import Transformer
 
 BOS, EOS = 1, 2
@@ -30,90 +30,117 @@ Beam = tuple[float, list[int]]  # log-probability, and the tokens without BOS
 Found = tuple[list[int], float]
 
 
-Extend = Callable[[Sequence[Beam], Tensor, int], list[Beam]]
+def _search_with(on: frozenset[str]) -> Callable[..., Found]:
+    """``beam_search`` with these misconceptions."""
+
+    def answer(
+        model: Transformer,
+        source: Tensor,
+        bos_id: int,
+        eos_id: int,
+        width: int,
+        max_len: int,
+        length_penalty: float,
+    ) -> Found:
+        training = model.training
+        if "dropout_left_on" not in on:
+            model.eval()
+        with torch.set_grad_enabled("gradients_recorded" in on):
+            width = 1 if "greedy_whatever_the_width" in on else width
+            steps = max_len - 1 if "one_token_too_few" in on else max_len
+            found = hypotheses(model, source, bos_id, eos_id, width, steps)
+        if "mode_not_put_back" not in on:
+            model.train(training)
+        if on & {"cut_off_is_dropped", "cut_off_is_lost"}:
+            ended = [beam for beam in found if beam[1][-1] == eos_id]
+            found = ended or (found if "cut_off_is_dropped" in on else [])
+        log_prob, tokens = max(
+            found, key=lambda beam: score(beam, eos_id, length_penalty, "chosen")
+        )
+        result = score((log_prob, tokens), eos_id, length_penalty, "returned")
+        if "end_left_out" in on and tokens[-1] == eos_id:
+            tokens = tokens[:-1]
+        return [bos_id, *tokens] if "begin_kept" in on else tokens, result
+
+    def hypotheses(
+        model: Transformer, source: Tensor, bos_id: int, eos_id: int, width: int, max_len: int
+    ) -> list[Beam]:
+        memory = model.encode(source)
+        copies = width if "copies_of_the_first_beam" in on else 1
+        beams: list[Beam] = [(0.0, []) for _ in range(copies)]
+        found: list[Beam] = []
+        for length in range(1, max_len + 1):
+            if "encodes_again" in on:
+                memory = model.encode(source)
+            prefixes = torch.tensor([[bos_id, *tokens] for _, tokens in beams])
+            rows = len(beams)
+            logits = model.decode(prefixes, memory.expand(rows, -1, -1), source.expand(rows, -1))
+            narrower = len(found) if "gets_narrower" in on else 0
+            kept = extended(beams, logits[:, -1], width - narrower, eos_id)
+            found += [beam for beam in kept if beam[1][-1] == eos_id or length == max_len]
+            stays = "ended_talk_on" in on
+            beams = [beam for beam in kept if stays or beam[1][-1] != eos_id]
+            if not beams or enough(found, kept, width, eos_id):
+                break
+        return found
+
+    def enough(found: list[Beam], kept: list[Beam], width: int, eos_id: int) -> bool:
+        if "best_end_is_enough" in on:
+            return kept[0][1][-1] == eos_id
+        needed = 1 if "first_end_wins" in on else width
+        return bool(on & {"first_end_wins", "width_ends_are_enough"}) and len(found) >= needed
+
+    def extended(beams: list[Beam], logits: Tensor, width: int, eos_id: int) -> list[Beam]:
+        log_p = logits.log_softmax(dim=-1)
+        if "logits_added" in on:
+            log_p = logits
+        if "probabilities_added" in on:
+            log_p = log_p.exp()
+        if "prefixes_forgotten" in on:
+            beams = [(0.0, tokens) for _, tokens in beams]
+        if "each_for_itself" in on and beams[0][1]:
+            pairs = zip(beams, log_p, strict=True)
+            return [best for beam, row in pairs for best in most_probable([beam], row[None], 1)]
+        if on & {"ends_take_no_place", "only_the_best_ends_take_no_place"}:
+            ranked = most_probable(beams, log_p, log_p.numel())
+            ends = [beam[1][-1] == eos_id for beam in ranked]
+            room = [i for i, ended in enumerate(ends) if not ended][:width]
+            last = room[-1] if "ends_take_no_place" in on and len(room) == width else width - 1
+            return [beam for i, beam in enumerate(ranked) if i in room or (ends[i] and i <= last)]
+        return most_probable(beams, log_p, width)
+
+    def most_probable(beams: list[Beam], log_p: Tensor, width: int) -> list[Beam]:
+        """The ``width`` best of all continuations, best first."""
+        total = torch.tensor([[log_prob] for log_prob, _ in beams]) + log_p
+        best, index = total.flatten().topk(min(width, total.numel()))
+        beam, token = index // log_p.size(1), index % log_p.size(1)
+        found = zip(best.tolist(), beam.tolist(), token.tolist(), strict=True)
+        return [(p, [*beams[b][1], t]) for p, b, t in found if p > -torch.inf]
+
+    def score(beam: Beam, eos_id: int, alpha: float, what: str) -> float:
+        log_prob, n = beam[0], len(beam[1])
+        if on & {"no_length_penalty", f"plain_ln_p_is_{what}"}:
+            return log_prob
+        ended = beam[1][-1] == eos_id
+        if "begin_counted" in on:
+            n += 1
+        elif "end_not_counted" in on or ("end_not_counted_if_there" in on and ended):
+            n -= 1
+        if "mean_per_token" in on:
+            return log_prob / n
+        if "plain_length" in on:
+            return log_prob / n**alpha
+        if "brackets_missing" in on:
+            return log_prob / (5 + n / 6) ** alpha
+        if "penalty_is_a_factor" in on:
+            return log_prob / (cast(float, length_normaliser(n, 1.0)) * alpha or 1.0)
+        normal = cast(float, length_normaliser(n, alpha))
+        return log_prob * normal if "penalty_multiplied" in on else log_prob / normal
+
+    return answer
 
 
-def _most_probable(beams: Sequence[Beam], log_p: Tensor, width: int) -> list[Beam]:
-    """The ``width`` best of all continuations, from beams (W) and tokens (W, V), best first."""
-    total = torch.tensor([[log_prob] for log_prob, _ in beams]) + log_p
-    best, index = total.flatten().topk(min(width, total.numel()))
-    beam, token = index // log_p.size(1), index % log_p.size(1)
-    found = zip(best.tolist(), beam.tolist(), token.tolist(), strict=True)
-    return [(p, [*beams[b][1], t]) for p, b, t in found if p > -torch.inf]
-
-
-def _normal(length: int, length_penalty: float) -> float:
-    return cast(float, length_normaliser(length, length_penalty))
-
-
-def _hypotheses(
-    model: Transformer,
-    source: Tensor,
-    bos_id: int,
-    eos_id: int,
-    width: int,
-    max_len: int,
-    *,
-    extend: Extend = _most_probable,
-    shrinks: bool = False,
-    leaves: bool = True,
-    enough: Callable[[int], bool] = lambda ended: False,
-) -> list[Beam]:
-    """All hypotheses that a search finds; the model's mode is left alone.
-
-    Args:
-        extend: from the beams and the next tokens to the beams that are kept.
-        shrinks: whether each beam that ends makes the search narrower.
-        leaves: whether beams that end are taken out of the search.
-        enough: from the number of hypotheses to whether to stop.
-    """
-    memory = model.encode(source)
-    beams: list[Beam] = [(0.0, [])]
-    found: list[Beam] = []
-    for length in range(1, max_len + 1):
-        prefixes = torch.tensor([[bos_id, *tokens] for _, tokens in beams])
-        rows = len(beams)
-        logits = model.decode(prefixes, memory.expand(rows, -1, -1), source.expand(rows, -1))
-        kept = extend(beams, logits[:, -1].log_softmax(dim=-1), width - shrinks * len(found))
-        found += [beam for beam in kept if beam[1][-1] == eos_id or length == max_len]
-        beams = [beam for beam in kept if not leaves or beam[1][-1] != eos_id]
-        if not beams or enough(len(found)):
-            break
-    return found
-
-
-def _search(
-    model: Transformer,
-    source: Tensor,
-    bos_id: int,
-    eos_id: int,
-    width: int,
-    max_len: int,
-    length_penalty: float,
-    *,
-    score: Callable[[float, int, float], float] = lambda log_prob, n, alpha: (
-        log_prob / _normal(n, alpha)
-    ),
-    **options: Any,
-) -> Found:
-    """The best hypothesis and its score; ``score`` gets ln p, the number of tokens and α."""
-    with evaluating(model):
-        found = _hypotheses(model, source, bos_id, eos_id, width, max_len, **options)
-    scored = [(score(log_prob, len(tokens), length_penalty), tokens) for log_prob, tokens in found]
-    best = max(scored, key=lambda each: each[0])
-    return best[1], best[0]
-
-
-def _beam_search(
-    model: Transformer,
-    source: Tensor,
-    bos_id: int,
-    eos_id: int,
-    width: int,
-    max_len: int,
-    length_penalty: float,
-) -> Found:
-    return _search(model, source, bos_id, eos_id, width, max_len, length_penalty)
+_beam_search = _search_with(frozenset())
 
 
 def _same_with_greedy_prefix(call: Call) -> bool:
@@ -170,6 +197,15 @@ EARLY_END: Tree = {  # one of two beams ends at once; two beams are needed later
     "3": {"5": 0.55, "6": 0.45},
     "3 5": {"7": 0.4, "2": 0.3, "8": 0.3},
     "3 6": {"7": 1.0},
+}
+
+
+END_TAKES_A_PLACE: Tree = {  # of two beams one ends at once; the third would have won
+    "": {"3": 0.40, "2": 0.35, "4": 0.25},
+    "3": {"5": 0.7, "6": 0.3},
+    "4": {"7": 1.0},
+    "4 7": {"8": 1.0},
+    "4 7 8": {"9": 1.0},
 }
 
 
@@ -249,6 +285,7 @@ item = Item(
             lambda draw: [
                 _tree(draw, EARLY_END, 2, 1.5),
                 _tree(draw, LATE_WINNER, 2, 1.5),
+                _tree(draw, END_TAKES_A_PLACE, 2, 1.5),
                 _tree(draw, THIRD_BEAM, 3, 1.5),
                 _at_random(draw, 3, 7, 0.6, vocab=5),
             ],
@@ -303,163 +340,189 @@ item = Item(
 )
 
 
-@item.misconception(
+item.switchable(_search_with)
+item.switch(
+    "prefixes_forgotten",
     "You score beams by their last token only, and forget the probability of the prefix.",
     why="A probable token after an improbable prefix would beat a probable sentence.",
     hint="ln p of a sentence is a sum. Over what?",
 )
-def prefixes_forgotten(*arguments: Any) -> Found:
-    def extend(beams: Sequence[Beam], log_p: Tensor, width: int) -> list[Beam]:
-        return _most_probable([(0.0, tokens) for _, tokens in beams], log_p, width)
-
-    return _search(*arguments, extend=extend)
-
-
-@item.misconception(
+item.switch(
+    "logits_added",
+    "You add up logits, not log-probabilities.",
+    why="Logits of two prefixes can't be compared: adding a constant to all of them changes no "
+    "probability, but it would change which beam wins.",
+    hint="What turns a row of logits into ln p?",
+)
+item.switch(
+    "probabilities_added",
+    "You add up probabilities, not their logarithms.",
+    why="The probability of a sentence is the product of its tokens' probabilities. A sum would "
+    "grow with each token.",
+    hint="Which function turns a product into a sum?",
+)
+item.switch(
+    "each_for_itself",
     "Each of your beams continues with its own best token: they never compete.",
     why="A weak beam survives to the end, and the second-best token of a strong one is lost.",
     hint="Put the continuations of all beams into one list before you choose.",
 )
-def each_for_itself(*arguments: Any) -> Found:
-    def extend(beams: Sequence[Beam], log_p: Tensor, width: int) -> list[Beam]:
-        if len(beams) == 1 and not beams[0][1]:
-            return _most_probable(beams, log_p, width)
-        return [
-            best
-            for beam, row in zip(beams, log_p, strict=True)
-            for best in _most_probable([beam], row[None], 1)
-        ]
-
-    return _search(*arguments, extend=extend)
-
-
-@item.misconception(
+item.switch(
+    "greedy_whatever_the_width",
+    "Your search always finds the greedy sentence, however wide it is.",
+    why="You keep only one prefix, or `width` copies of the same one: equal copies have equal "
+    "continuations. The most probable first token need not start the most probable sentence.",
+    hint="How many different beams do you have before the first step, and how many after it?",
+    spellings=["copies_of_the_first_beam"],
+)
+item.switch(
+    "first_end_wins",
     "Your search returns the first hypothesis that ends.",
     why="The first to end is short, not necessarily good. Another beam may end later with a better "
     "score.",
     hint="When is the search over? What do you compare then?",
 )
-def first_end_wins(*arguments: Any) -> Found:
-    return _search(*arguments, enough=lambda ended: ended > 0)
-
-
-@item.misconception(
+item.switch(
+    "best_end_is_enough",
+    "Your search stops as soon as the most probable beam ends.",
+    why="A beam that's less probable now may end with a better score, because longer hypotheses "
+    "are penalised less. The task says: until none is left.",
+    hint="What if the best hypothesis is the longest?",
+)
+item.switch(
+    "width_ends_are_enough",
     "Your search stops as soon as there are `width` hypotheses.",
     why="Beams that are still active may end with a better score. The task says: until none is "
     "left.",
     hint="What if the best hypothesis is the longest?",
 )
-def width_ends_are_enough(*arguments: Any) -> Found:
-    width = arguments[4]
-    return _search(*arguments, enough=lambda ended: bool(ended >= width))
-
-
-@item.misconception(
+item.switch(
+    "gets_narrower",
     "Your search gets narrower with each beam that ends.",
     why="The task keeps the `width` most probable continuations at each step, however many beams "
     "have ended before.",
     hint="How many continuations do you keep after one beam has ended?",
 )
-def gets_narrower(*arguments: Any) -> Found:
-    return _search(*arguments, shrinks=True)
-
-
-@item.misconception(
+item.switch(
+    "ends_take_no_place",
+    "You always keep `width` active beams: continuations that end don't count.",
+    why="Published code often does that. But here the `width` best continuations are kept, ended "
+    "or not, so with yours the search goes on after it should be over.",
+    hint="If one of the `width` best continuations ends, how many beams go on?",
+)
+item.switch(
+    "ended_talk_on",
     "A beam that has ended is continued: tokens follow its EOS.",
     why="Whatever a model predicts after EOS is meaningless, and it crowds out other beams.",
     hint="Which beams may still be continued?",
 )
-def ended_talk_on(*arguments: Any) -> Found:
-    return _search(*arguments, leaves=False)
-
-
-@item.misconception(
+item.switch(
+    "no_length_penalty",
     "Your score does not depend on length_penalty.",
     why="Each token lowers the log-probability, so the shortest hypotheses win.",
     hint="What are hypotheses ranked by at the end?",
 )
-def no_length_penalty(*arguments: Any) -> Found:
-    return _search(*arguments, score=lambda log_prob, n, alpha: log_prob)
-
-
-@item.misconception(
+item.switch(
+    "plain_ln_p_is_chosen",
+    "You choose the hypothesis by ln p, and apply the length penalty only to the score that you "
+    "return.",
+    why="The penalty is there to compare hypotheses of different lengths. Applied after the "
+    "choice, it changes nothing but a number.",
+    hint="Which number do you pass to max?",
+)
+item.switch(
+    "plain_ln_p_is_returned",
+    "You choose the right hypothesis, but the score that you return is its ln p.",
+    why="The task asks for the score by which it won, with the length penalty.",
+    hint="Compare the number that you rank by with the number that you return.",
+)
+item.switch(
+    "penalty_multiplied",
     "You multiply the log-probability by the penalty term.",
     why="The log-probability is negative: multiplying makes long sentences even worse.",
     hint="Which sentences should benefit from a larger length_penalty?",
 )
-def penalty_multiplied(*arguments: Any) -> Found:
-    return _search(*arguments, score=lambda log_prob, n, alpha: log_prob * _normal(n, alpha))
-
-
-@item.misconception(
-    "You divide the log-probability by n ** length_penalty.",
+item.switch(
+    "plain_length",
+    "You divide the log-probability by n or a power of n.",
     why="That's also in use, but it favours long sentences more. Here the base is ((5 + n) / 6), "
     "which is gentler.",
     hint="Look at the formula in the task: a 5 and a 6.",
+    spellings=["mean_per_token"],
 )
-def plain_length(*arguments: Any) -> Found:
-    return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / n**alpha)
-
-
-@item.misconception(
+item.switch(
+    "brackets_missing",
+    "Your length penalty is another formula than the task's: look at the order of operations.",
+    why="Only if the formula is the same can scores be compared with published ones, and is the "
+    "penalty of a single token 1.",
+    hint="What does your penalty give for n = 1, and what should it be? Try two values of α.",
+    spellings=["penalty_is_a_factor"],
+)
+item.switch(
+    "end_not_counted",
     "Your length leaves out EOS.",
     why="n counts all generated tokens including EOS, whose probability is part of the sum.",
     hint="How many factors does the probability of the sentence have?",
+    spellings=["end_not_counted_if_there"],
 )
-def end_not_counted(*arguments: Any) -> Found:
-    return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / _normal(n - 1, alpha))
-
-
-@item.misconception(
+item.switch(
+    "begin_counted",
     "Your length counts BOS.",
     why="BOS is an input, and isn't generated. n counts the tokens whose probabilities are in the "
     "sum.",
     hint="How many factors does the probability of the sentence have?",
 )
-def begin_counted(*arguments: Any) -> Found:
-    return _search(*arguments, score=lambda log_prob, n, alpha: log_prob / _normal(n + 1, alpha))
-
-
-@item.misconception(
-    "Your search drops beams truncated at max_len if any other beam has ended.",
-    why="A truncated beam may have the best score, and the task counts it.",
+item.switch(
+    "cut_off_is_dropped",
+    "Your search drops beams truncated at max_len.",
+    why="A truncated beam may have the best score, and the task counts it. Sometimes there is no "
+    "other.",
     hint="What is a hypothesis at the last step?",
+    spellings=["cut_off_is_lost"],
 )
-def cut_off_is_dropped(*arguments: Any) -> Found:
-    model, source, bos_id, eos_id, width, max_len, length_penalty = arguments
-    with evaluating(model):
-        found = _hypotheses(model, source, bos_id, eos_id, width, max_len)
-    ended = [each for each in found if each[1][-1] == eos_id] or found
-    scored = [
-        (log_prob / _normal(len(tokens), length_penalty), tokens) for log_prob, tokens in ended
-    ]
-    best = max(scored, key=lambda each: each[0])
-    return best[1], best[0]
-
-
-@item.misconception(
-    "Your search always finds the greedy sentence.",
-    why="You keep only one prefix. The most probable first token need not start the most probable "
-    "sentence.",
-    hint="How many continuations do you keep at each step?",
+item.switch(
+    "one_token_too_few",
+    "Your hypotheses have at most max_len − 1 tokens.",
+    why="BOS is an input, and isn't generated. max_len counts generated tokens.",
+    hint="With max_len 1, how many tokens come out?",
 )
-def greedy_whatever_the_width(*arguments: Any) -> Found:
-    model, source, bos_id, eos_id, _, max_len, length_penalty = arguments
-    return _search(model, source, bos_id, eos_id, 1, max_len, length_penalty)
-
-
-@item.misconception(
+item.switch(
+    "begin_kept",
+    "Your tokens still start with BOS.",
+    why="It's part of the decoder's input, not of the translation.",
+    hint="What do you have to leave out at the end?",
+)
+item.switch(
+    "end_left_out",
+    "Your tokens leave out EOS.",
+    why="The task keeps it. It tells a sentence that has ended from one that was truncated at "
+    "max_len.",
+    hint="What is the last token of a hypothesis that has ended?",
+)
+item.switch(
+    "dropout_left_on",
     "Dropout is on while your search runs.",
     why="The model comes as training left it, and with dropout it's a different model at each "
     "step.",
     hint="`evaluating` is imported. What does it do?",
 )
-def dropout_left_on(*arguments: Any) -> Found:
-    model, source, bos_id, eos_id, width, max_len, length_penalty = arguments
-    with torch.no_grad():
-        found = _hypotheses(model, source, bos_id, eos_id, width, max_len)
-    scored = [
-        (log_prob / _normal(len(tokens), length_penalty), tokens) for log_prob, tokens in found
-    ]
-    best = max(scored, key=lambda each: each[0])
-    return best[1], best[0]
+item.switch(
+    "mode_not_put_back",
+    "The model is in evaluation mode afterwards, although it came in training mode.",
+    why="If you translate a few sentences between two epochs, the rest of training would run "
+    "without dropout.",
+    hint="Which mode was the model in when your code got it?",
+)
+item.switch(
+    "gradients_recorded",
+    "Your search records a graph for gradients that nobody needs.",
+    why="Every step keeps its activations for a backward pass: memory use grows with each token.",
+    hint="What does `evaluating` switch off besides dropout?",
+)
+item.switch(
+    "encodes_again",
+    "Your code runs the encoder again for each token.",
+    why="The source doesn't change, so neither does its memory. The result is right, but it takes "
+    "longer.",
+    hint="Which part of the model's work can be done before the loop?",
+)

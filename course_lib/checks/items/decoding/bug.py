@@ -139,3 +139,15 @@ def beams_not_reordered(prefixes: Tensor, log_prob: Tensor, logits: Tensor, widt
 )
 def beams_not_weighed(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
     return _beam_step(prefixes, torch.zeros_like(log_prob), logits, width)
+
+
+@item.misconception(
+    "The beams are right now, but the tokens are still the remainder of another number.",
+    why="Row and column of an index belong together: each needs the length of a row.",
+    hint="Line 5 uses the same number twice. Did you change it in both places?",
+)
+def only_the_beam(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
+    total = log_prob[:, None] + logits[:, -1].log_softmax(dim=-1)
+    log_prob, index = total.flatten().topk(width)
+    beam, token = index // logits.size(-1), index % width
+    return torch.cat((prefixes[beam], token[:, None]), dim=1), log_prob

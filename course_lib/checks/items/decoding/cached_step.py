@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,16 +10,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.checks.adapters import load_weights
+from course_lib.checks.adapters import WrongResult, load_weights
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.model import MultiHeadAttention, attention_matmul, merge_heads, split_heads
 
 Past = tuple[Tensor, Tensor] | None
-
-
-Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+Result = tuple[Tensor, tuple[Tensor, Tensor]]
 
 
 def _use(
@@ -33,47 +32,50 @@ def _use(
 
     Returns:
         The outputs (B, T, D) and the last past.
+
+    Raises:
+        WrongResult: a step doesn't return a tensor and a pair of tensors.
     """
     attention = MultiHeadAttention(**init).eval()
     load_weights(attention, weights)
     outputs = []
     for t in range(x.size(1)):
-        output, past = step(attention, x[:, t : t + 1], past)
+        output, past = _parts(step(attention, x[:, t : t + 1], past))
         outputs.append(output)
     return torch.cat(outputs, dim=1), past
 
 
-def _attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return attention_matmul(query, key, value)[0]
+def _parts(result: Any) -> tuple[Tensor, Past]:
+    """The output and the past, which must be of these types."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise WrongResult(f"expected a pair, the output and the new past, got {_described(result)}")
+    output, past = result
+    if not isinstance(output, Tensor):
+        raise WrongResult(f"expected an output that is a tensor, got {_described(output)}")
+    pair = isinstance(past, (tuple, list)) and len(past) == 2
+    if past is not None and not (pair and all(isinstance(x, Tensor) for x in past)):
+        raise WrongResult(f"expected a past that is a pair of tensors, got {_described(past)}")
+    return output, past
 
 
-def _append(old: Tensor, new: Tensor) -> Tensor:
-    return torch.cat((old, new), dim=2)
+def _described(x: Any) -> str:
+    if isinstance(x, Tensor):
+        return f"a tensor of shape {tuple(x.shape)}"
+    if isinstance(x, (tuple, list)):
+        kinds = ", ".join(type(each).__name__ for each in x)
+        return f"a {type(x).__name__} of {len(x)} ({kinds})"
+    return "None" if x is None else f"a value of type {type(x).__name__}"
 
 
-def _step(
-    attention: MultiHeadAttention,
-    x: Tensor,
-    past: Past,
-    *,
-    attend: Attend = _attend,
-    append: Callable[[Tensor, Tensor], Tensor] = _append,
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """A correct cached step, unless a part is replaced."""
+def _cached_step(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
     query, key, value = (
         split_heads(project(x), attention.n_heads)
         for project in (attention.q_proj, attention.k_proj, attention.v_proj)
     )
     if past is not None:
-        key, value = append(past[0], key), append(past[1], value)
-    context = attend(query, key, value)
+        key, value = torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
+    context, _ = attention_matmul(query, key, value)
     return attention.out_proj(merge_heads(context)), (key, value)
-
-
-def _cached_step(
-    attention: MultiHeadAttention, x: Tensor, past: Past
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    return _step(attention, x, past)
 
 
 def _tokens(
@@ -152,104 +154,193 @@ item = Item(
 )
 
 
-Result = tuple[Tensor, tuple[Tensor, Tensor]]
+@item.switchable
+def step_with(on: frozenset[str]) -> Callable[..., tuple[Tensor, Past]]:
+    """``cached_step`` with these misconceptions."""
+
+    def answer(attention: MultiHeadAttention, x: Tensor, past: Past) -> tuple[Tensor, Past]:
+        with torch.set_grad_enabled("no_gradients" not in on):
+            return step(attention, x, past)
+
+    def step(attention: MultiHeadAttention, x: Tensor, past: Past) -> tuple[Tensor, Past]:
+        key_proj = attention.q_proj if "keys_from_q_proj" in on else attention.k_proj
+        value_proj = attention.k_proj if "values_from_k_proj" in on else attention.v_proj
+        query, new_key, new_value = (
+            split_heads(project(x), attention.n_heads)
+            for project in (attention.q_proj, key_proj, value_proj)
+        )
+        if "scaled_by_the_width" in on:
+            query = query * math.sqrt(query.size(-1) / x.size(-1))
+        key = append(None if past is None else past[0], new_key)
+        value = append(None if past is None else past[1], new_value)
+        if any(name.startswith("values_not_appended") for name in on):
+            value = new_value
+        if "past_not_read" in on:
+            context = attend(query, new_key, new_value)
+        elif "itself_left_out" in on and past is not None:
+            context = attend(query, *past)
+        elif "masked_as_the_first" in on:
+            context = attend(query, key[:, :, :1], value[:, :, :1])
+        else:
+            context = attend(query, key, value)
+        output = merge_heads(context)
+        if "heads_never_mixed" not in on:
+            output = attention.out_proj(output)
+        if "past_returned_as_it_came" in on or ("past_never_grows" in on and past is not None):
+            return output, past
+        if "past_forgotten" in on:
+            key, value = new_key, new_value
+        if "past_detached" in on:
+            key, value = key.detach(), value.detach()
+        return output, (value, key) if "keys_and_values_exchanged" in on else (key, value)
+
+    def append(old: Tensor | None, new: Tensor) -> Tensor:
+        if old is None:
+            return new
+        if "old_past_detached" in on:
+            old = old.detach()
+        return torch.cat((new, old) if "new_row_first" in on else (old, new), dim=2)
+
+    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        if "values_not_appended" in on:
+            return attention_matmul(query, key, value)[0]
+        if "values_not_appended_and_fused" in on:
+            return F.scaled_dot_product_attention(query, key, value)
+        width = query.size(-1)
+        if "scaled_by_all_heads" in on:
+            width *= query.size(1)
+        if "scaled_by_the_length" in on:
+            width = key.size(2)
+        scores = query @ key.transpose(-2, -1) / (1.0 if "not_scaled" in on else math.sqrt(width))
+        axis = -1
+        if "softmax_over_the_query" in on:
+            axis = -2
+        if "softmax_over_the_heads" in on:
+            axis = 1
+        return (scores if "no_softmax" in on else scores.softmax(dim=axis)) @ value
+
+    return answer
 
 
-@item.misconception(
+item.switch(
+    "past_not_read",
     "Your new token attends only to itself, and to nothing in its past.",
     why="The past is passed on but never used. Every token is generated as if it were the first.",
     hint="Which keys is the query compared with?",
 )
-def past_not_read(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    return _step(attention, x, past, attend=lambda q, k, v: _attend(q, k[:, :, -1:], v[:, :, -1:]))
-
-
-@item.misconception(
+item.switch(
+    "itself_left_out",
+    "Your new token attends to its past, but not to itself.",
+    why="A causal mask allows every token to attend to itself. Its own key and value belong to "
+    "what it attends to.",
+    hint="Do you append before you attend, or after?",
+)
+item.switch(
+    "past_forgotten",
     "Your new past contains only the new token.",
     why="The next step needs all keys and values so far. Here it finds one of each.",
     hint="What do you have to return: the new rows, or the old ones with the new?",
 )
-def past_forgotten(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    output, (key, value) = _step(attention, x, past)
-    return output, (key[:, :, -1:], value[:, :, -1:])
-
-
-@item.misconception(
+item.switch(
+    "past_never_grows",
     "Your new past is the old one: the new token's key and value are not in it.",
     why="The next token can't attend to this one.",
     hint="What has grown by one row, and is it what you return?",
+    spellings=["past_returned_as_it_came"],
 )
-def past_never_grows(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    output, grown = _step(attention, x, past)
-    return output, grown if past is None else past
-
-
-@item.misconception(
+item.switch(
+    "values_not_appended",
+    "You append the keys to the past, but not the values.",
+    why="Every key needs its value: there are now more weights than values, and the past that you "
+    "return has different lengths.",
+    hint="How many rows do key and value have when you attend?",
+    spellings=["values_not_appended_by_hand", "values_not_appended_and_fused"],
+)
+item.switch(
+    "new_row_first",
     "Your new row comes before the past, not after it.",
     why="The output is the same, since attention doesn't depend on the order of keys. But row t of "
     "the past should belong to token t: code that reorders or truncates the cache would take the "
     "wrong row.",
     hint="In which order does torch.cat join them?",
 )
-def new_row_first(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    return _step(attention, x, past, append=lambda old, new: torch.cat((new, old), dim=2))
-
-
-@item.misconception(
+item.switch(
+    "keys_and_values_exchanged",
     "Your past comes out with keys and values swapped.",
     why="At the next step, values are used as keys. The shapes fit, so there's no error.",
     hint="In which order did the past come in?",
 )
-def keys_and_values_exchanged(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    output, (key, value) = _step(attention, x, past)
-    return output, (value, key)
-
-
-@item.misconception(
+item.switch(
+    "masked_as_the_first",
     "Your new token attends to the very first token and to no other.",
     why="A causal mask for one query and t keys allows only key 0, as if the query were the first "
     "token. But it's the last.",
     hint="Everything in the cache is in the past. Do you need a mask?",
 )
-def masked_as_the_first(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    return _step(attention, x, past, attend=lambda q, k, v: _attend(q, k[:, :, :1], v[:, :, :1]))
-
-
-@item.misconception(
+item.switch(
+    "softmax_over_the_query",
+    "Your softmax is over another axis than the keys.",
+    why="The weights of the keys should sum to one. There's only one query, so a softmax over "
+    "queries gives every key the weight 1, and one over heads compares heads.",
+    hint="The scores are (batch, heads, query, key). Which axis is dim=-1?",
+    spellings=["softmax_over_the_heads"],
+)
+item.switch(
+    "no_softmax",
+    "You use the scores as weights: softmax is missing.",
+    why="Scores can be negative, and don't sum to one. The output would be no mean of the values.",
+    hint="Which step comes between the scores and the values?",
+)
+item.switch(
+    "keys_from_q_proj",
+    "Your keys go through q_proj, and k_proj is never used.",
+    why="A token would look for others exactly as it is found by them.",
+    hint="For each of the four projections, find the line that uses it.",
+)
+item.switch(
+    "values_from_k_proj",
+    "Your values go through k_proj, and v_proj is never used.",
+    why="What a token passes on would be the same as the key it is found by.",
+    hint="For each of the four projections, find the line that uses it.",
+)
+item.switch(
+    "heads_never_mixed",
     "Your output isn't projected: out_proj is missing.",
     why="Without it, the heads are only concatenated and never mixed.",
     hint="The layer has four projections. How many did you use?",
 )
-def heads_never_mixed(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    query = split_heads(attention.q_proj(x), attention.n_heads)
-    _, (key, value) = _step(attention, x, past)
-    return merge_heads(_attend(query, key, value)), (key, value)
-
-
-@item.misconception(
+item.switch(
+    "scaled_by_the_width",
     "Your scores are divided by √d_model, not by √d_head.",
     why="A score is a sum of d_head products of one head, with or without a cache.",
     hint="How long is a query of one head?",
+    spellings=["scaled_by_all_heads"],
 )
-def scaled_by_the_width(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    scale = x.size(-1) ** -0.5
-    return _step(
-        attention,
-        x,
-        past,
-        attend=lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=scale),
-    )
-
-
-@item.misconception(
+item.switch(
+    "scaled_by_the_length",
+    "Your scores are divided by the square root of the number of keys.",
+    why="That number grows with each step, so the same two tokens would get a different score "
+    "later on.",
+    hint="How many products does a score add up?",
+)
+item.switch(
+    "not_scaled",
     "Your scores aren't scaled at all.",
     why="Large scores make softmax almost one-hot: the token attends to one other token only.",
     hint="Equation (1) has a square root in it.",
 )
-def not_scaled(attention: MultiHeadAttention, x: Tensor, past: Past) -> Result:
-    return _step(
-        attention,
-        x,
-        past,
-        attend=lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=1.0),
-    )
+item.switch(
+    "past_detached",
+    "You detach keys and values of the past, so gradients are missing.",
+    why="At inference that would be fine. Here the task asks for gradients, so that a cached step "
+    "can also be trained.",
+    hint="Look for detach, .data and torch.no_grad.",
+    spellings=["old_past_detached"],
+)
+item.switch(
+    "no_gradients",
+    "You compute the whole step without gradients.",
+    why="At inference that would be fine. Here the task asks for gradients, so that a cached step "
+    "can also be trained.",
+    hint="Who should decide whether gradients are recorded: this function, or its caller?",
+)

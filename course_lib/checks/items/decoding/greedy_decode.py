@@ -13,7 +13,6 @@ from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.decoding.toy_model import draw_model, draw_sources, use_decoder
-from course_lib.decoding import evaluating
 from course_lib.model import Transformer
 
 BOS, EOS = 1, 2
@@ -27,11 +26,12 @@ def _call(
     ids: tuple[int, int, int] = (BOS, EOS, 0),
     left: bool = False,
     limit: int = 30,
+    pad_at: int = 0,
     **options: Any,
 ) -> Call:
     """A batch whose translations have these lengths; ``ids`` are BOS, EOS and padding."""
     bos_id, eos_id, pad_id = ids
-    model = draw_model(draw, *ends, pad_id=pad_id, max_len=limit)
+    model = draw_model(draw, *ends, pad_id=pad_id, max_len=limit) | {"pad_at": pad_at}
     source = draw_sources(draw, len(ends), draw.integer(4, 6), pad_id=pad_id, left=left)
     return Call((model, source, bos_id, eos_id, max_len), options, about)
 
@@ -62,6 +62,13 @@ item = Item(
                 _call(draw, 0, 0, max_len=7, limit=7, about="no row ends, max_len is the model's"),
                 _call(draw, 0, 1, max_len=1, about="max_len 1"),
                 _call(draw, 4, 4, max_len=4, about="all rows end exactly at max_len"),
+            ],
+        ),
+        Probe(
+            "only EOS ends a row: padding that the model predicts is a token like any other",
+            lambda draw: [
+                _call(draw, 5, 3, pad_at=2, about="rows of 5 and 3 tokens, the second is a pad"),
+                _call(draw, 4, pad_at=1, about="one row of 4 tokens, the first is a pad"),
             ],
         ),
         Probe(
@@ -113,240 +120,227 @@ item = Item(
 )
 
 
-def _last_position(logits: Tensor) -> Tensor:
-    return logits[:, -1].argmax(dim=-1)
+@item.switchable
+def decoding_with(on: frozenset[str]) -> Callable[..., Tensor]:
+    """``greedy_decode`` with these misconceptions."""
+
+    def answer(
+        model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
+    ) -> Tensor:
+        training = model.training
+        if "dropout_left_on" not in on:
+            model.eval()
+        with torch.set_grad_enabled("gradients_recorded" in on):
+            generated = generate(model, source, bos_id, eos_id, max_len)
+        if "mode_not_put_back" not in on:
+            model.train(training or "always_training_afterwards" in on)
+        if on & {"end_left_out", "end_cut_off"}:
+            generated = generated.masked_fill(generated == eos_id, model.config.pad_id)
+        if "end_cut_off" in on and (generated[:, -1] == model.config.pad_id).all():
+            generated = generated[:, :-1]
+        return generated if "begin_kept" in on else generated[:, 1:]
+
+    def generate(
+        model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
+    ) -> Tensor:
+        pad_id, memory = model.config.pad_id, None
+        generated = source.new_full((len(source), 1), bos_id)
+        ended = torch.zeros(len(source), dtype=torch.bool)
+        length = None  # once all rows have ended
+        for _ in range(steps(max_len)):
+            if memory is None or "encodes_again" in on:
+                memory = model.encode(source)
+            visible = generated[:, -1:] if "reads_only_the_last_token" in on else generated
+            token = chosen(model.decode(visible, memory, source), pad_id)
+            if not on & {"talks_after_the_end", "all_must_end_at_once"}:
+                token = token.masked_fill(ended, filler(eos_id, pad_id))
+            generated = torch.cat((generated, token[:, None]), dim=1)
+            ends = token == eos_id
+            if "pad_ends_the_row" in on:
+                ends |= token == pad_id
+            forgets = on & {"all_must_end_at_once", "end_forgotten"}
+            ended = ends if forgets else ended | ends
+            if ended.any() if "stops_with_the_first" in on else ended.all():
+                length = length or generated.size(1)
+                if not on & {"always_to_max_len", "asked_after_the_end"}:
+                    break
+        return generated[:, :length] if "asked_after_the_end" in on else generated
+
+    def steps(max_len: int) -> int:
+        if "no_max_len" in on:
+            return 100  # more than any model here has positions
+        if "one_token_too_many" in on:
+            return max_len + 1
+        return max_len - 1 if "begin_counted" in on else max_len
+
+    def filler(eos_id: int, pad_id: int) -> int:
+        if "pad_is_zero" in on:
+            return 0
+        return eos_id if "end_repeated" in on else pad_id
+
+    def chosen(logits: Tensor, pad_id: int) -> Tensor:
+        """From logits (B, T, V) to tokens (B,)."""
+        if "pad_never_generated" in on:
+            logits[..., pad_id] = -torch.inf
+        if "last_of_the_flat_view" in on:
+            return logits[-1, -1].argmax().expand(len(logits))
+        return logits[:, 0 if "first_position" in on else -1].argmax(dim=-1)
+
+    return answer
 
 
-def _generate(
-    model: Transformer,
-    source: Tensor,
-    bos_id: int,
-    eos_id: int,
-    max_len: int,
-    *,
-    pick: Callable[[Tensor], Tensor] = _last_position,
-    done: Callable[[Tensor], Tensor] = torch.all,
-    fill: int | None = None,
-    window: int = 0,
-    encode_each_step: bool = False,
-) -> Tensor:
-    """Greedy decoding with one part replaced, (B, 1 + T); the model's mode is left alone.
-
-    Args:
-        pick: from logits (B, T, V) to tokens (B,).
-        done: from "this row has ended" (B,) to whether to stop.
-        fill: what follows EOS; by default padding.
-        window: how many of the last tokens the decoder gets; 0 for all.
-        encode_each_step: whether the encoder runs again at each step.
-    """
-    memory = None if encode_each_step else model.encode(source)
-    generated = source.new_full((len(source), 1), bos_id)
-    ended = torch.zeros(len(source), dtype=torch.bool)
-    for _ in range(max_len):
-        visible = generated[:, -window:]
-        token = pick(
-            model(source, visible) if memory is None else model.decode(visible, memory, source)
-        )
-        token = token.masked_fill(ended, model.config.pad_id if fill is None else fill)
-        generated = torch.cat((generated, token[:, None]), dim=1)
-        ended = ended | (token == eos_id)
-        if done(ended):
-            break
-    return generated
-
-
-def _without_bos(model: Transformer, *arguments: Any, **options: Any) -> Tensor:
-    with evaluating(model):
-        return _generate(model, *arguments, **options)[:, 1:]
-
-
-@item.misconception(
+item.switch(
+    "talks_after_the_end",
     "A row that has ended goes on generating after EOS.",
     why="Whatever a model predicts after EOS is meaningless, but BLEU counts it: perfect "
     "translations get a poor score.",
     hint="Which rows may still generate a token at this step?",
 )
-def talks_after_the_end(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    with evaluating(model):
-        memory = model.encode(source)
-        generated = source.new_full((len(source), 1), bos_id)
-        ended = torch.zeros(len(source), dtype=torch.bool)
-        while generated.size(1) <= max_len and not ended.all():
-            token = _last_position(model.decode(generated, memory, source))
-            generated, ended = (
-                torch.cat((generated, token[:, None]), dim=1),
-                ended | (token == eos_id),
-            )
-    return generated[:, 1:]
-
-
-@item.misconception(
+item.switch(
+    "stops_with_the_first",
     "The whole batch stops as soon as one row has ended.",
     why="The others are cut off in the middle of their sentence.",
     hint="Should one row have ended, or all of them?",
 )
-def stops_with_the_first(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    return _without_bos(model, source, bos_id, eos_id, max_len, done=torch.any)
-
-
-@item.misconception(
+item.switch(
+    "all_must_end_at_once",
     "Your loop ends only if all rows generate EOS at the same step.",
     why="A row that has ended is forgotten at the next step: it goes on generating, and so does "
     "every other row, up to max_len.",
     hint="Where do you keep track of which rows have ended?",
 )
-def all_must_end_at_once(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    with evaluating(model):
-        memory = model.encode(source)
-        generated = source.new_full((len(source), 1), bos_id)
-        for _ in range(max_len):
-            token = _last_position(model.decode(generated, memory, source))
-            generated = torch.cat((generated, token[:, None]), dim=1)
-            if (token == eos_id).all():
-                break
-    return generated[:, 1:]
-
-
-@item.misconception(
+item.switch(
+    "end_forgotten",
+    "A row that has ended gets padding once, and then generates tokens again.",
+    why="You look at the newest token only. One step after EOS it's padding, and the row counts as "
+    "active again.",
+    hint="What does your record of the rows that have ended hold two steps after EOS?",
+)
+item.switch(
+    "always_to_max_len",
     "Your loop always takes max_len steps and fills up with padding.",
     why="The tokens are right, but each step costs a run of the decoder, and T should be the "
     "length of the longest translation.",
     hint="When are there no active rows left?",
 )
-def always_to_max_len(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    return _without_bos(
-        model, source, bos_id, eos_id, max_len, done=lambda ended: torch.tensor(False)
-    )
-
-
-@item.misconception(
+item.switch(
+    "asked_after_the_end",
+    "Your translations are right, but the decoder still runs after all rows have ended.",
+    why="What comes after the longest translation is cut off again. With a max_len of 100 and "
+    "sentences of 10 tokens, nine tenths of the work are wasted.",
+    hint="What could end your loop before max_len?",
+)
+item.switch(
+    "no_max_len",
     "Your loop ignores max_len: it runs until every row has ended.",
     why="A model may never generate EOS, especially an untrained one. Here your loop stopped only "
     "because the model ran out of positions.",
     hint="Where does your code use max_len?",
 )
-def no_max_len(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    return _without_bos(model, source, bos_id, eos_id, 10_000)
-
-
-@item.misconception(
+item.switch(
+    "begin_counted",
     "You count the BOS token towards max_len: at most max_len − 1 tokens are generated.",
     why="BOS is an input, and isn't generated. max_len counts generated tokens.",
     hint="With max_len 1, how many tokens come out?",
 )
-def begin_counted(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    return _without_bos(model, source, bos_id, eos_id, max_len - 1)
-
-
-@item.misconception(
+item.switch(
+    "one_token_too_many",
+    "You generate up to max_len + 1 tokens.",
+    why="max_len counts all generated tokens, EOS included. With one more, the prefix no longer "
+    "fits into a model that has max_len positions.",
+    hint="With max_len 1, how many tokens come out?",
+)
+item.switch(
+    "begin_kept",
     "Your result still starts with the BOS token.",
     why="It's part of the decoder's input, not of the translation.",
     hint="Which column do you have to leave out at the end?",
 )
-def begin_kept(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    with evaluating(model):
-        return _generate(model, source, bos_id, eos_id, max_len)
-
-
-@item.misconception(
+item.switch(
+    "end_left_out",
+    "Your result leaves out EOS.",
+    why="The task keeps it. It tells a sentence that has ended from one that was cut off at "
+    "max_len.",
+    hint="Do you append the token before you test for EOS, or after?",
+    spellings=["end_cut_off"],
+)
+item.switch(
+    "end_repeated",
     "Your result repeats EOS where there should be padding.",
     why="A row ends once. What fills up a batch is the pad token, model.config.pad_id.",
     hint="What do you append to a row that has ended?",
 )
-def end_repeated(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    return _without_bos(model, source, bos_id, eos_id, max_len, fill=eos_id)
-
-
-@item.misconception(
+item.switch(
+    "pad_is_zero",
+    "You fill up rows with token 0, which isn't padding in every model.",
+    why="In another vocabulary 0 may be EOS or an ordinary word, and your translations would "
+    "contain it.",
+    hint="Where does the model say which token is padding?",
+)
+item.switch(
+    "pad_ends_the_row",
+    "Padding that the model predicts ends the row.",
+    why="Only EOS ends a translation. A model rarely predicts padding, but if it does, you'd never "
+    "see what comes next.",
+    hint="Do you tell rows that have ended by EOS, or by padding?",
+)
+item.switch(
+    "pad_never_generated",
+    "Your code never generates padding, even where it's the most probable token.",
+    why="The task asks for the most probable token. A model that predicts padding probably has "
+    "padding in its training loss, and you'd hide that.",
+    hint="What do you change in the logits before you take the argmax?",
+)
+item.switch(
+    "reads_only_the_last_token",
     "Your decoder gets only the last token, not the whole prefix.",
     why="Without a cache the model keeps nothing from earlier calls: each token is chosen as if "
     "only the one before it had been generated.",
     hint="What do you pass to decode at step 3?",
 )
-def reads_only_the_last_token(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    return _without_bos(model, source, bos_id, eos_id, max_len, window=1)
-
-
-@item.misconception(
+item.switch(
+    "first_position",
+    "You take the logits of the first position: each row repeats its first token.",
+    why="Position t predicts token t + 1. The first one has seen BOS and nothing else.",
+    hint="Logits are (B, T, V). Which position has seen the whole prefix?",
+)
+item.switch(
+    "last_of_the_flat_view",
     "Every row gets the token of the last sentence.",
     why="The last row of the flattened logits is the last position of the last sentence. With a "
     "batch of one you wouldn't notice.",
     hint="Logits are (B, T, V). Along which axis do you want the last entry?",
 )
-def last_of_the_flat_view(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    def pick(logits: Tensor) -> Tensor:
-        return logits.flatten(0, 1)[-1].argmax().expand(len(logits))
-
-    return _without_bos(model, source, bos_id, eos_id, max_len, pick=pick)
-
-
-@item.misconception(
+item.switch(
+    "dropout_left_on",
     "Dropout is on while your code translates.",
     why="The model comes as training left it. Two calls would give two different translations, "
     "both worse than necessary.",
     hint="`evaluating` is imported. What does it do?",
 )
-def dropout_left_on(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    with torch.no_grad():
-        return _generate(model, source, bos_id, eos_id, max_len)[:, 1:]
-
-
-@item.misconception(
+item.switch(
+    "mode_not_put_back",
     "The model is in evaluation mode afterwards, although it came in training mode.",
     why="If you translate a few sentences between two epochs, the rest of training would run "
     "without dropout.",
     hint="Which mode was the model in when your code got it?",
 )
-def mode_not_put_back(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    model.eval()
-    return _without_bos(model, source, bos_id, eos_id, max_len)
-
-
-@item.misconception(
+item.switch(
+    "always_training_afterwards",
+    "The model is in training mode afterwards, although it came in evaluation mode.",
+    why="Whoever evaluates the model next would do it with dropout, and get worse results.",
+    hint="Which mode was the model in when your code got it?",
+)
+item.switch(
+    "gradients_recorded",
     "Your code records a graph for gradients that nobody needs.",
     why="Every step keeps its activations for a backward pass: memory use grows with each token.",
     hint="What does `evaluating` switch off besides dropout?",
 )
-def gradients_recorded(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    training = model.training
-    generated = _generate(model.eval(), source, bos_id, eos_id, max_len)[:, 1:]
-    model.train(training)
-    return generated
-
-
-@item.misconception(
+item.switch(
+    "encodes_again",
     "Your code runs the encoder again for each token.",
     why="The source doesn't change, so neither does its memory. The result is right, but it takes "
     "longer.",
     hint="Which part of the model's work can be done before the loop?",
 )
-def encodes_again(
-    model: Transformer, source: Tensor, bos_id: int, eos_id: int, max_len: int
-) -> Tensor:
-    return _without_bos(model, source, bos_id, eos_id, max_len, encode_each_step=True)

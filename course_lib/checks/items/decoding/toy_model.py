@@ -29,6 +29,7 @@ class ToyModel(Transformer):
         ends: for source number i, EOS is token number ``ends[i]``; 0 means never. If it is empty,
             EOS is a token like any other.
         eos_id, pad_id, max_len: as in a Transformer.
+        pad_at: token number ``pad_at`` is padding; 0 means that no token is.
         table: probabilities of the next token after each prefix, {"": {"3": 0.6, "4": 0.4},
             "3": …, "3 4": …}; after a prefix that is missing comes EOS. Used instead of ``answers``
             if given.
@@ -42,6 +43,7 @@ class ToyModel(Transformer):
         eos_id: int,
         pad_id: int,
         max_len: int,
+        pad_at: int = 0,
         table: Mapping[str, Mapping[str, float]] | None = None,
     ) -> None:
         sizes = {"d_model": 4, "d_ff": 4, "n_heads": 1, "n_layers": 1, "source_vocab": 100}
@@ -49,6 +51,7 @@ class ToyModel(Transformer):
         nn.Module.__init__(self)  # building the real layers would only cost time
         self.config = preset("small", target_vocab=vocab, pad_id=pad_id, max_len=max_len, **sizes)
         self.answers, self.ends, self.eos_id, self.table = answers, ends, eos_id, table
+        self.pad_at = pad_at
         self.seen: dict[str, Any] = {"runs of the encoder": 0, "with dropout": False}
         self.seen |= {"with gradients": False, "called after all have ended": False}
 
@@ -92,7 +95,7 @@ class ToyModel(Transformer):
         factors = torch.arange(2, 2 + length) ** 2  # so that the order of the tokens matters
         rows = (17 * keys + (prefix * factors).sum(dim=1)) % len(self.answers)
         logits = self.answers[rows].clone()
-        logits[:, self.config.pad_id] = -LARGE_LOGIT
+        logits[:, self.config.pad_id] = LARGE_LOGIT if length == self.pad_at else -LARGE_LOGIT
         if self.ends:
             ends_now = torch.tensor(self.ends)[keys % len(self.ends)] == length
             logits[:, self.eos_id] = torch.where(ends_now, LARGE_LOGIT, -LARGE_LOGIT)

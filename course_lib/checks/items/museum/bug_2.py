@@ -156,3 +156,28 @@ def only_the_first_heads_mask(query: Tensor, key: Tensor, value: Tensor, mask: T
 def hidden_too_late(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     weights = _scores(query, key).softmax(dim=-1)
     return _context(weights.masked_fill(~mask.transpose(1, 2), 0.0), value)
+
+
+@item.misconception(
+    "The axes are right now, but hidden scores get a number that isn't low enough.",
+    why="The exponential of a moderate number isn't zero: hidden positions keep some weight, and "
+    "the future still leaks in.",
+    hint="You changed the axes. What was the number in line 4?",
+)
+def not_low_enough(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    return _filled_with(-10.0, query, key, value, mask)
+
+
+@item.spelling("not_low_enough")
+def zero_for_hidden_scores(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    return _filled_with(0.0, query, key, value, mask)
+
+
+@item.spelling("not_low_enough")
+def minus_one_for_hidden_scores(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    return _filled_with(-1.0, query, key, value, mask)
+
+
+def _filled_with(number: float, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    scores = _scores(query, key).masked_fill(~mask.transpose(1, 2), number)
+    return _context(scores.softmax(dim=-1), value)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.checks.adapters import require_module
+from course_lib.checks.adapters import WrongResult, require_module
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
@@ -48,6 +48,9 @@ def _moved(
     """Make the module, move it to a dtype or a device, and call it with an input like that.
 
     The device "meta" has shapes and no values. Every machine has it, and it isn't the CPU.
+
+    Raises:
+        WrongResult: the output is not a tensor.
     """
     module = require_module(make(**init))
     parameters = [list(p.shape) for p in module.parameters()]
@@ -55,6 +58,9 @@ def _moved(
     if to:
         module, x = module.to(where), x.to(where)
     output = module(x)
+    if not isinstance(output, Tensor):
+        got = "None" if output is None else f"a value of type {type(output).__name__}"
+        raise WrongResult(f"expected that forward returns a tensor, got {got}")
     return {
         "its parameters": parameters,
         "dtype and device of the output": f"{output.dtype} on {output.device}",

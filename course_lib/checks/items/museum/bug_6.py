@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from torch import Tensor
 
+from course_lib.checks.adapters import WrongResult
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Bug, Item, Probe
@@ -32,8 +34,16 @@ Keeper = Callable[[Weights, Sequence[Weights], Sequence[float]], Weights]
 def _on_copies(
     keep_best: Keeper, weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
 ) -> Weights:
-    """Pass copies: the learner's code may change the weights it is given."""
-    return dict(keep_best({name: w.clone() for name, w in weights.items()}, updates, losses))
+    """Pass copies: the learner's code may change the weights it is given.
+
+    Raises:
+        WrongResult: the result is not a dictionary.
+    """
+    best: Any = keep_best({name: w.clone() for name, w in weights.items()}, updates, losses)
+    if not isinstance(best, Mapping):
+        got = "None" if best is None else f"a value of type {type(best).__name__}"
+        raise WrongResult(f"expected a dictionary of tensors by name, got {got}")
+    return dict(best)
 
 
 def _after(weights: Weights, updates: Sequence[Weights], steps: int) -> Weights:
@@ -93,9 +103,10 @@ item = Item(
 
 @item.misconception(
     "You always return the last weights, however good earlier ones were.",
-    why="If `best` and `weights` are the same tensors under two names, += changes both, and a new "
-    "dictionary with the same tensors doesn't help.",
-    hint="Print `best` after each step. When does it change, and when should it?",
+    why="The last weights are seldom the best. They are what you get if the same tensors have two "
+    "names, since += changes both (a new dictionary of the same tensors doesn't help), and also if "
+    "you return the wrong variable or never lower `lowest`.",
+    hint="Print `best` and `lowest` after each step, and compare `best` with what you return.",
 )
 def the_same_tensors(
     weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
@@ -128,7 +139,7 @@ def the_worst_is_kept(
 @item.misconception(
     "Of two steps with the same loss, you keep the later one.",
     why="The task asks for the first. More steps for the same loss gain nothing.",
-    hint="Should it be < or <= in line 6?",
+    hint="Go through line 6 by hand with losses 2, 1, 1. When does it replace `best`?",
 )
 def the_later_of_equals(
     weights: Weights, updates: Sequence[Weights], losses: Sequence[float]

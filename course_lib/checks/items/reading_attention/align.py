@@ -3,27 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from course_lib.checks.adapters import WrongResult
 from course_lib.checks.call import Call
+from course_lib.checks.compare import short
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.reading_attention.alignment_links import Links
 
 
 def _links_of(align: Callable[[Tensor], Links], weights: Tensor) -> dict[str, Any]:
-    """The links as plain data; equal links have to be equal tuples."""
+    """The links as plain data; equal links have to be equal tuples.
+
+    Raises:
+        WrongResult: they are not a set, or one of them is not a pair of numbers.
+    """
     links = align(weights)
+    if not isinstance(links, (set, frozenset)):
+        missing = "; a `return` may be missing" if links is None else ""
+        raise WrongResult(f"expected a set of links, got {_with_article(links)}{missing}")
+    for link in links:
+        if not isinstance(link, tuple) or len(link) != 2 or not all(map(_is_number, link)):
+            raise WrongResult(
+                "expected links (source, target), tuples of two integers, "
+                f"got {_with_article(link)}: {short(link)}"
+            )
     kinds = sorted({type(x).__name__ for link in links for x in link})
     whole = all(name.startswith("int") for name in kinds)  # NumPy's count, too
     return {
-        "it is": "a set" if isinstance(links, (set, frozenset)) else f"a {type(links).__name__}",
-        "its indices are": "whole numbers" if whole else ", ".join(kinds),
+        "its indices are": "integers" if whole else ", ".join(kinds),
         "links": sorted([int(s), int(t)] for s, t in links),
     }
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, Real) or (isinstance(x, Tensor) and x.numel() == 1)
+
+
+def _with_article(x: Any) -> str:
+    if x is None:
+        return "None"
+    name = type(x).__name__
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
 
 
 def _align(weights: Tensor) -> Links:
@@ -82,80 +108,126 @@ item = Item(
 )
 
 
-@item.misconception(
+@item.switchable
+def links_with(on: frozenset[str]) -> Callable[[Tensor], set[Any]]:
+    """``align`` with these misconceptions."""
+
+    def answer(weights: Tensor) -> set[Any]:
+        rows = weights[:-1]
+        first = 1 if "bos_counted" in on else 0
+        if "off_by_one" in on:
+            rows = weights[1:]
+        elif "first_row_left_out" in on:
+            rows, first = weights[1:], first + 1
+        elif "the_end_gets_a_link" in on:
+            rows = weights
+        links = [(s, t + first) for s, t in pairs(rows)]
+        if "source_off_by_one" in on:
+            links = [(s - 1, t) for s, t in links]
+        if "source_off_by_one_upwards" in on:
+            links = [(s + 1, t) for s, t in links]
+        if "turned_round" in on:
+            links = [(t, s) for s, t in links]
+        if "tensors_in_the_links" in on:
+            return {(torch.tensor(s), t) for s, t in links}
+        if "nothing_but_tensors" in on:
+            return {(torch.tensor(s), torch.tensor(t)) for s, t in links}
+        return set(links)
+
+    def pairs(rows: Tensor) -> list[tuple[int, int]]:
+        if "strongest_of_each_column" in on:
+            return [(s, int(column.argmax())) for s, column in enumerate(rows.T)]
+        if "strongest_of_each_column_if_any" in on:
+            columns = enumerate(rows.T if len(rows) else [])
+            return [(s, int(column.argmax())) for s, column in columns]
+        if "weakest_of_each_row" in on:
+            return [(int(row.argmin()), t) for t, row in enumerate(rows)]
+        for name, limit in LIMITS.items():
+            if name in on:
+                return [(s, t) for t, s in (rows > (limit or 1 / rows.size(1))).nonzero().tolist()]
+        return [(int(row.argmax()), t) for t, row in enumerate(rows)]
+
+    return answer
+
+
+LIMITS: dict[str, float | None] = {
+    "above_one_half": 0.5,
+    "above_a_third": 1 / 3,
+    "above_three_tenths": 0.3,
+    "above_one_tenth": 0.1,
+    "above_uniform": None,  # 1 / S
+}
+
+
+item.switch(
+    "off_by_one",
     "Your rows are off by one: you look up word t in row t + 1, whose input is word t.",
     why="In that row the decoder is already predicting the next word. On the lesson's 200 "
     "sentences this raises the error rate from 0.11 to 0.92.",
     hint="What does the decoder predict in row 0, where its only input is <bos>?",
 )
-def off_by_one(weights: Tensor) -> Links:
-    return {(int(row.argmax()), t) for t, row in enumerate(weights[1:])}
-
-
-@item.misconception(
+item.switch(
+    "the_end_gets_a_link",
     "You link the last row, too, which predicts <eos>.",
     why="<eos> has no source word, so this link is always wrong, once in every sentence.",
     hint="How many rows are there, and how many words?",
 )
-def the_end_gets_a_link(weights: Tensor) -> Links:
-    return {(int(row.argmax()), t) for t, row in enumerate(weights)}
-
-
-@item.misconception(
+item.switch(
+    "first_row_left_out",
     "You leave out the first row and keep the last: word 0 has no link, and <eos> has one.",
     why="The input of row 0 is <bos>, but it predicts the first word. It's the last row that "
     "predicts no word.",
     hint="Which word does a row belong to: its input or its prediction?",
 )
-def first_row_left_out(weights: Tensor) -> Links:
-    return {(int(row.argmax()), t) for t, row in enumerate(weights) if t > 0}
-
-
-@item.misconception(
+item.switch(
+    "bos_counted",
     "Your target indices count <bos> as a word: they start at 1.",
     why="Gold links count the words of the sentence, and <bos> isn't one. Row t predicts word t.",
     hint="What is the smallest target index in your links?",
 )
-def bos_counted(weights: Tensor) -> Links:
-    return {(int(row.argmax()), t + 1) for t, row in enumerate(weights[:-1])}
-
-
-@item.misconception(
+item.switch(
+    "source_off_by_one",
+    "Your source indices are off by one.",
+    why="Column s belongs to source word s: the columns are the source words, and nothing else. "
+    "Every link would point to a neighbour.",
+    hint="What do you add to the column's index, or subtract from it, and why?",
+    spellings=["source_off_by_one_upwards"],
+)
+item.switch(
+    "turned_round",
     "Your links are reversed: (target, source).",
     why="Gold links are (source, target). With the two swapped, hardly any links match except "
     "those on the diagonal.",
     hint="Which comes first in a link?",
 )
-def turned_round(weights: Tensor) -> Links:
-    return {(t, s) for s, t in _align(weights)}
-
-
-@item.misconception(
+item.switch(
+    "strongest_of_each_column",
     "You look for the largest weight in each column: each source word gets a link, instead of each "
     "target word.",
     why="A row sums to one and says what its word attends to. A column doesn't have to sum to "
     "anything: all target words may attend to a source word, or none.",
     hint="Over which axis of (T, S) do you take the argmax?",
+    spellings=["strongest_of_each_column_if_any"],
 )
-def strongest_of_each_column(weights: Tensor) -> Links:
-    return {(s, int(column.argmax())) for s, column in enumerate(weights[:-1].T)}
-
-
-@item.misconception(
-    "You link all weights above one half.",
-    why="A word that attends to several source words has no such weight and gets no link. But "
-    "every row has a largest weight.",
-    hint="How many links does a row without any large weight get?",
+item.switch(
+    "weakest_of_each_row",
+    "You link each target word to the source word that it attends to least.",
+    why="The smallest weight of a row says where its word does not look.",
+    hint="Do you want the smallest or the largest weight of a row? Look at the sorting order, too.",
 )
-def above_one_half(weights: Tensor) -> Links:
-    return {(s, t) for t, s in (weights[:-1] > 0.5).nonzero().tolist()}
-
-
-@item.misconception(
+item.switch(
+    "above_one_half",
+    "You link all weights above a limit, not the largest weight of each row.",
+    why="A word that attends to several source words may have no weight above the limit and get no "
+    "link, or have several and get several. But every row has one largest weight.",
+    hint="How many links does a row without any large weight get, and how many should it get?",
+    spellings=[name for name in LIMITS if name != "above_one_half"],
+)
+item.switch(
+    "tensors_in_the_links",
     "Your links contain tensors, not integers.",
     why="In a set, two tensors with the same value are different elements: none of your links "
     "would ever match a gold link.",
     hint="What turns a tensor with one element into a number?",
+    spellings=["nothing_but_tensors"],
 )
-def tensors_in_the_links(weights: Tensor) -> set[Any]:
-    return {(row.argmax(), t) for t, row in enumerate(weights[:-1])}

@@ -158,6 +158,24 @@ def possible_below_the_line(predicted: Links, sure: Links, possible: Links) -> f
     return 1 - right / (len(predicted) + len(possible))
 
 
+@item.spelling("possible_below_the_line")
+def possible_below_the_line_and_in_the_guard(
+    predicted: Links, sure: Links, possible: Links
+) -> float:
+    if not predicted and not possible:
+        raise ValueError
+    right = len(predicted & sure) + len(predicted & possible)
+    return 1 - right / (len(predicted) + len(possible))
+
+
+@item.spelling("possible_below_the_line")
+def possible_below_the_line_without_a_guard(
+    predicted: Links, sure: Links, possible: Links
+) -> float:
+    right = len(predicted & sure) + len(predicted & possible)
+    return 1 - right / (len(predicted) + len(possible))
+
+
 @item.misconception(
     "You measure only what was predicted: a head with a single link, which is right, gets 0.",
     why="That's one minus precision. Missing links have to cost something, too.",
@@ -237,11 +255,70 @@ def nothing_is_perfect(predicted: Links, sure: Links, possible: Links) -> float:
 
 
 @item.misconception(
-    "Your rate is right, but the set of predicted links has changed afterwards.",
-    why="&= changes the set itself. Measuring the same links a second time gives a different rate.",
+    "You add up the sizes of all three sets in the denominator.",
+    why="Then predicting exactly the sure links is no longer perfect. Possible links only appear "
+    "in the numerator.",
+    hint="How many sizes does the formula add in the denominator, and of which sets?",
+)
+def all_three_below_the_line(predicted: Links, sure: Links, possible: Links) -> float:
+    if not predicted and not sure:
+        raise ValueError
+    right = len(predicted & sure) + len(predicted & possible)
+    return 1 - right / (len(predicted) + len(sure) + len(possible))
+
+
+@item.misconception(
+    "You count a predicted link once if it's possible: sure ones don't count twice.",
+    why="The denominator counts predicted links and sure ones. A sure link that is predicted is in "
+    "both sets, so it has to count twice in the numerator as well.",
+    hint="How many intersections does the numerator add up?",
+)
+def each_link_once(predicted: Links, sure: Links, possible: Links) -> float:
+    if not predicted and not sure:
+        raise ValueError
+    return 1 - len(predicted & possible) / (len(predicted) + len(sure))
+
+
+@item.misconception(
+    "Your ValueError is raised too early: if only one of the two sets is empty there is a rate.",
+    why="A head that predicts nothing misses every sure link, and its rate is 1. That is a result, "
+    "and a bad one.",
+    hint="Is it `and` or `or` in your condition? When exactly is the denominator 0?",
+)
+def raised_too_early(predicted: Links, sure: Links, possible: Links) -> float:
+    if not predicted or not sure:
+        raise ValueError
+    return _alignment_error_rate(predicted, sure, possible)
+
+
+@item.misconception(
+    "Your rate is right, but one of the three sets has changed afterwards.",
+    why="&= changes the set itself, and so do intersection_update, remove and add. Measuring the "
+    "same links a second time gives a different rate.",
     hint="Which operators make a new set, and which change an existing one?",
 )
 def eats_its_input(predicted: Links, sure: Links, possible: Links) -> float:
     rate = _alignment_error_rate(predicted, sure, possible)
     predicted &= sure
+    return rate
+
+
+@item.spelling("eats_its_input")
+def eats_what_is_not_possible(predicted: Links, sure: Links, possible: Links) -> float:
+    rate = _alignment_error_rate(predicted, sure, possible)
+    predicted &= possible
+    return rate
+
+
+@item.spelling("eats_its_input")
+def eats_the_sure_links(predicted: Links, sure: Links, possible: Links) -> float:
+    rate = _alignment_error_rate(predicted, sure, possible)
+    sure &= predicted
+    return rate
+
+
+@item.spelling("eats_its_input")
+def eats_the_possible_links(predicted: Links, sure: Links, possible: Links) -> float:
+    rate = _alignment_error_rate(predicted, sure, possible)
+    possible &= predicted
     return rate

@@ -19,4 +19,7 @@ def refusal(use: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, str
         value = use(*args, **kwargs)
     except ValueError:
         return {"it raises": "a ValueError"}
-    return {"it raises": f"no error, and returns {short(value)}"}
+    except (ArithmeticError, AssertionError, LookupError, TypeError) as error:
+        return {"it raises": f"another error, {type(error).__name__}"}
+    result = short(value) if value is None or isinstance(value, (int, float)) else "a result"
+    return {"it raises": f"no error, and returns {result}"}

@@ -129,6 +129,11 @@ def one_number_for_all(weights: Tensor, lengths: Tensor) -> Tensor:
     return _mean_entropy(weights, lengths).mean()
 
 
+@item.spelling("one_number_for_all")
+def one_sum_for_all(weights: Tensor, lengths: Tensor) -> Tensor:
+    return _entropy(weights, lengths).sum() / lengths.sum()
+
+
 @item.misconception(
     "You have one value for each sentence and head.",
     why="The task asks for a property of the head, over all tokens of all sentences.",
