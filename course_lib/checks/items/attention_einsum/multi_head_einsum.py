@@ -11,7 +11,6 @@ from course_lib import model
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.attention_einsum.attention_einsum import softmax_over_readers
 from course_lib.checks.items.attention_einsum.einsum_parts import (
     Mask,
     Pair,
@@ -22,6 +21,7 @@ from course_lib.checks.items.attention_einsum.einsum_parts import (
     scaled_scores,
 )
 from course_lib.checks.items.attention_matmul.attention_parts import (
+    attention_with,
     hiding_mask,
     recent_mask,
 )
@@ -184,7 +184,8 @@ def shared_out_by_the_keys(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    context, weights = softmax_over_readers(query, key, value, mask)
+    softmax_over_queries = attention_with(frozenset({"softmax_over_queries"}))
+    context, weights = softmax_over_queries(query, key, value, mask)
     return out_of_heads(context, w_o), weights
 
 
