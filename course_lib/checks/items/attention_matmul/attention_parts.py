@@ -110,7 +110,12 @@ def attention_with(
     A spelling "one+another" stands for two switches.
     """
     on = frozenset("+".join(on).split("+"))
-    late = on & {"hidden_after_softmax", "renormalised", "powers_multiplied"}
+    late = on & {
+        "hidden_after_softmax",
+        "renormalised",
+        "renormalised_and_finite",
+        "powers_multiplied",
+    }
 
     def answer(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
         scores, divisor = product(query, key), math.sqrt(under_the_root(query, key, value))
@@ -127,8 +132,9 @@ def attention_with(
         weights = normalised(scores, hidden)
         if hidden is not None and late and "powers_multiplied" not in on:
             weights = weights.masked_fill(hidden, 0.0)
-        if "renormalised" in on:
-            weights = weights / weights.sum(dim=-1, keepdim=True)
+        if on & {"renormalised", "renormalised_and_finite"}:
+            epsilon = 1e-9 if "renormalised_and_finite" in on else 0.0
+            weights = weights / (weights.sum(dim=-1, keepdim=True) + epsilon)
         if "scaled_after_softmax" in on:
             weights = weights / divisor
         context = average(scores if "context_from_scores" in on else weights, value)
@@ -146,6 +152,8 @@ def attention_with(
             "not_scaled": 1,
             "divided_by_d_head": d_head**2,
             "multiplied_by_the_root": 1 / d_head,
+            "power_before_division": (d_head / 2) ** 2,
+            "power_before_both_divisions": (d_head * 2) ** 2,
             "scaled_by_the_values": value.size(-1),
             "scaled_by_another_axis": key.size(-2),
             "scaled_by_the_queries": query.size(-2),
@@ -215,6 +223,14 @@ def add_attention_switches(item: Item) -> None:
         "more, it's d_head, and softmax gives nearly all the weight to one key.",
         hint="After scaling, the standard deviation should be about 1. What do you have to do with "
         "√d_head?",
+    )
+    item.switch(
+        "power_before_division",
+        "There's no root in your scale: Python reads d_head ** 1/2 as (d_head ** 1) / 2.",
+        why="** comes before /, so you divide by d_head / 2, or by d_head and then by 2. For a "
+        "d_head of 4 the first of these is right by chance.",
+        hint="Compute your divisor for a d_head of 64. Is it 8?",
+        spellings=["power_before_both_divisions"],
     )
     item.switch(
         "scaled_by_the_values",
@@ -307,11 +323,12 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "renormalised",
-        "You apply the mask after softmax and divide by what's left. For large scores that's 0, "
-        "and 0 / 0 is NaN.",
+        "You apply the mask after softmax and divide by the sum that's left. For large scores, "
+        "nothing is left.",
         why="If a masked key has by far the largest score, softmax rounds all other weights of its "
         "row to 0.",
         hint="Apply the mask to the scores. Then softmax does the division for you.",
+        spellings=["renormalised_and_finite"],
     )
     item.switch(
         "hidden_scores_are_zero",
