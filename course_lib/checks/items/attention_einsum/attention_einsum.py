@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_lib import model
 from course_lib.checks.item import Item
-from course_lib.checks.items.attention_einsum.einsum_parts import Mask, Pair, attend, scaled_scores
 from course_lib.checks.items.attention_matmul.attention_parts import (
     ATTENTION_PROBES,
+    add_attention_switches,
+    attention_with,
 )
 
 item = Item(
@@ -29,113 +31,95 @@ item = Item(
     ),
 )
 
+FIRST = {  # letters of the scores; another name is another spelling
+    "heads_have_two_letters": "bhqe,bgke->bhqk",
+    "sentences_have_two_letters": "bhqe,ahke->bhqk",
+    "no_arrow": "bhqe,bhke",
+    "arrow_mirrored": "bhqe,bhke->bhkq",
+    "arrow_and_string_mirrored": "bhqe,bhke->bhkq",
+    "arrow_and_mask_mirrored": "bhqe,bhke->bhkq",
+    "all_mirrored": "bhqe,bhke->bhkq",
+}
+SECOND = {  # letters of the context
+    "arrow_and_string_mirrored": "bhkq,bhke->bhqe",
+    "all_mirrored": "bhkq,bhke->bhqe",
+    "two_letters_for_the_keys": "bhqk,bhve->bhqe",
+    "values_of_the_queries": "bhqk,bhqe->bhqe",
+    "no_second_arrow": "bhqk,bhke",
+    "context_queries_first": "bhqk,bhke->bqhe",
+}
 
-@item.misconception(
+
+@item.switchable
+def attention_by_einsum(on: frozenset[str]) -> Callable[..., Any]:
+    """Scaled dot-product attention with these misconceptions."""
+    first = next((letters for name, letters in FIRST.items() if name in on), "bhqe,bhke->bhqk")
+    second = next((letters for name, letters in SECOND.items() if name in on), "bhqk,bhke->bhqe")
+    attend = attention_with(
+        on,
+        lambda query, key: torch.einsum(first, query, key),
+        lambda weights, value: torch.einsum(second, weights, value),
+    )
+
+    def mirrored(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+        return attend(query, key, value, None if mask is None else mask.transpose(-2, -1))
+
+    return mirrored if on & {"arrow_and_mask_mirrored", "all_mirrored"} else attend
+
+
+item.switch(
+    "two_letters_for_the_keys",
     "Your context is the same for every query: the plain sum of the values.",
     why="The keys have one letter in the weights and another in the values. So weights and values "
     "are summed separately, and the weights sum to 1.",
     hint="Look for a letter that occurs in one input only, and not after the arrow.",
 )
-def two_letters_for_the_keys(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return attend(scaled_scores(query, key), value, mask, "bhqk,bhve->bhqe")
-
-
-@item.misconception(
+item.switch(
+    "values_of_the_queries",
+    "In your context, the values have the letter of the queries: each query gets its own value.",
+    why="The letter of the keys is then summed over in the weights alone, and they sum to 1. With "
+    "another number of keys than queries, it's an error.",
+    hint="Each value belongs to a key. Which letter do the keys have in the weights?",
+)
+item.switch(
+    "heads_have_two_letters",
     "In your scores, each query is multiplied by the sum of the keys of all heads.",
     why="The heads of the key have their own letter, which is missing after the arrow.",
     hint="Query and key share the heads. How many letters does your first string use for them?",
 )
-def heads_have_two_letters(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    scores = torch.einsum("bhqe,bgke->bhqk", query, key) / math.sqrt(query.size(-1))
-    return attend(scores, value, mask)
-
-
-@item.misconception(
+item.switch(
+    "sentences_have_two_letters",
     "In your scores, each sentence uses the sum of the keys of all sentences.",
     why="The batch axis of the key has its own letter, which is missing after the arrow.",
     hint="Query and key share the batch axis. How many letters does your first string use for it?",
 )
-def sentences_have_two_letters(
-    query: Tensor, key: Tensor, value: Tensor, mask: Mask = None
-) -> Pair:
-    scores = torch.einsum("bhqe,ahke->bhqk", query, key) / math.sqrt(query.size(-1))
-    return attend(scores, value, mask)
-
-
-@item.misconception(
+item.switch(
+    "no_arrow",
     "Your first string has no arrow, so its result has only two axes, (k, q).",
     why="Without an arrow, einsum keeps the letters that occur once, in alphabetical order: k, q. "
     "It sums over batch and heads.",
     hint="Write an arrow, and after it the letters that you want to keep.",
 )
-def no_arrow(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    scores = torch.einsum("bhqe,bhke", query, key) / math.sqrt(query.size(-1))
-    weights = scores.softmax(dim=-1)
-    return torch.einsum("bhqk,bhke->bhqe", weights, value), weights
-
-
-@item.misconception(
+item.switch(
+    "no_second_arrow",
+    "Your second string has no arrow, so the context has only two axes, (e, q).",
+    why="Without an arrow, einsum keeps the letters that occur once, in alphabetical order: e, q. "
+    "It sums over batch, heads and keys.",
+    hint="Write an arrow, and after it the letters that you want to keep.",
+)
+item.switch(
+    "arrow_mirrored",
     "Your weights are transposed, (b, h, k, q), and the weights of each key sum to one.",
     why="The letters after the first arrow determine which axis is last, and softmax is over the "
     "last one. So the weights of a query sum to more or less than one.",
     hint="In which order do q and k come after your first arrow?",
+    spellings=["arrow_and_string_mirrored", "arrow_and_mask_mirrored", "all_mirrored"],
 )
-def arrow_mirrored(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    scores = torch.einsum("bhqe,bhke->bhkq", query, key) / math.sqrt(query.size(-1))
-    if mask is not None:
-        scores = scores.masked_fill(~mask.transpose(-2, -1), torch.finfo(scores.dtype).min)
-    weights = scores.softmax(dim=-1)
-    return torch.einsum("bhkq,bhke->bhqe", weights, value), weights
-
-
-@item.misconception(
-    "You divide the scores by √d_model instead of √d_head.",
-    why="The first einsum sums over e, whose size is d_head. The most widely copied einsum "
-    "implementation has this bug.",
-    hint="Take d_head from the shape of the tensor that you multiply.",
+item.switch(
+    "context_queries_first",
+    "The axes of your context are (b, q, h, e), but heads should come before queries.",
+    why="The order of the letters after the arrow is the order of the axes. With as many heads as "
+    "queries, the shape doesn't show the bug.",
+    hint="Which order does the task ask for?",
 )
-def root_of_d_model(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return attend(scaled_scores(query, key) / math.sqrt(query.size(1)), value, mask)
-
-
-@item.misconception(
-    "You don't scale the scores.",
-    why="Einsum computes the sum of products and nothing else. If d_head is large, softmax "
-    "saturates.",
-    hint="Which step came between the product and softmax in lesson 04?",
-)
-def no_scale(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return attend(torch.einsum("bhqe,bhke->bhqk", query, key), value, mask)
-
-
-@item.misconception(
-    "Your softmax is over the queries: the columns of your weights sum to one, not the rows.",
-    why="Each query distributes a total weight of one among the keys. The order of the letters "
-    "tells you which dim the keys are.",
-    hint="Count along bhqk: which dim is k?",
-)
-def softmax_over_readers(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    scores = scaled_scores(query, key)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    weights = scores.softmax(dim=2)
-    return torch.einsum("bhqk,bhke->bhqe", weights, value), weights
-
-
-@item.misconception(
-    "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
-    why="In this course True means: may attend. So the other scores have to become very negative.",
-    hint="Which scores should be replaced: those where the mask is True, or the others?",
-)
-def mask_read_backwards(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return attend(scaled_scores(query, key), value, None if mask is None else ~mask)
-
-
-@item.misconception(
-    "Your mask has no effect: masked keys get weight like all others.",
-    why="Without the mask, tokens attend to padding, and a decoder to the very token that it has "
-    "to predict.",
-    hint="Do you use the masked tensor afterwards? masked_fill without _ returns a new one.",
-)
-def mask_forgotten(query: Tensor, key: Tensor, value: Tensor, mask: Mask = None) -> Pair:
-    return attend(scaled_scores(query, key), value, None)
+add_attention_switches(item)

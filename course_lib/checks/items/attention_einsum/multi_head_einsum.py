@@ -11,7 +11,6 @@ from course_lib import model
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
-from course_lib.checks.items.attention_einsum.attention_einsum import softmax_over_readers
 from course_lib.checks.items.attention_einsum.einsum_parts import (
     Mask,
     Pair,
@@ -22,6 +21,7 @@ from course_lib.checks.items.attention_einsum.einsum_parts import (
     scaled_scores,
 )
 from course_lib.checks.items.attention_matmul.attention_parts import (
+    attention_with,
     hiding_mask,
     recent_mask,
 )
@@ -184,7 +184,8 @@ def shared_out_by_the_keys(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    context, weights = softmax_over_readers(query, key, value, mask)
+    softmax_over_queries = attention_with(frozenset({"softmax_over_queries"}))
+    context, weights = softmax_over_queries(query, key, value, mask)
     return out_of_heads(context, w_o), weights
 
 
@@ -284,3 +285,66 @@ def mask_handed_on_backwards(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
 ) -> Pair:
     return _multi_head(x, w_q, w_k, w_v, w_o, None if mask is None else ~mask)
+
+
+@item.misconception(
+    "You return the two results in the wrong order: weights first.",
+    why="Callers unpack `output, weights`. If both have the same shape, the swap raises no error.",
+    hint="In which order does the task list the two results?",
+)
+def weights_first(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
+) -> Pair:
+    return _multi_head(x, w_q, w_k, w_v, w_o, mask)[::-1]
+
+
+@item.misconception(
+    "You return the output alone.",
+    why="Callers unpack `output, weights`. Without the weights, nobody can see what a head attends "
+    "to.",
+    hint="How many results does the task ask for?",
+)
+def only_the_output(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
+) -> Tensor:
+    return _multi_head(x, w_q, w_k, w_v, w_o, mask)[0]
+
+
+@item.misconception(
+    "You return the context of the heads: w_o is never used.",
+    why="The context still has an axis for the heads. w_o combines them and brings the result back "
+    "to d_model numbers per token.",
+    hint="Which einsum leads out of the heads?",
+)
+def context_returned(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
+) -> Pair:
+    query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
+    return model.attention_einsum(query, key, value, mask)
+
+
+@item.misconception(
+    "You divide the scores by d_head, not by its square root.",
+    why="The standard deviation of a dot product grows only with √d_head. If you divide by d_head, "
+    "the weights are almost uniform.",
+    hint="The task names the scale. You could also call your attention_einsum.",
+)
+def divided_by_d_head(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
+) -> Pair:
+    return _multi_head(x, w_q / math.sqrt(w_q.size(2)), w_k, w_v, w_o, mask)
+
+
+@item.misconception(
+    "You apply the mask after softmax, so the remaining weights don't sum to one.",
+    why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
+    "from the sum.",
+    hint="Does your attention_einsum pass its check? You could call it here.",
+)
+def hidden_after_softmax(
+    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
+) -> Pair:
+    query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
+    masked_late = attention_with(frozenset({"hidden_after_softmax"}))
+    context, weights = masked_late(query, key, value, mask)
+    return out_of_heads(context, w_o), weights

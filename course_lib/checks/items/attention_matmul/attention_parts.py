@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from course_lib import model
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
-from course_lib.checks.item import Probe
+from course_lib.checks.item import Item, Probe
 
 
 def _different_lengths(draw: Draw) -> list[Call]:
@@ -91,6 +95,299 @@ ATTENTION_PROBES = (  # lesson 05 asks for the same function, with einsum
 )
 
 
+def _product(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.transpose(-2, -1)
+
+
+def attention_with(
+    on: frozenset[str],
+    product: Callable[[Tensor, Tensor], Tensor] = _product,
+    average: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
+) -> Callable[..., Any]:
+    """Scaled dot-product attention with the misconceptions of ``add_attention_switches``.
+
+    ``product`` makes the scores of query and key, ``average`` the context of weights and value.
+    A spelling "one+another" stands for two switches.
+    """
+    on = frozenset("+".join(on).split("+"))
+    late = on & {
+        "hidden_after_softmax",
+        "renormalised",
+        "renormalised_and_finite",
+        "powers_multiplied",
+    }
+
+    def answer(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+        scores, divisor = product(query, key), math.sqrt(under_the_root(query, key, value))
+        if "scaled_after_softmax" not in on:
+            scores = scores / divisor
+        hidden = None
+        if mask is not None and "mask_ignored" not in on:
+            hidden = mask if "mask_turned_round" in on else ~mask
+            hidden = hidden[:, None] if "mask_with_another_axis" in on else hidden
+        if hidden is not None and "mask_added" in on:
+            scores = scores + ~hidden
+        elif hidden is not None and not late:
+            scores = scores.masked_fill(hidden, number_for_masked(scores))
+        weights = normalised(scores, hidden)
+        if hidden is not None and late and "powers_multiplied" not in on:
+            weights = weights.masked_fill(hidden, 0.0)
+        if on & {"renormalised", "renormalised_and_finite"}:
+            epsilon = 1e-9 if "renormalised_and_finite" in on else 0.0
+            weights = weights / (weights.sum(dim=-1, keepdim=True) + epsilon)
+        if "scaled_after_softmax" in on:
+            weights = weights / divisor
+        context = average(scores if "context_from_scores" in on else weights, value)
+        if "only_the_context" in on:
+            return context
+        if "only_the_weights" in on:
+            return weights
+        second = scores if "scores_returned" in on else weights
+        return (second, context) if "weights_first" in on else (context, second)
+
+    def under_the_root(query: Tensor, key: Tensor, value: Tensor) -> float:
+        d_head = query.size(-1)
+        sizes = {
+            "scaled_by_d_model": query.size(1) * d_head,
+            "not_scaled": 1,
+            "divided_by_d_head": d_head**2,
+            "multiplied_by_the_root": 1 / d_head,
+            "power_before_division": (d_head / 2) ** 2,
+            "power_before_both_divisions": (d_head * 2) ** 2,
+            "scaled_by_the_values": value.size(-1),
+            "scaled_by_another_axis": key.size(-2),
+            "scaled_by_the_queries": query.size(-2),
+            "scaled_by_the_heads": query.size(1),
+        }
+        return next((size for name, size in sizes.items() if name in on), d_head)
+
+    def number_for_masked(scores: Tensor) -> float:
+        numbers = {
+            "hidden_scores_are_zero": 0.0,
+            "hidden_scores_not_low_enough": -100.0,
+            "hidden_scores_are_high": 1e9,
+            "minus_a_billion": -1e9,
+            "minus_infinity": -math.inf,
+        }
+        lowest = torch.finfo(scores.dtype).min
+        return next((number for name, number in numbers.items() if name in on), lowest)
+
+    def normalised(scores: Tensor, hidden: Tensor | None) -> Tensor:
+        if "no_softmax" in on:
+            return scores
+        axis = {"softmax_over_queries": -2, "softmax_over_heads": 1}
+        dim = next((dim for name, dim in axis.items() if name in on), -1)
+        if "softmax_overflows" in on:
+            powers = scores.exp()
+            if hidden is not None and "powers_multiplied" in on:
+                powers = powers * ~hidden
+            return powers / powers.sum(dim=dim, keepdim=True)
+        return scores.softmax(dim=dim)
+
+    return answer
+
+
+_attention = attention_with(frozenset())
+
+
+def add_attention_switches(item: Item) -> None:
+    """Add the misconceptions of ``attention_with`` to an item."""
+    item.switch(
+        "scaled_by_d_model",
+        "You divide the scores by √d_model instead of √d_head.",
+        why="A score is a sum of d_head products, those of one head. The larger divisor makes all "
+        "scores small, and the weights are almost uniform. A widely copied implementation has "
+        "this bug.",
+        hint="Over which axis does the dot product sum, and what is its size?",
+    )
+    item.switch(
+        "not_scaled",
+        "You don't scale the scores: your weights are the softmax of query · key itself.",
+        why="The standard deviation of a dot product grows with the square root of d_head. If "
+        "d_head is large, softmax saturates: one key gets nearly all the weight, and gradients "
+        "vanish.",
+        hint="There's one more step between the product and softmax.",
+    )
+    item.switch(
+        "divided_by_d_head",
+        "You divide the scores by d_head, not by its square root.",
+        why="Positive and negative products cancel in part, so the standard deviation of a dot "
+        "product grows only with √d_head. If you divide by d_head, the weights are almost uniform.",
+        hint="What is the standard deviation of the score in the example of four coins of lesson "
+        "04?",
+    )
+    item.switch(
+        "multiplied_by_the_root",
+        "You multiply the scores by √d_head, but they have to become smaller.",
+        why="The standard deviation of a dot product is already √d_head. Multiplied by it once "
+        "more, it's d_head, and softmax gives nearly all the weight to one key.",
+        hint="After scaling, the standard deviation should be about 1. What do you have to do with "
+        "√d_head?",
+    )
+    item.switch(
+        "power_before_division",
+        "There's no root in your scale: Python reads d_head ** 1/2 as (d_head ** 1) / 2.",
+        why="** comes before /, so you divide by d_head / 2, or by d_head and then by 2. For a "
+        "d_head of 4 the first of these is right by chance.",
+        hint="Compute your divisor for a d_head of 64. Is it 8?",
+        spellings=["power_before_both_divisions"],
+    )
+    item.switch(
+        "scaled_by_the_values",
+        "You divide the scores by the square root of the values' width.",
+        why="Scores are computed from queries and keys. Values may have another width, and play no "
+        "part in a score.",
+        hint="Which two tensors do you multiply to get the scores?",
+    )
+    item.switch(
+        "scaled_by_another_axis",
+        "You divide the scores by the square root of the wrong size: how many tokens or heads "
+        "there are.",
+        why="A score is a sum of d_head products, however many tokens and heads there are. In a "
+        "longer sentence, your weights would be closer to uniform for no reason.",
+        hint="Print the shape of the tensor whose size you take. Which axis do you count?",
+        spellings=["scaled_by_the_queries", "scaled_by_the_heads"],
+    )
+    item.switch(
+        "scaled_after_softmax",
+        "You scale after softmax, so the rows of your weights don't sum to one.",
+        why="Scaling keeps softmax from saturating, so it has to come first. Afterwards it only "
+        "makes the context smaller.",
+        hint="In the paper's formula, what comes first: softmax or the division?",
+    )
+    item.switch(
+        "no_softmax",
+        "You don't apply softmax: your weights are the scores themselves.",
+        why="Scores may be negative and of any size. Only softmax makes weights of them: positive, "
+        "with a sum of one in each row, so that the context is an average of the values.",
+        hint="Sum a row of your weights. What turns any numbers into weights that sum to one?",
+        spellings=["no_softmax+minus_a_billion", "no_softmax+minus_infinity"],
+    )
+    item.switch(
+        "softmax_over_queries",
+        "Your softmax is over the queries: the columns of your weights sum to one, not the rows.",
+        why="Each query distributes a total weight of one among the keys. A key may get weight "
+        "from many queries or from none.",
+        hint="Which axis of (batch, heads, query, key) are the keys?",
+    )
+    item.switch(
+        "softmax_over_heads",
+        "Your softmax is over the heads: with a single head all weights are 1.",
+        why="Heads don't compete with each other. In each head, the weights of a query sum to one "
+        "over the keys. Without dim, softmax takes axis 1 of four and only warns.",
+        hint="Name the axis of the softmax, first in words and then as dim.",
+    )
+    item.switch(
+        "softmax_overflows",
+        "Large scores give NaN: your softmax takes the exponential of the scores as they are.",
+        why="In float32, e⁸⁹ is infinite and e⁻¹⁰⁴ is 0, so you divide infinity by infinity, or 0 "
+        "by 0.",
+        hint="Softmax doesn't change if you subtract one number from a whole row. Which number "
+        "would help?",
+        spellings=["softmax_overflows+powers_multiplied"],
+    )
+    item.switch(
+        "mask_turned_round",
+        "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
+        why="In this course True means: may attend. So the other scores have to become very "
+        "negative.",
+        hint="Which scores should be replaced: those where the mask is True, or the others?",
+    )
+    item.switch(
+        "mask_ignored",
+        "Your mask has no effect: masked keys get weight like all others.",
+        why="Without the mask, tokens attend to padding, and a decoder to the very token that it "
+        "has to predict.",
+        hint="Do you use the masked tensor afterwards? masked_fill without _ returns a new one.",
+    )
+    item.switch(
+        "mask_added",
+        "You add the mask to the scores: True counts as 1 and False as 0.",
+        why="Masked keys then get a little less weight, but by no means 0. Only masks of 0 and "
+        "minus infinity can be added, and yours is boolean.",
+        hint="With what number do masked scores have to be replaced?",
+    )
+    item.switch(
+        "mask_with_another_axis",
+        "You give the mask another axis, but it already has all four of the scores.",
+        why="Axes are aligned on the right, so the batch axis of your mask lines up with the heads "
+        "or the result gets five axes.",
+        hint="Print mask.shape before and after. The task says to what it broadcasts.",
+    )
+    item.switch(
+        "hidden_after_softmax",
+        "You apply the mask after softmax, so the remaining weights don't sum to one.",
+        why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
+        "from the sum.",
+        hint="Apply the mask to the scores, before softmax.",
+    )
+    item.switch(
+        "renormalised",
+        "You apply the mask after softmax and divide by the sum that's left. For large scores, "
+        "nothing is left.",
+        why="If a masked key has by far the largest score, softmax rounds all other weights of its "
+        "row to 0.",
+        hint="Apply the mask to the scores. Then softmax does the division for you.",
+        spellings=["renormalised_and_finite"],
+    )
+    item.switch(
+        "hidden_scores_are_zero",
+        "You set masked scores to 0, but 0 is a score like any other: masked keys still get "
+        "weight.",
+        why="Softmax takes the exponential, and e⁰ is 1. Only a very negative score gives weight "
+        "0.",
+        hint="With what number do you replace a masked score? Note that 1e-9 is nearly 0.",
+    )
+    item.switch(
+        "hidden_scores_not_low_enough",
+        "The number in place of masked scores isn't low enough: other scores may be lower.",
+        why="Scores may run into the hundreds, and below minus a hundred, too. Then your masked "
+        "keys have the highest score of their row.",
+        hint="How low can a float be?",
+    )
+    item.switch(
+        "hidden_scores_are_high",
+        "You replace masked scores with a very large number, so masked keys get all the weight.",
+        why="The larger a score, the larger its weight after softmax.",
+        hint="Is there a sign missing?",
+    )
+    item.switch(
+        "context_from_scores",
+        "Your weights are right, but your context isn't computed from them: it's scores · value.",
+        why="The context is an average of the values, and its weights are those after softmax.",
+        hint="Which of your variables do you multiply by value?",
+        spellings=["context_from_scores+minus_a_billion", "context_from_scores+minus_infinity"],
+    )
+    item.switch(
+        "scores_returned",
+        "Your context is right, but you return the scores instead of the weights.",
+        why="Plots and tests of attention need the weights after softmax, which sum to one.",
+        hint="Which of your variables holds the result of softmax?",
+        spellings=["scores_returned+minus_a_billion", "scores_returned+minus_infinity"],
+    )
+    item.switch(
+        "weights_first",
+        "You return the two results in the wrong order: weights first.",
+        why="Callers unpack `context, weights`. If both have the same shape, the swap raises no "
+        "error.",
+        hint="In which order does the task list the two results?",
+    )
+    item.switch(
+        "only_the_context",
+        "You return the context alone.",
+        why="Callers unpack `context, weights`. Without the weights, nobody can see what a head "
+        "attends to.",
+        hint="How many results does the task ask for?",
+    )
+    item.switch(
+        "only_the_weights",
+        "You return the weights alone.",
+        why="The weights only say how much of each value a query takes. The next layer needs the "
+        "context, the average of the values.",
+        hint="How many results does the task ask for?",
+    )
+
+
 class Layer(nn.Module):
     """Multi-head attention in steps; each misconception of the items overrides one of them."""
 
@@ -109,7 +406,8 @@ class Layer(nn.Module):
         return model.split_heads(x, self.n_heads)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return model.attention_matmul(query, key, value, mask)[0]
+        context: Tensor = _attention(query, key, value, mask)[0]
+        return context
 
     def merge(self, context: Tensor) -> Tensor:
         return model.merge_heads(context)

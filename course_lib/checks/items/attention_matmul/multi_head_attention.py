@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
+    attention_with,
     gradient_calls,
     layer_call,
     masked_layers,
@@ -103,6 +105,12 @@ class NotScaled(Layer):
 class OneWideHead(Layer):
     def split(self, x: Tensor) -> Tensor:
         return x[:, None]
+
+
+@item.spelling("OneWideHead")
+class OneWideHeadAndDHead(OneWideHead):
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        return super().attend(query * math.sqrt(self.n_heads), key, value, mask)
 
 
 @item.misconception(
@@ -220,3 +228,105 @@ class MaskLost(Layer):
 class MaskTurnedRound(Layer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         return super().attend(query, key, value, None if mask is None else ~mask)
+
+
+@item.misconception(
+    "You divide the scores by d_head, not by its square root.",
+    why="The standard deviation of a dot product grows only with √d_head. If you divide by d_head, "
+    "the weights are almost uniform.",
+    hint="Does scaled_dot_product_attention pass its check? You could call it here.",
+)
+class DividedByDHead(Layer):
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        return super().attend(query / math.sqrt(query.size(-1)), key, value, mask)
+
+
+@item.misconception(
+    "In your layer, the softmax is over the queries instead of the keys.",
+    why="Each query distributes a total weight of one among the keys, so each row of the weights "
+    "has to sum to one. In yours, the columns do.",
+    hint="Does scaled_dot_product_attention pass its check? You could call it here.",
+)
+class SoftmaxOverQueries(Layer):
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        return _context({"softmax_over_queries"}, query, key, value, mask)
+
+
+@item.misconception(
+    "In your layer, the mask is applied after softmax.",
+    why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
+    "from the sum, and the context is too small.",
+    hint="Does scaled_dot_product_attention pass its check? You could call it here.",
+)
+class HiddenAfterSoftmax(Layer):
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        return _context({"hidden_after_softmax"}, query, key, value, mask)
+
+
+@item.misconception(
+    "You give the mask another axis, but it already has all four of the scores.",
+    why="Axes are aligned on the right, so the batch axis of your mask lines up with the heads.",
+    hint="Print mask.shape before and after. The task says to what it broadcasts.",
+)
+class MaskWithAnotherAxis(Layer):
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        return super().attend(query, key, value, None if mask is None else mask[:, None])
+
+
+@item.misconception(
+    "Queries go through k_proj and keys through q_proj: the two are swapped.",
+    why="A layer trained that way would work, but weights from elsewhere, such as those of this "
+    "check, give another result.",
+    hint="For each of the four projections, find the line that uses it.",
+)
+class QueryAndKeySwapped(Layer):
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.k_proj(query), self.q_proj(key), self.v_proj(value)
+
+
+@item.misconception(
+    "You split query, key and value as they come: q_proj, k_proj and v_proj are missing.",
+    why="Without projections all heads would have to work on raw columns of the input, and there "
+    "would be nothing to learn before out_proj.",
+    hint="For each of the four projections, find the line that uses it.",
+)
+class NotProjected(Layer):
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return query, key, value
+
+
+@item.misconception(
+    "Your layer leaves out the biases of its projections.",
+    why="nn.Linear computes x · Wᵀ + b. If you multiply by .weight yourself, nobody adds the b, "
+    "and it would never get a gradient.",
+    hint="A layer can be called like a function. Do you do that with all four?",
+)
+class BiasesLeftOut(Layer):
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return (
+            query @ self.q_proj.weight.T,
+            key @ self.k_proj.weight.T,
+            value @ self.v_proj.weight.T,
+        )
+
+    def project_out(self, merged: Tensor) -> Tensor:
+        return merged @ self.out_proj.weight.T
+
+
+@item.misconception(
+    "You return the weights as well as the output.",
+    why="The task asks for one tensor. Layers that come after this one would get a tuple.",
+    hint="scaled_dot_product_attention returns two results. Which one is still needed at the end?",
+)
+class WeightsReturned(Layer):
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+        output = super().forward(query, key, value, mask)
+        query, key, value = (self.split(x) for x in self.project(query, key, value))
+        return output, attention_with(frozenset())(query, key, value, mask)[1]
+
+
+def _context(
+    on: set[str], query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> Tensor:
+    context: Tensor = attention_with(frozenset(on))(query, key, value, mask)[0]
+    return context

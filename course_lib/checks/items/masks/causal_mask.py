@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -37,69 +38,81 @@ item = Item(
 )
 
 
-@item.misconception(
+@item.switchable
+def causal_mask_with(on: frozenset[str]) -> Callable[[int], Tensor]:
+    """causal_mask with these misconceptions."""
+
+    def answer(size: int) -> Tensor:
+        shift = {"diagonal_hidden": -1, "one_step_ahead": 1}
+        diagonal = next((step for name, step in shift.items() if name in on), 0)
+        mask = torch.ones(size, size, dtype=torch.bool).tril(diagonal)
+        mask = mask.T if "past_hidden" in on else mask
+        mask = ~mask if "marks_the_future" in on else mask
+        if "two_axes_short" not in on:
+            mask = mask[None] if "one_axis_short" in on else mask[None, None]
+        if on & {"ones_and_zeros", "integers"}:
+            return mask.float() if "ones_and_zeros" in on else mask.long()
+        if on & {"to_be_added", "a_billion_to_be_added"}:
+            lowest = -math.inf if "to_be_added" in on else -1e9
+            return torch.zeros(mask.shape).masked_fill(~mask, lowest)
+        return mask
+
+    return answer
+
+
+item.switch(
+    "past_hidden",
     "Your mask allows the future and masks the past.",
     why="Token t should be predicted from the tokens before it. Here it would see all the tokens "
     "after it.",
     hint="Look at row 0, the first token. Which keys should it attend to?",
 )
-def past_hidden(size: int) -> Tensor:
-    return torch.ones(1, 1, size, size, dtype=torch.bool).triu()
-
-
-@item.misconception(
+item.switch(
+    "marks_the_future",
     "Your mask is inverted: it's True for the keys that should be masked.",
     why="In nn.MultiheadAttention True means masked; in this course True means: may attend.",
     hint="The triangle is right, but True and False are swapped.",
 )
-def marks_the_future(size: int) -> Tensor:
-    return torch.ones(1, 1, size, size, dtype=torch.bool).triu(1)
-
-
-@item.misconception(
+item.switch(
+    "diagonal_hidden",
     "Your mask is False on the diagonal, so no token may attend to itself.",
     why="Then the first token has no key left. A token may attend to itself: the decoder's input "
     "is shifted, so a position never holds the token that it has to predict.",
     hint="Which diagonal does .tril() start from if you pass a number?",
 )
-def diagonal_hidden(size: int) -> Tensor:
-    return torch.ones(1, 1, size, size, dtype=torch.bool).tril(-1)
-
-
-@item.misconception(
+item.switch(
+    "one_step_ahead",
     "Your mask lets each query attend to one token of its future.",
     why="The next token is exactly the one to predict. The training loss would fall to nearly "
     "zero, and the model would be useless in decoding.",
     hint="Count the True values in row 0.",
 )
-def one_step_ahead(size: int) -> Tensor:
-    return torch.ones(1, 1, size, size, dtype=torch.bool).tril(1)
-
-
-@item.misconception(
+item.switch(
+    "two_axes_short",
     "Your mask has only two axes, (size, size).",
     why="It would broadcast, but the task asks for axes for batch and heads, too. All masks of the "
     "course have four axes, so that you can't confuse them.",
     hint="Add two axes of size 1 in front.",
 )
-def two_axes_short(size: int) -> Tensor:
-    return torch.ones(size, size, dtype=torch.bool).tril()
-
-
-@item.misconception(
+item.switch(
+    "one_axis_short",
+    "Your mask has only three axes, (1, size, size).",
+    why="It would broadcast, but the task asks for axes for batch and heads, too. All masks of the "
+    "course have four axes, so that you can't confuse them.",
+    hint="Scores are (batch, heads, query, key). How many axes of size 1 are needed?",
+)
+item.switch(
+    "ones_and_zeros",
     "Your mask holds numbers, 1 and 0, instead of booleans.",
     why="In this course masks are boolean, and True means: may attend.",
     hint="torch.ones takes a dtype.",
+    spellings=["integers"],
 )
-def ones_and_zeros(size: int) -> Tensor:
-    return torch.ones(1, 1, size, size).tril()
-
-
-@item.misconception(
-    "Your mask holds 0 and minus infinity, to be added to the scores.",
+item.switch(
+    "to_be_added",
+    "Your mask holds 0 and a very low number, to be added to the scores.",
     why="That's another convention, the additive mask. Here a mask is boolean, and masked_softmax "
     "applies it.",
     hint="Return True and False.",
+    spellings=["a_billion_to_be_added"],
 )
-def to_be_added(size: int) -> Tensor:
-    return torch.full((1, 1, size, size), -math.inf).triu(1)

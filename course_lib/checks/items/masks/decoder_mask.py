@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
+import torch
 from torch import Tensor
 
 from course_lib.checks.call import Call
@@ -41,50 +45,160 @@ item = Item(
 )
 
 
-@item.misconception(
+@item.switchable
+def decoder_mask_with(on: frozenset[str]) -> Callable[[Tensor, int], Tensor]:
+    """decoder_mask with these misconceptions."""
+
+    def answer(tokens: Tensor, pad_id: int) -> Tensor:
+        mask = combined(padding(tokens, pad_id), causal(tokens))
+        mask = ~mask if "marks_what_is_hidden" in on else mask
+        mask = mask[:, 0] if "no_axis_for_heads" in on else mask
+        if on & {"multiplied", "multiplied_floats"}:
+            return mask.int() if "multiplied" in on else mask.float()
+        if on & {"to_be_added", "a_billion_to_be_added"}:
+            lowest = -math.inf if "to_be_added" in on else -1e9
+            return torch.zeros(mask.shape).masked_fill(~mask, lowest)
+        return mask
+
+    def padding(tokens: Tensor, pad_id: int) -> Tensor:
+        real = masks.padding_mask(tokens, 0 if "zero_is_always_the_pad" in on else pad_id)
+        real = ~real if "padding_turned_round" in on else real
+        if "pads_as_queries" in on:
+            return real.transpose(-2, -1)
+        return real & real.transpose(-2, -1) if "pads_as_queries_too" in on else real
+
+    def causal(tokens: Tensor) -> Tensor:
+        past = masks.causal_mask(tokens.size(0 if "size_of_the_batch" in on else 1))
+        past = past.tril(-1) if "diagonal_hidden" in on else past
+        past = past.transpose(-2, -1) if "past_hidden" in on else past
+        return ~past if "causal_turned_round" in on else past
+
+    def combined(real: Tensor, past: Tensor) -> Tensor:
+        if "only_the_future_hidden" in on:
+            return past.expand(len(real), -1, -1, -1)
+        if "only_the_future_hidden_once" in on:
+            return past
+        if "only_pads_hidden" in on:
+            return real.expand(-1, -1, real.size(-1), -1)
+        if "only_pads_hidden_once" in on:
+            return real
+        if "either_will_do" in on:
+            return real | past
+        both = real & past
+        return both | torch.eye(both.size(-1), dtype=torch.bool) if "diagonal_open" in on else both
+
+    return answer
+
+
+item.switch(
+    "only_the_future_hidden",
     "You return only the causal mask, so padding isn't masked.",
     why="With padding on the right you won't notice, since it's in the future of every real token. "
     "With padding on the left, every token attends to it.",
     hint="There are two things to mask.",
+    spellings=["only_the_future_hidden_once"],
 )
-def only_the_future_hidden(tokens: Tensor, pad_id: int) -> Tensor:
-    return masks.causal_mask(tokens.size(1)).expand(len(tokens), -1, -1, -1)
-
-
-@item.misconception(
+item.switch(
+    "only_pads_hidden",
     "You return only the padding mask, so the future isn't masked.",
     why="The token to predict is one position ahead. A model that may attend to it copies it and "
     "learns nothing.",
     hint="There are two things to mask.",
+    spellings=["only_pads_hidden_once"],
 )
-def only_pads_hidden(tokens: Tensor, pad_id: int) -> Tensor:
-    return masks.padding_mask(tokens, pad_id).expand(-1, -1, tokens.size(1), -1)
-
-
-@item.misconception(
+item.switch(
+    "either_will_do",
     "Your mask allows a key if either mask does.",
     why="Then padding in the past is allowed, and so are all real tokens of the future.",
     hint="Do both masks have to allow a key, or is one enough?",
 )
-def either_will_do(tokens: Tensor, pad_id: int) -> Tensor:
-    return masks.padding_mask(tokens, pad_id) | masks.causal_mask(tokens.size(1))
-
-
-@item.misconception(
-    "Your mask is right, except that it holds the integers 1 and 0 instead of booleans.",
-    why="In this course masks are boolean. ~ inverts a boolean mask, but it turns the integers 1 "
-    "and 0 into -2 and -1.",
+item.switch(
+    "multiplied",
+    "Your mask is right, except that it holds the numbers 1 and 0 instead of booleans.",
+    why="In this course masks are boolean. masked_fill doesn't accept a mask of numbers, and ~ "
+    "doesn't invert one: it turns the integers 1 and 0 into -2 and -1.",
     hint="Which operator means 'and' for boolean tensors?",
+    spellings=["multiplied_floats"],
 )
-def multiplied(tokens: Tensor, pad_id: int) -> Tensor:
-    return masks.padding_mask(tokens, pad_id).int() * masks.causal_mask(tokens.size(1)).int()
-
-
-@item.misconception(
+item.switch(
+    "to_be_added",
+    "Your mask holds 0 and a very low number, to be added to the scores.",
+    why="That's another convention, the additive mask. Here a mask is boolean, and masked_softmax "
+    "applies it.",
+    hint="Return True and False.",
+    spellings=["a_billion_to_be_added"],
+)
+item.switch(
+    "marks_what_is_hidden",
+    "Your mask is inverted: it's True for the keys that should be masked.",
+    why="In this course True means: may attend. With your mask, a token sees nothing but padding "
+    "and its future.",
+    hint="Look at row 0 of a sentence without padding. Which key may the first token attend to?",
+)
+item.switch(
+    "padding_turned_round",
+    "Your mask allows the padding of the past and hides its real tokens.",
+    why="The causal part is right, but the padding part is inverted: True means may attend.",
+    hint="Print your mask for a sentence without padding. Is any key allowed?",
+)
+item.switch(
+    "causal_turned_round",
+    "Your mask allows the future and hides the past and the token itself.",
+    why="The padding part is right, but the causal part is inverted: True means may attend.",
+    hint="Print your mask for three tokens without padding, and look at its first row.",
+)
+item.switch(
+    "past_hidden",
+    "Your mask allows the future and hides the past.",
+    why="Token t should be predicted from the tokens before it. The padding part is right, but the "
+    "triangle of the causal part is the wrong one.",
+    hint="Print your mask for three tokens without padding, and look at its first row.",
+)
+item.switch(
+    "diagonal_hidden",
+    "Your mask doesn't let a token attend to itself.",
+    why="Then the first token has no key left. A token may attend to itself: the decoder's input "
+    "is shifted, so a position never holds the token that it has to predict.",
+    hint="Is a token in its own future?",
+)
+item.switch(
+    "diagonal_open",
+    "Your mask lets padding attend to itself.",
+    why="No query may attend to padding, and padding is no exception. Its row may be fully masked: "
+    "masked_softmax can deal with that.",
+    hint="Is the diagonal an exception in the task?",
+)
+item.switch(
+    "pads_as_queries",
     "You mask the rows of the padding, not its columns.",
     why="No query may attend to padding, and that's its column. What the row of a padding token "
     "holds doesn't matter.",
     hint="Look at the axes of padding_mask.",
 )
-def pads_as_queries(tokens: Tensor, pad_id: int) -> Tensor:
-    return masks.causal_mask(tokens.size(1)) & (tokens != pad_id)[:, None, :, None]
+item.switch(
+    "pads_as_queries_too",
+    "You mask the rows of the padding as well as its columns.",
+    why="Only keys have to be masked. What padding attends to doesn't matter, since its output is "
+    "never used, and its rows should keep the real tokens of their past.",
+    hint="Which axis of the mask are the keys? Padding should make no difference on the other one.",
+)
+item.switch(
+    "zero_is_always_the_pad",
+    "Your code always treats 0 as padding, whatever pad_id is.",
+    why="One of the five published systems pads with 1. There, your mask would hide a real token "
+    "and allow the padding.",
+    hint="Does your code use its second argument?",
+)
+item.switch(
+    "size_of_the_batch",
+    "Your causal mask is as large as the batch, not as long as the sentences.",
+    why="len(tokens) and tokens.size(0) are the number of sentences. That's an error, unless it's "
+    "1 or equal to the length by chance.",
+    hint="Print tokens.shape. Which axis are the positions?",
+)
+item.switch(
+    "no_axis_for_heads",
+    "Your mask has no axis for the heads: (batch, seq, seq).",
+    why="Axes are aligned on the right, so the batch axis of your mask lines up with the heads.",
+    hint="Scores are (batch, heads, query, key). Where is the axis of size 1 missing?",
+)

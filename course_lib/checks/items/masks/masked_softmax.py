@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,6 +39,7 @@ def _extremes(draw: Draw) -> list[Call]:
         Call((large - 2000.0, mask), about="scores far below zero"),
         Call((large - 1e5, mask), about="scores around -100,000"),
         Call((large + 1e5, mask), about="scores around 100,000"),
+        Call(((large - 3e4).half(), mask), about="float16 scores around -30,000"),
         Call((draw.normal(2, 2, 3, 4, dtype=torch.float64), mask), about="float64"),
         Call((draw.normal(2, 2, 3, 4, dtype=torch.float16), mask), about="float16"),
     ]
@@ -76,29 +78,54 @@ item = Item(
 
 @item.switchable
 def softmax_with(on: frozenset[str]) -> Callable[..., Tensor]:
-    """masked_softmax with these misconceptions."""
+    """masked_softmax with these misconceptions; a spelling "one+another" stands for two."""
+    on = frozenset("+".join(on).split("+"))
+    late = on & {"hidden_too_late", "renormalised", "renormalised_and_finite", "powers_by_hand"}
+    one_fill = on & {"nothing_left_is_uniform", "minus_infinity", "mask_added"}
 
-    def answer(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    def answer(scores: Tensor, mask: Any = None) -> Tensor:
         axis = -2 if "over_the_queries" in on else -1
-        if mask is None or "mask_ignored" in on:
+        if mask is None and "scores_without_a_mask" in on:
+            return scores
+        if (mask is None and "none_forgotten" not in on) or "mask_ignored" in on:
             return scores.softmax(dim=axis)
-        hidden = mask if "fills_what_may_be_read" in on else ~mask
-        if "hidden_scores_are_zero" in on:
-            return (scores * ~hidden).softmax(dim=axis)
-        if not on & {"hidden_too_late", "hidden_too_late_by_product"}:
-            scores = scores.masked_fill(hidden, lowest(scores))
-        weights = scores.softmax(dim=axis)
-        if "hidden_too_late_by_product" in on:
-            return weights * ~hidden
-        if on & {"nothing_left_is_uniform", "minus_infinity"}:
+        hidden = mask == 0 if "none_compared" in on else ~mask
+        hidden = mask if "fills_what_may_be_read" in on else hidden
+        if "always_float32" in on or ("float32_for_half" in on and is_half(scores)):
+            scores = scores.float()
+        if not late:
+            scores = with_hidden(scores, hidden)
+        powers = scores.exp() if "powers_by_hand" in on else scores.softmax(dim=axis)
+        if "infinity_added" in on:
+            return powers.nan_to_num(0.0)
+        weights = powers if one_fill else zeroed(powers, hidden)
+        if not late or "hidden_too_late" in on:
             return weights
-        return weights.masked_fill(hidden, 0.0)
+        epsilon = 1e-9 if "renormalised_and_finite" in on else 0.0
+        return weights / (weights.sum(dim=axis, keepdim=True) + epsilon)
 
-    def lowest(scores: Tensor) -> float:
+    def zeroed(weights: Tensor, hidden: Tensor) -> Tensor:
+        return weights * ~hidden if "by_product" in on else weights.masked_fill(hidden, 0.0)
+
+    def with_hidden(scores: Tensor, hidden: Tensor) -> Tensor:
+        if "mask_added" in on:
+            return scores + ~hidden
+        if "low_number_added" in on:
+            return scores + hidden * -1e9
+        if "infinity_added" in on:
+            return scores + torch.zeros_like(scores).masked_fill(hidden, -math.inf)
+        return scores.masked_fill(hidden, lowest(scores))
+
+    def lowest(scores: Tensor) -> Any:
         numbers = {
             "minus_infinity": -math.inf,
             "a_fixed_low_number": -1e9,
             "a_fixed_number_not_low_enough": -1e4,
+            "lowest_of_float16": -65504.0,
+            "minus_hundred": -100.0,
+            "below_the_lowest_score": scores.min() - 1,
+            "a_fixed_number_for_each_dtype": -1e4 if is_half(scores) else -1e9,
+            "hidden_scores_are_zero": 0.0,
         }
         chosen = [number for name, number in numbers.items() if name in on]
         return chosen[0] if chosen else torch.finfo(scores.dtype).min
@@ -106,11 +133,20 @@ def softmax_with(on: frozenset[str]) -> Callable[..., Tensor]:
     return answer
 
 
+def is_half(scores: Tensor) -> bool:
+    return scores.dtype == torch.float16
+
+
 item.switch(
     "fills_what_may_be_read",
     "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
     why="masked_fill fills where its mask is True, but here True means: may attend.",
     hint="Which scores have to be filled: those where the mask is True, or the others?",
+    spellings=[
+        "fills_what_may_be_read+nothing_left_is_uniform",
+        "fills_what_may_be_read+nothing_left_is_uniform+a_fixed_low_number",
+        "fills_what_may_be_read+minus_infinity",
+    ],
 )
 item.switch(
     "mask_ignored",
@@ -120,10 +156,30 @@ item.switch(
     hint="Do you use the masked tensor afterwards? masked_fill without _ returns a new one.",
 )
 item.switch(
+    "none_forgotten",
+    "Your code raises an error if there's no mask.",
+    why="mask is None by default, and None can't be inverted or compared like a tensor.",
+    hint="What should be returned if mask is None? Ask that before you use it.",
+    spellings=["none_forgotten+none_compared"],
+)
+item.switch(
+    "scores_without_a_mask",
+    "Without a mask you return the scores as they are.",
+    why="None hides nothing, so it's the same as a mask of True only: softmax still applies.",
+    hint="Which of your two steps, masking and softmax, is left out if mask is None?",
+)
+item.switch(
     "minus_infinity",
     "A fully masked row gives NaN.",
     why="If all scores of a row are minus infinity, softmax divides 0 by 0. One such row makes the "
     "whole loss NaN, and then its gradient makes every weight NaN.",
+    hint="Which finite number would work as well as minus infinity?",
+)
+item.switch(
+    "infinity_added",
+    "Your result is right, but in a fully masked row its gradient is NaN.",
+    why="If all scores of a row are minus infinity, softmax gives NaN. You replace it afterwards, "
+    "but the gradient still goes back through the softmax and is NaN.",
     hint="Which finite number would work as well as minus infinity?",
 )
 item.switch(
@@ -132,6 +188,10 @@ item.switch(
     why="If all scores are equally low, their softmax is uniform. Such a query would attend to "
     "padding and nothing else.",
     hint="After softmax you need one more step, which sets masked weights to exactly zero.",
+    spellings=[
+        "nothing_left_is_uniform+a_fixed_number_for_each_dtype",
+        "nothing_left_is_uniform+low_number_added",
+    ],
 )
 item.switch(
     "hidden_too_late",
@@ -139,13 +199,40 @@ item.switch(
     why="Softmax has already given weight to the masked keys. If you set it to zero, it's missing "
     "from the sum.",
     hint="Apply the mask before softmax, not only after it.",
-    spellings=["hidden_too_late_by_product"],
+)
+item.switch(
+    "renormalised",
+    "You mask too late, and then divide by the sum that's left. For large scores, nothing is left.",
+    why="The largest score of a row decides which exponentials are too small for a float. If that "
+    "score is a masked one, all others may have become 0.",
+    hint="Mask the scores, before any exponential or maximum is computed.",
+    spellings=["renormalised+by_product", "renormalised_and_finite"],
+)
+item.switch(
+    "powers_by_hand",
+    "Large scores give NaN: you take the exponential of the scores as they are.",
+    why="In float32, e⁸⁹ is infinite and e⁻¹⁰⁴ is 0, so you divide infinity by infinity, or 0 by "
+    "0.",
+    hint="softmax subtracts the largest score of each row first. Can you use it?",
+    spellings=[
+        "powers_by_hand+by_product",
+        "powers_by_hand+renormalised_and_finite",
+        "powers_by_hand+renormalised_and_finite+by_product",
+    ],
 )
 item.switch(
     "hidden_scores_are_zero",
-    "You multiply the scores by the mask: masked scores become 0, a score like any other.",
-    why="exp(0) is 1, so a masked key still gets weight, often more than an allowed one.",
-    hint="A masked score has to be very low, not zero.",
+    "Masked scores become 0 in your code, which is a score like any other.",
+    why="exp(0) is 1, so softmax gives weight to a masked key, often more than to an allowed one.",
+    hint="A masked score has to be very low, not zero. Note that 1e-9 is nearly 0.",
+    spellings=["hidden_scores_are_zero+nothing_left_is_uniform"],
+)
+item.switch(
+    "mask_added",
+    "You add the mask to the scores: True counts as 1 and False as 0.",
+    why="Masked keys then get a little less weight, but by no means 0. Only masks of 0 and very "
+    "low numbers can be added, and yours is boolean.",
+    hint="With what number do masked scores have to be replaced?",
 )
 item.switch(
     "over_the_queries",
@@ -162,8 +249,23 @@ item.switch(
 )
 item.switch(
     "a_fixed_number_not_low_enough",
-    "You fill masked scores with a fixed number that isn't low enough: other scores can be lower.",
-    why="The filled score has to be lower than every other score of its row, and scores may be of "
-    "any size. If it isn't, masked keys take the weight.",
+    "The number in place of masked scores isn't low enough.",
+    why="It has to be far lower than every other score of its row, and scores may be of any size. "
+    "If it isn't, masked keys take the weight.",
     hint="What's the lowest number of the scores' own dtype? torch.finfo tells you.",
+    spellings=[
+        "a_fixed_number_for_each_dtype",
+        "lowest_of_float16",
+        "minus_hundred",
+        "below_the_lowest_score",
+    ],
+)
+item.switch(
+    "float32_for_half",
+    "For float16 scores your result is float32.",
+    why="Weights should have the dtype of the scores, since the values that they are multiplied by "
+    "have it, too, and matmul refuses two different ones.",
+    hint="Do you convert the scores, or add a tensor to them that's float32? masked_fill keeps the "
+    "dtype.",
+    spellings=["always_float32"],
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
+import torch
 from torch import Tensor
 
 from course_lib.checks.call import Call
@@ -48,70 +52,135 @@ item = Item(
 )
 
 
-@item.misconception(
+@item.switchable
+def padding_mask_with(on: frozenset[str]) -> Callable[[Tensor, int], Tensor]:
+    """padding_mask with these misconceptions."""
+
+    def answer(tokens: Tensor, pad_id: int) -> Tensor:
+        real = shaped(is_real(tokens, 0 if "zero_is_always_the_pad" in on else pad_id))
+        real = ~real if "polarity_turned_round" in on else real
+        for name, dtype in (
+            ("numbers_instead_of_booleans", torch.float32),
+            ("integers_instead_of_booleans", torch.int64),
+            ("small_integers_instead_of_booleans", torch.int32),
+        ):
+            if name in on:
+                return real.to(dtype)
+        if "to_be_added" in on or "a_billion_to_be_added" in on:
+            lowest = -math.inf if "to_be_added" in on else -1e9
+            return torch.zeros(real.shape).masked_fill(~real, lowest)
+        return real
+
+    def is_real(tokens: Tensor, pad_id: int) -> Tensor:
+        if "pads_are_the_lowest" in on:
+            return tokens > pad_id
+        real = tokens != pad_id
+        if "pads_only_on_the_right" in on:
+            return torch.arange(tokens.size(1)) < real.sum(dim=1, keepdim=True)
+        return real
+
+    def shaped(real: Tensor) -> Tensor:
+        rows, columns = real[:, None, :, None], real[:, None, None, :]
+        shapes = {
+            "rows_instead_of_columns": rows,
+            "no_room_for_heads": real,
+            "one_axis_short": real[:, None, :],
+            "axes_behind": real[:, :, None, None],
+            "axes_in_front": real[None, None],
+            "rows_and_columns": rows & columns,
+            "a_row_for_each_query": columns.expand(-1, -1, real.size(1), -1),
+        }
+        return next((shape for name, shape in shapes.items() if name in on), columns)
+
+    return answer
+
+
+item.switch(
+    "polarity_turned_round",
     "Your mask is inverted: True at the padding and False at the real tokens.",
     why="In this course True means: may attend. With your mask, all tokens attend to the padding.",
     hint="Ask it the other way round: which tokens are not padding?",
 )
-def polarity_turned_round(tokens: Tensor, pad_id: int) -> Tensor:
-    return (tokens == pad_id)[:, None, None, :]
-
-
-@item.misconception(
+item.switch(
+    "rows_instead_of_columns",
     "You mask the rows of the padding: shape (batch, 1, seq, 1).",
     why="A row is a query, a column is a key, and no query may attend to padding as a key. What "
     "padding attends to doesn't matter, but a fully masked row can give NaN.",
     hint="Over which of the last two axes of the scores does softmax run?",
 )
-def rows_instead_of_columns(tokens: Tensor, pad_id: int) -> Tensor:
-    return (tokens != pad_id)[:, None, :, None]
-
-
-@item.misconception(
+item.switch(
+    "no_room_for_heads",
     "Your mask has the shape of the tokens, (batch, seq).",
     why="It has to broadcast to (batch, heads, query, key). Broadcasting aligns axes on the right, "
     "so your batch axis would be treated as queries.",
     hint="Where do you have to insert the axes for heads and queries?",
 )
-def no_room_for_heads(tokens: Tensor, pad_id: int) -> Tensor:
-    return tokens != pad_id
-
-
-@item.misconception(
+item.switch(
+    "one_axis_short",
     "Your mask has one new axis, (batch, 1, seq), but it needs two.",
     why="Scores have four axes. With three, your batch axis lines up with the heads.",
     hint="Write down (batch, heads, query, key), and your axes below it, aligned on the right.",
 )
-def one_axis_short(tokens: Tensor, pad_id: int) -> Tensor:
-    return (tokens != pad_id)[:, None, :]
-
-
-@item.misconception(
+item.switch(
+    "axes_behind",
+    "Your new axes come last: (batch, seq, 1, 1).",
+    why="Axes are matched by position. Where you have the tokens, the scores have the heads.",
+    hint="Write down (batch, heads, query, key). Which of them has the size of your seq?",
+)
+item.switch(
+    "axes_in_front",
+    "Your new axes come first: (1, 1, batch, seq).",
+    why="Axes are matched by position. Your first axis should be the batch, and your batch axis "
+    "lines up with the queries.",
+    hint="Write down (batch, heads, query, key). Which of them have size 1 in your mask?",
+)
+item.switch(
+    "zero_is_always_the_pad",
     "Your code always treats 0 as padding, whatever pad_id is.",
     why="One of the five published systems pads with 1. There, your mask would hide a real token "
     "and allow the padding.",
     hint="Does your code use its second argument?",
 )
-def zero_is_always_the_pad(tokens: Tensor, pad_id: int) -> Tensor:
-    return (tokens != 0)[:, None, None, :]
-
-
-@item.misconception(
-    "Your mask is right, except that it holds floats, 1.0 and 0.0, instead of booleans.",
-    why="In this course masks are boolean. masked_fill doesn't accept a mask of floats, and "
-    "neither does ~, which inverts a mask.",
-    hint="What is the dtype of a comparison before you convert it?",
+item.switch(
+    "pads_are_the_lowest",
+    "You treat all ids up to pad_id as padding.",
+    why="Padding has one id, and any other token may have a lower one. Your comparison is right "
+    "only while pad_id is 0.",
+    hint="Real tokens are those that are not equal to pad_id, larger or smaller.",
 )
-def numbers_instead_of_booleans(tokens: Tensor, pad_id: int) -> Tensor:
-    return (tokens != pad_id).float()[:, None, None, :]
-
-
-@item.misconception(
+item.switch(
+    "pads_only_on_the_right",
+    "You count the real tokens and allow that many keys from the left.",
+    why="With padding on the left, your mask allows the padding and hides as many real tokens.",
+    hint="You don't need the number of tokens. Decide for each token on its own.",
+)
+item.switch(
+    "numbers_instead_of_booleans",
+    "Your mask is right, except that it holds the numbers 1 and 0 instead of booleans.",
+    why="In this course masks are boolean. masked_fill doesn't accept a mask of numbers, and ~ "
+    "doesn't invert one.",
+    hint="What is the dtype of a comparison before you convert it?",
+    spellings=["integers_instead_of_booleans", "small_integers_instead_of_booleans"],
+)
+item.switch(
+    "to_be_added",
+    "Your mask holds 0 and a very low number, to be added to the scores.",
+    why="That's another convention, the additive mask. Here a mask is boolean, and masked_softmax "
+    "applies it.",
+    hint="Return True and False.",
+    spellings=["a_billion_to_be_added"],
+)
+item.switch(
+    "rows_and_columns",
     "You mask both the rows and the columns of the padding: (batch, 1, seq, seq).",
     why="Then the rows of the padding are fully masked. And the mask only works if queries and "
     "keys come from the same sentence; in cross-attention there are two lengths.",
     hint="The mask doesn't depend on the query at all, so that axis can have size 1.",
 )
-def rows_and_columns(tokens: Tensor, pad_id: int) -> Tensor:
-    real = tokens != pad_id
-    return real[:, None, :, None] & real[:, None, None, :]
+item.switch(
+    "a_row_for_each_query",
+    "Your mask repeats its row for each query: (batch, 1, seq, seq).",
+    why="It only works if queries and keys come from the same sentence; in cross-attention there "
+    "are two lengths.",
+    hint="The mask doesn't depend on the query at all, so that axis can have size 1.",
+)
