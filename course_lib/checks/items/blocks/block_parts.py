@@ -24,7 +24,7 @@ Function = Callable[[Tensor], Tensor]  # a norm or dropout
 
 
 def same(x: Tensor) -> Tensor:
-    """In place of a norm or dropout that is left out."""
+    """What stands for a norm or dropout that is left out."""
     return x
 
 

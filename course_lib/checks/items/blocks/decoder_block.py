@@ -443,19 +443,19 @@ class NormsOutOfPlace(_Steps):
         return self.norm_1, self.norm_1, self.norm_1
 
 
-def _with_norms(*places: int) -> type[_Steps]:
+def _with_norms(*order: int) -> type[_Steps]:
     """Each sublayer followed by the norm of this number, or by none if it is 0."""
 
     class Block(_Steps):
         def norms(self) -> Any:
             every = same, self.norm_1, self.norm_2, self.norm_3
-            return tuple(every[i] for i in places)
+            return tuple(every[i] for i in order)
 
     return Block
 
 
-for _places in ((1, 1, 3), (1, 2, 2), (1, 2, 1), (2, 1, 3), (1, 3, 2)):
-    item.spelling("NormsOutOfPlace")(_with_norms(*_places))
+for _order in ((1, 1, 3), (1, 2, 2), (1, 2, 1), (2, 1, 3), (1, 3, 2)):
+    item.spelling("NormsOutOfPlace")(_with_norms(*_order))
 
 
 @item.misconception(
@@ -469,8 +469,8 @@ class LastNormMissing(_Steps):
         return self.norm_1, self.norm_2, same
 
 
-for _places in ((1, 0, 3), (0, 2, 3), (0, 0, 3), (0, 0, 0)):
-    item.spelling("LastNormMissing")(_with_norms(*_places))
+for _order in ((1, 0, 3), (0, 2, 3), (0, 0, 3), (0, 0, 0)):
+    item.spelling("LastNormMissing")(_with_norms(*_order))
 
 
 @item.misconception(
@@ -567,12 +567,12 @@ class NoDropoutAfterFeedForward(_Steps):
         return self.dropout, self.dropout, same
 
 
-def _dropping(*places: bool) -> type[_Steps]:
+def _dropping(*kept: bool) -> type[_Steps]:
     """Dropout after these sublayers only."""
 
     class Block(_Steps):
         def drops(self) -> Any:
-            return tuple(self.dropout if place else same for place in places)
+            return tuple(self.dropout if keep else same for keep in kept)
 
     return Block
 

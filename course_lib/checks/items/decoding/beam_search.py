@@ -101,11 +101,11 @@ def _search_with(on: frozenset[str]) -> Callable[..., Found]:
         if "each_for_itself" in on and beams[0][1]:
             pairs = zip(beams, log_p, strict=True)
             return [best for beam, row in pairs for best in most_probable([beam], row[None], 1)]
-        if on & {"ends_take_no_place", "only_the_best_ends_take_no_place"}:
+        if on & {"ends_do_not_count", "only_the_best_ends_do_not_count"}:
             ranked = most_probable(beams, log_p, log_p.numel())
             ends = [beam[1][-1] == eos_id for beam in ranked]
             room = [i for i, ended in enumerate(ends) if not ended][:width]
-            last = room[-1] if "ends_take_no_place" in on and len(room) == width else width - 1
+            last = room[-1] if "ends_do_not_count" in on and len(room) == width else width - 1
             return [beam for i, beam in enumerate(ranked) if i in room or (ends[i] and i <= last)]
         return most_probable(beams, log_p, width)
 
@@ -404,7 +404,7 @@ item.switch(
     hint="How many continuations do you keep after one beam has ended?",
 )
 item.switch(
-    "ends_take_no_place",
+    "ends_do_not_count",
     "You always keep `width` active beams: continuations that end don't count.",
     why="Published code often does that. But here the `width` best continuations are kept, ended "
     "or not, so with yours the search goes on after it should be over.",

@@ -144,7 +144,7 @@ def beams_not_weighed(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width:
 @item.misconception(
     "The beams are right now, but the tokens are still the remainder of another number.",
     why="Row and column of an index belong together: each needs the length of a row.",
-    hint="Line 5 uses the same number twice. Did you change it in both places?",
+    hint="Line 5 uses the same number twice. Did you change it both times?",
 )
 def only_the_beam(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
     total = log_prob[:, None] + logits[:, -1].log_softmax(dim=-1)

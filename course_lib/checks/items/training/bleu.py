@@ -302,7 +302,7 @@ item.switch(
 item.switch(
     "same_position",
     "Your n-grams match only at the same position of both sentences.",
-    why="One word more at the beginning, and nothing would match any more.",
+    why="One more word at the start, and nothing would match any more.",
     hint="Does it matter for BLEU where in the reference an n-gram stands?",
 )
 item.switch(

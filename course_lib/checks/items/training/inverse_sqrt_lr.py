@@ -199,7 +199,7 @@ item.switch(
     "falls_from_the_peak_on",
     "Your falling curve counts its steps from the end of the warm-up.",
     why="It starts at 1 there, far above the rising curve. In equation (3) both curves count from "
-    "the beginning, so they meet.",
+    "the start, so they meet.",
     hint="What is your rate one step after the peak?",
     spellings=["jumps_after_the_peak"],
 )
