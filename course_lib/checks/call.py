@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import linecache
 import sysconfig
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,11 +64,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a call: a value or a failure, and whether inputs were modified in place."""
+    """The result of a call: a value or a failure, whether inputs were modified in place, and the
+    seconds that it took.
+    """
 
     value: Any = None
     failure: Failure | None = None
     changed_inputs: bool = False
+    seconds: float = field(default=0.0, compare=False)
 
 
 class UnreadableResult(Exception):
@@ -108,6 +112,7 @@ def ask(
             return _plain(_with_gradients(use, subject, args, kwargs, inputs))
         return _plain(use(subject, *args, **kwargs))
 
+    start = time.perf_counter()
     try:
         with isolated():
             value = within(SECONDS if seconds is None else seconds, answer)
@@ -116,7 +121,8 @@ def ask(
     except BaseException as error:  # whatever it is, the learner's code raised it
         return Answer(failure=Failure(type(error).__name__, _text(error), _learners_line(error)))
     changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
-    return Answer(value, changed_inputs=changed or _data((args, kwargs)) != data)
+    changed = changed or _data((args, kwargs)) != data
+    return Answer(value, changed_inputs=changed, seconds=time.perf_counter() - start)
 
 
 def _text(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from course_lib.checks.call import SECONDS, Answer, Call, ask
 from course_lib.checks.compare import answers_differ
 from course_lib.checks.item import Item, Misconception
 from course_lib.checks.naming import misconceptions_in
+from course_lib.checks.relations import Relation, relation_of
 from course_lib.checks.trial import STOPPED, Trial, try_probe
 
 Status = Literal["passed", "not yet", "not started"]
@@ -31,6 +32,7 @@ class Diagnosis:
     trials: Sequence[Trial]
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
     line: Answer | None = None  # spot the bug: which line the learner names
+    relation: Relation | None = None  # of the wrong results to the right ones
     borrowed: bool = False  # it is right, because it calls the reference (see ``own_work``)
 
     @property
@@ -102,7 +104,8 @@ def diagnose(
             return Diagnosis(item, subject, "not yet", trials, line=named_line)
     failed = any(trial.difference for trial in trials)
     found = misconceptions_in(item, trials) if failed else ()
-    diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line)
+    relation = relation_of(trials) if failed and not found else None
+    diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line, relation)
     if diagnosis.failed or not diagnosis.line_found:
         return replace(diagnosis, status="not yet")
     return diagnosis

@@ -23,8 +23,9 @@ _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
 class Report:
     """The feedback on one item: whether it ``passed`` all tests, and the ``points`` it earns.
 
-    ``misconception`` is the name of the misconception that was recognised, or of two, "a + b", or
-    None; ``example`` is the smallest failing call, to be run again, or None.
+    ``misconception`` is the name of the misconception that was recognised, of two, "a + b", or of a
+    relation to the right result such as "wrong_factor"; or None. ``example`` is the smallest
+    failing call, to be run again, or None.
     """
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -32,7 +33,11 @@ class Report:
         self.entry = TABLE[diagnosis.item.id]
         self.passed = diagnosis.status == "passed"
         self.points = self.entry.points if self.passed else 0
-        self.misconception = " + ".join(m.name for m in diagnosis.misconceptions) or None
+        self.named = bool(diagnosis.misconceptions)
+        names = [m.name for m in diagnosis.misconceptions]
+        if diagnosis.relation:
+            names = [diagnosis.relation.name]
+        self.misconception = " + ".join(names) or None
         self.example: Example | None = smallest_failing_call(diagnosis)
 
     @property
@@ -72,7 +77,9 @@ class Report:
         if diagnosis.misconceptions:
             return
         failure = next((answer.failure for answer in trial.answers if answer.failure), None)
-        if failure and trial.difference and trial.difference.kind == "failure":
+        if diagnosis.relation:
+            yield "What I see", diagnosis.relation.sentence
+        elif failure and trial.difference and trial.difference.kind == "failure":
             yield from _of_failure(failure, trial.difference)
         elif trial.difference:
             yield from _of_difference(trial.difference)
@@ -86,17 +93,17 @@ class Report:
     def _sign(self, trial: Trial) -> str:
         if not trial.difference:
             return "✓"
-        return "–" if self.diagnosis.may_follow(trial) and not self.misconception else "✗"
+        return "–" if self.diagnosis.may_follow(trial) and not self.named else "✗"
 
     def __str__(self) -> str:
         lines = [self.headline]
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
                 lines.append(f"    {self._sign(trial)} {trial.probe.property}")
-                if trial.difference and self._sign(trial) == "✗" and not self.misconception:
+                if trial.difference and self._sign(trial) == "✗" and not self.named:
                     lines.append(f"        {trial.difference}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
-        if self.example and self.example.code and not self.misconception:
+        if self.example and self.example.code and not self.named:
             lines += [f"      {line}" for line in self.example.code.splitlines()]
         return "\n".join(lines)
 
@@ -114,7 +121,7 @@ class Report:
         parts += [
             f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
         ]
-        if self.example and self.example.code and not self.misconception:
+        if self.example and self.example.code and not self.named:
             parts.append(f"<pre>{e(self.example.code)}</pre>")
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
@@ -128,7 +135,7 @@ class Report:
     def _shown(self, trial: Trial) -> str:
         """The first difference of a test, with both shapes drawn if they differ."""
         difference = trial.difference
-        if difference is None or self.misconception or self._sign(trial) == "–":
+        if difference is None or self.named or self._sign(trial) == "–":
             return ""
         text = f"<br><code>{html.escape(str(difference))}</code>"
         if difference.expected_shape is None or difference.got_shape is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.checks import TABLE, load_item, load_items
+from course_lib.checks import TABLE, load_item, load_items, naming
 from course_lib.checks.diagnose import SEED, diagnose
 from course_lib.checks.report import Report
 from course_lib.checks.table import TOPICS
@@ -47,6 +47,7 @@ def not_started(*args, **kwargs):
 @pytest.fixture(autouse=True)
 def _progress_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(naming, "PAIR_SECONDS", 60.0)  # also on a slow machine
 
 
 @pytest.mark.parametrize("item", ITEMS)

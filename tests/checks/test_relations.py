@@ -1,0 +1,92 @@
+"""A wrong result without a misconception is told what it has to do with the right one."""
+
+import pytest
+import torch
+
+from course_lib.checks.call import Call
+from course_lib.checks.diagnose import diagnose
+from course_lib.checks.item import Item, Probe
+from course_lib.checks.report import Report
+
+
+def table(n, d):
+    return torch.arange(n * d, dtype=torch.float32).view(n, d).sin()
+
+
+def item_of(reference):
+    calls = [Call((4, 6)), Call((5, 3)), Call((3, 8))]
+    return Item(
+        "06.padding_mask",
+        reference,
+        [
+            Probe("it is right", lambda draw: calls[:2]),
+            Probe("it still is", lambda draw: calls[2:]),
+        ],
+        ("one", "two", "three"),
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong, name, words",
+    [
+        (lambda n, d: None, "nothing_returned", "Is a `return` missing?"),
+        (lambda n, d: table(n, d).double(), "another_dtype", "got torch.float64"),
+        (lambda n, d: table(n, d).T, "axes_in_another_order", "(1, 0)"),
+        (lambda n, d: table(n, d)[None], "axis_of_size_one", "(1, 4, 6)"),
+        (lambda n, d: table(n, d).flatten(), "another_shape", "got shape (24,)"),
+        (lambda n, d: -table(n, d), "sign_reversed", "opposite sign"),
+        (lambda n, d: 2 * table(n, d), "wrong_factor", "multiplied by 2."),
+        (lambda n, d: table(n, d) / d, "wrong_factor", "depends on the sizes"),
+        (lambda n, d: table(n, d) + 1, "wrong_offset", "+1 added"),
+        (lambda n, d: table(n, d).flip(0), "reversed_along_an_axis", "along axis 0"),
+        (lambda n, d: table(n + 1, d)[1:], "shifted_by_one", "too early along axis 0"),
+        (lambda n, d: table(n, d)[:-1], "too_short", "missing at the end of axis 0"),
+        (lambda n, d: table(n + 1, d), "too_long", "at the end of axis 0"),
+        (lambda n, d: table(n, d).tolist(), "list_for_tensor", "as a list"),
+        (lambda n, d: (table(n, d), n), "more_than_asked_for", "comes first"),
+    ],
+)
+def test_a_relation_is_named(wrong, name, words):
+    report = Report(diagnose(item_of(table), wrong))
+    assert not report.passed and report.misconception == name
+    assert words in str(report)
+
+
+@pytest.mark.parametrize(
+    "wrong, name",
+    [
+        (lambda n, d: (table(n, d), table(d, n))[::-1], "entries_reversed"),
+        (lambda n, d: table(n, d), "first_result_only"),
+    ],
+)
+def test_a_relation_of_several_results_is_named(wrong, name):
+    item = item_of(lambda n, d: (table(n, d), table(d, n)))
+    assert Report(diagnose(item, wrong)).misconception == name
+
+
+def test_a_mask_may_be_inverted_and_needs_its_axes():
+    item = item_of(lambda n, d: (table(n, d) > 0)[None])
+    assert Report(diagnose(item, lambda n, d: (table(n, d) <= 0)[None])).misconception == "inverted"
+    column = item_of(lambda n, d: torch.arange(d).expand(2, n, d) % 3)
+    wrong = Report(diagnose(column, lambda n, d: torch.arange(d) % 3))
+    assert wrong.misconception == "axes_missing"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda n, d: table(n, d).cos(),
+        lambda n, d: 2 * table(n, d) if n == 4 else 1 + table(n, d),
+        lambda n, d: table(n, d).T if n == 4 else table(n, d).flip(0),
+        lambda n, d: 1 / 0,
+        lambda n, d: "text",
+    ],
+)
+def test_nothing_is_claimed_that_does_not_hold_for_every_wrong_answer(wrong):
+    assert Report(diagnose(item_of(table), wrong)).misconception is None
+
+
+def test_two_lone_numbers_always_differ_by_a_factor_which_says_nothing():
+    item = item_of(lambda n, d: float(n + d))
+    assert Report(diagnose(item, lambda n, d: float(n * d))).misconception is None
+    assert Report(diagnose(item, lambda n, d: 2.0 * (n + d))).misconception == "wrong_factor"
