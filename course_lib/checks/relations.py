@@ -48,9 +48,11 @@ def relation_of(trials: Sequence[Trial]) -> Relation | None:
     plain = [(a.value, b.value) for a, b in wrong if not _has_gradients(a)]
     if any(b.failure for _, b in wrong) or not plain:
         return None
+    if found := _of_containers(plain):
+        return found
     tensors = [pair for a, b in plain for pair in _tensors(a, b)]
     if len(tensors) < len(plain):
-        return _of_containers(plain)
+        return None
     tolerance = failed[0].item.tolerance
     different = [pair for pair in tensors if not _equal(*pair, tolerance)]
     return _of_tensors(different, tolerance) if different else None

@@ -69,6 +69,12 @@ def _sizes(draw: Draw) -> list[Call]:
     ]
 
 
+def _large_scores(draw: Draw) -> list[Call]:
+    shapes = [tuple(x.shape) for x in draw_inputs(draw, length=5, heads=3, d=8, e=4)]
+    integers = tuple(draw.ids(*shape, low=-3, high=3).float() for shape in shapes)
+    return [Call(integers, about="scores in the hundreds")]  # sums of integers are exact
+
+
 item = Item(
     "05.multi_head_einsum",
     reference=_multi_head,
@@ -101,6 +107,7 @@ item = Item(
             ],
         ),
         Probe("it works with axes of size 1, any memory layout, and float64", _sizes),
+        Probe("the result is finite for large scores", _large_scores),
         Probe(
             "gradients reach x and all four weights",
             lambda draw: _with_masks(draw, gradients=True),

@@ -55,7 +55,7 @@ def _parts(result: Any) -> tuple[Tensor, Past]:
     pair = isinstance(past, (tuple, list)) and len(past) == 2
     if past is not None and not (pair and all(isinstance(x, Tensor) for x in past)):
         raise WrongResult(f"expected a past that is a pair of tensors, got {_described(past)}")
-    return output, past
+    return output, past if past is None else tuple(past)
 
 
 def _described(x: Any) -> str:

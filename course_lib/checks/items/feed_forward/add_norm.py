@@ -28,14 +28,16 @@ def _use_add_norm(
     matrix: Tensor,
     shift: Tensor,
     positional: tuple[Any, ...] = (),
+    same: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """As ``use_module``, with the sublayer mix · x · matrix + shift, which mixes positions.
+    """As ``use_module``, with the sublayer mix · x · matrix + shift, which mixes positions; or,
+    for ``same``, with one that returns x itself.
 
     ``positional`` are the positional arguments of the constructor.
     """
     make = partial(make, *positional)
-    return use_module(make, x, lambda x: mix @ x @ matrix + shift, **kwargs)
+    return use_module(make, x, lambda x: x if same else mix @ x @ matrix + shift, **kwargs)
 
 
 def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
@@ -140,7 +142,7 @@ item = Item(
             lambda draw: [_around(draw, draw.normal(2, 3, 4), "a sublayer that mixes positions")],
         ),
         Probe(
-            "it works if the sublayer returns zeros, and if x is zero",
+            "it works if x is zero, and if the sublayer returns zeros or x itself",
             lambda draw: [
                 _around(
                     draw,
@@ -150,6 +152,7 @@ item = Item(
                     shift=torch.zeros(6),
                 ),
                 _around(draw, torch.zeros(2, 4, 6), "x is zero"),
+                _around(draw, draw.normal(2, 4, 6), "a sublayer that returns x itself", same=True),
             ],
         ),
         Probe(

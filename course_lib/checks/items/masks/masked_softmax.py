@@ -33,6 +33,8 @@ def _row_fully_masked(draw: Draw) -> list[Call]:
 
 def _extremes(draw: Draw) -> list[Call]:
     mask = draw.mask(2, 1, 3, 4)
+    empty = mask.clone()
+    empty[0, 0, 2] = False
     large = draw.normal(2, 2, 3, 4, std=300.0)
     return [
         Call((large, mask), about="scores in the hundreds"),
@@ -42,6 +44,10 @@ def _extremes(draw: Draw) -> list[Call]:
         Call(((large - 3e4).half(), mask), about="float16 scores around -30,000"),
         Call((draw.normal(2, 2, 3, 4, dtype=torch.float64), mask), about="float64"),
         Call((draw.normal(2, 2, 3, 4, dtype=torch.float16), mask), about="float16"),
+        Call(
+            (draw.normal(2, 2, 3, 4, dtype=torch.float16), empty),
+            about="float16, all keys of one query are masked",
+        ),
     ]
 
 

@@ -26,6 +26,7 @@ def _use_encoding(
     positional: tuple[Any, ...] = (),
     train: bool = False,
     look: str = "output",
+    first: Tensor | None = None,
 ) -> Any:
     """Create the module and call it.
 
@@ -38,8 +39,11 @@ def _use_encoding(
         look: "output"; or "inside" for its trainable parameters and its forward hooks; or
             "bfloat16" or "float16" for the dtype of its output after conversion, and its numbers.
             A table that isn't converted isn't moved to a GPU either.
+        first: what the module is called with before.
     """
     module = require_module(make(*positional, **init)).train(train)
+    if first is not None:
+        module(first)
     if look == "inside":
         hook_calls: list[int] = []
         module.register_forward_hook(lambda *_: hook_calls.append(1))
@@ -94,6 +98,11 @@ item = Item(
                     (draw.normal(6, 6, 8),), {"init": _EIGHT}, about="as many sentences as tokens"
                 ),
                 Call((draw.normal(2, 50, 8),), {"init": _EIGHT}, about="max_len tokens"),
+                Call(
+                    (draw.normal(2, 7, 8),),
+                    {"init": _EIGHT, "first": draw.normal(2, 3, 8)},
+                    about="a batch of 7 tokens after one of 3",
+                ),
                 Call(
                     (draw.strided(3, 7, 8),),
                     {"init": _EIGHT},

@@ -92,6 +92,7 @@ def _few_ngrams(draw: Draw) -> list[Call]:
             ([*long, *shorts], [*references, *expected]), about="short sentences among longer ones"
         ),
         Call(([["a", "dog"], []], [["the", "cat"], ["of"]]), about="no word in common"),
+        Call(([[], []], [["the", "cat"], ["of"]]), about="all translations empty"),
     ]
 
 
