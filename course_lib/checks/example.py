@@ -69,7 +69,7 @@ class Example:
 def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     """The failing call with the fewest numbers, of the most telling test and those that follow."""
     telling, item = diagnosis.telling, diagnosis.item
-    if telling is None:
+    if telling is None or diagnosis.status != "not yet":
         return None
     others = [trial for trial in diagnosis.failed if diagnosis.may_follow(trial)]
     failing = [
