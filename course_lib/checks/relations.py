@@ -1,6 +1,6 @@
 """What a wrong result has to do with the right one, where no misconception of the item fits.
 
-"The right numbers, each times 2", "shifted by one along axis 1": a relation is said only if it
+"The right numbers, each times 2", "shifted by one along axis 1": a relation is named only if it
 holds for every wrong answer, so it is a fact about the learner's code.
 """
 

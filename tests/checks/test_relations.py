@@ -82,7 +82,7 @@ def test_a_mask_may_be_inverted_and_needs_its_axes():
         lambda n, d: "text",
     ],
 )
-def test_nothing_is_claimed_that_does_not_hold_for_every_wrong_answer(wrong):
+def test_no_relation_is_named_that_does_not_hold_for_every_wrong_answer(wrong):
     assert Report(diagnose(item_of(table), wrong)).misconception is None
 
 
