@@ -20,8 +20,9 @@ DifferenceKind = Literal["failure", "changed input", "type", "shape", "dtype", "
 class Difference:
     """The first difference: its kind, where it is, what was expected and what came.
 
-    ``expected_shape`` and ``got_shape`` are given if the shapes differ, ``error`` if numbers do:
-    the largest error of all, relative to the largest number that was expected.
+    ``expected_shape`` and ``got_shape`` are given if the shapes differ, ``error`` and ``extent`` if
+    numbers of a tensor do: the largest error of all, relative to the largest number that was
+    expected, and how many are wrong.
     """
 
     kind: DifferenceKind
@@ -31,6 +32,7 @@ class Difference:
     expected_shape: tuple[int, ...] | None = None
     got_shape: tuple[int, ...] | None = None
     error: float = 0.0
+    extent: str = ""
 
     def __str__(self) -> str:
         prefix = f"{self.where}: " if self.where else ""
@@ -99,7 +101,8 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
     error = float((want.double() - have.double()).abs().nan_to_num().max())
     error /= float(want.double().abs().nan_to_num().max()) or 1.0
     kind: DifferenceKind = "nan" if is_nan else "value"
-    return Difference(kind, *_numbers_apart(want_one, have_one), where, error=error)
+    extent = f"{int(wrong.sum())} of {wrong.numel()} numbers are wrong" if wrong.ndim else ""
+    return Difference(kind, *_numbers_apart(want_one, have_one), where, error=error, extent=extent)
 
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:

@@ -28,7 +28,8 @@ class Example:
     Attributes:
         args, kwargs: the arguments as the check gave them, exactly.
         expected, received: the values; for an error, its `Failure`.
-        code: the call as Python, with rounded numbers, if it is short enough.
+        code: Python that makes the call: with rounded numbers if that is short enough, else by
+            ``run``.
     """
 
     item_id: str
@@ -36,7 +37,7 @@ class Example:
     expected: Any
     received: Any
     use: Use
-    code: str = ""
+    code: str
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -51,14 +52,8 @@ class Example:
     @property
     def advice(self) -> str:
         """How to make the call again."""
-        if self.code:
-            return "this is the smallest call that fails. Paste it into a cell below your code:"
-        name = self.item_id.split(".")[1]
-        return (
-            f'after example = check("{self.item_id}", …).example, example.run(…) repeats the '
-            f"smallest call that fails on your {name}; example.args, example.kwargs and "
-            "example.expected show what is given and what should come."
-        )
+        about = f" ({self.call.about})" if self.call.about else ""
+        return f"this is the smallest call that fails{about}. Paste it into a cell below your code:"
 
     def run(self, subject: Any) -> Any:
         """Make the call on your code, as the check does, with errors and printing."""
@@ -72,18 +67,20 @@ def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     if telling is None or diagnosis.status != "not yet":
         return None
     others = [trial for trial in diagnosis.failed if diagnosis.may_follow(trial)]
+    raises = telling.difference is not None and telling.difference.kind == "failure"
     failing = [
         (_numbers(call), call, expected, received)
         for trial in (telling, *others)
         if trial.probe.compare is None
         for call, expected, received in zip(trial.calls, trial.expected, trial.answers, strict=True)
         if answers_differ(expected, received, tolerance=item.tolerance)
+        and raises == (received.failure is not None)
     ]
     if not failing:
         return None
     _, call, *answers = min(failing, key=lambda each: each[0])
     expected, received = (answer.failure or answer.value for answer in answers)
-    code = _code(item, call, diagnosis.subject)
+    code = _code(item, call, diagnosis.subject) or _code_to_run(item, diagnosis.subject)
     return Example(item.id, call, expected, received, item.use, code)
 
 
@@ -116,6 +113,19 @@ def _code(item: Item, call: Call, subject: Any) -> str:
     lines.append(f"{item.id.split('.')[1]}({', '.join(given)})")
     lines += [f"# {word}: {_shown(a)}" for word, a in (("expected", expected), ("got", received))]
     return "\n".join(lines)
+
+
+def _code_to_run(item: Item, subject: Any) -> str:
+    name = str(getattr(subject, "__name__", ""))
+    if not name.isidentifier():
+        name = item.id.split(".")[1]
+    line = ", wrong_line" if item.bug else ""
+    return (
+        f'example = check("{item.id}", {name}{line}).example\n'
+        f"print(example.args, example.kwargs)  # what is given\n"
+        f"print(example.run({name}))  # your result\n"
+        "print(example.expected)  # the right one"
+    )
 
 
 def _rounded(x: Any, digits: int) -> Any:

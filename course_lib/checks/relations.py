@@ -61,8 +61,9 @@ def relation_of(trials: Sequence[Trial]) -> Relation | None:
 def _of_answers(wrong: Sequence[tuple[Answer, Answer]]) -> Relation | None:
     kinds = {b.failure.kind if b.failure else "" for _, b in wrong}
     if kinds == {"WrongParameters"}:
-        message = next(b.failure.message for _, b in wrong if b.failure)
-        return Relation("other_parameters", f"{message[:1].upper()}{message[1:]}.")
+        return Relation("other_parameters", _first_message(wrong))
+    if kinds == {"WrongResult"}:
+        return Relation("another_type", _first_message(wrong))
     if kinds != {""}:
         return None
     if all(b.value is None for _, b in wrong):
@@ -73,7 +74,19 @@ def _of_answers(wrong: Sequence[tuple[Answer, Answer]]) -> Relation | None:
             "Your code modifies its input in place. Work on a copy: the caller may still need the "
             "original.",
         )
+    if all(_has_gradients(a) and _lost_gradients(a, b) for a, b in wrong):
+        return Relation(
+            "gradient_cut",
+            "The values are right, but no gradient comes back: the path from the result to its "
+            "inputs or parameters is cut somewhere. `detach`, `.data`, `.item()`, `torch.no_grad` "
+            "and NumPy cut it, and so does a new tensor made from numbers.",
+        )
     return None
+
+
+def _first_message(wrong: Sequence[tuple[Answer, Answer]]) -> str:
+    message = next(b.failure.message for _, b in wrong if b.failure)
+    return f"{message[:1].upper()}{message[1:].rstrip('.')}."
 
 
 def _of_containers(plain: Sequence[tuple[Any, Any]]) -> Relation | None:
@@ -231,6 +244,18 @@ def _tensors(expected: Any, got: Any) -> list[Pair]:
 
 def _has_gradients(answer: Answer) -> bool:
     return isinstance(answer.value, dict) and "gradients" in answer.value
+
+
+def _lost_gradients(right: Answer, given: Answer) -> bool:
+    """Whether the answers differ in gradients alone, and some or all of these are None."""
+    a, b = right.value, given.value
+    if not isinstance(b, dict) or list(a) != list(b):
+        return False
+    others = [name for name in a if name != "gradients"]
+    kept = all(_same(a[name], b[name]) for name in others)
+    found = b["gradients"]
+    gradients = list(found.values() if isinstance(found, dict) else found)
+    return kept and any(gradient is None for gradient in gradients)
 
 
 def _same(a: Any, b: Any) -> bool:

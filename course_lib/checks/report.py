@@ -86,7 +86,7 @@ class Report:
         if trial.first_wrong.about:
             yield "When", f"{trial.first_wrong.about}."
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
-            yield "The other tests", "those with – may fail for the same reason as the first ✗."
+            yield "The other tests", "those with – fail, too, perhaps for the same reason as the ✗."
         if self.example:
             yield "Try it", self.example.advice
 
@@ -101,9 +101,9 @@ class Report:
             for trial in self.diagnosis.trials:
                 lines.append(f"    {self._sign(trial)} {trial.probe.property}")
                 if trial.difference and self._sign(trial) == "✗" and not self.named:
-                    lines.append(f"        {trial.difference}")
+                    lines.append(f"        {_told(trial.difference)}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
-        if self.example and self.example.code and not self.named:
+        if self.example and not self.named:
             lines += [f"      {line}" for line in self.example.code.splitlines()]
         return "\n".join(lines)
 
@@ -121,7 +121,7 @@ class Report:
         parts += [
             f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
         ]
-        if self.example and self.example.code and not self.named:
+        if self.example and not self.named:
             parts.append(f"<pre>{e(self.example.code)}</pre>")
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
@@ -137,7 +137,7 @@ class Report:
         difference = trial.difference
         if difference is None or self.named or self._sign(trial) == "–":
             return ""
-        text = f"<br><code>{html.escape(str(difference))}</code>"
+        text = f"<br><code>{html.escape(_told(difference))}</code>"
         if difference.expected_shape is None or difference.got_shape is None:
             return text
         drawn = (
@@ -162,6 +162,13 @@ def _progress() -> str:
 def _boxes(shape: tuple[int, ...]) -> str:
     cell = '<td style="border:1px solid currentColor;padding:.2em .8em;text-align:center">'
     return "".join(f"{cell}{size}</td>" for size in shape) or f"{cell}a single number</td>"
+
+
+def _told(difference: Difference) -> str:
+    """A difference in one line; "expected a value" would say little of an error."""
+    if difference.kind == "failure" and difference.expected == "a value":
+        return difference.got
+    return str(difference)
 
 
 def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
@@ -213,13 +220,17 @@ def _of_difference(difference: Difference) -> Iterator[tuple[str, str]]:
         "type": f"The type is wrong: {difference}.",
         "shape": f"The shape is wrong: {difference}.",
         "dtype": f"The dtype is wrong: {difference}.",
-        "nan": f"There is a NaN (not a number): {difference}.",
+        "nan": f"There is a NaN (not a number): {difference}{_extent(difference)}.",
         "changed input": "Your code modifies its input in place. Work on a copy: the caller may "
         "still need the original.",
         "failure": f"Your code should raise an error here: {difference}.",
-        "value": f"Here is the first difference: {difference}.",
+        "value": f"Here is the first difference: {difference}{_extent(difference)}.",
     }[difference.kind]
     yield "What I see", sentence
+
+
+def _extent(difference: Difference) -> str:
+    return f"; {difference.extent} there" if difference.extent else ""
 
 
 def _of_none(where: str) -> str:

@@ -3,10 +3,12 @@
 import pytest
 import torch
 
+from course_lib.checks import load_item
 from course_lib.checks.call import Call
 from course_lib.checks.diagnose import diagnose
 from course_lib.checks.item import Item, Probe
 from course_lib.checks.report import Report
+from course_lib.model import attention_matmul
 
 
 def table(n, d):
@@ -62,6 +64,20 @@ def test_a_relation_is_named(wrong, name, words):
 def test_a_relation_of_several_results_is_named(wrong, name):
     item = item_of(lambda n, d: (table(n, d), table(d, n).cos()))
     assert Report(diagnose(item, wrong)).misconception == name
+
+
+def test_a_gradient_that_is_cut_and_a_result_of_another_type_are_named():
+    item = load_item("04.scaled_dot_product_attention")
+
+    def detached(query, key, value, mask=None):
+        context, weights = attention_matmul(query, key, value, mask)
+        return context.detach(), weights.detach()
+
+    report = Report(diagnose(item, detached))
+    assert report.misconception == "gradient_cut" and "`.item()`" in str(report)
+    item = load_item("13.align")
+    report = Report(diagnose(item, lambda *args: sorted(item.reference(*args))))
+    assert report.misconception == "another_type" and "got a list" in str(report)
 
 
 def test_a_mask_may_be_inverted_and_needs_its_axes():
