@@ -61,6 +61,11 @@ class Failure:
     message: str
     line: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """The message as a sentence of its own."""
+        return f"{self.message[:1].upper()}{self.message[1:].rstrip('.')}."
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -131,7 +136,12 @@ def _text(error: BaseException) -> str:
         text = " ".join(str(error).split())
     except Exception as second:  # a learner's own __str__
         text = f"its message can't be read, __str__ raises {type(second).__name__}"
-    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+    return truncated(text, MOST_CHARACTERS)
+
+
+def truncated(text: str, most: int) -> str:
+    """The text in so many characters, with … where some are left out."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _data(inputs: Any) -> Any:

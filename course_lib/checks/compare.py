@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from course_lib.checks.call import Answer, Unusual
+from course_lib.checks.call import Answer, Unusual, truncated
 
 DifferenceKind = Literal["failure", "changed input", "type", "shape", "dtype", "nan", "value"]
 
@@ -180,4 +180,4 @@ def short(x: Any, *, most: int = 60) -> str:
         text = repr(x)
     except Exception as error:  # a learner's own __repr__
         text = f"<repr failed: {type(error).__name__}>"
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return truncated(text, most)

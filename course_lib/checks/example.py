@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-from course_lib.checks.call import Answer, Call, Use, ask, call_plainly
+from course_lib.checks.call import Answer, Call, Use, ask, call_plainly, truncated
 from course_lib.checks.compare import answers_differ, short
 from course_lib.checks.diagnose import Diagnosis
 from course_lib.checks.item import Item
@@ -174,4 +174,4 @@ def _shown(answer: Answer) -> str:
     if not isinstance(answer.value, Tensor):
         return short(answer.value)
     text = _nested(answer.value.tolist(), 4).replace('float("nan")', "nan")
-    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+    return truncated(text, MOST_CHARACTERS)

@@ -20,6 +20,14 @@ from course_lib.checks.compare import answers_differ
 from course_lib.checks.trial import Trial
 
 Pair = tuple[Tensor, Tensor]  # expected and received
+NOTHING_RETURNED = "Your code returned None. Is a `return` missing?"
+INPUT_MODIFIED = (
+    "Your code modifies its input in place. Work on a copy: the caller may still need the original."
+)
+WHAT_CUTS_IT = (
+    "`detach`, `.data`, `.item()`, `torch.no_grad` and NumPy cut it, and so does a new tensor made "
+    "from numbers."
+)
 MOST_AXES = 5  # whose orders are tried
 
 
@@ -61,32 +69,25 @@ def relation_of(trials: Sequence[Trial]) -> Relation | None:
 def _of_answers(wrong: Sequence[tuple[Answer, Answer]]) -> Relation | None:
     kinds = {b.failure.kind if b.failure else "" for _, b in wrong}
     if kinds == {"WrongParameters"}:
-        return Relation("other_parameters", _first_message(wrong))
+        return Relation("other_parameters", next(b.failure.sentence for _, b in wrong if b.failure))
     if kinds == {"WrongResult"}:
-        return Relation("another_type", _first_message(wrong))
+        return Relation("another_type", next(b.failure.sentence for _, b in wrong if b.failure))
     if kinds != {""}:
         return None
     if all(b.value is None for _, b in wrong):
-        return Relation("nothing_returned", "Your code returned None. Is a `return` missing?")
+        return Relation("nothing_returned", NOTHING_RETURNED)
     if all(b.changed_inputs and not a.changed_inputs for a, b in wrong):
         return Relation(
             "input_modified",
-            "Your code modifies its input in place. Work on a copy: the caller may still need the "
-            "original.",
+            INPUT_MODIFIED,
         )
     if all(_has_gradients(a) and _lost_gradients(a, b) for a, b in wrong):
         return Relation(
             "gradient_cut",
             "The values are right, but no gradient comes back: the path from the result to its "
-            "inputs or parameters is cut somewhere. `detach`, `.data`, `.item()`, `torch.no_grad` "
-            "and NumPy cut it, and so does a new tensor made from numbers.",
+            f"inputs or parameters is cut somewhere. {WHAT_CUTS_IT}",
         )
     return None
-
-
-def _first_message(wrong: Sequence[tuple[Answer, Answer]]) -> str:
-    message = next(b.failure.message for _, b in wrong if b.failure)
-    return f"{message[:1].upper()}{message[1:].rstrip('.')}."
 
 
 def _of_containers(plain: Sequence[tuple[Any, Any]]) -> Relation | None:

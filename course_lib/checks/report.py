@@ -6,6 +6,7 @@ import html
 import os
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from course_lib.checks.call import Failure
 from course_lib.checks.compare import Difference, short
@@ -13,6 +14,7 @@ from course_lib.checks.diagnose import Diagnosis
 from course_lib.checks.example import Example, smallest_failing_call
 from course_lib.checks.item import Bug
 from course_lib.checks.progress import Progress
+from course_lib.checks.relations import INPUT_MODIFIED, NOTHING_RETURNED, WHAT_CUTS_IT
 from course_lib.checks.table import TABLE
 from course_lib.checks.trial import STOPPED, Trial
 
@@ -38,7 +40,11 @@ class Report:
         if diagnosis.relation:
             names = [diagnosis.relation.name]
         self.misconception = " + ".join(names) or None
-        self.example: Example | None = smallest_failing_call(diagnosis)
+
+    @cached_property
+    def example(self) -> Example | None:
+        """The smallest failing call; found when it is asked for, since it runs the code again."""
+        return smallest_failing_call(self.diagnosis)
 
     @property
     def headline(self) -> str:
@@ -103,7 +109,7 @@ class Report:
                 if trial.difference and self._sign(trial) == "✗" and not self.named:
                     lines.append(f"        {_told(trial.difference)}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
-        if self.example and not self.named:
+        if not self.named and self.example:
             lines += [f"      {line}" for line in self.example.code.splitlines()]
         return "\n".join(lines)
 
@@ -121,7 +127,7 @@ class Report:
         parts += [
             f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
         ]
-        if self.example and not self.named:
+        if not self.named and self.example:
             parts.append(f"<pre>{e(self.example.code)}</pre>")
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
@@ -202,7 +208,7 @@ def _of_failure(failure: Failure, difference: Difference) -> Iterator[tuple[str,
     elif failure.kind == "NotImplementedError":
         yield "What I see", f"Part of your code isn't written yet.{where}"
     elif failure.kind in ("WrongParameters", "WrongResult", "UnreadableResult"):
-        yield "What I see", f"{failure.message[:1].upper()}{failure.message[1:].rstrip('.')}."
+        yield "What I see", failure.sentence
     elif difference.expected != "a value":
         yield (
             "What I see",
@@ -221,8 +227,7 @@ def _of_difference(difference: Difference) -> Iterator[tuple[str, str]]:
         "shape": f"The shape is wrong: {difference}.",
         "dtype": f"The dtype is wrong: {difference}.",
         "nan": f"There is a NaN (not a number): {difference}{_extent(difference)}.",
-        "changed input": "Your code modifies its input in place. Work on a copy: the caller may "
-        "still need the original.",
+        "changed input": INPUT_MODIFIED,
         "failure": f"Your code should raise an error here: {difference}.",
         "value": f"Here is the first difference: {difference}{_extent(difference)}.",
     }[difference.kind]
@@ -235,15 +240,14 @@ def _extent(difference: Difference) -> str:
 
 def _of_none(where: str) -> str:
     if not where:
-        return "Your code returned None. Is a `return` missing?"
+        return NOTHING_RETURNED
     if "gradients" in where:
         name = where.split("gradients")[1].strip(", ")
         position = re.fullmatch(r"\[(\d+)\]", name)
         what = f"input {int(position[1]) + 1}" if position else name
         return (
             f"No gradient reaches {what}: the path from the result back to it is cut somewhere. "
-            "`detach`, `.data`, `torch.no_grad` and NumPy cut it, and so does a new tensor made "
-            "from numbers."
+            f"{WHAT_CUTS_IT}"
         )
     return f"Your code returned a result in which {where} is None (entries count from 0)."
 
