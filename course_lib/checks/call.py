@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import linecache
+import re
 import sysconfig
 import time
 import traceback
@@ -55,11 +56,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception: its type, its message, and the line of the learner's code that led to it."""
+    """An exception: its type, its message, the line of the learner's code that led to it, and the
+    shapes of the tensors named there.
+    """
 
     kind: str
     message: str
     line: str = ""
+    shapes: str = ""
 
     @property
     def sentence(self) -> str:
@@ -122,9 +126,9 @@ def ask(
         with isolated():
             value = within(SECONDS if seconds is None else seconds, answer)
     except KeyboardInterrupt as error:
-        return Answer(failure=Failure("Interrupted", "you stopped it", _learners_line(error)))
+        return Answer(failure=Failure("Interrupted", "you stopped it", *_learners_line(error)))
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=Failure(type(error).__name__, _text(error), _learners_line(error)))
+        return Answer(failure=Failure(type(error).__name__, _text(error), *_learners_line(error)))
     changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
     changed = changed or _data((args, kwargs)) != data
     return Answer(value, changed_inputs=changed, seconds=time.perf_counter() - start)
@@ -216,17 +220,27 @@ def _plain_tensor(x: Tensor) -> Tensor | Unusual:
         return x.detach().clone().as_subclass(Tensor)
 
 
-def _learners_line(error: BaseException) -> str:
-    """Where in the learner's own code it happened, as "line 3 of f: return x @ y"; "" if outside
-    it.
+def _learners_line(error: BaseException) -> tuple[str, str]:
+    """Where in the learner's own code it happened, as "line 3 of f: return x @ y", and the shapes
+    of the tensors that this line names; "" for both if outside it.
     """
     if isinstance(error, SyntaxError) and error.text:
-        return f"line {error.lineno}: {error.text.strip()}"
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename.startswith("<frozen"):
+        return f"line {error.lineno}: {error.text.strip()}", ""
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        if file.startswith("<frozen") or str(Path(file).resolve()).startswith(_NOT_THE_LEARNERS):
             continue
-        if not str(Path(frame.filename).resolve()).startswith(_NOT_THE_LEARNERS):
-            line = frame.line or linecache.getline(frame.filename, frame.lineno or 0)
-            function = "" if frame.name.startswith("<") else f" of {frame.name}"
-            return f"line {frame.lineno}{function}: {line.strip()}"
-    return ""
+        line = linecache.getline(file, number).strip()
+        function = "" if name.startswith("<") else f" of {name}"
+        return f"line {number}{function}: {line}", _shapes(line, frame.f_locals)
+    return "", ""
+
+
+def _shapes(line: str, variables: Mapping[str, Any]) -> str:
+    """The shapes of the tensors that a line names, "x (2, 3), mean (2,)"."""
+    names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", line))
+    return ", ".join(
+        f"{name} {tuple(variables[name].shape)}"
+        for name in names
+        if type(variables.get(name)) is Tensor
+    )

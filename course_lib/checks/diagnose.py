@@ -12,9 +12,12 @@ from tqdm.auto import tqdm
 
 from course_lib.checks.call import SECONDS, Answer, Call, ask
 from course_lib.checks.compare import answers_differ
+from course_lib.checks.dependence import dependence_of
+from course_lib.checks.facts import fact_of
 from course_lib.checks.item import Item, Misconception
 from course_lib.checks.naming import misconceptions_in
-from course_lib.checks.relations import Relation, relation_of
+from course_lib.checks.observation import Observation
+from course_lib.checks.relations import relation_of
 from course_lib.checks.trial import STOPPED, Trial, try_probe
 
 Status = Literal["passed", "not yet", "not started"]
@@ -32,7 +35,7 @@ class Diagnosis:
     trials: Sequence[Trial]
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
     line: Answer | None = None  # spot the bug: which line the learner names
-    relation: Relation | None = None  # of the wrong results to the right ones
+    observation: Observation | None = None  # where no misconception explains the answers
     borrowed: bool = False  # it is right, because it calls the reference (see ``own_work``)
 
     @property
@@ -101,14 +104,29 @@ def diagnose(
         if i == 0 and failures and set(failures) == {"NotImplementedError"}:
             return Diagnosis(item, subject, "not started", trials)
         if set(failures) & set(STOPPED):
-            return Diagnosis(item, subject, "not yet", trials, line=named_line)
+            stopped = fact_of(trials[-1])
+            return Diagnosis(item, subject, "not yet", trials, (), named_line, stopped)
     failed = any(trial.difference for trial in trials)
     found = misconceptions_in(item, trials) if failed else ()
-    relation = relation_of(trials) if failed and not found else None
-    diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line, relation)
-    if diagnosis.failed or not diagnosis.line_found:
+    diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line)
+    if diagnosis.telling and not found:
+        diagnosis = replace(diagnosis, observation=_observed(diagnosis, diagnosis.telling))
+    if failed or not diagnosis.line_found:
         return replace(diagnosis, status="not yet")
     return diagnosis
+
+
+def _observed(diagnosis: Diagnosis, telling: Trial) -> Observation:
+    """What holds for all wrong answers, or a kind of mistake that the most telling test shows, or
+    what the result depends on, or only the first difference.
+    """
+    fact = fact_of(telling)
+    return (
+        relation_of(diagnosis.trials)
+        or (fact if fact.name else None)
+        or dependence_of(diagnosis.item, diagnosis.subject, diagnosis.trials)
+        or fact
+    )
 
 
 def _named_line(line: Callable[[], int] | int | None) -> Answer | None:

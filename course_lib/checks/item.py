@@ -76,6 +76,8 @@ class Item:
         bug: for a spot-the-bug item, the code to fix and the number of its wrong line.
         misconceptions: added by ``misconception`` and ``switch``.
         variant: set by ``switchable``.
+        apart: names of misconceptions that are never said together, since one takes away what the
+            other is about.
     """
 
     id: str
@@ -87,6 +89,7 @@ class Item:
     bug: Bug | None = None
     misconceptions: list[Misconception] = field(default_factory=list)
     variant: Callable[[frozenset[str]], Any] | None = None
+    apart: list[set[str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         watched.append(self)
@@ -130,6 +133,8 @@ class Item:
 
         Two switches can, and so can two classes that override different methods of one class.
         """
+        if {a.name, b.name} in self.apart:
+            return None
         if self.variant is not None:
             return self.variant(frozenset({a.name, b.name}))
         one, other = a.subject, b.subject

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import html
 import os
-import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from course_lib.checks.call import Failure
 from course_lib.checks.compare import Difference, short
 from course_lib.checks.diagnose import Diagnosis
 from course_lib.checks.example import Example, smallest_failing_call
+from course_lib.checks.facts import raised
 from course_lib.checks.item import Bug
 from course_lib.checks.progress import Progress
-from course_lib.checks.relations import INPUT_MODIFIED, NOTHING_RETURNED, WHAT_CUTS_IT
 from course_lib.checks.table import TABLE
-from course_lib.checks.trial import STOPPED, Trial
+from course_lib.checks.trial import Trial
 
 LINE_HINT = "Say what each line should do, then run it on a tiny example."
 _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
@@ -25,9 +23,9 @@ _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
 class Report:
     """The feedback on one item: whether it ``passed`` all tests, and the ``points`` it earns.
 
-    ``misconception`` is the name of the misconception that was recognised, of two, "a + b", or of a
-    relation to the right result such as "wrong_factor"; or None. ``example`` is the smallest
-    failing call, to be run again, or None.
+    ``misconception`` is the name of the misconception that was recognised, of two, "a + b", or of
+    what was observed, such as "wrong_factor"; or None. ``example`` is the smallest failing call, to
+    be run again, or None.
     """
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -37,8 +35,8 @@ class Report:
         self.points = self.entry.points if self.passed else 0
         self.named = bool(diagnosis.misconceptions)
         names = [m.name for m in diagnosis.misconceptions]
-        if diagnosis.relation:
-            names = [diagnosis.relation.name]
+        if diagnosis.observation and diagnosis.observation.name:
+            names = [diagnosis.observation.name]
         self.misconception = " + ".join(names) or None
 
     @cached_property
@@ -75,20 +73,17 @@ class Report:
         if trial is None:
             return
         if len(diagnosis.misconceptions) == 2:
-            yield "What I see", "Two errors at once."
+            yield "What I see", "Two errors at once. What each of them does by itself:"
         for misconception in diagnosis.misconceptions:
             yield "What I see", misconception.symptom
             yield "Why it matters", misconception.why
             yield "Where to look", misconception.hint
         if diagnosis.misconceptions:
             return
-        failure = next((answer.failure for answer in trial.answers if answer.failure), None)
-        if diagnosis.relation:
-            yield "What I see", diagnosis.relation.sentence
-        elif failure and trial.difference and trial.difference.kind == "failure":
-            yield from _of_failure(failure, trial.difference)
-        elif trial.difference:
-            yield from _of_difference(trial.difference)
+        if diagnosis.observation:
+            yield "What I see", diagnosis.observation.sentence
+            if diagnosis.observation.meaning:
+                yield "What it means", diagnosis.observation.meaning
         if trial.first_wrong.about:
             yield "When", f"{trial.first_wrong.about}."
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
@@ -184,72 +179,13 @@ def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
     if line is None or (line.failure and line.failure.kind == "NotImplementedError"):
         return f"You haven't named one yet.{fixed} {LINE_HINT}"
     if line.failure:
-        return f"The function that names it raised {_raised(line.failure)}{fixed}"
+        return f"The function that names it raised {raised(line.failure)}{fixed}"
     if diagnosis.line_found:
         return f"You found it: line {bug.line}."
     if isinstance(line.value, bool) or not isinstance(line.value, (int, float)):
         expected = "a number, such as 3"
         return f"Expected {expected}, got {short(line.value)}.{fixed} {LINE_HINT}"
     return f"It isn't line {line.value:g}.{fixed} {LINE_HINT}"
-
-
-def _raised(failure: Failure) -> str:
-    """The end of a sentence about an exception."""
-    message = failure.message.rstrip(". ")
-    error = f"{failure.kind}: {message}." if message else f"{failure.kind}."
-    return f"{error} Your {failure.line}" if failure.line else error
-
-
-def _of_failure(failure: Failure, difference: Difference) -> Iterator[tuple[str, str]]:
-    where = f" Your {failure.line}" if failure.line else ""
-    if failure.kind in STOPPED:
-        yield "What I see", f"Your code was stopped: {failure.message}.{where}"
-        yield "Where to look", "Does every loop in your code end?"
-    elif failure.kind == "NotImplementedError":
-        yield "What I see", f"Part of your code isn't written yet.{where}"
-    elif failure.kind in ("WrongParameters", "WrongResult", "UnreadableResult"):
-        yield "What I see", failure.sentence
-    elif difference.expected != "a value":
-        yield (
-            "What I see",
-            f"Your code should raise {difference.expected} here; it raised {_raised(failure)}",
-        )
-    else:
-        yield "What I see", f"Your code raised {_raised(failure)}"
-
-
-def _of_difference(difference: Difference) -> Iterator[tuple[str, str]]:
-    if difference.got == "None" and difference.kind == "type":
-        yield "What I see", _of_none(difference.where)
-        return
-    sentence = {
-        "type": f"The type is wrong: {difference}.",
-        "shape": f"The shape is wrong: {difference}.",
-        "dtype": f"The dtype is wrong: {difference}.",
-        "nan": f"There is a NaN (not a number): {difference}{_extent(difference)}.",
-        "changed input": INPUT_MODIFIED,
-        "failure": f"Your code should raise an error here: {difference}.",
-        "value": f"Here is the first difference: {difference}{_extent(difference)}.",
-    }[difference.kind]
-    yield "What I see", sentence
-
-
-def _extent(difference: Difference) -> str:
-    return f"; {difference.extent} there" if difference.extent else ""
-
-
-def _of_none(where: str) -> str:
-    if not where:
-        return NOTHING_RETURNED
-    if "gradients" in where:
-        name = where.split("gradients")[1].strip(", ")
-        position = re.fullmatch(r"\[(\d+)\]", name)
-        what = f"input {int(position[1]) + 1}" if position else name
-        return (
-            f"No gradient reaches {what}: the path from the result back to it is cut somewhere. "
-            f"{WHAT_CUTS_IT}"
-        )
-    return f"Your code returned a result in which {where} is None (entries count from 0)."
 
 
 def folded_hints(hints: tuple[str, str, str]) -> str:

@@ -7,6 +7,7 @@ from course_lib.checks import load_item
 from course_lib.checks.call import Call
 from course_lib.checks.diagnose import diagnose
 from course_lib.checks.item import Item, Probe
+from course_lib.checks.relations import relation_of
 from course_lib.checks.report import Report
 from course_lib.model import attention_matmul
 
@@ -99,10 +100,42 @@ def test_a_mask_may_be_inverted_and_needs_its_axes():
     ],
 )
 def test_no_relation_is_named_that_does_not_hold_for_every_wrong_answer(wrong):
-    assert Report(diagnose(item_of(table), wrong)).misconception is None
+    assert relation_of(diagnose(item_of(table), wrong).trials) is None
 
 
 def test_two_lone_numbers_always_differ_by_a_factor_which_says_nothing():
     item = item_of(lambda n, d: float(n + d))
     assert Report(diagnose(item, lambda n, d: float(n * d))).misconception is None
     assert Report(diagnose(item, lambda n, d: 2.0 * (n + d))).misconception == "wrong_factor"
+
+
+@pytest.mark.parametrize(
+    "wrong, name, words",
+    [
+        (lambda x: x.cos().sum(1), "axis_missing", "Axis 1 of the right result, of size 3"),
+        (lambda x: x.cos()[:, None], "axis_too_many", "Axis 1 of your result, of size 1"),
+        (lambda x: x.cos().transpose(1, 2), "axes_exchanged", "in another order"),
+        (lambda x: x.cos()[:, 1:], "size_of_an_axis", "Axis 1 is 1 too short"),
+        (lambda x: x.cos().repeat(1, 2, 1), "size_of_an_axis", "Only axis 1 has the wrong size"),
+        (lambda x: x.sin().numpy(), "another_type", "The type is wrong"),
+        (lambda x: (x.sin(), None)[1] if x.size(1) == 3 else x.sin(), "nothing_returned", "None"),
+    ],
+)
+def test_a_wrong_shape_or_type_is_described(wrong, name, words):
+    calls = [Call((torch.rand(2, 3, 5),)), Call((torch.rand(2, 4, 5),))]
+    probe = Probe("it is right", lambda draw: calls)
+    item = Item("06.padding_mask", torch.sin, [probe], ("one", "two", "three"))
+    report = Report(diagnose(item, wrong))
+    assert report.misconception == name and words in str(report)
+
+
+def test_numbers_that_are_not_finite_have_no_relation():
+    wrong = diagnose(item_of(table), lambda n, d: table(n, d) * float("nan"))
+    assert relation_of(wrong.trials) is None
+
+
+def test_two_misconceptions_that_exclude_one_another_are_not_said_together():
+    item = load_item("06.causal_mask")
+    names = {m.name: m for m in item.misconceptions}
+    assert item.both(names["past_hidden"], names["diagonal_hidden"]) is not None
+    assert item.both(names["past_hidden"], names["one_step_ahead"]) is None

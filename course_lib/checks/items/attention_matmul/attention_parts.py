@@ -386,6 +386,7 @@ def add_attention_switches(item: Item) -> None:
         "context, the average of the values.",
         hint="How many results does the task ask for?",
     )
+    item.apart.append({"no_softmax", "hidden_after_softmax"})
 
 
 class Layer(nn.Module):

@@ -218,3 +218,4 @@ item.switch(
     "'output'.",
     hint="Which modules share the table for 'all'? Check that each of them is assigned.",
 )
+item.apart.append({"source_forgotten", "all_without_the_output"})

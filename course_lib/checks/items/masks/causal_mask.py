@@ -116,3 +116,4 @@ item.switch(
     hint="Return True and False.",
     spellings=["a_billion_to_be_added"],
 )
+item.apart.append({"past_hidden", "one_step_ahead"})

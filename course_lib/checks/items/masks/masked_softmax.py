@@ -275,3 +275,4 @@ item.switch(
     "dtype.",
     spellings=["always_float32"],
 )
+item.apart.append({"minus_infinity", "over_the_queries"})

@@ -1,0 +1,259 @@
+"""What a wrong result depends on: an input without effect, or places that reach too far.
+
+Each input is changed, as a whole and at one index of one axis, and the learner's result is compared
+with the right one: both have to change at the same places.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as tree
+
+from course_lib.checks.call import Answer, Call, ask
+from course_lib.checks.compare import answers_differ
+from course_lib.checks.item import Item
+from course_lib.checks.observation import Observation
+from course_lib.checks.trial import Trial
+
+MOST_NAMED = 4
+SECONDS = 0.5  # of the processor's time
+MOVED = 1e-4  # a smaller change may be rounding
+
+Place = tuple[int, int]  # an axis and an index along it
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A call, and both results as lists of tensors and numbers."""
+
+    call: Call
+    right: list[Tensor]
+    given: list[Tensor]
+    fails: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is special about it, and no axis has only one index."""
+        tensors = [x for x in tree.tree_leaves(self.call.args) if isinstance(x, Tensor)]
+        return not self.call.about and all(min(x.shape, default=2) > 1 for x in tensors)
+
+
+@dataclass(frozen=True)
+class _Input:
+    """One input by name, and its position among the leaves of a call."""
+
+    name: str
+    position: int
+    is_weight: bool
+
+
+def dependence_of(item: Item, subject: Any, trials: Sequence[Trial]) -> Observation | None:
+    """An input that has no effect on the learner's results, or the index of one that has it at
+    other places than it should; None if the results depend on everything as they should, or if
+    there is an error instead of one of them.
+    """
+    if any(answer.failure for trial in trials for answer in trial.answers):
+        return None
+    cases = _cases(item, trials)
+    failing = [case for case in cases if case.fails]
+    if not failing:
+        return None
+    plain = next((case for case in failing if case.is_plain), None)
+    end = time.process_time() + SECONDS
+    idle: list[str] = []
+    reach: Observation | None = None
+    for name in _inputs(item, failing[0].call):
+        if time.process_time() > end:
+            break
+        if _has_no_effect(item, subject, cases, name):
+            idle.append(f"`{name}`")
+        elif reach is None and plain is not None:
+            reach = _reach(item, subject, plain, name)
+    if not idle:
+        return reach
+    more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
+    verb = "changes" if len(idle) == 1 else "change"
+    return Observation(
+        "no_effect",
+        f"Your result stays the same when {', '.join(idle[:MOST_NAMED])}{more} {verb}: no effect.",
+    )
+
+
+def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:
+    """The calls that give finite numbers of the right shapes, the smallest ones first."""
+    found = []
+    for trial in trials:
+        if trial.probe.compare is not None:
+            continue
+        for call, right, given in zip(trial.calls, trial.expected, trial.answers, strict=True):
+            a, b = _numbers(right), _numbers(given)
+            if a and [x.shape for x in a] == [x.shape for x in b]:
+                fails = answers_differ(right, given, tolerance=item.tolerance) is not None
+                found.append(_Case(replace(call, gradients=False), a, b, fails))
+    return sorted(found, key=lambda case: sum(x.numel() for x in case.right))
+
+
+def _numbers(answer: Answer) -> list[Tensor]:
+    """All tensors and numbers of a result; none if one of them is not finite."""
+    value = answer.value
+    if isinstance(value, dict) and "gradients" in value:  # these come only if they are asked for
+        value = [entry for name, entry in value.items() if name != "gradients"]
+    leaves = [x for x in tree.tree_leaves(value) if isinstance(x, (Tensor, bool, int, float))]
+    tensors = [x if isinstance(x, Tensor) else torch.tensor(x) for x in leaves]
+    if answer.failure or not all(bool(x.isfinite().all()) for x in tensors):
+        return []
+    return tensors
+
+
+def _inputs(item: Item, call: Call) -> dict[str, _Input]:
+    """The inputs that can be changed, by the names that the learner knows, and weights."""
+    known, positional = _known(item.reference), _positional(item)
+    leaves, _ = tree.tree_flatten_with_path((call.args, dict(call.kwargs)))
+    found: dict[str, _Input] = {}
+    for position, (path, leaf) in enumerate(leaves):
+        keys = [getattr(key, "idx", getattr(key, "key", None)) for key in path]
+        name = str(keys[-1])
+        if keys[0] == 0:
+            name = positional.get(keys[1], "") if len(keys) == 2 else ""
+        is_weight = keys[1] == "weights"
+        if (is_weight or name in known) and _changed(leaf, None) is not None:
+            found[name] = _Input(name, position, is_weight)
+    return found
+
+
+def _positional(item: Item) -> dict[Any, str]:
+    """The names of a call's positional arguments, by their position."""
+    names = list(inspect.signature(item.use).parameters.values())[1:]  # after the learner's code
+    if names[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+        return dict(enumerate(parameter.name for parameter in names))
+    code = item.reference
+    if isinstance(code, type) and issubclass(code, nn.Module):
+        return dict(enumerate(list(inspect.signature(code.forward).parameters)[1:]))
+    return dict(enumerate(inspect.signature(code).parameters))
+
+
+def _known(reference: Any) -> set[str]:
+    """The parameters of a function, or those with which a module is made and called."""
+    names = set(inspect.signature(reference).parameters)
+    if isinstance(reference, type) and issubclass(reference, nn.Module):
+        names |= set(inspect.signature(reference.forward).parameters)
+    return names
+
+
+def _has_no_effect(item: Item, subject: Any, cases: Sequence[_Case], name: str) -> bool:
+    """Whether an input moves right results, and none of the learner's."""
+    moves = False
+    for case in cases:
+        given = _inputs(item, case.call).get(name)
+        results = _after(item, subject, case, given, None) if given else None
+        if results is not None:
+            right, own = results
+            if any(_moved(*pair, 0.0).any() for pair in zip(case.given, own, strict=True)):
+                return False
+            moves = moves or any(
+                _moved(*each).any() for each in zip(case.right, right, strict=True)
+            )
+    return moves
+
+
+def _reach(item: Item, subject: Any, case: _Case, name: str) -> Observation | None:
+    """Where one index of an input has effect on the result, and should not, or the reverse."""
+    given = _inputs(item, case.call).get(name)
+    if given is None or given.is_weight or len(case.right) > 1:
+        return None
+    x = tree.tree_leaves((case.call.args, dict(case.call.kwargs)))[given.position]
+    if not isinstance(x, Tensor):
+        return None
+    for axis in range(x.ndim):
+        for index in (x.size(axis) - 1, 0):
+            results = _after(item, subject, case, given, (axis, index))
+            if results is None:
+                continue
+            right, own = _moved(case.right[0], results[0][0]), _moved(case.given[0], results[1][0])
+            changed = f"When only `{name}{_slice(axis, index)}` changes, your result"
+            for where in range(right.ndim):
+                far = _along(own, where) & ~_along(right, where)
+                near = _along(right, where) & ~_along(own, where)
+                if far.any():
+                    return Observation(
+                        "reaches_too_far",
+                        f"{changed} changes at `{_slice(where, _first(far))}`, too; the right one "
+                        "stays the same there.",
+                    )
+                if near.any():
+                    return Observation(
+                        "does_not_reach",
+                        f"{changed} stays the same at `{_slice(where, _first(near))}`; the right "
+                        "one changes there.",
+                    )
+    return None
+
+
+def _slice(axis: int, index: int) -> str:
+    return f"[{', '.join([':'] * axis + [str(index)])}]"
+
+
+def _after(
+    item: Item, subject: Any, case: _Case, given: _Input, place: Place | None
+) -> tuple[list[Tensor], list[Tensor]] | None:
+    """The right result and the learner's after a change of one input, if both come."""
+    leaves, structure = tree.tree_flatten(copy.deepcopy((case.call.args, dict(case.call.kwargs))))
+    leaves[given.position] = _changed(leaves[given.position], place)
+    if leaves[given.position] is None:
+        return None
+    call = Call(*tree.tree_unflatten(leaves, structure))
+    right, own = (_numbers(ask(code, call, item.use)) for code in (item.reference, subject))
+    shapes = [[x.shape for x in result] for result in (case.right, right, own)]
+    return (right, own) if shapes[0] == shapes[1] == shapes[2] else None
+
+
+def _changed(x: Any, place: Place | None) -> Any:
+    """An input with other values, everywhere or at one place only; None if it can't be changed."""
+    if isinstance(x, float):
+        return x / 2 + 0.1
+    if isinstance(x, int) and not isinstance(x, bool):
+        return x + 1
+    if not isinstance(x, Tensor) or not x.numel() or x.is_complex():
+        return None
+    other = _other_values(x)
+    if place is None or other is None:
+        return other
+    axis, index = place
+    mixed = x.clone()
+    mixed.select(axis, index).copy_(other.select(axis, index))
+    return mixed
+
+
+def _other_values(x: Tensor) -> Tensor | None:
+    if x.dtype == torch.bool:
+        return ~x
+    if x.is_floating_point():
+        noise = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
+        return x + noise * x.abs().mean().clamp(min=1.0)
+    values, order = x.unique(return_inverse=True)
+    return values.roll(1)[order] if len(values) > 1 else None
+
+
+def _moved(before: Tensor, after: Tensor, least: float = MOVED) -> Tensor:
+    """Where numbers have changed by more than a share of the largest of them."""
+    if not before.is_floating_point():
+        return before != after
+    largest = float(before.abs().max()) if before.numel() else 0.0
+    return (before - after).abs() > least * largest
+
+
+def _along(moved: Tensor, axis: int) -> Tensor:
+    """Whether anything has moved, for each index of one axis."""
+    return moved.movedim(axis, 0).flatten(1).any(1) if moved.ndim > 1 else moved
+
+
+def _first(flags: Tensor) -> int:
+    return int(flags.nonzero()[0])

@@ -1,0 +1,95 @@
+"""What a wrong result depends on is compared with what the right one depends on."""
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.checks.adapters import use_module
+from course_lib.checks.call import Call
+from course_lib.checks.diagnose import diagnose
+from course_lib.checks.item import Item, Probe
+from course_lib.checks.report import Report
+
+X = torch.arange(24.0).view(2, 3, 4).sin()
+Y = torch.arange(24.0).view(2, 3, 4).cos()
+HINTS = ("one", "two", "three")
+
+
+def right(x, y, scale=2.0):
+    return x.cumsum(1) * scale + y
+
+
+def item_of(*calls):
+    return Item("06.padding_mask", right, [Probe("it is right", lambda draw: list(calls))], HINTS)
+
+
+@pytest.mark.parametrize(
+    "wrong, name, words",
+    [
+        (lambda x, y, scale=2.0: x.cumsum(1) * 5 + y, "no_effect", "when `scale` changes"),
+        (lambda x, y, scale=2.0: 0 * x, "no_effect", "when `x`, `y`, `scale` change"),
+        (
+            lambda x, y, scale=2.0: right(x, y, scale) + x.mean(0),
+            "reaches_too_far",
+            "When only `x[1]` changes, your result changes at `[0]`, too",
+        ),
+        (
+            lambda x, y, scale=2.0: right(x, y, scale) + y.sum(1, keepdim=True),
+            "reaches_too_far",
+            "When only `y[:, 2]` changes, your result changes at `[:, 0]`, too",
+        ),
+        (
+            lambda x, y, scale=2.0: x * scale + y,
+            "does_not_reach",
+            "When only `x[:, 0]` changes, your result stays the same at `[:, 1]`",
+        ),
+    ],
+)
+def test_what_a_result_depends_on_is_said(wrong, name, words):
+    item = item_of(Call((X, Y)), Call((X, Y), {"scale": 3.0}), Call((X[:1], Y[:1], 0.5)))
+    report = Report(diagnose(item, wrong))
+    assert report.misconception == name and words in str(report)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x, y, scale=2.0: right(x, y, scale) ** 3,
+        lambda x, y, scale=2.0: right(x, y, scale) / 0,
+        lambda x, y, scale=2.0: (
+            right(x, y, scale) if len(x) > 1 else (_ for _ in ()).throw(OSError)
+        ),
+    ],
+)
+def test_nothing_is_said_where_it_depends_as_it_should_or_there_is_nothing_to_compare(wrong):
+    report = Report(diagnose(item_of(Call((X, Y)), Call((X[:1], Y[:1]))), wrong))
+    assert report.misconception is None
+
+
+def test_an_input_that_only_some_calls_show_to_matter_is_not_called_without_effect():
+    def careless(x, y, scale=2.0):
+        return right(x, y, scale if len(x) == 1 else 2.0)
+
+    item = item_of(Call((X, Y), {"scale": 3.0}), Call((X[:1], Y[:1]), {"scale": 3.0}))
+    assert "no effect" not in str(Report(diagnose(item, careless)))
+
+
+def test_a_weight_that_is_never_used_is_named():
+    class Two(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.first = nn.Linear(width, width)
+            self.second = nn.Linear(width, width)
+
+        def forward(self, x):
+            return self.second(self.first(x))
+
+    class Same(Two):
+        def forward(self, x):
+            return self.first(self.first(x))
+
+    weights = {name: torch.randn(p.shape) for name, p in Two(4).named_parameters()}
+    call = Call((X,), {"init": {"width": 4}, "weights": weights})
+    probe = Probe("it is right", lambda draw: [call])
+    item = Item("06.padding_mask", Two, [probe], HINTS, use=use_module)
+    assert "when `second.weight`, `second.bias` change" in str(Report(diagnose(item, Same)))
