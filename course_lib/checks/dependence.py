@@ -1,7 +1,7 @@
-"""What a wrong result depends on: an input without effect, or places that reach too far.
+"""What a wrong result depends on: an input without effect, or indices that reach too far.
 
 Each input is changed, as a whole and at one index of one axis, and the learner's result is compared
-with the right one: both have to change at the same places.
+with the right one: both have to change at the same indices.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_NAMED = 4
 SECONDS = 0.5  # of the processor's time
 MOVED = 1e-4  # a smaller change may be rounding
 
-Place = tuple[int, int]  # an axis and an index along it
+Index = tuple[int, int]  # an axis and an index along it
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Input:
 
 def dependence_of(item: Item, subject: Any, trials: Sequence[Trial]) -> Observation | None:
     """An input that has no effect on the learner's results, or the index of one that has it at
-    other places than it should; None if the results depend on everything as they should, or if
+    other indices than it should; None if the results depend on everything as they should, or if
     there is an error instead of one of them.
     """
     if any(answer.failure for trial in trials for answer in trial.answers):
@@ -202,11 +202,11 @@ def _slice(axis: int, index: int) -> str:
 
 
 def _after(
-    item: Item, subject: Any, case: _Case, given: _Input, place: Place | None
+    item: Item, subject: Any, case: _Case, given: _Input, index: Index | None
 ) -> tuple[list[Tensor], list[Tensor]] | None:
     """The right result and the learner's after a change of one input, if both come."""
     leaves, structure = tree.tree_flatten(copy.deepcopy((case.call.args, dict(case.call.kwargs))))
-    leaves[given.position] = _changed(leaves[given.position], place)
+    leaves[given.position] = _changed(leaves[given.position], index)
     if leaves[given.position] is None:
         return None
     call = Call(*tree.tree_unflatten(leaves, structure))
@@ -215,8 +215,8 @@ def _after(
     return (right, own) if shapes[0] == shapes[1] == shapes[2] else None
 
 
-def _changed(x: Any, place: Place | None) -> Any:
-    """An input with other values, everywhere or at one place only; None if it can't be changed."""
+def _changed(x: Any, index: Index | None) -> Any:
+    """An input with other values, everywhere or at one index only; None if it can't be changed."""
     if isinstance(x, float):
         return x / 2 + 0.1
     if isinstance(x, int) and not isinstance(x, bool):
@@ -224,11 +224,11 @@ def _changed(x: Any, place: Place | None) -> Any:
     if not isinstance(x, Tensor) or not x.numel() or x.is_complex():
         return None
     other = _other_values(x)
-    if place is None or other is None:
+    if index is None or other is None:
         return other
-    axis, index = place
+    axis, at = index
     mixed = x.clone()
-    mixed.select(axis, index).copy_(other.select(axis, index))
+    mixed.select(axis, at).copy_(other.select(axis, at))
     return mixed
 
 

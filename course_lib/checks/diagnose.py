@@ -117,7 +117,7 @@ def diagnose(
 
 
 def _observed(diagnosis: Diagnosis, telling: Trial) -> Observation:
-    """What holds for all wrong answers, or a kind of mistake that the most telling test shows, or
+    """What holds for all wrong answers, or a kind of error that the most telling test shows, or
     what the result depends on, or only the first difference.
     """
     fact = fact_of(telling)

@@ -74,7 +74,7 @@ _CAUSES = [
     ),
     (
         r"modified by an inplace operation|leaf Variable that requires grad",
-        "changed_in_place",
+        "edits_what_gradients_need",
         "A tensor is changed in place, although gradients still need its old numbers.",
     ),
     (

@@ -76,7 +76,7 @@ class Item:
         bug: for a spot-the-bug item, the code to fix and the number of its wrong line.
         misconceptions: added by ``misconception`` and ``switch``.
         variant: set by ``switchable``.
-        apart: names of misconceptions that are never said together, since one takes away what the
+        apart: names of misconceptions that are never named together, since one takes away what the
             other is about.
     """
 

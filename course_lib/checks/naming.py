@@ -78,7 +78,7 @@ def _alike(theirs: Answer, given: Answer, right: Answer, tolerance: float) -> bo
     """Two wrong answers that differ in the words of an error, or in the dtype alone."""
     if theirs.failure or given.failure:
         kinds = [answer.failure and answer.failure.kind for answer in (theirs, given)]
-        wanted = given.failure is not None and ": raise" in given.failure.line  # not by mistake
+        wanted = given.failure is not None and ": raise" in given.failure.line  # on purpose
         return right.failure is None and kinds[0] == kinds[1] and not wanted
     if theirs.changed_inputs != given.changed_inputs:
         return False

@@ -1,4 +1,4 @@
-"""What can be said of a wrong answer that no misconception explains."""
+"""Observations of a wrong answer that no misconception explains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Observation:
     """A fact about a learner's answers.
 
     Attributes:
-        name: of the kind of mistake, "" if it is not clear which.
+        name: of the kind of error, "" if it is not clear which.
         sentence: what is seen.
         meaning: what that tells, "" where the sentence does.
     """

@@ -45,7 +45,7 @@ def item_of(*calls):
         ),
     ],
 )
-def test_what_a_result_depends_on_is_said(wrong, name, words):
+def test_what_a_result_depends_on_is_named(wrong, name, words):
     item = item_of(Call((X, Y)), Call((X, Y), {"scale": 3.0}), Call((X[:1], Y[:1], 0.5)))
     report = Report(diagnose(item, wrong))
     assert report.misconception == name and words in str(report)
@@ -61,7 +61,7 @@ def test_what_a_result_depends_on_is_said(wrong, name, words):
         ),
     ],
 )
-def test_nothing_is_said_where_it_depends_as_it_should_or_there_is_nothing_to_compare(wrong):
+def test_nothing_is_named_where_it_depends_as_it_should_or_there_is_nothing_to_compare(wrong):
     report = Report(diagnose(item_of(Call((X, Y)), Call((X[:1], Y[:1]))), wrong))
     assert report.misconception is None
 

@@ -73,7 +73,7 @@ def recurses(x):
         (lambda x: NoSuper(), "super_init_missing", "super().__init__()"),
         (assigns_a_tensor, "not_a_parameter", "not be trained"),
         (backward_of_a_constant, "no_gradient", "no_grad"),
-        (changes_a_leaf, "changed_in_place", "in place"),
+        (changes_a_leaf, "edits_what_gradients_need", "in place"),
         (lambda x: F.embedding(torch.tensor([9]), x[0]), "no_such_row", "too large"),
         (lambda x: x[7], "index_out_of_range", "count from 0"),
         (lambda x: x.sum(5), "index_out_of_range", "an axis"),

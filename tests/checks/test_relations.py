@@ -134,7 +134,7 @@ def test_numbers_that_are_not_finite_have_no_relation():
     assert relation_of(wrong.trials) is None
 
 
-def test_two_misconceptions_that_exclude_one_another_are_not_said_together():
+def test_two_misconceptions_that_exclude_one_another_are_not_named_together():
     item = load_item("06.causal_mask")
     names = {m.name: m for m in item.misconceptions}
     assert item.both(names["past_hidden"], names["diagonal_hidden"]) is not None
