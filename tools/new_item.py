@@ -92,7 +92,7 @@ Wrote the stubs of {item_id}. What is left to do:
 5. Try its cells: python -m pytest tests/notebooks/test_exercises.py -k "{topic} or {lesson}"
 6. Lesson 00 shows how many items there are:
    python -m tools.build_notebooks notebooks/00_start_here.ipynb
-7. Look for bugs that no probe catches: python -m tools.mutation_testing {lesson} --survivors
+7. Look for bugs that no probe catches: python -m tools.mutation_testing {lesson}
 8. Before you commit: make quick
 """
 

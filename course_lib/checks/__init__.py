@@ -69,6 +69,11 @@ def check(
     Raises:
         CourseError: there is no such item, or the subject is not a function or class.
     """
+    if not isinstance(item_id, str):
+        raise CourseError(
+            f'expected an item\'s id first, such as "06.padding_mask", got {short(item_id)}: '
+            "are the arguments in another order?"
+        )
     if not callable(subject):
         raise CourseError(
             f"subject must be a function or a class, got {short(subject)}: pass it without "

@@ -25,6 +25,8 @@ from course_lib.checks.isolation import isolated, within
 
 SECONDS = 10.0  # time limit of one call; the course's own code takes milliseconds
 MOST_CHARACTERS = 500  # of an exception's message
+MOST_OF_A_LINE, MOST_OF_A_NAME = 200, 80
+MOST_ENTRIES = 100_000  # of a result
 Use = Callable[..., Any]  # use(subject, *args, **kwargs): how the learner's code is called
 _NOT_THE_LEARNERS = tuple(
     str(Path(path).resolve())
@@ -57,13 +59,13 @@ class Call:
 @dataclass(frozen=True)
 class Failure:
     """An exception: its type, its message, the line of the learner's code that led to it, and the
-    shapes of the tensors named there.
+    variables named there, tensors as shapes.
     """
 
     kind: str
     message: str
     line: str = ""
-    shapes: str = ""
+    variables: str = ""
 
     @property
     def sentence(self) -> str:
@@ -89,9 +91,12 @@ class UnreadableResult(Exception):
 
 @dataclass(frozen=True)
 class Unusual:
-    """What stands for a tensor without ordinary numbers, such as a sparse one."""
+    """What stands for a tensor without ordinary numbers, or for an object of any other kind."""
 
     description: str
+
+
+_COMPARED_AS_THEY_ARE = (torch.dtype, torch.device, Unusual)
 
 
 def call_plainly(subject: Any, *args: Any, **kwargs: Any) -> Any:
@@ -115,32 +120,54 @@ def ask(
     inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
     before, data = [x.clone() for x in inputs], _data((args, kwargs))
 
-    def answer() -> Any:
+    def answer() -> tuple[Any, bool]:
         torch.default_generator.manual_seed(0)  # so that dropout is the same for everyone
         if call.gradients:
-            return _plain(_with_gradients(use, subject, args, kwargs, inputs))
-        return _plain(use(subject, *args, **kwargs))
+            value = _plain(_with_gradients(use, subject, args, kwargs, inputs))
+        else:
+            value = _plain(use(subject, *args, **kwargs))
+        changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
+        return value, changed or _data((args, kwargs)) != data
 
     start = time.perf_counter()
     try:
         with isolated():
-            value = within(SECONDS if seconds is None else seconds, answer)
-    except KeyboardInterrupt as error:
-        return Answer(failure=Failure("Interrupted", "you stopped it", *_learners_line(error)))
+            value, changed = within(SECONDS if seconds is None else seconds, answer)
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=Failure(type(error).__name__, _text(error), *_learners_line(error)))
-    changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
-    changed = changed or _data((args, kwargs)) != data
+        return Answer(failure=_failure_of(error), seconds=time.perf_counter() - start)
     return Answer(value, changed_inputs=changed, seconds=time.perf_counter() - start)
+
+
+def _failure_of(error: BaseException) -> Failure:
+    """An exception as plain text. Its class and its message may be the learner's own code."""
+
+    def described() -> Failure:
+        if isinstance(error, KeyboardInterrupt):
+            return Failure("Interrupted", "you stopped it", *_learners_line(error))
+        kind = truncated(_printable(str(type(error).__name__)), MOST_OF_A_NAME)
+        return Failure(kind, _text(error), *_learners_line(error))
+
+    try:
+        with isolated():
+            return within(1.0, described)
+    except BaseException:  # even describing it fails
+        return Failure("Exception", "it can't be described")
 
 
 def _text(error: BaseException) -> str:
     """An exception's message on one line, truncated if it is long."""
     try:
-        text = " ".join(str(error).split())
+        text = str(error)
     except Exception as second:  # a learner's own __str__
         text = f"its message can't be read, __str__ raises {type(second).__name__}"
-    return truncated(text, MOST_CHARACTERS)
+    return truncated(_printable(text), MOST_CHARACTERS)
+
+
+def _printable(text: str) -> str:
+    """Text on one line that any terminal can take."""
+    few = str.__str__(text)[: 20 * MOST_CHARACTERS]
+    text = " ".join(few.encode("utf-8", "backslashreplace").decode().split())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def truncated(text: str, most: int) -> str:
@@ -155,6 +182,8 @@ def _data(inputs: Any) -> Any:
 
 
 def _changed(x: Tensor, old: Tensor) -> bool:
+    if type(x) is not type(old):
+        return True
     if x.shape != old.shape or x.dtype != old.dtype or x.device != old.device:
         return True
     return not torch.equal(x.nan_to_num(), old.nan_to_num())
@@ -183,10 +212,19 @@ def _plain(value: Any) -> Any:
     """The value as data that can be compared without running the learner's code again.
 
     Raises:
-        UnreadableResult: reading it raises an error.
+        UnreadableResult: reading it raises an error, or it has too many entries.
     """
+    left = MOST_ENTRIES
+
+    def leaf(x: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise ValueError(f"more than {MOST_ENTRIES:,} entries")
+        return _plain_leaf(x, leaf)
+
     try:
-        return tree.tree_map(_plain_leaf, value)
+        return tree.tree_map(leaf, value)
     except Exception as error:
         raise UnreadableResult(
             f"reading the {type(value).__name__} that you return raises {type(error).__name__}: "
@@ -194,17 +232,26 @@ def _plain(value: Any) -> Any:
         ) from None
 
 
-def _plain_leaf(x: Any) -> Any:
-    if isinstance(x, Tensor):
+def _plain_leaf(x: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Judged by its type and not by what it says of itself (``__class__``)."""
+    kind = type(x)
+    if issubclass(kind, Tensor):
         return _plain_tensor(x)
-    for kind in (int, float, str):  # a subclass may compare as it likes
-        if isinstance(x, kind) and not isinstance(x, bool):
-            return getattr(kind, f"__{kind.__name__}__")(x)
-    if isinstance(x, Mapping):
-        return {key: _plain(entry) for key, entry in x.items()}
-    if isinstance(x, Sequence) and not isinstance(x, (bytes, bytearray)):
-        return [_plain(entry) for entry in x]
-    return x
+    for plain in (bool, int, float, str):  # a subclass may compare as it likes
+        if issubclass(kind, plain):
+            return x if kind is plain else getattr(plain, f"__{plain.__name__}__")(x)
+    if x is None or kind in _COMPARED_AS_THEY_ARE:
+        return x
+    if kind.__module__ == "numpy" and hasattr(x, "item") and not hasattr(x, "__len__"):
+        return leaf(x.item())  # a number of NumPy's
+    if issubclass(kind, Mapping):
+        return {
+            key if type(key) in (int, str) else Unusual("a key"): tree.tree_map(leaf, entry)
+            for key, entry in x.items()
+        }
+    if issubclass(kind, Sequence) and not issubclass(kind, (bytes, bytearray)):
+        return [tree.tree_map(leaf, entry) for entry in x]
+    return Unusual(truncated(f"a value of type {_printable(kind.__name__)}", MOST_OF_A_NAME))
 
 
 def _plain_tensor(x: Tensor) -> Tensor | Unusual:
@@ -217,30 +264,43 @@ def _plain_tensor(x: Tensor) -> Tensor | Unusual:
             return Unusual(f"a sparse tensor ({x.layout})")
         if x.is_quantized:
             return Unusual(f"a quantised tensor ({x.dtype})")
+        if x.numel() and x.untyped_storage().nbytes() == 0:
+            return Unusual("a tensor whose memory has been freed")
         return x.detach().clone().as_subclass(Tensor)
 
 
 def _learners_line(error: BaseException) -> tuple[str, str]:
-    """Where in the learner's own code it happened, as "line 3 of f: return x @ y", and the shapes
-    of the tensors that this line names; "" for both if outside it.
+    """Where in the learner's own code it happened, as "line 3 of f: return x @ y", and the
+    variables that this line names; "" for both if outside it.
     """
-    if isinstance(error, SyntaxError) and error.text:
-        return f"line {error.lineno}: {error.text.strip()}", ""
+    if isinstance(error, SyntaxError) and isinstance(error.text, str):
+        return f"line {error.lineno}: {_source(error.text)}", ""
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         if file.startswith("<frozen") or str(Path(file).resolve()).startswith(_NOT_THE_LEARNERS):
             continue
-        line = linecache.getline(file, number).strip()
-        function = "" if name.startswith("<") else f" of {name}"
-        return f"line {number}{function}: {line}", _shapes(line, frame.f_locals)
+        known = file in linecache.cache or Path(file).is_file()  # and no pipe or device
+        line = _source(linecache.getline(file, number)) if known else ""
+        function = "" if name.startswith("<") else f" of {truncated(name, MOST_OF_A_NAME)}"
+        return f"line {number}{function}: {line}", _values(line, frame.f_locals)
     return "", ""
 
 
-def _shapes(line: str, variables: Mapping[str, Any]) -> str:
-    """The shapes of the tensors that a line names, "x (2, 3), mean (2,)"."""
-    names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", line))
-    return ", ".join(
-        f"{name} {tuple(variables[name].shape)}"
-        for name in names
-        if type(variables.get(name)) is Tensor
-    )
+def _source(line: str) -> str:
+    return truncated(_printable(line), MOST_OF_A_LINE)
+
+
+def _values(line: str, variables: Mapping[str, Any]) -> str:
+    """The variables that a line names, "x (2, 3), mask None": tensors as shapes, numbers, None."""
+    found = []
+    for name in dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", line)):
+        value = variables.get(name, ...)
+        if type(value) is Tensor:
+            found.append(f"{name} {tuple(value.shape)}")
+        elif (
+            value is None
+            or type(value) in (bool, float)
+            or (type(value) is int and abs(value) < 10**9)
+        ):
+            found.append(f"{name} {value}")
+    return ", ".join(found)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from course_lib.checks.call import Answer, Unusual, truncated
 
+MOST_WRITTEN = 160  # characters of a list that is written out
 DifferenceKind = Literal["failure", "changed input", "type", "shape", "dtype", "nan", "value"]
 
 
@@ -102,7 +103,21 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
     error /= float(want.double().abs().nan_to_num().max()) or 1.0
     kind: DifferenceKind = "nan" if is_nan else "value"
     extent = f"{int(wrong.sum())} of {wrong.numel()} numbers are wrong" if wrong.ndim else ""
+    extent += _spared(wrong)
     return Difference(kind, *_numbers_apart(want_one, have_one), where, error=error, extent=extent)
+
+
+def _spared(wrong: Tensor) -> str:
+    """Along which axis some indices are right, or only some are wrong, ", none at [:, 0]"."""
+    for axis in range(wrong.ndim):
+        along = wrong.movedim(axis, 0).flatten(1).any(1) if wrong.ndim > 1 else wrong
+        there, spared = along.nonzero().flatten().tolist(), (~along).nonzero().flatten().tolist()
+        if not spared:
+            continue
+        word, few = ("all", there) if len(there) <= len(spared) else ("none", spared)
+        indices = str(few[0]) if len(few) == 1 else str(few).replace(" ", "")
+        return f", {word} at [{', '.join([':'] * axis + [indices])}]"
+    return ""
 
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
@@ -118,6 +133,21 @@ def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Differen
 def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
     if not isinstance(got, Sequence) or isinstance(got, str):
         return Difference("type", _described(expected), _described(got), where)
+    found = _entries(expected, got, tolerance, where)
+    if found is None or found.kind == "type" or not (_is_plain(expected) and _is_plain(got)):
+        return found
+    for digits in range(4, 18):
+        want, have = (_written(x, digits) for x in (expected, got))
+        if want != have:
+            break
+    if len(want) > MOST_WRITTEN:
+        return found
+    return Difference(found.kind, want, truncated(have, MOST_WRITTEN), where, error=found.error)
+
+
+def _entries(
+    expected: Sequence[Any], got: Sequence[Any], tolerance: float, where: str
+) -> Difference | None:
     if len(expected) != len(got):
         return Difference("shape", f"{len(expected)} entries", f"{len(got)}: {short(got)}", where)
     for i, (a, b) in enumerate(zip(expected, got, strict=True)):
@@ -127,13 +157,27 @@ def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Differe
     return None
 
 
+def _is_plain(x: Any) -> bool:
+    """Whether it is made of numbers, words and None alone, so that it can be written out."""
+    if isinstance(x, (list, tuple)):
+        return all(map(_is_plain, x))
+    return x is None or type(x) in (bool, int, float, str)
+
+
+def _written(x: Any, digits: int) -> str:
+    """Nested lists as Python writes them, with so many digits."""
+    if isinstance(x, (list, tuple)):
+        return f"[{', '.join(_written(entry, digits) for entry in x)}]"
+    return f"{x:.{digits}g}" if isinstance(x, float) else short(x)
+
+
 def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Difference | None:
     if isinstance(got, Tensor) and got.numel() == 1:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers count, too
         return Difference("type", "a number", _described(got), where)
-    got = int(got) if isinstance(got, Integral) else float(got)
     try:
+        got = int(got) if isinstance(got, Integral) else float(got)
         close = math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance)
     except OverflowError:  # an integer too large for a float
         close = expected == got
@@ -168,7 +212,7 @@ def _described(x: Any) -> str:
     if isinstance(x, Tensor):
         return f"a tensor of shape {tuple(x.shape)}"
     if isinstance(x, Mapping):
-        return f"a dict with {', '.join(map(str, x))}"
+        return truncated(f"a dict with {', '.join(map(str, list(x)[:20]))}", MOST_WRITTEN)
     if isinstance(x, (tuple, list)):
         return f"a {type(x).__name__} of {len(x)}"
     return f"a value of type {type(x).__name__}"

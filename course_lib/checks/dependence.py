@@ -7,16 +7,16 @@ with the right one: both have to change at the same indices.
 from __future__ import annotations
 
 import copy
-import inspect
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils import _pytree as tree
 
+from course_lib.checks.arguments import known_parameters, positional_names
 from course_lib.checks.call import Answer, Call, ask
 from course_lib.checks.compare import answers_differ
 from course_lib.checks.item import Item
@@ -24,7 +24,7 @@ from course_lib.checks.observation import Observation
 from course_lib.checks.trial import Trial
 
 MOST_NAMED = 4
-SECONDS = 0.5  # of the processor's time
+SECONDS = 0.5  # in which the inputs are changed
 MOVED = 1e-4  # a smaller change may be rounding
 
 Index = tuple[int, int]  # an axis and an index along it
@@ -60,18 +60,19 @@ def dependence_of(item: Item, subject: Any, trials: Sequence[Trial]) -> Observat
     other indices than it should; None if the results depend on everything as they should, or if
     there is an error instead of one of them.
     """
-    if any(answer.failure for trial in trials for answer in trial.answers):
+    answers = [answer for trial in trials for answer in trial.answers]
+    if any(answer.failure or answer.seconds > SECONDS / 2 for answer in answers):
         return None
     cases = _cases(item, trials)
     failing = [case for case in cases if case.fails]
     if not failing:
         return None
     plain = next((case for case in failing if case.is_plain), None)
-    end = time.process_time() + SECONDS
+    end = time.monotonic() + SECONDS
     idle: list[str] = []
     reach: Observation | None = None
     for name in _inputs(item, failing[0].call):
-        if time.process_time() > end:
+        if time.monotonic() > end:
             break
         if _has_no_effect(item, subject, cases, name):
             idle.append(f"`{name}`")
@@ -107,7 +108,10 @@ def _numbers(answer: Answer) -> list[Tensor]:
     if isinstance(value, dict) and "gradients" in value:  # these come only if they are asked for
         value = [entry for name, entry in value.items() if name != "gradients"]
     leaves = [x for x in tree.tree_leaves(value) if isinstance(x, (Tensor, bool, int, float))]
-    tensors = [x if isinstance(x, Tensor) else torch.tensor(x) for x in leaves]
+    try:
+        tensors = [x if isinstance(x, Tensor) else torch.tensor(float(x)) for x in leaves]
+    except OverflowError:  # an integer too large for a float
+        return []
     if answer.failure or not all(bool(x.isfinite().all()) for x in tensors):
         return []
     return tensors
@@ -115,7 +119,7 @@ def _numbers(answer: Answer) -> list[Tensor]:
 
 def _inputs(item: Item, call: Call) -> dict[str, _Input]:
     """The inputs that can be changed, by the names that the learner knows, and weights."""
-    known, positional = _known(item.reference), _positional(item)
+    known, positional = known_parameters(item.reference), positional_names(item)
     leaves, _ = tree.tree_flatten_with_path((call.args, dict(call.kwargs)))
     found: dict[str, _Input] = {}
     for position, (path, leaf) in enumerate(leaves):
@@ -127,25 +131,6 @@ def _inputs(item: Item, call: Call) -> dict[str, _Input]:
         if (is_weight or name in known) and _changed(leaf, None) is not None:
             found[name] = _Input(name, position, is_weight)
     return found
-
-
-def _positional(item: Item) -> dict[Any, str]:
-    """The names of a call's positional arguments, by their position."""
-    names = list(inspect.signature(item.use).parameters.values())[1:]  # after the learner's code
-    if names[0].kind is not inspect.Parameter.VAR_POSITIONAL:
-        return dict(enumerate(parameter.name for parameter in names))
-    code = item.reference
-    if isinstance(code, type) and issubclass(code, nn.Module):
-        return dict(enumerate(list(inspect.signature(code.forward).parameters)[1:]))
-    return dict(enumerate(inspect.signature(code).parameters))
-
-
-def _known(reference: Any) -> set[str]:
-    """The parameters of a function, or those with which a module is made and called."""
-    names = set(inspect.signature(reference).parameters)
-    if isinstance(reference, type) and issubclass(reference, nn.Module):
-        names |= set(inspect.signature(reference.forward).parameters)
-    return names
 
 
 def _has_no_effect(item: Item, subject: Any, cases: Sequence[_Case], name: str) -> bool:

@@ -171,7 +171,7 @@ _KINDS = {
 
 
 def cause_of(failure: Failure) -> tuple[str, str]:
-    """A name for what this exception means, and the meaning with the shapes on the line that
+    """A name for what this exception means, and the meaning with the variables on the line that
     raised it; "" for both if unknown.
 
     Without a line of the learner's own, only that their code could not be called as asked.
@@ -183,7 +183,7 @@ def cause_of(failure: Failure) -> tuple[str, str]:
         message = message.replace("size of tensor a", "size mismatch, got")
     known = (cause for pattern, *cause in _CAUSES if re.search(pattern, message))
     name, meaning = next(known, _KINDS.get(failure.kind, ("", "")))
-    shapes = f"On that line: {failure.shapes}." if failure.shapes else ""
+    variables = f"On that line: {failure.variables}." if failure.variables else ""
     if not name or not (failure.line or name == "other_arguments"):
-        return "", shapes
-    return name, f"{meaning} {shapes}".strip()
+        return "", variables
+    return name, f"{meaning} {variables}".strip()

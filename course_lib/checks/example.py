@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
+from course_lib.checks.arguments import positional_names
 from course_lib.checks.call import Answer, Call, Use, ask, call_plainly, truncated
 from course_lib.checks.compare import answers_differ, short
 from course_lib.checks.diagnose import Diagnosis
@@ -19,6 +19,7 @@ from course_lib.checks.item import Item
 
 MOST_NUMBERS = 48  # in the tensors of a call that is written out
 MOST_CHARACTERS = 300  # of a result
+MOST_SECONDS = 1.0  # of a call that is made again
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Example:
 
 
 def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
-    """The failing call with the fewest numbers, of the most telling test and those that follow."""
+    """The first failing call of the most telling test, or one that is less than half as large."""
     telling, item = diagnosis.telling, diagnosis.item
     if telling is None or diagnosis.status != "not yet":
         return None
@@ -78,9 +79,13 @@ def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     ]
     if not failing:
         return None
-    _, call, *answers = min(failing, key=lambda each: each[0])
+    smallest = min(failing, key=lambda each: each[0])
+    first = failing[0]
+    _, call, *answers = smallest if 2 * smallest[0] < first[0] else first
     expected, received = (answer.failure or answer.value for answer in answers)
-    code = _code(item, call, diagnosis.subject) or _code_to_run(item, diagnosis.subject)
+    code = _code_to_run(item, diagnosis.subject)
+    if all(answer.seconds <= MOST_SECONDS for answer in answers):
+        code = _code(item, call, diagnosis.subject) or code
     return Example(item.id, call, expected, received, item.use, code)
 
 
@@ -102,7 +107,7 @@ def _code(item: Item, call: Call, subject: Any) -> str:
     else:
         return ""
     try:
-        names = list(inspect.signature(item.reference).parameters)
+        names = list(positional_names(item, subject).values())
         lines = [
             f"{name} = {_literal(x)}"
             for name, x in [*zip(names, shorter.args, strict=False), *shorter.kwargs.items()]
@@ -169,9 +174,13 @@ def _shown(answer: Answer) -> str:
     """A result in one line, tensors as their numbers."""
     if answer.failure:
         return f"{answer.failure.kind}: {answer.failure.message}"
-    if isinstance(answer.value, (list, tuple)):
-        return ", ".join(_shown(Answer(entry)) for entry in answer.value)
-    if not isinstance(answer.value, Tensor):
-        return short(answer.value)
-    text = _nested(answer.value.tolist(), 4).replace('float("nan")', "nan")
-    return truncated(text, MOST_CHARACTERS)
+    return truncated(_in_numbers(answer.value), MOST_CHARACTERS)
+
+
+def _in_numbers(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        left, right = "()" if isinstance(value, tuple) else "[]"
+        return f"{left}{', '.join(map(_in_numbers, value))}{right}"
+    if isinstance(value, Tensor):
+        return _nested(value.tolist(), 4).replace('float("nan")', "nan")
+    return short(value)

@@ -66,10 +66,14 @@ def _of_failure(failure: Failure, difference: Difference) -> Observation:
 def _of_difference(difference: Difference, trial: Trial) -> Observation:
     if difference.got == "None" and difference.kind == "type":
         return _of_none(difference.where)
-    extent = f"; {difference.extent} there" if difference.extent else ""
+    extent = f"; {difference.extent}" if difference.extent else ""
+    size = "shape" if difference.got_shape is not None else "length"
     name, sentence = {
         "type": ("another_type", f"The type is wrong: {difference}."),
-        "shape": ("", f"The shape is wrong: {difference}."),
+        "shape": (
+            "",
+            f"The {size} is wrong: {difference}.",
+        ),
         "dtype": ("another_dtype", f"The dtype is wrong: {difference}."),
         "nan": ("", f"There is a NaN (not a number): {difference}{extent}."),
         "changed input": ("input_modified", INPUT_MODIFIED),

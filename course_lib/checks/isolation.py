@@ -7,39 +7,54 @@ an attacker: whoever gives marks runs the code in a process of its own.
 from __future__ import annotations
 
 import builtins
+import copy
+import gc
+import html
+import inspect
 import io
+import linecache
 import math
 import operator
 import os
 import random
+import re
 import signal
 import sys
 import threading
+import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.overrides import _get_current_function_mode_stack
+from torch.overrides import _pop_mode as pop_function_mode
+from torch.utils import _pytree as tree
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import _pop_mode as pop_dispatch_mode
 
 Result = TypeVar("Result")
 # What the checks themselves use, so that a learner's patch of it would make them wrong.
-_PATCHED = (torch, Tensor, nn, nn.Module, F, math, builtins, signal)
-_CLASSES = (Tensor, nn.Module)  # nothing is added to them while learners' code runs
-_MODULES = (
-    "adapters",
-    "call",
-    "compare",
-    "diagnose",
-    "example",
-    "item",
-    "naming",
-    "report",
-    "trial",
+_PATCHED = (
+    *(torch, Tensor, nn, nn.Module, nn.Linear, nn.Parameter, nn.init, F, tree),
+    *(builtins, copy, gc, html, inspect, io, linecache, math, operator, os, random, re, signal),
+    *(time, traceback, warnings),
 )
+_CLASSES = (Tensor, nn.Module)  # nothing is added to them while learners' code runs
+_MODULES = tuple(file.stem for file in Path(__file__).parent.glob("*.py"))
+_GLOBAL_HOOKS = tuple(
+    hooks
+    for name, hooks in vars(nn.modules.module).items()
+    if re.fullmatch(r"_global_.*_hooks", name)
+)
+MOST_RECURSION = 10_000
 watched: list[object] = []  # objects with attributes that are put back, too
 
 
@@ -54,8 +69,9 @@ def isolated() -> Iterator[None]:
     learning = torch.is_grad_enabled()
     deterministic = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    set_recursion_limit = sys.setrecursionlimit
     recursion, variables, folder = sys.getrecursionlimit(), dict(os.environ), _folder()
-    with _patches_undone():
+    with _patches_undone(), _hooks_undone():
         try:
             with (
                 torch.random.fork_rng(devices=[]),
@@ -65,8 +81,10 @@ def isolated() -> Iterator[None]:
                 warnings.catch_warnings(),
             ):
                 warnings.simplefilter("ignore")
+                sys.setrecursionlimit = partial(_limit_recursion, set_recursion_limit)
                 yield
         finally:
+            sys.setrecursionlimit = set_recursion_limit
             if torch.get_default_device() != device:
                 torch.set_default_device(None if device.type == "cpu" else device)
             torch.set_default_dtype(dtype)
@@ -78,6 +96,46 @@ def isolated() -> Iterator[None]:
                 os.environ.update(variables)
             if folder != _folder():
                 os.chdir(folder)
+
+
+def _limit_recursion(original: Callable[[int], None], limit: int) -> None:
+    """Beyond this, a recursion without end would overflow the stack and end the process."""
+    original(min(limit, MOST_RECURSION))
+
+
+@contextmanager
+def _hooks_undone() -> Iterator[None]:
+    """Take away what the block leaves behind to run later: tracers, modes, callbacks, imports."""
+    tracer, profiler = sys.gettrace(), sys.getprofile()
+    lists: list[list[Any]] = [sys.meta_path, sys.path, gc.callbacks]
+    before = [list(entries) for entries in lists]
+    autocast, modules, known = torch.is_autocast_enabled("cpu"), set(sys.modules), len(watched)
+    before_hooks = [dict(hooks) for hooks in _GLOBAL_HOOKS]
+    functions = len(_get_current_function_mode_stack())
+    dispatches = len(_get_current_dispatch_mode_stack())
+    try:
+        yield
+    finally:
+        if sys.gettrace() is not tracer:
+            sys.settrace(tracer)
+        if sys.getprofile() is not profiler:
+            sys.setprofile(profiler)
+        for entries, old in zip(lists, before, strict=True):
+            if entries != old:
+                entries[:] = old
+        for name in [name for name in sys.modules if name not in modules]:
+            if name.startswith(f"{__package__}.items."):  # it may have been changed at once
+                del sys.modules[name]
+        del watched[known:]
+        torch.set_autocast_enabled("cpu", autocast)
+        for hooks, hooked in zip(_GLOBAL_HOOKS, before_hooks, strict=True):
+            if len(hooks) != len(hooked):
+                hooks.clear()
+                hooks.update(hooked)
+        while len(_get_current_function_mode_stack()) > functions:
+            pop_function_mode()
+        while len(_get_current_dispatch_mode_stack()) > dispatches:
+            pop_dispatch_mode()
 
 
 def _folder() -> str:
@@ -92,6 +150,7 @@ def _folder() -> str:
 def _patches_undone() -> Iterator[None]:
     """Put back what the block replaces in PyTorch, in the modules of this package, in items."""
     own = [sys.modules.get(f"{__package__}.{name}") for name in _MODULES]
+    own.append(sys.modules.get(__package__))
     owners = (*_PATCHED, *filter(None, own), *watched)
     before = [(owner, dict(vars(owner))) for owner in owners]
     try:

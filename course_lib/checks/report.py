@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
+from course_lib.checks.arguments import in_words
 from course_lib.checks.compare import Difference, short
 from course_lib.checks.diagnose import Diagnosis
 from course_lib.checks.example import Example, smallest_failing_call
@@ -84,8 +85,11 @@ class Report:
             yield "What I see", diagnosis.observation.sentence
             if diagnosis.observation.meaning:
                 yield "What it means", diagnosis.observation.meaning
-        if trial.first_wrong.about:
-            yield "When", f"{trial.first_wrong.about}."
+        call = trial.first_wrong
+        others = [each for trial in diagnosis.trials for each in trial.calls]
+        given = in_words(diagnosis.item, call, others, diagnosis.subject)
+        if call.about or given:
+            yield "When", f"{call.about}{': ' if call.about and given else ''}{given}."
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
             yield "The other tests", "those with – fail, too, perhaps for the same reason as the ✗."
         if self.example:
@@ -185,7 +189,7 @@ def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
     if isinstance(line.value, bool) or not isinstance(line.value, (int, float)):
         expected = "a number, such as 3"
         return f"Expected {expected}, got {short(line.value)}.{fixed} {LINE_HINT}"
-    return f"It isn't line {line.value:g}.{fixed} {LINE_HINT}"
+    return f"It isn't line {short(line.value)}.{fixed} {LINE_HINT}"
 
 
 def folded_hints(hints: tuple[str, str, str]) -> str:

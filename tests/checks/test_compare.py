@@ -38,8 +38,19 @@ def test_equal_values_do_not_differ(expected, got):
         (X, X / torch.tensor([[1, 0], [1, 1]]) * 0, "value", "element [0, 0]: expected 1, got 0"),
         (torch.tensor(1.0), torch.tensor(float("nan")), "nan", "the number: expected 1, got nan"),
         (torch.tensor([1, 2]), torch.tensor([1, 3]), "value", "element [1]: expected 2, got 3"),
-        ((1, 2), (1, 3), "value", "entry 1: expected 2, got 3"),
-        ((1, 2), (1,), "shape", "expected 2 entries, got 1: (1,)"),
+        ((1, 2), (1, 3), "value", "expected [1, 2], got [1, 3]"),
+        ([[0], [1]], [[1], [1]], "value", "expected [[0], [1]], got [[1], [1]]"),
+        (
+            {"links": [[1, 0]]},
+            {"links": [[0, 1]]},
+            "value",
+            "links: expected [[1, 0]], got [[0, 1]]",
+        ),
+        (([4, 2], -1.20001), ([4, 2], -1.20501), "value", "[[4, 2], -1.2], got [[4, 2], -1.205]"),
+        ((1, 2), (1,), "shape", "expected [1, 2], got [1]"),
+        (list(range(99)), [0, 2], "shape", "expected 99 entries, got 2: [0, 2]"),
+        (list(range(99)), [0] * 99, "value", "entry 1: expected 1, got 0"),
+        ((X, 2), (X, 3), "value", "entry 1: expected 2, got 3"),
         ((1, 2), 1, "type", "expected a tuple of 2, got a value of type int"),
         ({"a": X}, {"a": X + 1}, "value", "a, element [0, 0]: expected 1, got 2"),
         ({"a": 1}, {"b": 1}, "type", "expected a dict with a, got a dict with b"),
@@ -92,3 +103,22 @@ class Nameless:
 def test_a_long_or_broken_repr_does_not_spoil_the_message():
     assert short("x" * 200).endswith("…") and len(short("x" * 200)) == 60
     assert "RuntimeError" in short(Nameless())
+
+
+@pytest.mark.parametrize(
+    "wrong, extent",
+    [
+        (X + 1, "4 of 4 numbers are wrong"),
+        (X + torch.tensor([[0.0], [1.0]]), "2 of 4 numbers are wrong, all at [1]"),
+        (X + torch.tensor([0.0, 1.0]), "2 of 4 numbers are wrong, all at [:, 1]"),
+        (torch.cat([X[:1], X[1:] + 1]), "2 of 4 numbers are wrong, all at [1]"),
+    ],
+)
+def test_which_indices_are_wrong_is_told_by_axis(wrong, extent):
+    assert first_difference(X, wrong).extent == extent
+
+
+def test_few_right_indices_are_listed_rather_than_many_wrong_ones():
+    right = torch.zeros(2, 5, 3)
+    wrong = right + torch.tensor([0.0, 1.0, 1.0, 1.0, 1.0])[:, None]
+    assert first_difference(right, wrong).extent == "24 of 30 numbers are wrong, none at [:, 0]"

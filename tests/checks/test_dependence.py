@@ -93,3 +93,10 @@ def test_a_weight_that_is_never_used_is_named():
     probe = Probe("it is right", lambda draw: [call])
     item = Item("06.padding_mask", Two, [probe], HINTS, use=use_module)
     assert "when `second.weight`, `second.bias` change" in str(Report(diagnose(item, Same)))
+
+
+def test_an_integer_too_large_for_a_float_is_only_a_wrong_number():
+    probe = Probe("it is right", lambda draw: [Call((3,)), Call((4,))])
+    item = Item("06.padding_mask", lambda n: n + 1, [probe], HINTS)
+    report = Report(diagnose(item, lambda n: 10**400))
+    assert not report.passed and report.misconception is None

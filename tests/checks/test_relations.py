@@ -124,7 +124,7 @@ def test_two_lone_numbers_always_differ_by_a_factor_which_says_nothing():
 def test_a_wrong_shape_or_type_is_described(wrong, name, words):
     calls = [Call((torch.rand(2, 3, 5),)), Call((torch.rand(2, 4, 5),))]
     probe = Probe("it is right", lambda draw: calls)
-    item = Item("06.padding_mask", torch.sin, [probe], ("one", "two", "three"))
+    item = Item("06.padding_mask", lambda x: x.sin(), [probe], ("one", "two", "three"))
     report = Report(diagnose(item, wrong))
     assert report.misconception == name and words in str(report)
 

@@ -75,9 +75,38 @@ def test_the_number_of_the_wrong_line_is_not_mutated(monkeypatch):
     assert "06.bug" not in {mutant.item_id for mutant in mutants_of("06")}
 
 
-def test_the_command_counts_verdicts_and_shows_survivors(one_mutation, capsys):
-    assert main(["06", "--survivors"]) == 0
-    printed = capsys.readouterr()
-    counts = "'failed': 1, 'survived': 4, 'misnamed': 0"  # triu changes one of five answers
-    assert f"06 {{{counts}}}" in printed.out and f"all {{{counts}}}" in printed.out
-    assert "survived: 06.padding_mask: " in printed.out + printed.err
+@pytest.fixture
+def page(monkeypatch, tmp_path):
+    monkeypatch.setattr(mutation_testing, "PAGE", tmp_path / "mutation_testing.md")
+    return mutation_testing.PAGE
+
+
+def test_the_command_counts_verdicts_and_shows_survivors(one_mutation, page, capsys):
+    assert main(["06"]) == 0
+    printed = capsys.readouterr().out
+    for text in (printed, page.read_text("utf-8")):
+        assert "| 06 | 5 | 1 | 4 | 0 | " in text  # triu changes one of five answers
+        assert "- 06.padding_mask survived: `return  " in text
+
+
+def test_a_run_of_one_lesson_leaves_the_others_on_the_page(one_mutation, page):
+    assert main(["06"]) == 0
+    first = page.read_text("utf-8")
+    assert main(["06"]) == 0 and page.read_text("utf-8") == first
+    assert main(["01"]) == 0
+    both = page.read_text("utf-8")
+    assert set(first.splitlines()) < set(both.splitlines())
+    assert both.index("| 01 |") < both.index("| 06 |")
+
+
+def test_the_page_is_stale_when_an_answer_changes(one_mutation, page, monkeypatch, capsys):
+    monkeypatch.setattr(mutation_testing, "TOPICS", {"06": "masks"})
+    assert main([]) == 0 and main(["--check"]) == 0
+    monkeypatch.setattr(mutation_testing, "digest", lambda lesson: "another")
+    assert main(["--check"]) == 1
+    assert "mutation_testing.md is stale for 06" in capsys.readouterr().out
+
+
+def test_the_stored_page_is_up_to_date_and_nothing_is_misnamed():
+    assert main(["--check"]) == 0, "run python -m tools.mutation_testing"
+    assert "misnamed: `" not in mutation_testing.PAGE.read_text("utf-8")

@@ -83,6 +83,12 @@ item = Item(
                     pad_id=3,
                 ),
                 _embed(draw, draw.tokens(3, 5, pad_id=1, left=True), "pad_id is 1", pad_id=1),
+                _embed(
+                    draw,
+                    torch.tensor([[5, 0, 2, 9, 3, 3], [1, 8, 0, 4, 2, 3]]),
+                    "pad_id is 3, with real ids below and above",
+                    pad_id=3,
+                ),
             ],
         ),
         Probe(
