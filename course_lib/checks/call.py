@@ -124,10 +124,15 @@ def ask(
     except KeyboardInterrupt as error:
         return Answer(failure=Failure("Interrupted", "you stopped it", _learners_line(error)))
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=Failure(type(error).__name__, _text(error), _learners_line(error)))
+        return Answer(failure=failure_of(error))
     changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
     changed = changed or _data((args, kwargs)) != data
     return Answer(value, changed_inputs=changed, seconds=time.perf_counter() - start)
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What is recorded of an exception that a learner's code raised."""
+    return Failure(type(error).__name__, _text(error), _learners_line(error))
 
 
 def _text(error: BaseException) -> str:

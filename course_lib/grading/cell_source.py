@@ -1,0 +1,35 @@
+"""A notebook's cells as plain Python: without IPython's commands, or with definitions only."""
+
+from __future__ import annotations
+
+import ast
+
+_NOT_PARSED = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def without_magics(source: str) -> str:
+    """The source, with ``pass`` in place of IPython's commands if it is no Python as it is."""
+    try:
+        ast.parse(source)
+        return source
+    except _NOT_PARSED:
+        lines = source.split("\n")
+        if lines[0].startswith("%%"):
+            lines[0] = ""
+        return "\n".join(map(_plain, lines))
+
+
+def _plain(line: str) -> str:
+    text = line.strip()
+    command = text.startswith(("%", "!", "?")) or (text.endswith("?") and "#" not in text)
+    return line[: len(line) - len(line.lstrip())] + "pass" if command else line
+
+
+def definitions_of(source: str) -> str:
+    """The imports, functions and classes of a cell alone; "" if it is no Python."""
+    try:
+        body = ast.parse(without_magics(source)).body
+    except _NOT_PARSED:
+        return ""
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return "\n\n".join(ast.unparse(node) for node in body if isinstance(node, kinds))
