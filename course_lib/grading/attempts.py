@@ -1,4 +1,4 @@
-"""Attempts to leave a jail. They are run in a new one as a learner's code would be, and have to fail.
+"""Attempts to escape from a jail: they run in a new one as a learner's code would, and must fail.
 
 The text of this file is a cell, so it imports nothing of the course.
 """
@@ -32,7 +32,7 @@ def escapes(secret: str, folder: str) -> list[str]:
         "open a connection": lambda: bool(socket.socket()),
         "start a process": lambda: os.fork() >= 0,
         "start a program": lambda: subprocess.run(["true"], check=False).returncode == 0,
-        "send a signal to another process": lambda: os.kill(os.getppid() or 1, 0) is None,
+        "send a signal to another process": _sends_signals,
         "keep a capability": _holds_capabilities,
         "enter new namespaces": lambda: _libc.unshare(0x10000000) == 0,
         "mount a folder": lambda: _libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0,
@@ -49,6 +49,11 @@ def _succeeds(attempt: Callable[[], bool]) -> bool:
         return attempt()
     except OSError:
         return False
+
+
+def _sends_signals() -> bool:
+    os.kill(os.getppid() or 1, 0)
+    return True
 
 
 def _holds_capabilities() -> bool:

@@ -135,7 +135,9 @@ def _checked_names(cell: ReleasedCell) -> list[str]:
     )
 
 
-_DEFINITION = re.compile(r"^(?:async +def|def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+_DEFINITION = re.compile(
+    r"^(?:async +def|def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE
+)
 
 
 def defined_names(source: str) -> frozenset[str]:

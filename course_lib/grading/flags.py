@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from course_lib.grading.transplant import CodeCell
 from course_lib.grading.cell_source import without_magics
+from course_lib.grading.transplant import CodeCell
 
 # Names that exercises have no use for, and that attempts to cheat or to escape need.
 _UNUSUAL = {

@@ -19,7 +19,7 @@ from course_lib.grading.flags import flags_of
 from course_lib.grading.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail import Jail
 from course_lib.grading.library_view import LIBRARY
-from course_lib.grading.results import ItemResult, SubmissionResult, TestResult
+from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
 from course_lib.grading.submission import (
     Submission,
     SubmissionError,
@@ -32,33 +32,33 @@ _MOST_TEXT = 20_000  # characters of an answer in words
 
 
 def grade_submission(
-    folder: Path,
+    path: Path,
     exercise: Exercise,
     *,
     jail: Jail,
     secret: bytes,
+    student: str = "",
     limits: TimeLimits | None = None,
     known: SubmissionResult | None = None,
 ) -> SubmissionResult:
     """Grade what a student handed in for an assignment. Whatever it is, there is a result.
 
     Args:
-        folder: the student's, named after them, with a notebook in it or in a folder in it.
+        path: a notebook, or a folder with one in it or in a folder in it.
         exercise: what was released.
         jail: where the code runs.
         secret: decides the test inputs; the same for all submissions of an assignment.
+        student: whose it is, by default the name of the path.
         limits: of time.
         known: an earlier result; it is returned if everything that it depends on is unchanged.
     """
-    limits = limits or TimeLimits()
+    limits, student = limits or TimeLimits(), _plain(student or path.name)
     try:
-        submission, transplanted, notes = _read(folder, exercise)
+        submission, transplanted, notes = _read(path, exercise)
     except SubmissionError as error:
         key = _key(exercise, jail, secret, limits, str(error))
-        note = (str(error),)
-        return SubmissionResult(
-            _plain(folder.name), exercise.assignment, jail.level, key, "", (), note
-        )
+        note = (_plain(str(error)),)
+        return SubmissionResult(student, exercise.assignment, jail.level, key, "", (), note)
     key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
     if known is not None and known.key == key:
         return known
@@ -67,7 +67,7 @@ def grade_submission(
     items = tuple(_graded(task, transplanted, run, secret) for task in exercise.tasks)
     notes = (*notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
-        _plain(folder.name),
+        student,
         exercise.assignment,
         jail.level,
         key,
@@ -87,17 +87,15 @@ def _read(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant, tup
     """The notebook that counts, and why that one.
 
     Raises:
-        SubmissionError: there is none that can be read.
+        SubmissionError: there is none that can be read and belongs to the exercise.
     """
-    paths = find_notebooks(folder)
     read, errors = [], []
-    for path in paths:
+    for path in find_notebooks(folder, exercise.assignment):
         try:
             submission = read_submission(path)
+            read.append((submission, transplant(submission, exercise), path))
         except SubmissionError as error:
             errors.append(error)
-            continue
-        read.append((submission, transplant(submission, exercise), path))
     if not read:
         raise errors[0]
     # The most answered one; of equals the last by name, as "masks (2)" comes after "masks (1)".
@@ -112,22 +110,19 @@ def _read(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant, tup
     return submission, transplanted, notes
 
 
-def _graded(
-    task: Task, transplanted: Transplant, run: SubmissionRun, secret: bytes
-) -> ItemResult:
+def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: bytes) -> ItemResult:
     entry = task.entry
     if entry.kind == "written":
         text = transplanted.written.get(entry.id, "")[:_MOST_TEXT]
-        status, points = ("to be marked", None) if text else ("no answer", 0.0)
-        return ItemResult(entry.id, entry.title, status, points, entry.points, text=text)
+        if not text:
+            return ItemResult(entry.id, entry.title, "no answer", 0.0, entry.points)
+        return ItemResult(entry.id, entry.title, "to be marked", None, entry.points, text=text)
     if all(cell.ours for cell in transplanted.cells):  # nothing was written, so nothing can run
         return ItemResult(entry.id, entry.title, "not started", 0.0, entry.points)
     try:
         diagnosis = run.diagnose(task, seed_of(secret, entry.id))
     except NotRun as reason:
-        return ItemResult(
-            entry.id, entry.title, "not run", None, entry.points, reason=str(reason)
-        )
+        return ItemResult(entry.id, entry.title, "not run", None, entry.points, reason=str(reason))
     return _item_result(task, diagnosis, flags_of(entry.id, transplanted.cells))
 
 
@@ -144,7 +139,7 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
         task.entry.points,
         tuple(names),
         tuple(
-            TestResult(trial.probe.property, _plain(str(trial.difference or "")))
+            PropertyResult(trial.probe.property, _plain(str(trial.difference or "")))
             for trial in diagnosis.trials
         ),
         diagnosis.line_found if diagnosis.item.bug else None,

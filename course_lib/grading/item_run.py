@@ -1,7 +1,7 @@
 """Grade one item of a submission: run the learner's cells in the jail, then make the calls there.
 
-The tests, the reference and the comparison stay here; the engine is the one of ``course_lib.checks``,
-with its calls sent through the pipe.
+The tests, the reference and the comparison stay here. The engine is the one of
+``course_lib.checks``, with its calls sent through the pipe.
 """
 
 from __future__ import annotations
@@ -162,9 +162,7 @@ class _Pipe:
     session: Session
     end: float
 
-    def ask(
-        self, subject: StandIn, call: Call, use: Use, *, seconds: float = SECONDS
-    ) -> Answer:
+    def ask(self, subject: StandIn, call: Call, use: Use, *, seconds: float = SECONDS) -> Answer:
         """As ``course_lib.checks.call.ask``, in the jail."""
         left = self.end - time.monotonic()
         if left <= 0:

@@ -127,7 +127,9 @@ class Jail:
                 ours.close()
                 self._stop()  # whatever the reason, a new server has another chance
                 if attempt == 2:
-                    raise SessionEnded(f"no process could be started in the jail: {error}") from None
+                    raise SessionEnded(
+                        f"no process could be started in the jail: {error}"
+                    ) from None
         raise AssertionError("not reached")
 
     def _start(self) -> None:
@@ -191,5 +193,3 @@ class Jail:
         if answer.value != [] or escaped:
             told = answer.failure or answer.value or "a file was written"
             raise CourseError(f"code in it could escape: {told}")
-
-

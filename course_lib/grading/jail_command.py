@@ -9,6 +9,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator
+from glob import glob
 from pathlib import Path
 
 from course_lib.errors import CourseError
@@ -82,23 +83,30 @@ def _unprivileged_user() -> int:
         raise CourseError("root would run learners' code, and there is no user nobody") from None
 
 
+def _installed_courses() -> list[str]:
+    """Where the course is installed: it has the references, so it is hidden."""
+    folders = [*_site_packages(), *glob(f"{sys.base_prefix}/lib/python*/site-packages")]
+    for pattern in ("/usr/lib/python*/*-packages", "/usr/local/lib/python*/*-packages"):
+        folders += glob(pattern)
+    found = (os.path.realpath(f"{folder}/course_lib") for folder in folders)
+    return list(dict.fromkeys(path for path in found if os.path.isdir(path)))
+
+
 def _readable() -> Iterator[str]:
     """What code may read where files can't be hidden: Python without an installed course."""
-    yield from (*_SYSTEM, _LINKER_CACHE, "/dev/null", "/dev/urandom")
-    sites = _site_packages()
-    yield from _without(Path(os.path.realpath(sys.base_prefix)), sites)
-    for site in sites:
-        yield from (str(path) for path in Path(site).iterdir() if path.name != "course_lib")
+    yield from (_LINKER_CACHE, "/dev/null", "/dev/urandom")
+    hidden = _installed_courses()
+    for folder in (*_SYSTEM, os.path.realpath(sys.base_prefix), *_site_packages()):
+        yield from _without(Path(folder), hidden)
 
 
-def _without(folder: Path, parts: list[str]) -> Iterator[str]:
-    """The folder, or what is in it if some of these parts are: all but them."""
-    inside = [part for part in parts if Path(part).is_relative_to(folder)]
-    if not inside:
+def _without(folder: Path, hidden: list[str]) -> Iterator[str]:
+    """The folder, or all that is in it but what is hidden."""
+    if not any(Path(path).is_relative_to(folder) for path in hidden):
         yield str(folder)
-    elif str(folder) not in inside:
+    elif str(folder) not in hidden:
         for path in folder.iterdir():
-            yield from _without(path, inside)
+            yield from _without(path, hidden)
 
 
 def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
@@ -120,9 +128,8 @@ def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
     options += ["--ro-bind-try", _LINKER_CACHE, _LINKER_CACHE]
     for path, target in shown.items():
         options += ["--ro-bind", staged[path] if as_root else path, target]
-    for site in sites:  # an installed course has the references
-        if os.path.isdir(f"{site}/course_lib"):
-            options += ["--tmpfs", f"{site}/course_lib"]
+    for path in _installed_courses():
+        options += ["--tmpfs", path, "--remount-ro", path]
     options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/view"]
     for name, value in _environment("/engine").items():
         options += ["--setenv", name, value]

@@ -3,7 +3,9 @@
 That user may not be able to reach the Python installation (below /root, say), so what the jail is
 to contain is first mounted where everybody can reach it, in mounts of this process only.
 
-    python -m course_lib.grading.launch '{"user": 65534, "stage": DIR, "folders": […], "command": […]}'
+    python -m course_lib.grading.launch SETTINGS
+
+The settings are JSON: {"user": 65534, "stage": DIR, "folders": […], "command": […]}
 """
 
 from __future__ import annotations

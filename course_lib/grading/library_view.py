@@ -25,7 +25,13 @@ from course_lib.grading.source_slice import course_imports, slice_of
 
 LIBRARY = Path(__file__).parents[1]
 ENGINE = ("adapters", "call", "compare", "draw", "isolation", "item")  # of ``checks``
-WORKER = ("cell_source", "confinement", "syscalls", "wire", "worker")  # of ``grading``, started in the jail
+WORKER = (
+    "cell_source",
+    "confinement",
+    "syscalls",
+    "wire",
+    "worker",
+)  # of ``grading``, started in the jail
 _PACKAGES = ("data", "decoding", "model", "training", "viz")
 _MODULES = ("__init__", "alignment_error_rate", "atomic", "errors", "lesson")
 _ITEMS = "course_lib.checks.items."

@@ -15,7 +15,7 @@ FORMAT = 1  # of the files; raised when their meaning changes
 
 
 @dataclass(frozen=True)
-class TestResult:
+class PropertyResult:
     """A test of an item: the property, and what differed; "" if it passed."""
 
     property: str
@@ -46,7 +46,7 @@ class ItemResult:
     points: float | None
     most: float
     misconceptions: tuple[str, ...] = ()
-    tests: tuple[TestResult, ...] = ()
+    tests: tuple[PropertyResult, ...] = ()
     line_found: bool | None = None
     flags: tuple[str, ...] = ()
     text: str = ""
@@ -122,10 +122,11 @@ class SubmissionResult:
 
 
 def _item(data: Mapping[str, Any]) -> ItemResult:
-    known = dict(data)
-    tests = tuple(TestResult(**test) for test in known.pop("tests"))
-    names = {name: tuple(known.pop(name)) for name in ("misconceptions", "flags")}
-    return ItemResult(tests=tests, **names, **known)
+    fields: dict[str, Any] = dict(data)
+    fields["tests"] = tuple(PropertyResult(**test) for test in data["tests"])
+    for name in ("misconceptions", "flags"):
+        fields[name] = tuple(data[name])
+    return ItemResult(**fields)
 
 
 def shown_points(points: float | None) -> str:

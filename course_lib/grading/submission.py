@@ -11,16 +11,19 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
 
 MOST_BYTES, MOST_CELLS = 20 << 20, 2000
 MOST_NOTEBOOKS, DEEPEST_FOLDER = 50, 3  # that are looked for in a student's folder
+_ASSIGNMENTS = {f"{number}_{topic}" for number, topic in TOPICS.items()}
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -58,7 +61,9 @@ def read_submission(path: Path) -> Submission:
         SubmissionError: it is no regular file, too large, or not a notebook.
     """
     data = read_regular_file(path)
-    return Submission(path.name, _cells(_parsed(data, path), path), hashlib.sha256(data).hexdigest())
+    return Submission(
+        path.name, _cells(_parsed(data, path), path), hashlib.sha256(data).hexdigest()
+    )
 
 
 def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
@@ -73,7 +78,9 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise _not_regular(path, "a link") from None
-        raise SubmissionError(f"could not read {path} ({error}): is it there, and readable?") from None
+        raise SubmissionError(
+            f"could not read {path} ({error}): is it there, and readable?"
+        ) from None
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -148,41 +155,60 @@ def _clean(text: Any) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def find_notebooks(folder: Path) -> list[Path]:
-    """The notebooks in a student's folder, sorted by name.
+def find_notebooks(path: Path, assignment: str) -> list[Path]:
+    """The notebooks that a student may have handed in for an assignment, sorted by name.
+
+    Args:
+        path: a notebook, or the student's folder. In a folder that is named after the assignment
+            only that one counts, and never one that is named after another assignment.
+        assignment: such as "06_masks".
 
     Raises:
-        SubmissionError: there is none, or it is no folder.
+        SubmissionError: there is none, or there are too many.
     """
-    if folder.is_symlink() or not folder.is_dir():
+    if path.is_symlink() or not path.is_dir():
+        if path.suffix.lower() == ".ipynb":
+            return [path]
         raise SubmissionError(
-            f"expected a folder with a notebook at {folder}, got something else: put each "
+            f"expected a notebook or a folder with one at {path}, got something else: put each "
             "student's work in a folder of its own"
         )
-    found = sorted(_notebooks_below(folder, DEEPEST_FOLDER), key=str)
+    folders = [entry for entry in _scanned(path) if entry.is_dir(follow_symlinks=False)]
+    own = [Path(entry.path) for entry in folders if _normal(entry.name) == assignment]
+    found = sorted(
+        (each for folder in own or [path] for each in _notebooks_below(folder, DEEPEST_FOLDER)),
+        key=str,
+    )
     if not found:
         raise SubmissionError(
-            f"expected a notebook (.ipynb) in {folder}, got none: was the folder handed in empty, "
+            f"expected a notebook (.ipynb) in {path}, got none: was the folder handed in empty, "
             "or the notebook saved as another kind of file?"
         )
     if len(found) > MOST_NOTEBOOKS:
         raise SubmissionError(
-            f"expected at most {MOST_NOTEBOOKS} notebooks in {folder}, got {len(found)}: "
+            f"expected at most {MOST_NOTEBOOKS} notebooks in {path}, got {len(found)}: "
             "ask which one counts"
         )
     return found
 
 
+def _normal(name: str) -> str:
+    """A folder's name as assignments are written: "06 Masks" is "06_masks"."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
 def _notebooks_below(folder: Path, depth: int) -> Iterator[Path]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError as error:
-        raise SubmissionError(f"could not read {folder} ({error}): may you read it?") from None
-    for entry in entries:
-        if entry.name.startswith("."):  # .ipynb_checkpoints, for one, holds older copies
-            continue
+    for entry in _scanned(folder):
         if entry.is_dir(follow_symlinks=False):
-            if depth > 0:
+            if depth > 0 and _normal(entry.name) not in _ASSIGNMENTS:
                 yield from _notebooks_below(Path(entry.path), depth - 1)
         elif entry.name.lower().endswith(".ipynb"):
             yield Path(entry.path)
+
+
+def _scanned(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder, without hidden entries such as .ipynb_checkpoints with older copies."""
+    try:
+        return [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+    except OSError as error:
+        raise SubmissionError(f"could not read {folder} ({error}): may you read it?") from None

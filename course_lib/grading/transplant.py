@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from course_lib.grading.exercise import Exercise, ReleasedCell, defined_names
-from course_lib.grading.submission import Cell, Submission
+from course_lib.grading.submission import Cell, Submission, SubmissionError
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,16 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
     """The learner's answers in a fresh copy of the exercise.
 
     Cells are recognised by their grade_id, then by their id, then by what they define.
+
+    Raises:
+        SubmissionError: it has no cell of this exercise.
     """
     matched = list(_matched(submission, exercise))
+    if not any(target is not None and target.item for _, target in matched):
+        raise SubmissionError(
+            f"expected cells of the exercise {exercise.assignment} in {submission.name}, got none "
+            f"among {len(matched)}: was another notebook handed in?"
+        )
     ours = [
         CodeCell(cell.id, cell.source, ours=True)
         for cell in exercise.cells
