@@ -1,4 +1,7 @@
-"""A notebook's cells as plain Python: without IPython's commands, or with definitions only."""
+"""A notebook's cells as plain Python: without IPython's commands, or with definitions only.
+
+This runs in the jail: a hostile source can crash the parser, and with it the process that parses.
+"""
 
 from __future__ import annotations
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Iterator, Sequence
 
-from course_lib.grading.cell_source import without_magics
 from course_lib.grading.transplant import CodeCell
 
 # Names that exercises have no use for, and that attempts to cheat or to escape need.
 _UNUSUAL = {
     *("ctypes", "gc", "subprocess", "socket", "multiprocessing", "signal", "builtins"),
-    *("importlib", "__import__", "eval", "exec", "compile", "_exit", "system", "modules"),
+    *("importlib", "__import__", "_exit", "os.system", "sys"),
     *("_getframe", "settrace", "setprofile", "__subclasses__", "__globals__", "__code__"),
     *("__torch_function__", "__torch_dispatch__", "get_objects", "get_referrers", "atexit"),
-    *("grading", "course_lib.grading", "course_lib.checks.items"),
+    *("course_lib.grading", "load_item"),
+    *("eval(", "exec(", "compile("),  # but model.eval() and re.compile() are usual
 }
 _ATTENTION = {"scaled_dot_product_attention", "MultiheadAttention", "multi_head_attention_forward"}
 # Ready-made versions of what an item asks for, in PyTorch and elsewhere.
@@ -33,35 +33,32 @@ _READY_MADE = {
 _MOST = 10  # flags of one item
 
 
+_WORD = re.compile(r"([\w.]*\.)?([A-Za-z_]\w*)(\(?)")
+
+
 def flags_of(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
     """The flags of an item: ready-made functions in its answer, unusual names anywhere."""
     found = []
     for cell in cells:
-        if cell.ours:
-            continue
-        for name, line in _names(cell.source):
+        for line, text in enumerate(cell.source.split("\n") if not cell.ours else (), 1):
             where = f"(cell {cell.name}, line {line})"
-            if name in _UNUSUAL:
+            for name in _unusual(text):
                 found.append(f"unusual in this course: {name} {where}")
-            elif name in _READY_MADE.get(item_id, ()) and cell.item in ("", item_id):
-                found.append(f"ready-made for this item: {name} {where}")
+            for name in _READY_MADE.get(item_id, ()):
+                if cell.item in ("", item_id) and _is_imported_or_looked_up(name, text):
+                    found.append(f"ready-made for this item: {name} {where}")
     return tuple(dict.fromkeys(found))[:_MOST]
 
 
-def _names(source: str) -> Iterator[tuple[str, int]]:
-    """The names that a cell looks up or imports, with their lines; none if it is no Python."""
-    try:
-        tree = ast.parse(without_magics(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            yield node.attr, node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id, node.lineno
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            module = node.module if isinstance(node, ast.ImportFrom) else None
-            for name in filter(None, [module, *(alias.name for alias in node.names)]):
-                yield name, node.lineno
-                if "." in name:
-                    yield name.split(".")[0], node.lineno
+# The source is read as text: parsing a hostile one could crash this process.
+def _unusual(text: str) -> Iterator[str]:
+    for before, word, bracket in _WORD.findall(text.partition("#")[0]):
+        names = {word, f"{before}{word}", *before.split("."), *(() if before else [word + bracket])}
+        yield from sorted(name.rstrip("(") for name in names & _UNUSUAL)
+
+
+def _is_imported_or_looked_up(name: str, text: str) -> bool:
+    """Whether a line takes the name from somewhere; a learner may define it, or call their own."""
+    code = text.partition("#")[0]
+    imported = re.match(rf"\s*(from|import)\b.*\b{name}\b", code)
+    return bool(imported or re.search(rf"(?<!\bself)\.{name}\b", code))

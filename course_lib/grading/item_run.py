@@ -16,7 +16,6 @@ from course_lib.checks.call import SECONDS, Answer, Call, Failure, Use
 from course_lib.checks.diagnose import Diagnosis, diagnose
 from course_lib.checks.item import Item
 from course_lib.checks.trial import expected_answers
-from course_lib.grading.cell_source import definitions_of
 from course_lib.grading.exercise import Task
 from course_lib.grading.jail import Jail
 from course_lib.grading.library_view import view_of
@@ -125,11 +124,11 @@ class SubmissionRun:
             if left <= 0:
                 raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
             seconds = min(self.limits.cell, left)
-            source = definitions_of(cell.source) if number in self.stopped else cell.source
+            stopped = number in self.stopped
             try:
-                failure = session.run(cell.name, source, seconds)
+                failure = session.run(cell.name, cell.source, seconds, only_definitions=stopped)
             except SessionEnded as error:
-                if number in self.stopped:  # its definitions alone do it, too
+                if stopped:  # its definitions alone do it, too
                     self.stopped[number] = f"{error}, even its definitions alone"
                     self.cells = [*self.cells]
                     self.cells[number] = CodeCell(cell.name, "", cell.item)

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, get_args
+from typing import Literal, get_args
 
 from course_lib.errors import CourseError
 from course_lib.grading import library_view
@@ -81,7 +81,7 @@ class Jail:
             "that has it"
         )
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Jail:
         return self
 
     def __exit__(

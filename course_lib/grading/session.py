@@ -9,7 +9,7 @@ import socket
 import time
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from course_lib.checks.call import Answer, Call, Failure
 from course_lib.grading.wire import HEADER, WireError, decode, encode, sizes
@@ -46,7 +46,7 @@ class Session:
             reason = connection.recv(500).decode("utf-8", "replace") if first else "it died"
             raise self._end(reason)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Session:
         return self
 
     def __exit__(
@@ -57,13 +57,22 @@ class Session:
     ) -> None:
         self.kill()
 
-    def run(self, name: str, source: str, seconds: float) -> Failure | None:
+    def run(
+        self, name: str, source: str, seconds: float, *, only_definitions: bool = False
+    ) -> Failure | None:
         """Run a cell; what it raised, if anything.
+
+        Args:
+            name: of the cell, for messages.
+            source: its code.
+            seconds: time limit.
+            only_definitions: run only its imports, functions and classes.
 
         Raises:
             SessionEnded: the process died, took too long, or sent nonsense.
         """
-        message = {"do": "run", "name": name, "source": source, "seconds": seconds}
+        message: dict[str, Any] = {"do": "run", "name": name, "source": source, "seconds": seconds}
+        message["only_definitions"] = only_definitions
         failure = self._exchange(message, seconds + GRACE_SECONDS)
         if not (failure is None or isinstance(failure, Failure)):
             raise self._end("it sent something else than what a cell raised")

@@ -81,10 +81,10 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
         raise SubmissionError(
             f"could not read {path} ({error}): is it there, and readable?"
         ) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _not_regular(path, "a folder, a pipe or a device")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise _not_regular(path, "a folder, a pipe or a device")
         data = file.read(most + 1)
     if len(data) > most:
         raise SubmissionError(

@@ -27,7 +27,7 @@ from course_lib import checks
 from course_lib.checks.call import Answer, Call, Failure, ask, failure_of
 from course_lib.checks.isolation import within
 from course_lib.grading import confinement
-from course_lib.grading.cell_source import without_magics
+from course_lib.grading.cell_source import definitions_of, without_magics
 from course_lib.grading.wire import HEADER, decode, encode, sizes
 
 VIEW = "/view"  # where a child in bubblewrap sees the library
@@ -104,10 +104,10 @@ def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[
     confinement.refuse_privileges()
     if os.getuid() == 0:
         confinement.become(settings["user"])
+    _forget_files(connection.fileno())
     if level == "landlock":
         confinement.allow_reading_only([library, *settings["readable"]])
     confinement.drop_capabilities()
-    _forget_files(connection.fileno())
     confinement.refuse_system_calls()
     return library
 
@@ -180,7 +180,8 @@ class Cells:
         linecache.cache[name] = (len(source), None, lines, name)
 
         def cell() -> None:
-            exec(compile(without_magics(source), name, "exec"), self.main.__dict__)
+            plain = (definitions_of if message["only_definitions"] else without_magics)(source)
+            exec(compile(plain, name, "exec"), self.main.__dict__)
 
         try:
             within(message["seconds"], cell)
