@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def grade_and_report(options: GradeOptions) -> bool:
     )
     total = len(run.students())
     with Jail(trusted=options.trusted) as jail:
-        print(_isolation(jail), file=sys.stderr)
+        print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
         bar = tqdm(grade_class(run, jail), total=total, desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
     print(table(results))
@@ -62,11 +62,12 @@ def _exercises() -> Path:
     return here if here.is_dir() else LIBRARY.parent / "exercises"
 
 
-def _isolation(jail: Jail) -> str:
-    if jail.level == "none":
+def isolation_line(level: str, reasons: Mapping[str, str]) -> str:
+    """The level, and why no stronger one is used."""
+    if level == "none":
         return "Isolation: none. What is handed in can do everything that you can."
-    weaker = "".join(f"; {level}: {reason}" for level, reason in jail.reasons.items())
-    return f"Isolation: {jail.level}{weaker}"
+    stronger = "".join(f"; not {name}: {reason}" for name, reason in reasons.items())
+    return f"Isolation: {level}{stronger}"
 
 
 def table(results: Sequence[SubmissionResult]) -> str:

@@ -35,6 +35,12 @@ WORKER = (
 _PACKAGES = ("data", "decoding", "model", "training", "viz")
 _MODULES = ("__init__", "alignment_error_rate", "atomic", "errors", "lesson")
 _ITEMS = "course_lib.checks.items."
+# Definitions under another name that are right answers as they are; a test looks for more of them.
+_RIGHT_AS_IT_IS = {
+    "04.scaled_dot_product_attention": {"attention_einsum"},
+    "04.bug": {"MultiHeadAttention"},
+    "05.attention_einsum": {"attention_matmul"},
+}
 _CHECKS = '''\
 """What stands for the checks while an answer is graded: they are made elsewhere, afterwards."""
 
@@ -60,7 +66,8 @@ Files = Mapping[str, str]  # from paths in the library to sources
 
 def withheld_names(item: Item, subject: str) -> set[str]:
     """The names of the library's definitions that this item asks a learner to write."""
-    return {item.reference.__name__, item.id.split(".")[1], subject}
+    named = {item.reference.__name__, item.id.split(".")[1], subject}
+    return named | _RIGHT_AS_IT_IS.get(item.id, set())
 
 
 def engine_files() -> dict[str, str]:

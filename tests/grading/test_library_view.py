@@ -6,9 +6,18 @@ import re
 
 import pytest
 
-from course_lib.checks import TABLE, load_item
+from course_lib import model
+from course_lib.checks import TABLE, load_item, load_items
+from course_lib.checks.table import TOPICS
+from course_lib.checks.trial import try_probe
 from course_lib.grading import library_view
-from course_lib.grading.library_view import engine_files, use_files, view_of, without
+from course_lib.grading.library_view import (
+    engine_files,
+    use_files,
+    view_of,
+    withheld_names,
+    without,
+)
 from course_lib.grading.source_slice import slice_of
 
 CHECKED = [entry.id for entry in TABLE.values() if entry.kind != "written"]
@@ -76,13 +85,29 @@ def test_the_view_of_an_item_has_no_definition_of_what_it_asks_for(item_id):
     item = load_item(item_id)
     view = view_of(item_id, "its_subject")
     names = item.reference.__name__, item_id.split(".")[1]
-    definition = re.compile(rf"^(?:def|class) (?:{'|'.join(names)})\b.*\n(.*\n.*)", re.MULTILINE)
+    definition = re.compile(
+        rf"^(?:def|class) (?:{'|'.join(names)})\b.*\n((?:.*\n){{3}})", re.MULTILINE
+    )
     for path, source in view.items():
         for body in definition.findall(source):
             assert "is what this exercise asks you to write" in body
         assert not path.startswith(("checks/table", "checks/diagnose", "cli", "doctor"))
     items = {path for path in view if path.startswith("checks/items/")}
     assert items == set(use_files(item)) | {"checks/items/__init__.py"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", TOPICS)
+def test_nothing_else_in_the_model_is_a_right_answer_as_it_is(lesson):
+    for item in load_items(lesson).values():
+        withheld = withheld_names(item, "its_subject")
+        for name in model.__all__:
+            if name not in withheld and callable(getattr(model, name)):
+                trials = (
+                    try_probe(probe, item, getattr(model, name), number, seconds=1.0)
+                    for number, probe in enumerate(item.probes)
+                )
+                assert any(trial.difference for trial in trials), name
 
 
 def test_a_stub_says_what_it_stands_for():
