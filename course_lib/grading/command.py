@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 from course_lib.errors import CourseError
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret
 from course_lib.grading.exercise import load_exercise
-from course_lib.grading.jail import Jail
+from course_lib.grading.jail import Jail, Level
 from course_lib.grading.library_view import LIBRARY
 from course_lib.grading.results import SubmissionResult, shown_points
 
@@ -62,7 +62,7 @@ def _exercises() -> Path:
     return here if here.is_dir() else LIBRARY.parent / "exercises"
 
 
-def isolation_line(level: str, reasons: Mapping[str, str]) -> str:
+def isolation_line(level: str, reasons: Mapping[Level, str]) -> str:
     """The level, and why no stronger one is used."""
     if level == "none":
         return "Isolation: none. What is handed in can do everything that you can."

@@ -59,7 +59,7 @@ class Jail:
         self.folder = Path(self._folder.name)
         self.folder.chmod(0o755)
         (self.folder / "views").mkdir()
-        library_view.write_files(library_view.engine_files(), self.folder / "engine")
+        self._write(library_view.engine_files(), self.folder / "engine")
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self.reasons: dict[Level, str] = {}  # why stronger levels could not be used
@@ -101,8 +101,11 @@ class Jail:
         """A library that sessions can be given; written once for each name."""
         folder = self.folder / "views" / name
         if not folder.exists():
-            library_view.write_files(files, folder)
+            self._write(files, folder)
         return folder
+
+    def _write(self, files: Mapping[str, str], folder: Path) -> None:
+        library_view.write_files(files, folder, self.folder / "contents")
 
     def session(self, library: Path, limits: Limits | None = None) -> Session:
         """A new process that sees this library.

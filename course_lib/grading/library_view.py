@@ -16,7 +16,10 @@ code over the pipe would need a format for code.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+import hashlib
+import os
+from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 
 from course_lib.checks import load_item
@@ -75,7 +78,7 @@ def engine_files() -> dict[str, str]:
     paths = [Path("__init__.py"), Path("errors.py"), Path("grading/__init__.py")]
     paths += [Path("checks", f"{name}.py") for name in ENGINE]
     paths += [Path("grading", f"{name}.py") for name in WORKER]
-    files = {str(path): (LIBRARY / path).read_text(encoding="utf-8") for path in paths}
+    files = {str(path): _source(path) for path in paths}
     files["checks/__init__.py"] = _CHECKS
     files["checks/items/__init__.py"] = ""
     files["grading/__init__.py"] = ""
@@ -96,15 +99,20 @@ def view_of(item_id: str, subject: str) -> dict[str, str]:
     names = withheld_names(item, subject)
     files = engine_files()
     for path in _library_paths():
-        source = (LIBRARY / path).read_text(encoding="utf-8")
+        source = _source(path)
         files[str(path)] = without(source, names) if _may_define(source, names) else source
     return files | use_files(item)
 
 
-def _library_paths() -> Iterator[Path]:
-    yield from (Path(f"{name}.py") for name in _MODULES)
-    for package in _PACKAGES:
-        yield from sorted(p.relative_to(LIBRARY) for p in (LIBRARY / package).rglob("*.py"))
+@cache
+def _library_paths() -> tuple[Path, ...]:
+    inside = (path for package in _PACKAGES for path in (LIBRARY / package).rglob("*.py"))
+    return *(Path(f"{name}.py") for name in _MODULES), *(p.relative_to(LIBRARY) for p in inside)
+
+
+@cache
+def _source(path: Path) -> str:
+    return (LIBRARY / path).read_text(encoding="utf-8")
 
 
 def _may_define(source: str, names: Collection[str]) -> bool:
@@ -148,7 +156,7 @@ def use_files(item: Item) -> dict[str, str]:
             continue
         done[module] = names
         path = Path(*module.split(".")[1:]).with_suffix(".py")
-        source = slice_of((LIBRARY / path).read_text(encoding="utf-8"), names)
+        source = slice_of(_source(path), names)
         files[str(path)] = source
         files[str(path.with_name("__init__.py"))] = ""
         for imported, more in course_imports(source).items():
@@ -156,9 +164,17 @@ def use_files(item: Item) -> dict[str, str]:
     return files
 
 
-def write_files(files: Files, folder: Path) -> None:
-    """Write a library into a folder, as ``folder/course_lib``."""
+def write_files(files: Files, folder: Path, store: Path) -> None:
+    """Write a library into a folder, as ``folder/course_lib``.
+
+    Libraries differ in a few files, so each content is written once, to the folder ``store``, and
+    linked from there.
+    """
+    store.mkdir(exist_ok=True)
     for name, source in files.items():
-        path = folder / "course_lib" / name
+        data = source.encode()
+        content, path = store / hashlib.sha256(data).hexdigest(), folder / "course_lib" / name
+        if not content.exists():
+            content.write_bytes(data)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(source, encoding="utf-8")
+        os.link(content, path)

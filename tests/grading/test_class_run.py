@@ -146,9 +146,7 @@ def test_the_table_has_a_row_for_each_student_and_says_what_needs_a_person():
     assert "=cmd()" not in text
 
 
-def test_course_grade_prints_the_isolation_and_a_table(
-    incoming, jail, tmp_path, capsys, monkeypatch
-):
+def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypatch):
     shutil.rmtree(incoming / "empty")
     shutil.rmtree(incoming / "gone wrong")
     monkeypatch.setattr(command, "Jail", lambda trusted: Borrowed(jail))
@@ -191,8 +189,9 @@ def test_a_wrong_option_is_answered_in_a_sentence(arguments, words, incoming, tm
     assert words in capsys.readouterr().err
 
 
-def test_without_isolation_the_command_says_so(one_item, tmp_path):
-    class Open:
-        level = "none"
-
-    assert "can do everything that you can" in command._isolation(Open)
+def test_the_level_of_isolation_is_said_and_why_it_is_not_stronger():
+    assert "can do everything that you can" in command.isolation_line("none", {})
+    reasons = {"bubblewrap": "the program bwrap is not installed"}
+    assert command.isolation_line("landlock", reasons) == (
+        "Isolation: landlock; not bubblewrap: the program bwrap is not installed"
+    )

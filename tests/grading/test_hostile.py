@@ -1,7 +1,6 @@
 """Notebooks that try to cheat or to escape: none gains a point or touches anything outside.
 
-Each attack is tried in a notebook without an answer, where every point is one too many, and in one
-with a wrong answer, which the attack wants to pass as right.
+Each attack is in a notebook with a wrong answer, so that every point is one too many.
 """
 
 import json
@@ -341,11 +340,10 @@ def test_an_attack_gains_nothing_and_touches_nothing(
 ):
     source = attack((CHEATS | FORGED | ESCAPES)[name], outside, server)
     before = content(outside)
-    for answers in ({}, WRONG) if name in CHEATS else (WRONG,):
-        handed_in = with_cell(answered(notebook, answers), source, after="06-padding-mask-answer")
-        (tmp_path / "masks.ipynb").write_text(json.dumps(handed_in), encoding="utf-8")
-        result = grade_submission(tmp_path, one_item, jail=jail, secret=SECRET, limits=SHORT)
-        assert not result.points
+    handed_in = with_cell(answered(notebook, WRONG), source, after="06-padding-mask-answer")
+    (tmp_path / "masks.ipynb").write_text(json.dumps(handed_in), encoding="utf-8")
+    result = grade_submission(tmp_path, one_item, jail=jail, secret=SECRET, limits=SHORT)
+    assert not result.points
     assert content(outside) == before
     assert server[1] == []
 

@@ -8,7 +8,6 @@ import pytest
 
 from course_lib import model
 from course_lib.checks import TABLE, load_item, load_items
-from course_lib.checks.table import TOPICS
 from course_lib.checks.trial import try_probe
 from course_lib.grading import library_view
 from course_lib.grading.library_view import (
@@ -85,9 +84,8 @@ def test_the_view_of_an_item_has_no_definition_of_what_it_asks_for(item_id):
     item = load_item(item_id)
     view = view_of(item_id, "its_subject")
     names = item.reference.__name__, item_id.split(".")[1]
-    definition = re.compile(
-        rf"^(?:def|class) (?:{'|'.join(names)})\b.*\n((?:.*\n){{3}})", re.MULTILINE
-    )
+    start = rf"^(?:def|class) (?:{'|'.join(names)})\b"
+    definition = re.compile(rf"{start}.*\n((?:.*\n){{3}})", re.MULTILINE)
     for path, source in view.items():
         for body in definition.findall(source):
             assert "is what this exercise asks you to write" in body
@@ -97,7 +95,7 @@ def test_the_view_of_an_item_has_no_definition_of_what_it_asks_for(item_id):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lesson", TOPICS)
+@pytest.mark.parametrize("lesson", ["03", "04", "05", "06"])  # what the model is made of
 def test_nothing_else_in_the_model_is_a_right_answer_as_it_is(lesson):
     for item in load_items(lesson).values():
         withheld = withheld_names(item, "its_subject")

@@ -115,9 +115,8 @@ def test_the_definitions_of_a_cell_can_be_run_alone():
     ],
 )
 def test_flags_name_what_is_unusual_or_ready_made(item, source, flags):
-    found = flags_of(
-        item, [CodeCell("c", source, item), CodeCell("ours", "import ctypes", "", True)]
-    )
+    ours = CodeCell("imports", "import ctypes", ours=True)
+    found = flags_of(item, [CodeCell("answer", source, item), ours])
     assert len(found) == len(flags)
     for one, expected in zip(found, flags, strict=True):
         assert one.startswith(expected)
