@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from course_lib.checks.call import truncated
 from course_lib.checks.diagnose import Diagnosis
 from course_lib.grading.exercise import Exercise, Task
 from course_lib.grading.flags import flags_of
@@ -28,7 +29,8 @@ from course_lib.grading.submission import (
 )
 from course_lib.grading.transplant import Transplant, transplant
 
-_MOST_TEXT = 20_000  # characters of an answer in words
+_MOST_TEXT = 50_000  # characters of an answer in words
+_MOST_NOTES = 100
 
 
 def grade_submission(
@@ -60,8 +62,8 @@ def grade_submission(
         note = (_plain(str(error)),)
         return SubmissionResult(student, exercise.assignment, jail.level, key, "", (), note)
     key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
-    if known is not None and known.key == key:
-        return known
+    if known is not None and known.key == key and known.points is not None:
+        return known  # what could not be run is tried again
     end = time.monotonic() + limits.submission
     run = SubmissionRun(jail, transplanted.cells, limits, end)
     items = tuple(_graded(task, transplanted, run, secret) for task in exercise.tasks)
@@ -73,7 +75,7 @@ def grade_submission(
         key,
         _plain(submission.name),
         items,
-        tuple(map(_plain, notes)),
+        tuple(map(_plain, notes[:_MOST_NOTES])),
     )
 
 
@@ -98,8 +100,10 @@ def _read(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant, tup
             errors.append(error)
     if not read:
         raise errors[0]
-    # The most answered one; of equals the last by name, as "masks (2)" comes after "masks (1)".
-    submission, transplanted, path = max(read, key=lambda each: len(each[1].answered))
+    # Of equally many answers, "masks (2)" is later than "masks (1)", and that than "masks".
+    submission, transplanted, path = max(
+        read, key=lambda each: (len(each[1].answered), each[2].stem)
+    )
     notes = tuple(str(error) for error in errors)
     if len(read) > 1:
         others = ", ".join(str(p.relative_to(folder)) for _, _, p in read if p != path)
@@ -113,7 +117,7 @@ def _read(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant, tup
 def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: bytes) -> ItemResult:
     entry = task.entry
     if entry.kind == "written":
-        text = transplanted.written.get(entry.id, "")[:_MOST_TEXT]
+        text = truncated(transplanted.written.get(entry.id, ""), _MOST_TEXT)
         if not text:
             return ItemResult(entry.id, entry.title, "no answer", 0.0, entry.points)
         return ItemResult(entry.id, entry.title, "to be marked", None, entry.points, text=text)
@@ -121,9 +125,12 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
         return ItemResult(entry.id, entry.title, "not started", 0.0, entry.points)
     try:
         diagnosis = run.diagnose(task, seed_of(secret, entry.id))
-    except NotRun as reason:
-        return ItemResult(entry.id, entry.title, "not run", None, entry.points, reason=str(reason))
-    return _item_result(task, diagnosis, flags_of(entry.id, transplanted.cells))
+        return _item_result(task, diagnosis, flags_of(entry.id, transplanted.cells))
+    except NotRun as error:
+        reason = str(error)
+    except Exception as error:  # a bug here must not end the grading of a whole class
+        reason = f"the grader raised {type(error).__name__}: {error}. Please report it"
+    return ItemResult(entry.id, entry.title, "not run", None, entry.points, reason=_plain(reason))
 
 
 def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> ItemResult:

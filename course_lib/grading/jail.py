@@ -1,10 +1,10 @@
 """The jail in which learners' code runs, as the grader sees it: sessions that answer calls.
 
-Three levels of isolation, of which the strongest that works is used, and always said:
+Three levels of isolation, of which the strongest that works is used, and always reported:
 
 * ``bubblewrap``: own namespaces. The code sees a read-only Python, a view of the library and a
   small private /tmp; no network, no other process.
-* ``landlock``: the same files, no place to write, and the same limits on system calls.
+* ``landlock``: the same files, none that can be written, and the same limits on system calls.
 * ``none``: a separate process and nothing else; only for submissions that are trusted.
 
 Whether a level works is found out by trying to escape from it (see ``attempts``).
@@ -59,6 +59,7 @@ class Jail:
         self.folder = Path(self._folder.name)
         self.folder.chmod(0o755)
         (self.folder / "views").mkdir()
+        (self.folder / "views").chmod(0o755)
         self._write(library_view.engine_files(), self.folder / "engine")
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -105,7 +106,11 @@ class Jail:
         return folder
 
     def _write(self, files: Mapping[str, str], folder: Path) -> None:
-        library_view.write_files(files, folder, self.folder / "contents")
+        before = os.umask(0o022)  # the user that code runs as has to read it
+        try:
+            library_view.write_files(files, folder, self.folder / "contents")
+        finally:
+            os.umask(before)
 
     def session(self, library: Path, limits: Limits | None = None) -> Session:
         """A new process that sees this library.

@@ -139,6 +139,7 @@ def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
         return command
     for path in staged.values():
         Path(path).mkdir(parents=True, exist_ok=True)
+    (folder / "stage").chmod(0o755)
     settings = {"user": user, "stage": str(folder / "stage")}
     settings |= {"folders": list(shown), "command": command}
     return [_python(), "-m", "course_lib.grading.launch", json.dumps(settings)]

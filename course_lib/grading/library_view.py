@@ -9,8 +9,8 @@ may ask for the one and hand out the other.
 ``checks`` is left out, since items hold references and misconceptions, except for what makes a call
 (`ENGINE`) and the item's own ``use`` function. That one stands in an item's module between the
 reference and the misconceptions, so its part of the source is cut out (see ``source_slice``);
-moving it to a file of its own for each item would spread every item over two files, and sending
-code over the pipe would need a format for code.
+a file of its own for it would put every item in two files, and sending code over the pipe would
+need a format for code.
 """
 
 from __future__ import annotations

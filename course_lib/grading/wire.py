@@ -213,6 +213,12 @@ def _text(value: Any, limit: str) -> str:
     return value[: _TEXT_LIMITS[limit]].encode("utf-8", "replace").decode("utf-8")
 
 
+def _is_key(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_key, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
 def _answer(value: Any, failure: Any, changed: Any, seconds: Any) -> Answer:
     if not (failure is None or isinstance(failure, Failure)) or not isinstance(changed, bool):
         raise WireError("expected an answer's failure and whether it changed its inputs")
@@ -220,6 +226,8 @@ def _answer(value: Any, failure: Any, changed: Any, seconds: Any) -> Answer:
 
 
 def _dict(*parts: Any) -> dict[Any, Any]:
+    if not all(map(_is_key, parts[::2])):
+        raise WireError("expected the keys of a dict as plain data")
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 

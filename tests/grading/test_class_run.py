@@ -9,6 +9,7 @@ import pytest
 from course_lib import cli
 from course_lib.errors import CourseError
 from course_lib.grading import class_run, command
+from course_lib.grading import grade as grade_module
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret
 from course_lib.grading.grade import seed_of
 from course_lib.grading.results import ItemResult, SubmissionResult, shown_points
@@ -189,7 +190,24 @@ def test_a_wrong_option_is_answered_in_a_sentence(arguments, words, incoming, tm
     assert words in capsys.readouterr().err
 
 
-def test_the_level_of_isolation_is_said_and_why_it_is_not_stronger():
+def test_an_error_of_the_grader_is_told_and_the_others_are_graded(run, jail, monkeypatch):
+    monkeypatch.setattr(grade_module, "flags_of", lambda *args: 1 / 0)
+    results = grade(run, jail)
+    assert [result.points for result in results] == [0, None, None, None, None]
+    assert results[2].items[0].reason == (
+        "the grader raised ZeroDivisionError: division by zero. Please report it"
+    )
+    monkeypatch.undo()
+    assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
+
+
+def test_windows_is_told_where_grading_works(incoming, monkeypatch, capsys):
+    monkeypatch.setattr(cli.sys, "platform", "win32")
+    assert cli.main(["grade", str(incoming), "--assignment", "06_masks"]) == 1
+    assert "run it in WSL or in a container" in capsys.readouterr().err
+
+
+def test_the_level_of_isolation_is_told_and_why_it_is_not_stronger():
     assert "can do everything that you can" in command.isolation_line("none", {})
     reasons = {"bubblewrap": "the program bwrap is not installed"}
     assert command.isolation_line("landlock", reasons) == (

@@ -55,7 +55,7 @@ def test_without_isolation_the_attempts_succeed(unlocked, tmp_path):
     assert (tmp_path / "escaped").exists()
 
 
-def test_the_level_is_said_and_none_has_to_be_asked_for(unlocked, jail):
+def test_the_level_is_known_and_none_has_to_be_asked_for(unlocked, jail):
     assert unlocked.level == "none"
     assert jail.level in ("bubblewrap", "landlock")
     with pytest.raises(CourseError, match="isolates nothing: it needs trusted=True"):

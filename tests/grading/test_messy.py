@@ -1,5 +1,6 @@
 """Notebooks as they really come: each gets its marks for what is right in it."""
 
+import inspect
 import json
 import shutil
 from dataclasses import replace
@@ -7,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.grading.grade import grade_submission
+from tests.checks.alternatives import masks as alternatives
 from tests.grading.notebooks_to_hand_in import RIGHT, SECRET, SHORT, answered, points, with_cell
 
 THREE = {"06.padding_mask": 2.0, "06.causal_mask": 2.0, "06.decoder_mask": 2.0}
@@ -88,6 +90,28 @@ def test_the_wrong_line_must_be_a_number_and_the_right_one(graded, notebook, mas
         result = graded(answered(notebook, {"06-bug-answer": source}), masks)
         assert points(result) == {}
         assert result.items[4].line_found is False
+
+
+@pytest.mark.parametrize("name", ["padding_by_loops", "padding_by_unsqueeze", "padding_by_where"])
+def test_a_right_answer_written_differently_keeps_its_marks(name, graded, notebook, one_item):
+    source = inspect.getsource(getattr(alternatives, name)) + f"\npadding_mask = {name}"
+    result = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item)
+    assert points(result) == {"06.padding_mask": 2.0}
+
+
+ODD = [
+    *("None", "{}", "[[[]]]", "2**300", "float('nan')", "'text'", "b'x'", "{1, 2}", "object()"),
+    *("{tokens: 1}", "{(1, 2): [tokens]}", "tokens.to_sparse()", "tokens.to('meta')", "print"),
+    *("torch.zeros(0)", "torch.zeros(())", "tokens.to(torch.complex64)", "[tokens, None]"),
+    *("(x for x in 'ab')", "torch.zeros(2, 1, 1, 4).expand(2, 9, 9, 4)", "Exception"),
+]
+
+
+def test_odd_results_earn_nothing_and_stop_nothing(graded, notebook, one_item):
+    for odd in ODD:
+        source = f"def padding_mask(tokens, pad_id):\n    return {odd}"
+        [item] = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item).items
+        assert (item.points, item.status) == (0.0, "not yet"), odd
 
 
 def test_a_misconception_is_named(graded, notebook, three_items):

@@ -112,6 +112,6 @@ def test_the_folder_of_another_assignment_does_not_count(tmp_path):
     assert find_notebooks(tmp_path, "05_attention_einsum") == [tmp_path / "more" / "x.ipynb"]
 
 
-def test_a_notebook_may_stand_in_place_of_a_folder(tmp_path):
+def test_a_notebook_can_stand_for_a_folder(tmp_path):
     (tmp_path / "ana.ipynb").write_text("")
     assert find_notebooks(tmp_path / "ana.ipynb", "06_masks") == [tmp_path / "ana.ipynb"]
