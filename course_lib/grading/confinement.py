@@ -10,22 +10,30 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import resource
+import signal
 import struct
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from course_lib.grading.syscalls import NUMBERS
 
 _NEW_NAMESPACES = 0x00020000 | 0x10000000 | 0x20000000 | 0x08000000 | 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
-_PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 22, 24, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = (
+    1,
+    4,
+    22,
+    24,
+    38,
+)
 _CLONE_THREAD = 0x10000
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # on every architecture
 _READ = 1 | 4 | 8  # execute (for shared libraries), read a file, list a folder
 _FILE_RIGHTS = 1 | 2 | 4 | 1 << 14  # those that make sense for a file
-_libc = ctypes.CDLL(None, use_errno=True)
+_libc: Any = None if sys.platform == "win32" else ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -134,6 +142,8 @@ def capabilities() -> int:
 
 def set_limits(limits: Limits) -> None:
     """Limit memory, files and CPU time."""
+    import resource  # not on Windows, where this module can be imported, too
+
     with open("/proc/self/statm", encoding="ascii") as file:
         in_use = int(file.read().split()[0]) * resource.getpagesize()
     for kind, value in (
@@ -144,6 +154,11 @@ def set_limits(limits: Limits) -> None:
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(kind, (value, value))
+
+
+def die_with_parent() -> None:
+    """End this process when the one that started it ends; a change of user undoes it."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
 
 
 def refuse_privileges() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import shutil
 import sys
 import sysconfig
@@ -75,6 +74,8 @@ def _unprivileged_user() -> int:
     Raises:
         CourseError: this is root, and there is no such user.
     """
+    import pwd  # not on Windows
+
     if os.getuid() != 0:
         return os.getuid()
     try:

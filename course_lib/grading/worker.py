@@ -91,6 +91,8 @@ def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[
     """
     library, level = str(request["library"]), settings["level"]
     if level == "none":
+        if sys.platform == "linux":
+            confinement.die_with_parent()
         _introduce(connection, os.getpid())
         _forget_files(connection.fileno())
         return library
@@ -104,6 +106,7 @@ def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[
     confinement.refuse_privileges()
     if os.getuid() == 0:
         confinement.become(settings["user"])
+    confinement.die_with_parent()
     _forget_files(connection.fileno())
     if level == "landlock":
         confinement.allow_reading_only([library, *settings["readable"]])
