@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 
+_DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COMPUTES = (ast.Call, ast.BinOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NOT_PARSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
@@ -29,10 +31,15 @@ def _plain(line: str) -> str:
 
 
 def definitions_of(source: str) -> str:
-    """The imports, functions and classes of a cell alone; "" if it is no Python."""
+    """The imports, functions, classes and plain assignments of a cell; "" if it is no Python."""
     try:
         body = ast.parse(without_magics(source)).body
     except _NOT_PARSED:
         return ""
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return "\n\n".join(ast.unparse(node) for node in body if isinstance(node, kinds))
+    return "\n\n".join(ast.unparse(node) for node in body if _defines(node))
+
+
+def _defines(node: ast.stmt) -> bool:
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):  # a constant, a type, another name
+        return not any(isinstance(part, _COMPUTES) for part in ast.walk(node))
+    return isinstance(node, _DEFINITIONS)

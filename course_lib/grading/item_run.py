@@ -66,6 +66,7 @@ class SubmissionRun:
         end: when the submission's time is over.
         stopped: the numbers of cells that ended their process or took too long, with the reason;
             of these, only the definitions are run from then on.
+        skipped: those whose definitions alone did it again; they are not run any more.
         failures: what the other cells raised, when they were run last.
     """
 
@@ -74,6 +75,7 @@ class SubmissionRun:
     limits: TimeLimits
     end: float
     stopped: dict[int, str] = field(default_factory=dict)
+    skipped: set[int] = field(default_factory=set)
     failures: dict[int, Failure] = field(default_factory=dict)
 
     def diagnose(self, task: Task, seed: int) -> Diagnosis:
@@ -123,31 +125,34 @@ class SubmissionRun:
             left = self.end - time.monotonic()
             if left <= 0:
                 raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
-            seconds = min(self.limits.cell, left)
-            stopped = number in self.stopped
-            try:
-                failure = session.run(cell.name, cell.source, seconds, only_definitions=stopped)
-            except SessionEnded as error:
-                if stopped:  # its definitions alone do it, too
-                    self.stopped[number] = f"{error}, even its definitions alone"
-                    self.cells = [*self.cells]
-                    self.cells[number] = CodeCell(cell.name, "", cell.item)
-                else:
-                    self.stopped[number] = str(error)
-                raise
-            if failure and failure.kind == "TookTooLong":
-                self.stopped[number] = failure.message
-            elif failure:
-                self.failures[number] = failure
-            else:
-                self.failures.pop(number, None)
+            if number not in self.skipped:
+                self._run_cell(session, number, cell, min(self.limits.cell, left))
+
+    def _run_cell(self, session: Session, number: int, cell: CodeCell, seconds: float) -> None:
+        again = number in self.stopped
+        try:
+            failure = session.run(cell.name, cell.source, seconds, only_definitions=again)
+        except SessionEnded as error:
+            if again:
+                self.skipped.add(number)
+            self.stopped[number] = str(error)
+            raise
+        if failure and failure.kind == "TookTooLong":
+            self.stopped[number] = failure.message
+        elif failure:
+            self.failures[number] = failure
+        else:
+            self.failures.pop(number, None)
 
     def notes(self) -> list[str]:
         """What happened to cells that did not run to their end."""
-        notes = [
-            f"The cell {self.cells[number].name} was stopped: {reason}. Only its definitions count."
-            for number, reason in sorted(self.stopped.items())
-        ]
+        notes = []
+        for number, reason in sorted(self.stopped.items()):
+            rest = "Not even" if number in self.skipped else "Only"
+            notes.append(
+                f"The cell {self.cells[number].name} was stopped: {reason}. "
+                f"{rest} its definitions count."
+            )
         for number, failure in sorted(self.failures.items()):
             message = f": {failure.message}" if failure.message else ""
             notes.append(f"The cell {self.cells[number].name} raised {failure.kind}{message}.")

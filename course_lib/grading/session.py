@@ -66,7 +66,7 @@ class Session:
             name: of the cell, for messages.
             source: its code.
             seconds: time limit.
-            only_definitions: run only its imports, functions and classes.
+            only_definitions: run only what it imports and defines.
 
         Raises:
             SessionEnded: the process died, took too long, or sent nonsense.

@@ -145,6 +145,22 @@ padding_mask.__module__ = "course_lib.model.masks"
 padding_mask.__code__ = (lambda tokens, pad_id: True).__code__
 """,
 }
+CHEATS |= {
+    "hooks see every call": """
+import sys
+torch.nn.modules.module.register_module_forward_hook(lambda *a: True)
+torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x).__enter__()
+sys.setprofile(lambda frame, event, arg: frame.f_locals.clear())
+""",
+    "imports are redirected": """
+import importlib.abc, sys
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None): raise SystemExit(0)
+sys.meta_path.insert(0, Finder())
+sys.path.insert(0, "ROOT")
+for name in [name for name in sys.modules if name.startswith("course_lib")]: del sys.modules[name]
+""",
+}
 FORGED = {
     "all sockets are written to": """
 import os
@@ -190,7 +206,33 @@ for each in gc.get_objects():
         each["encode"] = lambda value: b"garbage that is no frame at all"
 """,
 }
+FORGED |= {
+    "all files are closed": "import os; os.closerange(0, 256)",
+    "files are passed on": """
+import array, socket
+with open("/dev/null") as file:
+    for number in range(3, 64):
+        try:
+            connection = socket.socket(fileno=number)
+            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file.fileno()]))
+            connection.sendmsg([b"x"], [rights] * 1)
+            connection.detach()
+        except OSError: pass
+""",
+}
 ESCAPES = {
+    "the root is mounted again": """
+import ctypes
+libc = ctypes.CDLL(None)
+for target in (b"/", b"/usr", b"/engine", b"/view", b"/tmp"):
+    libc.mount(None, target, None, 32 | 4096, None)
+    libc.umount2(target, 2)
+libc.chroot(b"/proc/1/root")
+libc.syscall(272, 0x10020000)
+libc.setns(3, 0)
+libc.ptrace(16, 1, 0, 0)
+open("/usr/new", "w")
+""",
     "files outside are overwritten": """
 import pathlib
 for path in ("OUTSIDE/other/masks.ipynb", "OUTSIDE/gradebook.db", "OUTSIDE/new", "/usr/new"):

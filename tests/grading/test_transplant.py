@@ -90,9 +90,11 @@ def test_commands_of_ipython_are_left_out(source, plain):
 
 
 def test_the_definitions_of_a_cell_can_be_run_alone():
-    source = "import math\nx = 1\ndef f(): return x\nf()\nclass C: pass\nwhile True: pass"
+    source = "import math\nx = 1\ny = f(2)\ndef f(): return x\nf()\nclass C: pass\nwhile True: pass"
     kept = definitions_of(source)
     assert "import math" in kept
+    assert "x = 1" in kept
+    assert "y =" not in kept
     assert "def f()" in kept
     assert "class C" in kept
     assert "while" not in kept
