@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 from course_lib.checks import load_item
 from course_lib.checks.call import SECONDS, Answer, Call, Failure, Use
@@ -100,7 +100,7 @@ class SubmissionRun:
         reference = sum(answer.seconds for answers in expected for answer in answers)
         return max(self.limits.item, self.limits.times_reference * reference)
 
-    def _started(self, library: Any) -> Session:
+    def _started(self, library: Path) -> Session:
         """A session in which the cells have been run.
 
         A cell that ends the process costs a new start, but no cell does so twice.

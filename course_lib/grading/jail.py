@@ -40,6 +40,8 @@ _START_SECONDS = 120.0  # PyTorch is read from a cold disk, at worst
 class Jail:
     """A server with PyTorch loaded, and the libraries that its children see.
 
+    ``level`` is the level of isolation, and ``reasons`` says why stronger ones could not be used.
+
     Args:
         levels: which levels may be used, the first that works is; by default the two that isolate.
         trusted: the submissions are trusted, so no isolation at all is accepted.
@@ -63,7 +65,7 @@ class Jail:
         self._write(library_view.engine_files(), self.folder / "engine")
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self.reasons: dict[Level, str] = {}  # why stronger levels could not be used
+        self.reasons: dict[Level, str] = {}
         for level in wanted:
             self.level: Level = level
             try:
@@ -116,29 +118,35 @@ class Jail:
         """A new process that sees this library.
 
         Raises:
-            SessionEnded: it could not be started.
+            SessionEnded: it could not be started, not even by a new server.
         """
-        limits = limits or Limits()
-        for attempt in (1, 2):
-            if self._server is None or self._server.poll() is not None:
-                self._start()
-            assert self._control is not None
-            ours, theirs = socket.socketpair()
-            path = f"/views/{library.name}" if self.level == "bubblewrap" else str(library)
-            request = {"library": path, "limits": asdict(limits)}
-            try:
-                with theirs:
-                    message = json.dumps(request).encode()
-                    socket.send_fds(self._control, [message], [theirs.fileno()])
-                return Session(ours)
-            except (OSError, SessionEnded) as error:
-                ours.close()
-                self._stop()  # whatever the reason, a new server has another chance
-                if attempt == 2:
-                    raise SessionEnded(
-                        f"no process could be started in the jail: {error}"
-                    ) from None
-        raise AssertionError("not reached")
+        request = {
+            "library": f"/views/{library.name}" if self.level == "bubblewrap" else str(library),
+            "limits": asdict(limits or Limits()),
+        }
+        try:
+            return self._session(request)
+        except (OSError, SessionEnded):
+            self._stop()
+        try:
+            return self._session(request)
+        except (OSError, SessionEnded, CourseError) as error:
+            self._stop()
+            raise SessionEnded(f"no process could be started in the jail: {error}") from None
+
+    def _session(self, request: Mapping[str, object]) -> Session:
+        if self._server is None or self._server.poll() is not None:
+            self._start()
+        assert self._control is not None
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                message = json.dumps(request).encode()
+                socket.send_fds(self._control, [message], [theirs.fileno()])
+            return Session(ours)
+        except BaseException:
+            ours.close()
+            raise
 
     def _start(self) -> None:
         """Start the server.

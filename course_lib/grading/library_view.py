@@ -85,7 +85,8 @@ def engine_files() -> dict[str, str]:
     return files
 
 
-def view_of(item_id: str, subject: str) -> dict[str, str]:
+@cache
+def view_of(item_id: str, subject: str) -> Files:
     """The files of the library for one item.
 
     Args:
