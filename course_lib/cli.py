@@ -243,6 +243,76 @@ def run_progress(options: Namespace) -> int:
     return 0
 
 
+def add_grade_arguments(parser: ArgumentParser) -> None:
+    """Whose work, which assignment, where the results go, and how much is trusted."""
+    parser.add_argument(
+        "incoming",
+        type=Path,
+        metavar="INCOMING",
+        help="a folder with a folder, or a notebook, for each student",
+    )
+    parser.add_argument("--assignment", required=True, metavar="NAME", help="such as 06_masks")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="where NAME/STUDENT.json go (default: results); what is there and unchanged is kept",
+    )
+    parser.add_argument(
+        "--exercises",
+        type=Path,
+        metavar="DIR",
+        help="the exercises as released (default: exercises, here or beside the library)",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes at the same time (default: 1)"
+    )
+    parser.add_argument(
+        "--secret-file",
+        type=Path,
+        metavar="F",
+        help="decides the test inputs; made if it is not there (default: DIR/secret). "
+        "Keep it: with another one everything is graded again",
+    )
+    parser.add_argument(
+        "--no-sandbox",
+        action="store_true",
+        help="run the code as your own, with nothing to stop it; needs the next option",
+    )
+    parser.add_argument(
+        "--i-trust-these-submissions", action="store_true", help="say that you know their authors"
+    )
+
+
+def run_grade(options: Namespace) -> int:
+    """Grade a class in the jail and print a table; 1 if something could not be graded."""
+    if sys.platform == "win32":
+        raise CourseError(
+            "course grade needs Linux, or macOS with --no-sandbox, and this is Windows: run it in "
+            "WSL or in a container"
+        )
+    from course_lib.grading.command import GradeOptions, grade_and_report
+
+    if options.no_sandbox != options.i_trust_these_submissions:
+        raise CourseError(
+            "--no-sandbox and --i-trust-these-submissions need each other: without a sandbox, what "
+            "is handed in can read and delete your files"
+        )
+    graded = grade_and_report(
+        GradeOptions(
+            options.incoming,
+            options.assignment,
+            options.exercises,
+            options.results,
+            options.secret_file,
+            options.jobs,
+            options.no_sandbox,
+        )
+    )
+    return 0 if graded else 1
+
+
 def add_plot_arguments(parser: ArgumentParser) -> None:
     """Which runs, and where to put their curves."""
     parser.add_argument(
@@ -321,6 +391,12 @@ VERBS = {
         example="course progress",
         add_arguments=add_progress_arguments,
         run=run_progress,
+    ),
+    "grade": Verb(
+        help="grade what students handed in, isolated from everything else",
+        example="course grade incoming --assignment 06_masks --results results --jobs 4",
+        add_arguments=add_grade_arguments,
+        run=run_grade,
     ),
     "lab": Verb(
         help="open the lessons in JupyterLab",

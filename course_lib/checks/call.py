@@ -134,11 +134,11 @@ def ask(
         with isolated():
             value, changed = within(SECONDS if seconds is None else seconds, answer)
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=_failure_of(error), seconds=time.perf_counter() - start)
+        return Answer(failure=failure_of(error), seconds=time.perf_counter() - start)
     return Answer(value, changed_inputs=changed, seconds=time.perf_counter() - start)
 
 
-def _failure_of(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> Failure:
     """An exception as plain text. Its class and its message may be the learner's own code."""
 
     def described() -> Failure:

@@ -21,7 +21,7 @@ from course_lib.checks.call import Answer, Call, ask
 from course_lib.checks.compare import answers_differ
 from course_lib.checks.item import Item
 from course_lib.checks.observation import Observation
-from course_lib.checks.trial import Trial
+from course_lib.checks.trial import Asked, Trial
 
 MOST_NAMED = 4
 SECONDS = 0.5  # in which the inputs are changed
@@ -55,7 +55,9 @@ class _Input:
     is_weight: bool
 
 
-def dependence_of(item: Item, subject: Any, trials: Sequence[Trial]) -> Observation | None:
+def dependence_of(
+    item: Item, subject: Any, trials: Sequence[Trial], asked: Asked = ask
+) -> Observation | None:
     """An input that has no effect on the learner's results, or the index of one that has it at
     other indices than it should; None if the results depend on everything as they should, or if
     there is an error instead of one of them.
@@ -74,10 +76,10 @@ def dependence_of(item: Item, subject: Any, trials: Sequence[Trial]) -> Observat
     for name in _inputs(item, failing[0].call):
         if time.monotonic() > end:
             break
-        if _has_no_effect(item, subject, cases, name):
+        if _has_no_effect(item, subject, cases, name, asked):
             idle.append(f"`{name}`")
         elif reach is None and plain is not None:
-            reach = _reach(item, subject, plain, name)
+            reach = _reach(item, subject, plain, name, asked)
     if not idle:
         return reach
     more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
@@ -133,12 +135,14 @@ def _inputs(item: Item, call: Call) -> dict[str, _Input]:
     return found
 
 
-def _has_no_effect(item: Item, subject: Any, cases: Sequence[_Case], name: str) -> bool:
+def _has_no_effect(
+    item: Item, subject: Any, cases: Sequence[_Case], name: str, asked: Asked
+) -> bool:
     """Whether an input moves right results, and none of the learner's."""
     moves = False
     for case in cases:
         given = _inputs(item, case.call).get(name)
-        results = _after(item, subject, case, given, None) if given else None
+        results = _after(item, subject, case, given, None, asked) if given else None
         if results is not None:
             right, own = results
             if any(_moved(*pair, 0.0).any() for pair in zip(case.given, own, strict=True)):
@@ -149,7 +153,7 @@ def _has_no_effect(item: Item, subject: Any, cases: Sequence[_Case], name: str) 
     return moves
 
 
-def _reach(item: Item, subject: Any, case: _Case, name: str) -> Observation | None:
+def _reach(item: Item, subject: Any, case: _Case, name: str, asked: Asked) -> Observation | None:
     """Where one index of an input has effect on the result, and should not, or the reverse."""
     given = _inputs(item, case.call).get(name)
     if given is None or given.is_weight or len(case.right) > 1:
@@ -159,7 +163,7 @@ def _reach(item: Item, subject: Any, case: _Case, name: str) -> Observation | No
         return None
     for axis in range(x.ndim):
         for index in (x.size(axis) - 1, 0):
-            results = _after(item, subject, case, given, (axis, index))
+            results = _after(item, subject, case, given, (axis, index), asked)
             if results is None:
                 continue
             right, own = _moved(case.right[0], results[0][0]), _moved(case.given[0], results[1][0])
@@ -187,7 +191,7 @@ def _slice(axis: int, index: int) -> str:
 
 
 def _after(
-    item: Item, subject: Any, case: _Case, given: _Input, index: Index | None
+    item: Item, subject: Any, case: _Case, given: _Input, index: Index | None, asked: Asked
 ) -> tuple[list[Tensor], list[Tensor]] | None:
     """The right result and the learner's after a change of one input, if both come."""
     leaves, structure = tree.tree_flatten(copy.deepcopy((case.call.args, dict(case.call.kwargs))))
@@ -195,7 +199,8 @@ def _after(
     if leaves[given.position] is None:
         return None
     call = Call(*tree.tree_unflatten(leaves, structure))
-    right, own = (_numbers(ask(code, call, item.use)) for code in (item.reference, subject))
+    right = _numbers(ask(item.reference, call, item.use))
+    own = _numbers(asked(subject, call, item.use))
     shapes = [[x.shape for x in result] for result in (case.right, right, own)]
     return (right, own) if shapes[0] == shapes[1] == shapes[2] else None
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from tqdm.auto import tqdm
 
-from course_lib.checks.call import SECONDS, Answer, Call, ask
+from course_lib.checks.call import SECONDS, Answer, Call, ask, call_plainly
 from course_lib.checks.compare import answers_differ
 from course_lib.checks.dependence import dependence_of
 from course_lib.checks.facts import fact_of
@@ -18,7 +18,7 @@ from course_lib.checks.item import Item, Misconception
 from course_lib.checks.naming import misconceptions_in
 from course_lib.checks.observation import Observation
 from course_lib.checks.relations import relation_of
-from course_lib.checks.trial import STOPPED, Trial, try_probe
+from course_lib.checks.trial import STOPPED, Asked, Trial, try_probe
 
 Status = Literal["passed", "not yet", "not started"]
 SEED = 2017  # of the test inputs; grading uses others
@@ -80,7 +80,12 @@ def _error(trial: Trial) -> float:
 
 
 def diagnose(
-    item: Item, subject: Any, line: Callable[[], int] | int | None = None, *, seed: int = SEED
+    item: Item,
+    subject: Any,
+    line: Callable[[], int] | int | None = None,
+    *,
+    seed: int = SEED,
+    asked: Asked = ask,
 ) -> Diagnosis:
     """Run all probes; if one fails, find the misconception that gives the same answers.
 
@@ -91,15 +96,16 @@ def diagnose(
         subject: the learner's function or class.
         line: for a spot-the-bug item, the wrong line's number or a function that returns it.
         seed: of the random test inputs.
+        asked: makes each call of the learner's code; grading has it made elsewhere.
     """
-    named_line = _named_line(line) if item.bug else None
+    named_line = _named_line(line, asked) if item.bug else None
     trials: list[Trial] = []
     end = time.monotonic() + SECONDS_IN_ALL
-    quiet = bool(os.environ.get("COURSE_QUIET"))
+    quiet = bool(os.environ.get("COURSE_QUIET")) or asked is not ask
     bar = tqdm(item.probes, desc="tests", delay=2, leave=False, disable=quiet)
     for i, probe in enumerate(bar):
         seconds = min(SECONDS, max(0.1, end - time.monotonic()))
-        trials.append(try_probe(probe, item, subject, seed + i, seconds=seconds))
+        trials.append(try_probe(probe, item, subject, seed + i, seconds=seconds, asked=asked))
         failures = [answer.failure.kind for answer in trials[-1].answers if answer.failure]
         if i == 0 and failures and set(failures) == {"NotImplementedError"}:
             return Diagnosis(item, subject, "not started", trials)
@@ -110,13 +116,13 @@ def diagnose(
     found = misconceptions_in(item, trials) if failed else ()
     diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line)
     if diagnosis.telling and not found:
-        diagnosis = replace(diagnosis, observation=_observed(diagnosis, diagnosis.telling))
+        diagnosis = replace(diagnosis, observation=_observed(diagnosis, diagnosis.telling, asked))
     if failed or not diagnosis.line_found:
         return replace(diagnosis, status="not yet")
     return diagnosis
 
 
-def _observed(diagnosis: Diagnosis, telling: Trial) -> Observation:
+def _observed(diagnosis: Diagnosis, telling: Trial, asked: Asked) -> Observation:
     """What holds for all wrong answers, or a kind of error that the most telling test shows, or
     what the result depends on, or only the first difference.
     """
@@ -124,12 +130,12 @@ def _observed(diagnosis: Diagnosis, telling: Trial) -> Observation:
     return (
         relation_of(diagnosis.trials)
         or (fact if fact.name else None)
-        or dependence_of(diagnosis.item, diagnosis.subject, diagnosis.trials)
+        or dependence_of(diagnosis.item, diagnosis.subject, diagnosis.trials, asked)
         or fact
     )
 
 
-def _named_line(line: Callable[[], int] | int | None) -> Answer | None:
+def _named_line(line: Callable[[], int] | int | None, asked: Asked) -> Answer | None:
     if line is None:
         return None
-    return ask(line, Call(())) if callable(line) else ask(lambda: line, Call(()))
+    return asked(line if callable(line) else lambda: line, Call(()), call_plainly)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
 
 STOPPED = ("TookTooLong", "Interrupted")
+Asked = Callable[..., Answer]  # asked(subject, call, use, seconds=…): ``ask``, or one like it
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,17 @@ class Trial:
 
 
 def try_probe(
-    probe: Probe, item: Item, subject: Any, draw_seed: int, *, seconds: float = SECONDS
+    probe: Probe,
+    item: Item,
+    subject: Any,
+    draw_seed: int,
+    *,
+    seconds: float = SECONDS,
+    asked: Asked = ask,
 ) -> Trial:
     """Make a probe's calls, each within so many seconds, and compare."""
     calls, expected = expected_answers(probe, item, draw_seed)
-    answers = answer_all(subject, calls, item.use, seconds=seconds)
+    answers = answer_all(subject, calls, item.use, seconds=seconds, asked=asked)
     difference = compared(probe, item, calls, expected, answers)
     return Trial(probe, item, draw_seed, calls, expected, answers, difference)
 
@@ -61,13 +68,13 @@ _asked: dict[tuple[str, Probe, int], tuple[list[Call], list[Answer]]] = {}
 
 
 def answer_all(
-    subject: Any, calls: Sequence[Call], use: Use, *, seconds: float = SECONDS
+    subject: Any, calls: Sequence[Call], use: Use, *, seconds: float = SECONDS, asked: Asked = ask
 ) -> list[Answer]:
     """One answer for each call; after one that had to be stopped, the others are not made."""
     answers: list[Answer] = []
     for call in calls:
         stopped = answers and answers[-1].failure and answers[-1].failure.kind in STOPPED
-        answers.append(answers[-1] if stopped else ask(subject, call, use, seconds=seconds))
+        answers.append(answers[-1] if stopped else asked(subject, call, use, seconds=seconds))
     return answers
 
 

@@ -1,0 +1,166 @@
+"""Grade a whole class: one result file for each student, written as soon as it is known.
+
+Stopped at any point and started again, no result is lost, and what has not changed is not graded
+again. The results do not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+
+from course_lib.atomic import write_atomically
+from course_lib.errors import CourseError
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.grade import grade_submission
+from course_lib.grading.jail import Jail, Level
+from course_lib.grading.results import SubmissionResult
+
+SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class ClassRun:
+    """Whose work is graded, and where the results go.
+
+    Attributes:
+        incoming: a folder with a folder, or a notebook, for each student.
+        exercise: what was released.
+        results: a folder; an assignment's results are in a folder of it.
+        secret: decides the test inputs.
+        jobs: processes at the same time.
+        trusted: run the submissions without isolation.
+    """
+
+    incoming: Path
+    exercise: Exercise
+    results: Path
+    secret: bytes
+    jobs: int = 1
+    trusted: bool = False
+
+    def students(self) -> list[str]:
+        """The names of the entries of ``incoming``, sorted.
+
+        Raises:
+            CourseError: there are none, or it is no folder.
+        """
+        try:
+            names = sorted(
+                entry.name for entry in os.scandir(self.incoming) if not entry.name.startswith(".")
+            )
+        except OSError as error:
+            raise CourseError(
+                f"expected a folder with the students' work at {self.incoming}, and could not read "
+                f"one ({error}): name the folder that holds a folder for each student"
+            ) from None
+        if not names:
+            raise CourseError(
+                f"expected a folder for each student in {self.incoming}, got none: unpack what was "
+                "handed in there"
+            )
+        return names
+
+    def file_of(self, student: str) -> Path:
+        """Where a student's result is stored."""
+        return self.results / self.exercise.assignment / f"{student}.json"
+
+    def stored(self, student: str) -> SubmissionResult | None:
+        """A student's result of an earlier run; None if there is none that can be read."""
+        with contextlib.suppress(OSError, CourseError):
+            return SubmissionResult.from_json(self.file_of(student).read_text(encoding="utf-8"))
+        return None
+
+    def grade(self, student: str, jail: Jail) -> SubmissionResult:
+        """Grade one student's work, unless that was done before and nothing has changed."""
+        return grade_submission(
+            self.incoming / student,
+            self.exercise,
+            jail=jail,
+            secret=self.secret,
+            student=student,
+            known=self.stored(student),
+        )
+
+
+def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
+    """Grade everybody's work and store each result; they come in no particular order.
+
+    Args:
+        run: what is graded.
+        jail: used if there is one job; with more, each process starts its own.
+
+    Raises:
+        CourseError: there is nothing to grade, or a result can't be written.
+    """
+    students = run.students()
+    if run.jobs == 1:
+        for student in students:
+            yield _stored(run, student, run.grade(student, jail))
+        return
+    pool = ProcessPoolExecutor(
+        min(run.jobs, len(students)),
+        mp_context=get_context("spawn"),  # a fork would share PyTorch's threads
+        initializer=_start,
+        initargs=(run, jail.level),
+    )
+    with pool:
+        waiting = {pool.submit(_grade_in_process, student): student for student in students}
+        try:
+            for future in as_completed(waiting):
+                yield _stored(run, waiting[future], future.result())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _stored(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
+    if result != run.stored(student):
+        write_atomically(run.file_of(student), result.to_json())
+    return result
+
+
+_process: dict[str, tuple[ClassRun, Jail]] = {}  # what a process of the pool works with
+
+
+def _start(run: ClassRun, level: Level) -> None:
+    torch.set_num_threads(1)
+    _process["run"] = run, Jail(levels=(level,), trusted=run.trusted)
+
+
+def _grade_in_process(student: str) -> SubmissionResult:
+    run, jail = _process["run"]
+    return run.grade(student, jail)
+
+
+def load_secret(path: Path) -> bytes:
+    """The secret in a file, which is made if it is not there.
+
+    Raises:
+        CourseError: the file can't be read or made, or is too short to be a secret.
+    """
+    try:
+        with contextlib.suppress(FileExistsError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(secrets.token_hex(SECRET_BYTES) + "\n")
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise CourseError(
+            f"could not read or make the secret {path} ({error}): name a file with --secret-file "
+            "that you may write"
+        ) from None
+    if len(secret) < 16:
+        raise CourseError(
+            f"expected a secret of at least 16 characters in {path}, got {len(secret)}: delete the "
+            "file, and a new one is made"
+        )
+    return secret

@@ -1,0 +1,114 @@
+"""What ``course grade`` prints: the isolation, a progress bar, a table, and what needs a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from course_lib.errors import CourseError
+from course_lib.grading.class_run import ClassRun, grade_class, load_secret
+from course_lib.grading.exercise import load_exercise
+from course_lib.grading.jail import Jail, Level
+from course_lib.grading.library_view import LIBRARY
+from course_lib.grading.results import SubmissionResult, shown_points
+
+_MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
+_NOTES = 3  # of a student, below the table
+
+
+@dataclass(frozen=True)
+class GradeOptions:
+    """The options of ``course grade``; see its help."""
+
+    incoming: Path
+    assignment: str
+    exercises: Path | None = None
+    results: Path = Path("results")
+    secret_file: Path | None = None
+    jobs: int = 1
+    trusted: bool = False
+
+
+def grade_and_report(options: GradeOptions) -> bool:
+    """Grade, print the table, and tell whether everything could be graded.
+
+    Raises:
+        CourseError: the options name something that is not there, or nothing isolates here.
+    """
+    if options.jobs < 1:
+        raise CourseError(f"--jobs must be at least 1, got {options.jobs}")
+    exercise = load_exercise(options.exercises or _exercises(), options.assignment)
+    secret = load_secret(options.secret_file or options.results / "secret")
+    run = ClassRun(
+        options.incoming, exercise, options.results, secret, options.jobs, options.trusted
+    )
+    total = len(run.students())
+    with Jail(trusted=options.trusted) as jail:
+        print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
+        bar = tqdm(grade_class(run, jail), total=total, desc="grading", unit="submission")
+        results = sorted(bar, key=lambda result: result.student)
+    print(table(results))
+    print(f"\nThe results are in {options.results / options.assignment}.")
+    return all(result.points is not None for result in results)
+
+
+def _exercises() -> Path:
+    """The folder of the exercises: here, or beside the library."""
+    here = Path("exercises")
+    return here if here.is_dir() else LIBRARY.parent / "exercises"
+
+
+def isolation_line(level: str, reasons: Mapping[Level, str]) -> str:
+    """The level, and why no stronger one is used."""
+    if level == "none":
+        return "Isolation: none. What is handed in can do everything that you can."
+    stronger = "".join(f"; not {name}: {reason}" for name, reason in reasons.items())
+    return f"Isolation: {level}{stronger}"
+
+
+def table(results: Sequence[SubmissionResult]) -> str:
+    """A row for each student, and below it what a person should look at."""
+    rows: list[tuple[str, ...]] = [("student", "points", "to mark", "flags", "")]
+    rows += [_row(result) for result in results]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if column in (0, 4) else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    for result in results:
+        notes = [
+            *result.notes,
+            *(f"{i.id} was not run: {i.reason}" for i in result.items if i.reason),
+        ]
+        if notes:
+            lines += ["", f"{_cut(result.student, _MOST_NAME)}:"]
+            lines += [f"  {_cut(note, _MOST_NOTE)}" for note in notes[:_NOTES]]
+            if len(notes) > _NOTES:
+                lines.append(f"  … and {len(notes) - _NOTES} more in the result file")
+    return "\n".join(lines)
+
+
+def _row(result: SubmissionResult) -> tuple[str, ...]:
+    name = _cut(result.student, _MOST_NAME)
+    if not result.readable:
+        return name, "?", "", "", "could not be read"
+    flags = sum(bool(item.flags) for item in result.items)
+    unrun = any(item.status == "not run" for item in result.items)
+    return (
+        name,
+        f"{shown_points(result.points)} of {shown_points(result.most)}",
+        str(result.to_mark or ""),
+        str(flags or ""),
+        "not all could be run" if unrun else "",
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,64 @@
+"""What in a learner's source a person should look at. A flag never deducts points by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from course_lib.grading.transplant import CodeCell
+
+# Names that exercises have no use for, and that attempts to cheat or to escape need.
+_UNUSUAL = {
+    *("ctypes", "gc", "subprocess", "socket", "multiprocessing", "signal", "builtins"),
+    *("importlib", "__import__", "_exit", "os.system", "sys"),
+    *("_getframe", "settrace", "setprofile", "__subclasses__", "__globals__", "__code__"),
+    *("__torch_function__", "__torch_dispatch__", "get_objects", "get_referrers", "atexit"),
+    *("course_lib.grading", "load_item"),
+    *("eval(", "exec(", "compile("),  # but model.eval() and re.compile() are usual
+}
+_ATTENTION = {"scaled_dot_product_attention", "MultiheadAttention", "multi_head_attention_forward"}
+# Ready-made versions of what an item asks for, in PyTorch and elsewhere.
+_READY_MADE = {
+    "03.layer_norm": {"LayerNorm", "layer_norm", "native_layer_norm"},
+    "03.feed_forward": {"TransformerEncoderLayer", "TransformerDecoderLayer"},
+    "04.scaled_dot_product_attention": _ATTENTION,
+    "04.multi_head_attention": _ATTENTION,
+    "05.attention_einsum": _ATTENTION,
+    "05.multi_head_einsum": _ATTENTION,
+    "07.encoder_block": {"TransformerEncoderLayer"},
+    "07.decoder_block": {"TransformerDecoderLayer"},
+    "07.pre_norm_encoder_block": {"TransformerEncoderLayer"},
+    "11.bleu": {"sacrebleu", "nltk", "bleu_score", "corpus_bleu", "sentence_bleu"},
+}
+_MOST = 10  # flags of one item
+
+
+_WORD = re.compile(r"([\w.]*\.)?([A-Za-z_]\w*)(\(?)")
+
+
+def flags_of(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
+    """The flags of an item: ready-made functions in its answer, unusual names anywhere."""
+    found = []
+    for cell in cells:
+        for line, text in enumerate(cell.source.split("\n") if not cell.ours else (), 1):
+            where = f"(cell {cell.name}, line {line})"
+            for name in _unusual(text):
+                found.append(f"unusual in this course: {name} {where}")
+            for name in _READY_MADE.get(item_id, ()):
+                if cell.item in ("", item_id) and _is_imported_or_looked_up(name, text):
+                    found.append(f"ready-made for this item: {name} {where}")
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+# The source is read as text: parsing a hostile one could crash this process.
+def _unusual(text: str) -> Iterator[str]:
+    for before, word, bracket in _WORD.findall(text.partition("#")[0]):
+        names = {word, f"{before}{word}", *before.split("."), *(() if before else [word + bracket])}
+        yield from sorted(name.rstrip("(") for name in names & _UNUSUAL)
+
+
+def _is_imported_or_looked_up(name: str, text: str) -> bool:
+    """Whether a line takes the name from somewhere; a learner may define it, or call their own."""
+    code = text.partition("#")[0]
+    imported = re.match(rf"\s*(from|import)\b.*\b{name}\b", code)
+    return bool(imported or re.search(rf"(?<!\bself)\.{name}\b", code))

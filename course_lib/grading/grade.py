@@ -1,0 +1,185 @@
+"""Grade one student's submission: read it, run it in the jail, and put the result together."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from course_lib.checks.call import truncated
+from course_lib.checks.diagnose import Diagnosis
+from course_lib.grading.exercise import Exercise, Task
+from course_lib.grading.flags import flags_of
+from course_lib.grading.item_run import NotRun, SubmissionRun, TimeLimits
+from course_lib.grading.jail import Jail
+from course_lib.grading.library_view import LIBRARY
+from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
+from course_lib.grading.submission import (
+    Submission,
+    SubmissionError,
+    find_notebooks,
+    read_submission,
+)
+from course_lib.grading.transplant import Transplant, transplant
+
+_MOST_TEXT = 50_000  # characters of an answer in words
+_MOST_NOTES = 100
+
+
+def grade_submission(
+    path: Path,
+    exercise: Exercise,
+    *,
+    jail: Jail,
+    secret: bytes,
+    student: str = "",
+    limits: TimeLimits | None = None,
+    known: SubmissionResult | None = None,
+) -> SubmissionResult:
+    """Grade what a student handed in for an assignment. Whatever it is, there is a result.
+
+    Args:
+        path: a notebook, or a folder with one in it or in a folder in it.
+        exercise: what was released.
+        jail: where the code runs.
+        secret: decides the test inputs; the same for all submissions of an assignment.
+        student: whose it is, by default the name of the path.
+        limits: of time.
+        known: an earlier result; it is returned if everything that it depends on is unchanged.
+    """
+    limits, student = limits or TimeLimits(), _plain(student or path.name)
+    try:
+        submission, transplanted, notes = _read(path, exercise)
+    except SubmissionError as error:
+        key = _key(exercise, jail, secret, limits, str(error))
+        note = (_plain(str(error)),)
+        return SubmissionResult(student, exercise.assignment, jail.level, key, "", (), note)
+    key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
+    if known is not None and known.key == key and known.points is not None:
+        return known  # what could not be run is tried again
+    end = time.monotonic() + limits.submission
+    run = SubmissionRun(jail, transplanted.cells, limits, end)
+    items = tuple(_graded(task, transplanted, run, secret) for task in exercise.tasks)
+    notes = (*notes, *transplanted.notes, *run.notes())
+    return SubmissionResult(
+        student,
+        exercise.assignment,
+        jail.level,
+        key,
+        _plain(submission.name),
+        items,
+        tuple(map(_plain, notes[:_MOST_NOTES])),
+    )
+
+
+def seed_of(secret: bytes, item_id: str) -> int:
+    """The seed of an item's test inputs: nobody can guess it without the secret."""
+    digest = hmac.new(secret, item_id.encode(), hashlib.sha256).digest()
+    return int.from_bytes(digest[:6], "big")
+
+
+def _read(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant, tuple[str, ...]]:
+    """The notebook that counts, and why that one.
+
+    Raises:
+        SubmissionError: there is none that can be read and belongs to the exercise.
+    """
+    read, errors = [], []
+    for path in find_notebooks(folder, exercise.assignment):
+        try:
+            submission = read_submission(path)
+            read.append((submission, transplant(submission, exercise), path))
+        except SubmissionError as error:
+            errors.append(error)
+    if not read:
+        raise errors[0]
+    # Of equally many answers, "masks (2)" is later than "masks (1)", and that than "masks".
+    submission, transplanted, path = max(
+        read, key=lambda each: (len(each[1].answered), each[2].stem)
+    )
+    notes = tuple(str(error) for error in errors)
+    if len(read) > 1:
+        others = ", ".join(str(p.relative_to(folder)) for _, _, p in read if p != path)
+        notes += (
+            f"There are {len(read)} notebooks; {path.relative_to(folder)} has the most answers "
+            f"({len(transplanted.answered)}) and was graded, not {others}.",
+        )
+    return submission, transplanted, notes
+
+
+def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: bytes) -> ItemResult:
+    entry = task.entry
+    if entry.kind == "written":
+        text = truncated(transplanted.written.get(entry.id, ""), _MOST_TEXT)
+        if not text:
+            return ItemResult(entry.id, entry.title, "no answer", 0.0, entry.points)
+        return ItemResult(entry.id, entry.title, "to be marked", None, entry.points, text=text)
+    if all(cell.ours for cell in transplanted.cells):  # nothing was written, so nothing can run
+        return ItemResult(entry.id, entry.title, "not started", 0.0, entry.points)
+    try:
+        diagnosis = run.diagnose(task, seed_of(secret, entry.id))
+        return _item_result(task, diagnosis, flags_of(entry.id, transplanted.cells))
+    except NotRun as error:
+        reason = str(error)
+    except Exception as error:  # a bug here must not end the grading of a whole class
+        reason = f"the grader raised {type(error).__name__}: {error}. Please report it"
+    return ItemResult(entry.id, entry.title, "not run", None, entry.points, reason=_plain(reason))
+
+
+def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> ItemResult:
+    names = [misconception.name for misconception in diagnosis.misconceptions]
+    if diagnosis.observation and diagnosis.observation.name:
+        names = [diagnosis.observation.name]
+    passed = diagnosis.status == "passed"
+    return ItemResult(
+        task.entry.id,
+        task.entry.title,
+        diagnosis.status,
+        float(task.entry.points) if passed else 0.0,
+        task.entry.points,
+        tuple(names),
+        tuple(
+            PropertyResult(trial.probe.property, _plain(str(trial.difference or "")))
+            for trial in diagnosis.trials
+        ),
+        diagnosis.line_found if diagnosis.item.bug else None,
+        tuple(map(_plain, flags)),
+    )
+
+
+def _plain(text: str) -> str:
+    """Text that may come from a learner, on one line and without control characters."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() else " " for c in text)[:1000]
+
+
+def _key(
+    exercise: Exercise, jail: Jail, secret: bytes, limits: TimeLimits, *submission: str
+) -> str:
+    """A hash of all that a result depends on."""
+    parts = {
+        "submission": submission,
+        "exercise": exercise.sha256,
+        "library": library_hash(),
+        "torch": torch.__version__,
+        "isolation": jail.level,
+        "limits": asdict(limits),
+        "secret": hmac.new(secret, b"key", hashlib.sha256).hexdigest(),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def library_hash() -> str:
+    """A hash of the library's source: probes, references, and the grader."""
+    total = hashlib.sha256()
+    for path in sorted(LIBRARY.rglob("*.py")):
+        total.update(str(path.relative_to(LIBRARY)).encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()

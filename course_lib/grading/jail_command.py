@@ -1,0 +1,146 @@
+"""The command that starts the jail's server at each level of isolation, and its environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterator
+from glob import glob
+from pathlib import Path
+
+from course_lib.errors import CourseError
+
+_SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
+_LINKER_CACHE = "/etc/ld.so.cache"
+_NAMESPACES = ("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session")
+
+
+def command_of(level: str, folder: Path, socket: int) -> tuple[list[str], dict[str, str]]:
+    """The command and its environment.
+
+    Args:
+        level: of isolation.
+        folder: the jail's, with ``engine`` and ``views``.
+        socket: the number of the server's end of the control socket.
+
+    Raises:
+        CourseError: the level cannot work here; it says why.
+    """
+    if level != "none" and sys.platform != "linux":
+        raise CourseError("it needs Linux: grade in a container or a virtual machine")
+    user = _unprivileged_user() if level != "none" else os.getuid()
+    settings = {
+        "level": level,
+        "user": user,
+        "hide": ["/views", "/proc"],
+        "readable": [str(folder / "engine"), *_readable()] if level == "landlock" else [],
+    }
+    worker = [_python(), "-m", "course_lib.grading.worker", str(socket), json.dumps(settings)]
+    if level != "bubblewrap":
+        return worker, _environment(str(folder / "engine"))
+    return _in_bubblewrap(worker, folder, user), _environment(str(Path(__file__).parents[2]))
+
+
+def _environment(library: str) -> dict[str, str]:
+    return {
+        "PYTHONPATH": os.pathsep.join([library, *_site_packages()]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONNOUSERSITE": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "MPLBACKEND": "agg",
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+    }
+
+
+def _python() -> str:
+    """The interpreter itself, not a virtual environment's link to it."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+
+def _site_packages() -> list[str]:
+    paths = [os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")]
+    return list(dict.fromkeys(paths))
+
+
+def _unprivileged_user() -> int:
+    """The user that runs learners' code: this one, and "nobody" in place of root.
+
+    Raises:
+        CourseError: this is root, and there is no such user.
+    """
+    import pwd  # not on Windows
+
+    if os.getuid() != 0:
+        return os.getuid()
+    try:
+        return pwd.getpwnam("nobody").pw_uid
+    except KeyError:
+        raise CourseError("root would run learners' code, and there is no user nobody") from None
+
+
+def _installed_courses() -> list[str]:
+    """Where the course is installed: it has the references, so it is hidden."""
+    folders = [*_site_packages(), *glob(f"{sys.base_prefix}/lib/python*/site-packages")]
+    for pattern in ("/usr/lib/python*/*-packages", "/usr/local/lib/python*/*-packages"):
+        folders += glob(pattern)
+    found = (os.path.realpath(f"{folder}/course_lib") for folder in folders)
+    return list(dict.fromkeys(path for path in found if os.path.isdir(path)))
+
+
+def _readable() -> Iterator[str]:
+    """What code may read where files can't be hidden: Python without an installed course."""
+    yield from (_LINKER_CACHE, "/dev/null", "/dev/urandom")
+    hidden = _installed_courses()
+    for folder in (*_SYSTEM, os.path.realpath(sys.base_prefix), *_site_packages()):
+        yield from _without(Path(folder), hidden)
+
+
+def _without(folder: Path, hidden: list[str]) -> Iterator[str]:
+    """The folder, or all that is in it but what is hidden."""
+    if not any(Path(path).is_relative_to(folder) for path in hidden):
+        yield str(folder)
+    elif str(folder) not in hidden:
+        for path in folder.iterdir():
+            yield from _without(path, hidden)
+
+
+def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        raise CourseError("the program bwrap is not installed")
+    sites, base = _site_packages(), os.path.realpath(sys.base_prefix)
+    shown = {str(folder / "engine"): "/engine", str(folder / "views"): "/views"}
+    shown |= {path: path for path in (base, *sites) if not Path(path).is_relative_to("/usr")}
+    staged = {path: str(folder / "stage" / str(i)) for i, path in enumerate(shown)}
+    as_root = os.getuid() == 0
+    options = [*_NAMESPACES, "--uid", str(user), "--gid", str(user), "--cap-drop", "ALL"]
+    options += ["--clearenv"]
+    for path in _SYSTEM:
+        if os.path.islink(path):
+            options += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            options += ["--ro-bind", path, path]
+    options += ["--ro-bind-try", _LINKER_CACHE, _LINKER_CACHE]
+    for path, target in shown.items():
+        options += ["--ro-bind", staged[path] if as_root else path, target]
+    for path in _installed_courses():
+        options += ["--tmpfs", path, "--remount-ro", path]
+    options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/view"]
+    for name, value in _environment("/engine").items():
+        options += ["--setenv", name, value]
+    options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
+    command = [bubblewrap, *options, *worker]
+    if not as_root:
+        return command
+    for path in staged.values():
+        Path(path).mkdir(parents=True, exist_ok=True)
+    (folder / "stage").chmod(0o755)
+    settings = {"user": user, "stage": str(folder / "stage")}
+    settings |= {"folders": list(shown), "command": command}
+    return [_python(), "-m", "course_lib.grading.launch", json.dumps(settings)]

@@ -1,0 +1,136 @@
+"""The result of grading a submission, as plain data that can be stored and read again."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from course_lib.errors import CourseError
+
+ItemStatus = Literal["passed", "not yet", "not started", "not run", "to be marked", "no answer"]
+FORMAT = 1  # of the files; raised when their meaning changes
+
+
+@dataclass(frozen=True)
+class PropertyResult:
+    """A test of an item: the property, and what differed; "" if it passed."""
+
+    property: str
+    difference: str = ""
+
+
+@dataclass(frozen=True)
+class ItemResult:
+    """The result of one item.
+
+    Attributes:
+        id, title: of the item.
+        status: "to be marked" and "no answer" are for answers in words, "not run" for what could
+            not be graded.
+        points: None where a person has to decide.
+        most: the points that it is worth.
+        misconceptions: the names of those that were recognised.
+        tests: of the learner's code.
+        line_found: for a spot-the-bug item, whether the wrong line was named; else None.
+        flags: what a person should look at; they deduct nothing.
+        text: an answer in words, as it was handed in. It may contain anything, HTML included.
+        reason: why it was not run.
+    """
+
+    id: str
+    title: str
+    status: ItemStatus
+    points: float | None
+    most: float
+    misconceptions: tuple[str, ...] = ()
+    tests: tuple[PropertyResult, ...] = ()
+    line_found: bool | None = None
+    flags: tuple[str, ...] = ()
+    text: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SubmissionResult:
+    """The result of one student's submission.
+
+    Attributes:
+        student, assignment: whose it is, and of what.
+        isolation: the level at which the code ran.
+        key: a hash of all that the result depends on; equal keys mean equal results.
+        notebook: the file that was graded, "" if none could be read.
+        items: in the order of the exercise; none if nothing could be read.
+        notes: what an instructor should know.
+    """
+
+    student: str
+    assignment: str
+    isolation: str
+    key: str
+    notebook: str
+    items: tuple[ItemResult, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """Whether there was a notebook that could be read."""
+        return bool(self.notebook)
+
+    @property
+    def points(self) -> float | None:
+        """The points earned automatically; None if nothing could be read or something not run."""
+        if not self.readable or any(item.status == "not run" for item in self.items):
+            return None
+        return sum(item.points or 0 for item in self.items)
+
+    @property
+    def most(self) -> float:
+        """The points that can be earned automatically."""
+        words = ("to be marked", "no answer")
+        return sum(item.most for item in self.items if item.status not in words)
+
+    @property
+    def to_mark(self) -> int:
+        """The number of answers that a person has to mark."""
+        return sum(item.status == "to be marked" for item in self.items)
+
+    def to_json(self) -> str:
+        """The result as JSON text."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> SubmissionResult:
+        """The result that ``to_json`` wrote.
+
+        Raises:
+            CourseError: the text is something else.
+        """
+        try:
+            data = json.loads(text)
+            if data.pop("format") != FORMAT:
+                raise ValueError("another format")
+            items = tuple(_item(item) for item in data.pop("items"))
+            return cls(items=items, notes=tuple(data.pop("notes")), **data)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise CourseError(
+                f"expected a stored result, got something else ({type(error).__name__}: {error}): "
+                "delete the file and grade again"
+            ) from None
+
+
+def _item(data: Mapping[str, Any]) -> ItemResult:
+    fields: dict[str, Any] = dict(data)
+    fields["tests"] = tuple(PropertyResult(**test) for test in data["tests"])
+    for name in ("misconceptions", "flags"):
+        fields[name] = tuple(data[name])
+    return ItemResult(**fields)
+
+
+def shown_points(points: float | None) -> str:
+    """Points in a table: "3", "2.5", or "?" where they are not known."""
+    if points is None or not math.isfinite(points):
+        return "?"
+    return f"{points:g}"

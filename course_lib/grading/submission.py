@@ -1,0 +1,214 @@
+"""Read what somebody handed in as plain cells: the file may have been written by anybody.
+
+Nothing of it is executed or rendered. What can't be read is reported in a sentence, so that nobody
+gets 0 points without being told.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from course_lib.checks.table import TOPICS
+from course_lib.errors import CourseError
+
+MOST_BYTES, MOST_CELLS = 20 << 20, 2000
+MOST_NOTEBOOKS, DEEPEST_FOLDER = 50, 3  # that are looked for in a student's folder
+_ASSIGNMENTS = {f"{number}_{topic}" for number, topic in TOPICS.items()}
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+class SubmissionError(CourseError):
+    """Something handed in that can't be read: what was expected, what came, what to do."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as it was handed in; ``id`` and ``grade_id`` are "" where there is none."""
+
+    kind: Literal["code", "text"]
+    source: str
+    id: str = ""
+    grade_id: str = ""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A notebook that was handed in: its name, its cells, and the SHA-256 of the file."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    sha256: str
+
+
+def read_submission(path: Path) -> Submission:
+    """The cells of a notebook.
+
+    Raises:
+        SubmissionError: it is no regular file, too large, or not a notebook.
+    """
+    data = read_regular_file(path)
+    return Submission(
+        path.name, _cells(_parsed(data, path), path), hashlib.sha256(data).hexdigest()
+    )
+
+
+def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
+    """The content of a file that is no link, pipe or device.
+
+    Raises:
+        SubmissionError: it is, or it is too large, or it can't be read.
+    """
+    no_link = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | no_link | getattr(os, "O_CLOEXEC", 0))
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _not_regular(path, "a link") from None
+        raise SubmissionError(
+            f"could not read {path} ({error}): is it there, and readable?"
+        ) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _not_regular(path, "a folder, a pipe or a device")
+    with os.fdopen(descriptor, "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise SubmissionError(
+            f"{path} has more than {most >> 20} MB: are large outputs stored in it? "
+            "ask for it again after Edit → Clear Outputs of All Cells"
+        )
+    return data
+
+
+def _not_regular(path: Path, kind: str) -> SubmissionError:
+    return SubmissionError(
+        f"expected a file at {path}, got {kind}, which is not followed: ask for the notebook itself"
+    )
+
+
+def _parsed(data: bytes, path: Path) -> dict[str, Any]:
+    encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
+    try:
+        notebook = json.loads(data.decode(encoding))
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise SubmissionError(
+            f"expected a notebook, which is JSON, in {path} ({reason}): was it cut off, or is it "
+            "another kind of file? ask for it again"
+        ) from None
+    if not isinstance(notebook, dict):
+        raise _no_notebook(path, type(notebook).__name__)
+    return notebook
+
+
+def _no_notebook(path: Path, got: str) -> SubmissionError:
+    return SubmissionError(
+        f"expected a notebook with a list of cells in {path}, got {got}: is it another kind of "
+        "file? ask for it again"
+    )
+
+
+def _cells(notebook: dict[str, Any], path: Path) -> tuple[Cell, ...]:
+    cells = notebook.get("cells")
+    if cells is None and isinstance(sheets := notebook.get("worksheets"), list):  # format 3
+        lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        cells = [cell for part in lists if isinstance(part, list) for cell in part]
+    if not isinstance(cells, list):
+        raise _no_notebook(path, "no cells" if cells is None else type(cells).__name__)
+    if len(cells) > MOST_CELLS:
+        raise SubmissionError(
+            f"expected at most {MOST_CELLS} cells in {path}, got {len(cells)}: is it this exercise?"
+        )
+    return tuple(_cell(cell) for cell in cells if isinstance(cell, dict))
+
+
+def _cell(cell: dict[str, Any]) -> Cell:
+    metadata = cell.get("metadata")
+    grading = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = grading.get("grade_id") if isinstance(grading, dict) else None
+    source = cell.get("source", cell.get("input"))
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    kind: Literal["code", "text"] = "code" if cell.get("cell_type") == "code" else "text"
+    return Cell(kind, _clean(source), _clean(cell.get("id")), _clean(grade_id))
+
+
+def _clean(text: Any) -> str:
+    """Text with one kind of line end and without broken characters; "" for anything else."""
+    if not isinstance(text, str):
+        return ""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def find_notebooks(path: Path, assignment: str) -> list[Path]:
+    """The notebooks that a student may have handed in for an assignment, sorted by name.
+
+    Args:
+        path: a notebook, or the student's folder. In a folder that is named after the assignment
+            only that one counts, and never one that is named after another assignment.
+        assignment: such as "06_masks".
+
+    Raises:
+        SubmissionError: there is none, or there are too many.
+    """
+    if path.is_symlink() or not path.is_dir():
+        if path.suffix.lower() == ".ipynb":
+            return [path]
+        raise SubmissionError(
+            f"expected a notebook or a folder with one at {path}, got something else: put each "
+            "student's work in a folder of its own"
+        )
+    folders = [entry for entry in _scanned(path) if entry.is_dir(follow_symlinks=False)]
+    own = [Path(entry.path) for entry in folders if _normal(entry.name) == assignment]
+    found = sorted(
+        (each for folder in own or [path] for each in _notebooks_below(folder, DEEPEST_FOLDER)),
+        key=str,
+    )
+    if not found:
+        raise SubmissionError(
+            f"expected a notebook (.ipynb) in {path}, got none: was the folder handed in empty, "
+            "or the notebook saved as another kind of file?"
+        )
+    if len(found) > MOST_NOTEBOOKS:
+        raise SubmissionError(
+            f"expected at most {MOST_NOTEBOOKS} notebooks in {path}, got {len(found)}: "
+            "ask which one counts"
+        )
+    return found
+
+
+def _normal(name: str) -> str:
+    """A folder's name as assignments are written: "06 Masks" is "06_masks"."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def _notebooks_below(folder: Path, depth: int) -> Iterator[Path]:
+    for entry in _scanned(folder):
+        if entry.is_dir(follow_symlinks=False):
+            if depth > 0 and _normal(entry.name) not in _ASSIGNMENTS:
+                yield from _notebooks_below(Path(entry.path), depth - 1)
+        elif entry.name.lower().endswith(".ipynb"):
+            yield Path(entry.path)
+
+
+def _scanned(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder, without hidden entries such as .ipynb_checkpoints with older copies."""
+    try:
+        return [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+    except OSError as error:
+        raise SubmissionError(f"could not read {folder} ({error}): may you read it?") from None

@@ -1,0 +1,155 @@
+"""Put a learner's source into a fresh copy of the exercise. Nothing is executed.
+
+The copy starts with our own cells: set-up, imports and the unfinished definitions, as released.
+Then come the learner's cells in their order: answers, helper functions, and locked cells that they
+changed. Python's own rule then decides what counts: the last definition of a name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from course_lib.grading.exercise import Exercise, ReleasedCell, defined_names
+from course_lib.grading.submission import Cell, Submission, SubmissionError
+
+
+@dataclass(frozen=True)
+class CodeCell:
+    """A cell to be run; ``item`` is the one that it answers, ``ours`` whether it is as released."""
+
+    name: str
+    source: str
+    item: str = ""
+    ours: bool = False
+
+
+@dataclass(frozen=True)
+class Transplant:
+    """What a learner wrote, in a fresh copy of the exercise.
+
+    Attributes:
+        cells: the code, in the order in which it runs.
+        written: answers in words, by item.
+        answered: the items with something of the learner's own.
+        notes: what an instructor should know about how the cells were found.
+    """
+
+    cells: tuple[CodeCell, ...]
+    written: dict[str, str]
+    answered: frozenset[str]
+    notes: tuple[str, ...]
+
+
+def transplant(submission: Submission, exercise: Exercise) -> Transplant:
+    """The learner's answers in a fresh copy of the exercise.
+
+    Cells are recognised by their grade_id, then by their id, then by what they define.
+
+    Raises:
+        SubmissionError: it has no cell of this exercise.
+    """
+    matched = list(_matched(submission, exercise))
+    if not any(target is not None and target.item for _, target in matched):
+        raise SubmissionError(
+            f"expected cells of the exercise {exercise.assignment} in {submission.name}, got none "
+            f"among {len(matched)}: was another notebook handed in?"
+        )
+    ours = [
+        CodeCell(cell.id, cell.source, ours=True)
+        for cell in exercise.cells
+        if cell.is_code and cell.role != "check"
+    ]
+    theirs = [
+        CodeCell(target.id if target else f"cell {number}", cell.source, _item(target))
+        for number, (cell, target) in enumerate(matched, 1)
+        if cell.kind == "code" and _is_own_work(cell, target)
+    ]
+    written = _written(matched, exercise)
+    answered = {cell.item for cell in theirs} | written.keys()
+    return Transplant(
+        (*ours, *theirs),
+        written,
+        frozenset(answered - {""}),
+        tuple(_notes(matched, exercise)),
+    )
+
+
+Match = tuple[Cell, ReleasedCell | None]
+
+
+def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:
+    by_id = {cell.id: cell for cell in exercise.cells}
+    answers = [cell for cell in exercise.cells if cell.role == "answer"]
+    for cell in submission.cells:
+        target = by_id.get(cell.grade_id) or by_id.get(cell.id)
+        if target is not None and target.is_code != (cell.kind == "code"):
+            target = None  # a text cell that was turned into code, or the other way round
+        if target is None and cell.kind == "code":
+            names = defined_names(cell.source)
+            target = next((answer for answer in answers if answer.defines & names), None)
+        yield cell, target
+
+
+def _item(target: ReleasedCell | None) -> str:
+    return target.item if target and target.role in ("answer", "written") else ""
+
+
+def _is_own_work(cell: Cell, target: ReleasedCell | None) -> bool:
+    """Whether the learner wrote something in the cell."""
+    return bool(cell.source.strip()) and (target is None or not _same(cell, target))
+
+
+def _same(cell: Cell, target: ReleasedCell) -> bool:
+    return _lines(cell.source) == _lines(target.source)
+
+
+def _lines(source: str) -> list[str]:
+    """The lines without space at their ends, and without empty lines at the end."""
+    return [line.rstrip() for line in source.strip("\n").rstrip().split("\n")]
+
+
+def _written(matched: list[Match], exercise: Exercise) -> dict[str, str]:
+    """The answers in words: the last one of each item that was changed.
+
+    Where that cell is untouched, text cells that the learner put beside it are the answer.
+    """
+    found: dict[str, str] = {}
+    beside: dict[str, list[str]] = {}
+    released = {"\n".join(_lines(cell.source)) for cell in exercise.cells}
+    item = ""
+    for cell, target in matched:
+        if target is not None:
+            item = target.item
+        if cell.kind == "code" or not _is_own_work(cell, target):
+            continue
+        if target is not None and target.role == "written":
+            found[item] = cell.source
+        elif target is None and "\n".join(_lines(cell.source)) not in released:
+            beside.setdefault(item, []).append(cell.source)
+    wanted = [cell.item for cell in exercise.cells if cell.role == "written"]
+    for each in wanted:
+        if each not in found and each in beside:
+            found[each] = "\n\n".join(beside[each])
+    return found
+
+
+def _notes(matched: list[Match], exercise: Exercise) -> Iterator[str]:
+    times = Counter(target.id for _, target in matched if target is not None)
+    for cell in exercise.cells:
+        if cell.role in ("answer", "written"):
+            if not times[cell.id]:
+                yield f"The cell {cell.id} is missing; it counts as unanswered."
+            elif times[cell.id] > 1:
+                yield (
+                    f"The cell {cell.id} is there {times[cell.id]} times; of what it defines "
+                    "twice, the last answered one counts."
+                )
+    changed = [
+        target.id
+        for cell, target in matched
+        if target is not None and target.locked and target.is_code and _is_own_work(cell, target)
+    ]
+    for name in dict.fromkeys(changed):
+        yield f"The locked cell {name} was changed; it runs after our own."

@@ -1,0 +1,219 @@
+"""The process inside the jail: a server that has PyTorch loaded and forks a child for each item.
+
+The server runs no learner's code. A child gives up what it must not have (see ``confinement``),
+runs the learner's cells and answers the item's calls; all that it says is untrusted. It ends when
+the grader kills it.
+
+    python -m course_lib.grading.worker SOCKET SETTINGS
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import linecache
+import os
+import signal
+import socket
+import sys
+import types
+from importlib import import_module
+from typing import Any
+
+import torch
+
+import course_lib
+from course_lib import checks
+from course_lib.checks.call import Answer, Call, Failure, ask, failure_of
+from course_lib.checks.isolation import within
+from course_lib.grading import confinement
+from course_lib.grading.cell_source import definitions_of, without_magics
+from course_lib.grading.wire import HEADER, decode, encode, sizes
+
+VIEW = "/view"  # where a child in bubblewrap sees the library
+_LOADED_BEFORE = ("torch.nn.functional", "jaxtyping", "numpy", "safetensors.torch", "tqdm.auto")
+
+
+def serve(control: socket.socket, settings: dict[str, Any]) -> None:
+    """Fork a child for each request until the grader closes its end.
+
+    Args:
+        control: where requests come from: JSON with the folder of the library and the limits, the
+            child's socket attached.
+        settings: the level of isolation, the folders that are hidden from children, those that they
+            may read, and the unprivileged user that a child of root becomes.
+    """
+    for name in _LOADED_BEFORE:
+        import_module(name)
+    torch.set_num_threads(1)
+    x = torch.randn(2, 2, requires_grad=True)
+    (x @ x).softmax(-1).sum().backward()  # starts what PyTorch starts on first use
+    ask(torch.relu, Call((x.detach(),), gradients=True))  # and what a first call imports
+    gc.collect()
+    gc.freeze()  # so that children share this memory
+    if sys.platform == "linux":
+        confinement.set_dumpable(False)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    control.sendall(b"R")
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+        if not message:
+            return
+        if os.fork() == 0:
+            control.close()
+            with socket.socket(fileno=descriptors[0]) as connection:
+                _child(connection, json.loads(message), settings)
+            os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _child(connection: socket.socket, request: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Confine this process, then run cells and answer calls until the grader kills it."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    try:
+        library = _confine(connection, request, settings)
+    except OSError as error:
+        connection.sendall(f"E{error}"[:500].encode())
+        os._exit(1)
+    course_lib.__path__[:] = [f"{library}/course_lib"]
+    checks.__path__[:] = [f"{library}/course_lib/checks"]
+    connection.sendall(b"R")
+    Cells().answer_all(connection)
+
+
+def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Give up everything that the level of isolation says; the folder of the library.
+
+    Raises:
+        OSError: something could not be given up.
+    """
+    library, level = str(request["library"]), settings["level"]
+    if level == "none":
+        if sys.platform == "linux":
+            confinement.die_with_parent()
+        _introduce(connection, os.getpid())
+        _forget_files(connection.fileno())
+        return library
+    confinement.set_dumpable(True)  # otherwise its own files in /proc are not its own
+    confinement.set_limits(confinement.Limits(**request["limits"]))
+    if level == "bubblewrap":
+        _enter_own_jail(connection, library, settings["hide"])
+        library = VIEW
+    else:
+        _introduce(connection, os.getpid())
+    confinement.refuse_privileges()
+    if os.getuid() == 0:
+        confinement.become(settings["user"])
+    confinement.die_with_parent()
+    _forget_files(connection.fileno())
+    if level == "landlock":
+        confinement.allow_reading_only([library, *settings["readable"]])
+    confinement.drop_capabilities()
+    confinement.refuse_system_calls()
+    return library
+
+
+def _introduce(connection: socket.socket, pid: int) -> None:
+    """Give the grader a handle on a process, by which it can kill that one and no other."""
+    if hasattr(os, "pidfd_open"):
+        descriptor = os.pidfd_open(pid)
+        socket.send_fds(connection, [str(pid).encode()], [descriptor])
+        os.close(descriptor)
+    else:
+        connection.sendall(str(pid).encode())
+
+
+def _enter_own_jail(connection: socket.socket, library: str, hide: list[str]) -> None:
+    """Go on as the only process of new namespaces, where this library is at ``VIEW``.
+
+    The process that stays outside introduces the new one and waits for its end: killing the first
+    process of a namespace kills all in it.
+    """
+    confinement.enter_new_namespaces()
+    ready, go = os.pipe()
+    pid = os.fork()
+    if pid:
+        _introduce(connection, pid)
+        os.write(go, b"g")
+        connection.close()
+        os.waitpid(pid, 0)
+        os._exit(0)
+    os.read(ready, 1)
+    os.close(ready)
+    os.close(go)
+    confinement.bind(library, VIEW)
+    for folder in hide:
+        confinement.mount_empty(folder, megabytes=1, files=10)
+    confinement.mount_empty("/tmp", megabytes=64, files=2000)
+    os.chdir("/tmp")
+
+
+def _forget_files(keep: int) -> None:
+    """Close all open files but one, and read and write nothing by the standard ones."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    os.closerange(3, keep)
+    os.closerange(keep + 1, 256)
+
+
+class Cells:
+    """A namespace in which a learner's cells run, and which then answers calls."""
+
+    def __init__(self) -> None:
+        self.main = types.ModuleType("__main__")
+        sys.modules["__main__"] = self.main
+        self.main.__dict__.update(display=lambda *args, **kwargs: None)
+
+    def answer_all(self, connection: socket.socket) -> None:
+        """Answer each message with one that has its number, until the grader is gone."""
+        received = _received
+        while (header := received(connection, HEADER.size)) is not None:
+            text, tensors = (received(connection, size) or b"" for size in sizes(header))
+            message = decode(text, tensors, strides=True)
+            reply = self.run(message) if message["do"] == "run" else self.ask(message)
+            connection.sendall(encode({"number": message["number"], "reply": reply}))
+
+    def run(self, message: dict[str, Any]) -> Failure | None:
+        """Run a cell; what it raised, if anything."""
+        name, source = f"<{message['name']}>", message["source"]
+        lines = source.splitlines(keepends=True)
+        linecache.cache[name] = (len(source), None, lines, name)
+
+        def cell() -> None:
+            plain = (definitions_of if message["only_definitions"] else without_magics)(source)
+            exec(compile(plain, name, "exec"), self.main.__dict__)
+
+        try:
+            within(message["seconds"], cell)
+        except BaseException as error:  # whatever it is, the learner's code raised it
+            return failure_of(error)
+        return None
+
+    def ask(self, message: dict[str, Any]) -> Answer:
+        """Make a call of what the learner defined under a name."""
+        name = message["subject"]
+        if name not in self.main.__dict__:
+            return Answer(failure=Failure("NameError", f"name {name!r} is not defined"))
+        module, _, function = message["use"].partition(":")
+        use = getattr(import_module(module), function)
+        subject = self.main.__dict__[name]
+        return ask(subject, message["call"], use, seconds=message["seconds"])
+
+
+def _received(connection: socket.socket, size: int) -> bytes | None:
+    """So many bytes, or None if the other side is gone."""
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(min(1 << 20, size - len(data)))
+        if not part:
+            return None
+        data += part
+    return bytes(data)
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as server:
+        serve(server, json.loads(sys.argv[2]))

@@ -1,0 +1,72 @@
+"""A jail for all tests of this folder, and notebooks to hand in."""
+
+import json
+import os
+import sys
+from dataclasses import replace
+
+import pytest
+
+from course_lib.errors import CourseError
+from course_lib.grading.exercise import load_exercise
+from course_lib.grading.grade import grade_submission
+from course_lib.grading.jail import Jail
+from tests.grading.notebooks_to_hand_in import ROOT, SECRET, SHORT
+
+if sys.platform == "win32":
+    collect_ignore_glob = ["test_*.py"]  # course grade says that it does not run there
+
+
+@pytest.fixture(scope="session")
+def jail():
+    """The strongest isolation that works here; without any, what needs it is skipped.
+
+    ``COURSE_TEST_ISOLATION=landlock`` asks for one level.
+    """
+    asked = os.environ.get("COURSE_TEST_ISOLATION")
+    try:
+        made = Jail(levels=(asked,) if asked else None)
+    except CourseError as error:
+        pytest.skip(f"learners' code can't be isolated here: {error}")
+    with made:
+        print(f"isolation in these tests: {made.level} {made.reasons or ''}")
+        yield made
+
+
+@pytest.fixture(scope="session")
+def masks():
+    """The exercise of lesson 06."""
+    return load_exercise(ROOT / "exercises", "06_masks")
+
+
+@pytest.fixture(scope="session")
+def three_items(masks):
+    """The same with the first three tasks, worth 2 points each."""
+    return replace(masks, tasks=masks.tasks[:3])
+
+
+@pytest.fixture(scope="session")
+def one_item(masks):
+    """The same with a single task, 06.padding_mask, worth 2 points."""
+    return replace(masks, tasks=masks.tasks[:1])
+
+
+@pytest.fixture
+def notebook():
+    """The released notebook of lesson 06 as a dict."""
+    path = ROOT / "exercises" / "06_masks" / "masks.ipynb"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def graded(tmp_path, jail):
+    """``graded(notebook, exercise)``: the result of handing in a notebook."""
+
+    def grade(notebook, exercise, **options):
+        folder = tmp_path / "student"
+        folder.mkdir(exist_ok=True)
+        (folder / "masks.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+        options = {"jail": jail, "secret": SECRET, "limits": SHORT, **options}
+        return grade_submission(folder, exercise, **options)
+
+    return grade

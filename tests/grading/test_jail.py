@@ -1,0 +1,158 @@
+"""What holds of the jail at each level of isolation."""
+
+import os
+import time
+
+import pytest
+import torch
+
+from course_lib.checks.call import Call
+from course_lib.errors import CourseError
+from course_lib.grading import jail_command
+from course_lib.grading.confinement import Limits
+from course_lib.grading.item_run import StandIn
+from course_lib.grading.jail import Jail
+from course_lib.grading.library_view import engine_files
+from course_lib.grading.session import SessionEnded
+from tests.grading.notebooks_to_hand_in import ROOT
+
+UNSTOPPABLE = """
+import ctypes
+ctypes.CDLL(None).pthread_sigmask(0, b"\\xff" * 128, None)
+while True: pass
+"""
+PLAINLY = "course_lib.checks.call:call_plainly"
+
+
+@pytest.fixture(scope="module")
+def unlocked():
+    """A jail that isolates nothing; after its end nothing of it is left."""
+    with Jail(trusted=True) as made:
+        server = made._server
+        yield made
+    assert server.poll() is not None
+    assert not made.folder.exists()
+
+
+@pytest.fixture
+def session(jail):
+    with jail.session(jail.library("engine", engine_files())) as made:
+        yield made
+
+
+def test_without_isolation_the_attempts_succeed(unlocked, tmp_path):
+    """The control of all tests with attacks: it is the jail that stops them."""
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    source = (ROOT / "course_lib/grading/attempts.py").read_text("utf-8")
+    with unlocked.session(unlocked.library("engine", engine_files())) as session:
+        assert session.run("attempts", source.replace('"start a process"', '"-"'), 10) is None
+        calls = ("read a file outside", "write a file outside", "open a connection")
+        only = f"attempts_wanted = {calls}"
+        assert session.run("only", only, 5) is None
+        answer = session.ask("escapes", PLAINLY, Call((str(secret), str(tmp_path))), 10)
+    assert set(calls) <= set(answer.value or calls)
+    assert (tmp_path / "escaped").exists()
+
+
+def test_the_level_is_known_and_none_has_to_be_asked_for(unlocked, jail):
+    assert unlocked.level == "none"
+    assert jail.level in ("bubblewrap", "landlock")
+    with pytest.raises(CourseError, match="isolates nothing: it needs trusted=True"):
+        Jail(levels=("none",))
+
+
+def test_without_a_way_to_isolate_there_is_no_jail_and_no_fall_back(monkeypatch):
+    monkeypatch.setattr(jail_command.shutil, "which", lambda name: None)
+    with pytest.raises(CourseError, match="the program bwrap is not installed.*install bubblewrap"):
+        Jail(levels=("bubblewrap",))
+
+
+def test_a_level_from_which_code_escapes_is_not_used(monkeypatch, jail):
+    monkeypatch.setattr(Jail, "_try_to_escape", escaped)
+    with pytest.raises(CourseError, match="code in it could escape"):
+        Jail(levels=(jail.level,))
+
+
+def escaped(self):
+    raise CourseError("code in it could escape: ['read a file outside']")
+
+
+def test_a_cell_and_a_call_are_answered(session):
+    assert session.run("one", "import torch\ndef f(x): return x + 1", 5) is None
+    answer = session.ask("f", PLAINLY, Call((torch.ones(2),)), 5)
+    assert torch.equal(answer.value, torch.full((2,), 2.0))
+    failure = session.run("two", "x = 1\n1 / 0", 5)
+    assert (failure.kind, failure.line) == ("ZeroDivisionError", "line 2: 1 / 0")
+    assert session.ask("g", PLAINLY, Call(()), 5).failure.kind == "NameError"
+
+
+def test_capabilities_are_dropped_and_system_calls_refused(session):
+    source = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+def held():
+    header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    libc.capget(header, data)
+    return list(data)
+def refused(*numbers):
+    found = []
+    for number in numbers:
+        ctypes.set_errno(0)
+        found.append(libc.syscall(number, 0, 0, 0, 0, 0) == -1 and ctypes.get_errno())
+    return found
+def privileges(): return libc.prctl(39, 0, 0, 0, 0)
+def threads():
+    import threading
+    thread = threading.Thread(target=len, args=("",))
+    thread.start()
+    thread.join()
+    return "a thread may be started"
+"""
+    assert session.run("cell", source, 5) is None
+
+    def called(name, *args):
+        return session.ask(name, PLAINLY, Call(args), 5).value
+
+    assert called("held") == [0] * 6
+    assert called("privileges") == 1
+    assert called("threads") == "a thread may be started"
+    if os.uname().machine == "x86_64":
+        numbers = {57: 1, 101: 1, 165: 1, 272: 1, 321: 1, 425: 1, 435: 38, 41: 1, 59: 1, 62: 1}
+        assert called("refused", *numbers) == list(numbers.values())
+
+
+def test_a_session_that_takes_too_long_is_killed(session):
+    start = time.monotonic()
+    with pytest.raises(SessionEnded) as ended:
+        session.run("cell", UNSTOPPABLE, 0.2)
+    assert ended.value.timed_out
+    assert time.monotonic() - start < 5
+    with pytest.raises(SessionEnded, match="still running after 0.2 seconds"):
+        session.run("cell", "1", 1)
+
+
+def test_memory_is_limited(jail):
+    library = jail.library("engine", engine_files())
+    with jail.session(library, Limits(memory=200 << 20)) as session:
+        assert session.run("cell", "x = bytearray(400 << 20)", 5).kind == "MemoryError"
+
+
+def test_a_server_that_has_died_is_started_again(jail):
+    jail._server.kill()
+    jail._server.wait()
+    with jail.session(jail.library("engine", engine_files())) as session:
+        assert session.run("cell", "1", 5) is None
+
+
+def test_the_stand_in_of_a_function_cannot_be_called_here():
+    with pytest.raises(TypeError, match="f can only be called in the jail"):
+        StandIn("f")()
+
+
+def test_an_installed_course_is_hidden(tmp_path, monkeypatch):
+    (tmp_path / "course_lib").mkdir()
+    (tmp_path / "torch").mkdir()
+    found = sorted(jail_command._without(tmp_path, [str(tmp_path / "course_lib")]))
+    assert found == [str(tmp_path / "torch")]
+    assert list(jail_command._without(tmp_path, ["/elsewhere"])) == [str(tmp_path)]

@@ -1,0 +1,145 @@
+"""The exercise as released, a learner's cells in it, and what is flagged; nothing runs here."""
+
+import json
+
+import pytest
+
+from course_lib.errors import CourseError
+from course_lib.grading.cell_source import definitions_of, without_magics
+from course_lib.grading.exercise import defined_names, load_exercise
+from course_lib.grading.flags import flags_of
+from course_lib.grading.submission import Cell, Submission, SubmissionError
+from course_lib.grading.transplant import CodeCell, transplant
+from tests.grading.notebooks_to_hand_in import ROOT
+
+
+def submitted(*cells):
+    return Submission("x.ipynb", cells, "hash")
+
+
+ANSWER = Cell("code", "def padding_mask(t, p): ...", grade_id="06-padding-mask-answer")
+
+
+def test_our_cells_come_first_and_the_learners_follow_in_their_order(masks):
+    helper = Cell("code", "x = 1")
+    made = transplant(submitted(helper, ANSWER), masks)
+    ours = [cell.name for cell in made.cells if cell.ours]
+    assert ours[:3] == ["set-up", "imports", "06-padding-mask-answer"]
+    assert not any(name.endswith("check") for name in ours)
+    theirs = [(cell.name, cell.source, cell.item) for cell in made.cells if not cell.ours]
+    assert theirs == [
+        ("cell 1", "x = 1", ""),
+        ("06-padding-mask-answer", ANSWER.source, "06.padding_mask"),
+    ]
+    assert made.answered == {"06.padding_mask"}
+
+
+def test_a_cell_is_found_by_grade_id_then_id_then_what_it_defines(masks):
+    source = "def padding_mask(t, p): return 1"
+    for cell in (
+        Cell("code", source, id="06-causal-mask-answer", grade_id="06-padding-mask-answer"),
+        Cell("code", source, id="06-padding-mask-answer"),
+        Cell("code", source, id="other", grade_id="other"),
+    ):
+        assert transplant(submitted(cell), masks).answered == {"06.padding_mask"}
+
+
+def test_missing_cells_are_noted(masks):
+    notes = transplant(submitted(ANSWER), masks).notes
+    assert "The cell 06-causal-mask-answer is missing; it counts as unanswered." in notes
+    assert not any("06-padding-mask-answer" in note for note in notes)
+
+
+def test_another_notebook_is_no_silent_zero(masks):
+    with pytest.raises(SubmissionError, match="got none among 1: was another notebook handed in"):
+        transplant(submitted(Cell("code", "x = 1", id="07-bug-answer")), masks)
+
+
+def test_an_answer_that_became_text_is_not_run(masks):
+    cell = Cell("text", "def padding_mask(t, p): ...", grade_id="06-padding-mask-answer")
+    made = transplant(submitted(cell, ANSWER), masks)
+    assert [c.source for c in made.cells if not c.ours] == [ANSWER.source]
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def f(): pass\nasync def g(): pass\nclass C: pass", {"f", "g", "C"}),
+        ("x = 1\ny: int = 2\nz == 3\n  w = 4", {"x", "y"}),
+        ("def broken(:", {"broken"}),
+        ("undefined", set()),
+    ],
+)
+def test_what_a_cell_defines_is_found_even_if_it_is_no_python(source, names):
+    assert defined_names(source) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("x = 3 % 2", "x = 3 % 2"),
+        ("%matplotlib inline\nx = 3", "pass\nx = 3"),
+        ("if True:\n    !ls\n    x = 1", "if True:\n    pass\n    x = 1"),
+        ("%%time\nx = 3", "\nx = 3"),
+        ("torch.softmax?\n?x", "pass\npass"),
+        ("def broken(:", "def broken(:"),
+    ],
+)
+def test_commands_of_ipython_are_left_out(source, plain):
+    assert without_magics(source) == plain
+
+
+def test_the_definitions_of_a_cell_can_be_run_alone():
+    source = "import math\nx = 1\ny = f(2)\ndef f(): return x\nf()\nclass C: pass\nwhile True: pass"
+    kept = definitions_of(source)
+    assert "import math" in kept
+    assert "x = 1" in kept
+    assert "y =" not in kept
+    assert "def f()" in kept
+    assert "class C" in kept
+    assert "while" not in kept
+    assert definitions_of("def broken(:") == ""
+
+
+@pytest.mark.parametrize(
+    ("item", "source", "flags"),
+    [
+        ("06.bug", "import ctypes", ["unusual in this course: ctypes"]),
+        ("06.bug", "from os import _exit", ["unusual in this course: _exit"]),
+        ("06.bug", "x = eval('1')", ["unusual in this course: eval"]),
+        ("06.bug", "model.eval(); re.compile('x')  # ctypes", []),
+        ("06.bug", "f.__code__ = g.__code__", ["unusual in this course: __code__"]),
+        ("03.layer_norm", "y = nn.LayerNorm(3)(x)", ["ready-made for this item: LayerNorm"]),
+        ("03.layer_norm", "from torch.nn.functional import layer_norm", ["ready-made"]),
+        ("03.layer_norm", "def layer_norm(x):\n    return self.layer_norm(x)", []),
+        ("03.add_norm", "y = nn.LayerNorm(3)(x)", []),
+        ("04.scaled_dot_product_attention", "F.scaled_dot_product_attention(q)", ["ready-made"]),
+    ],
+)
+def test_flags_name_what_is_unusual_or_ready_made(item, source, flags):
+    ours = CodeCell("imports", "import ctypes", ours=True)
+    found = flags_of(item, [CodeCell("answer", source, item), ours])
+    assert len(found) == len(flags)
+    for one, expected in zip(found, flags, strict=True):
+        assert one.startswith(expected)
+
+
+def test_an_unknown_assignment_is_answered_with_those_that_exist():
+    with pytest.raises(CourseError, match="the assignments in .* are 01_positional_encoding, 02"):
+        load_exercise(ROOT / "exercises", "06_mask")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda cell: cell.pop("id"), "expected an exercise with nbgrader's metadata"),
+        (lambda cell: cell.update(metadata=[]), "expected an exercise with nbgrader's metadata"),
+        (lambda cell: cell.update(source="check(3)"), "expected a cell 06-padding-mask-check"),
+    ],
+)
+def test_a_released_exercise_in_another_format_is_refused(change, words, notebook, tmp_path):
+    change(next(cell for cell in notebook["cells"] if cell["id"] == "06-padding-mask-check"))
+    (tmp_path / "06_masks").mkdir()
+    (tmp_path / "06_masks" / "x.ipynb").write_text(json.dumps(notebook))
+    with pytest.raises(CourseError, match=words):
+        load_exercise(tmp_path, "06_masks")

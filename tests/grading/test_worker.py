@@ -1,0 +1,128 @@
+"""The process inside the jail, tried in this one without confinement."""
+
+import socket
+import sys
+import threading
+
+import pytest
+
+from course_lib.checks.call import Call
+from course_lib.grading import confinement
+from course_lib.grading.syscalls import NUMBERS
+from course_lib.grading.wire import HEADER, decode, encode, sizes
+from course_lib.grading.worker import Cells
+
+PLAINLY = "course_lib.checks.call:call_plainly"
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    return Cells()
+
+
+def run(source, **options):
+    message = {"do": "run", "name": "cell 1", "source": source, "seconds": 5.0}
+    return message | {"only_definitions": False} | options
+
+
+def test_a_cell_runs_and_what_it_raises_is_recorded(cells):
+    assert cells.run(run("x = 3\n%matplotlib inline\ndisplay(x)")) is None
+    failure = cells.run(run("y = 1\nraise SystemExit(y)"))
+    assert (failure.kind, failure.line) == ("SystemExit", "line 2: raise SystemExit(y)")
+    assert cells.run(run("def broken(:")).kind == "SyntaxError"
+    assert cells.run(run("while True: pass", seconds=0.1)).kind == "TookTooLong"
+
+
+def test_only_the_definitions_of_a_cell_can_be_run(cells):
+    assert cells.run(run("def f(): return 1\nraise OSError", only_definitions=True)) is None
+    assert cells.ask({"subject": "f", "use": PLAINLY, "call": Call(()), "seconds": 5.0}).value == 1
+
+
+def test_a_name_that_is_not_defined_is_a_name_error(cells):
+    answer = cells.ask({"subject": "f", "use": PLAINLY, "call": Call(()), "seconds": 5.0})
+    assert (answer.failure.kind, answer.failure.message) == (
+        "NameError",
+        "name 'f' is not defined",
+    )
+
+
+def test_each_message_is_answered_with_its_number_until_the_grader_is_gone(cells):
+    ours, theirs = socket.socketpair()
+    thread = threading.Thread(target=cells.answer_all, args=(theirs,))
+    thread.start()
+    with ours, theirs:
+        ours.sendall(encode(run("def f(x): return 2 * x") | {"number": 1}))
+        asked = {"do": "ask", "subject": "f", "use": PLAINLY, "call": Call((3,)), "seconds": 5.0}
+        ours.sendall(encode(asked | {"number": 2}))
+        first, second = received(ours), received(ours)
+        ours.shutdown(socket.SHUT_RDWR)
+        thread.join(10)
+    assert not thread.is_alive()
+    assert first == {"number": 1, "reply": None}
+    assert (second["number"], second["reply"].value) == (2, 6)
+
+
+def received(connection):
+    text, tensors = sizes(exactly(connection, HEADER.size))
+    return decode(exactly(connection, text), exactly(connection, tensors))
+
+
+def exactly(connection, size):
+    data = b""
+    while len(data) < size:
+        data += connection.recv(size - len(data))
+    return data
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
+@pytest.mark.parametrize("machine", NUMBERS)
+def test_no_jump_of_the_filter_leads_outside_it(machine, monkeypatch):
+    monkeypatch.setattr(confinement.platform, "machine", lambda: machine)
+    program = confinement._filter()
+    for number, instruction in enumerate(program):
+        if instruction.code != confinement._RETURN:
+            assert number + 1 + max(instruction.if_true, instruction.if_false) < len(program)
+    assert program[-1].operand == confinement._ALLOW
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
+@pytest.mark.parametrize(
+    ("number", "argument", "refused"),
+    [
+        *((0, 0, False), (1, 5, False), (231, 0, False)),
+        *((57, 0, True), (59, 0, True), (41, 0, True), (165, 0, True), (2**30 + 1, 0, True)),
+        *((56, 0x10000, False), (56, 0, True), (56, 0x10000000, True), (435, 0, True)),
+        *((234, 77, False), (234, 1, True), (302, 0, False), (302, 77, False), (302, 1, True)),
+    ],
+)
+def test_the_filter_refuses_what_leads_out_and_allows_the_rest(
+    number, argument, refused, monkeypatch
+):
+    monkeypatch.setattr(confinement.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(confinement.os, "getpid", lambda: 77)
+    program = confinement._filter()
+    given = {0: number, 4: NUMBERS["x86_64"].audit, 16: argument}
+    assert (result_of(program, given) != confinement._ALLOW) == refused
+    assert result_of(program, given | {4: 3}) == confinement._KILL
+
+
+def result_of(program, given):
+    """What a seccomp program returns for these numbers, as the kernel would find it."""
+    at = loaded = 0
+    tests = {
+        confinement._EQUAL: lambda operand: loaded == operand,
+        confinement._AT_LEAST: lambda operand: loaded >= operand,
+        confinement._ANY_BIT: lambda operand: bool(loaded & operand),
+    }
+    while (instruction := program[at]).code != confinement._RETURN:
+        at += 1
+        if instruction.code == confinement._LOAD:
+            loaded = given[instruction.operand]
+        else:
+            at += (
+                instruction.if_true
+                if tests[instruction.code](instruction.operand)
+                else instruction.if_false
+            )
+    return instruction.operand
