@@ -48,6 +48,7 @@ _PATCHED = (
     *(time, traceback, warnings),
 )
 _CLASSES = (Tensor, nn.Module)  # nothing is added to them while learners' code runs
+_is = operator.is_
 _MODULES = tuple(file.stem for file in Path(__file__).parent.glob("*.py"))
 _GLOBAL_HOOKS = tuple(
     hooks
@@ -71,31 +72,32 @@ def isolated() -> Iterator[None]:
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     set_recursion_limit = sys.setrecursionlimit
     recursion, variables, folder = sys.getrecursionlimit(), dict(os.environ), _folder()
-    with _patches_undone(), _hooks_undone():
-        try:
-            with (
-                torch.random.fork_rng(devices=[]),
-                torch.enable_grad(),
-                redirect_stdout(io.StringIO()),
-                redirect_stderr(io.StringIO()),
-                warnings.catch_warnings(),
-            ):
-                warnings.simplefilter("ignore")
-                sys.setrecursionlimit = partial(_limit_recursion, set_recursion_limit)
-                yield
-        finally:
-            sys.setrecursionlimit = set_recursion_limit
-            if torch.get_default_device() != device:
-                torch.set_default_device(None if device.type == "cpu" else device)
-            torch.set_default_dtype(dtype)
-            torch.set_grad_enabled(learning)
-            torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
-            sys.setrecursionlimit(recursion)
-            if dict(os.environ) != variables:
-                os.environ.clear()
-                os.environ.update(variables)
-            if folder != _folder():
-                os.chdir(folder)
+    try:
+        with (
+            _patches_undone(),
+            _hooks_undone(),
+            torch.random.fork_rng(devices=[]),
+            torch.enable_grad(),
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            sys.setrecursionlimit = partial(_limit_recursion, set_recursion_limit)
+            yield
+    finally:  # with everything unpatched again
+        sys.setrecursionlimit = set_recursion_limit
+        if torch.get_default_device() != device:
+            torch.set_default_device(None if device.type == "cpu" else device)
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(learning)
+        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+        sys.setrecursionlimit(recursion)
+        if dict(os.environ) != variables:
+            os.environ.clear()
+            os.environ.update(variables)
+        if folder != _folder():
+            os.chdir(folder)
 
 
 def _limit_recursion(original: Callable[[int], None], limit: int) -> None:
@@ -158,7 +160,7 @@ def _patches_undone() -> Iterator[None]:
     finally:
         for owner, names in before:
             now = vars(owner)
-            if len(now) == len(names) and all(map(operator.is_, now.values(), names.values())):
+            if len(now) == len(names) and all(map(_is, now.values(), names.values())):
                 continue
             for name, value in names.items():
                 if now.get(name) is not value:

@@ -5,15 +5,17 @@ import random
 import signal
 import sys
 import time
+from fractions import Fraction
 
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.checks import check
+from course_lib.checks import check, load_item
 from course_lib.checks.call import Call, ask
 from course_lib.checks.isolation import within
+from course_lib.errors import CourseError
 
 ITEM = "06.padding_mask"
 
@@ -39,6 +41,52 @@ class Unprintable(Exception):
 class NotText(Exception):
     def __str__(self):
         return None
+
+
+class Floods(Exception):
+    def __str__(self):
+        print("flood " * 100_000)
+        return "a\ud800\x1b[2J"
+
+
+class Endless(Exception):
+    def __str__(self):
+        while True:
+            pass
+
+
+class Leaves(Exception):
+    def __str__(self):
+        raise SystemExit
+
+
+class Patches(Exception):
+    def __str__(self):
+        Tensor.any = lambda *a, **k: False
+        return "patched"
+
+
+class Lies:
+    """It says that it is a tensor, equal to all."""
+
+    __hash__ = object.__hash__
+    shape, dtype, ndim = (3, 1, 1, 5), torch.bool, 4
+    __class__ = property(lambda self: Tensor)
+
+    def __eq__(self, other):
+        return True
+
+    def cpu(self):
+        return self
+
+    def is_floating_point(self):
+        return False
+
+
+class Sub(Tensor):
+    @classmethod
+    def __torch_function__(cls, *args, **kwargs):
+        return True
 
 
 class BrokenSequence(list):
@@ -108,6 +156,12 @@ ODD = {
     "bytes": lambda x: b"mask",
     "a set": lambda x: {1, 2},
     "a number": lambda x: 10**5000,
+    "many entries": lambda x: [0] * 300_000,
+    "many keys": lambda x: dict.fromkeys(range(300_000)),
+    "a long key": lambda x: {"key" * 1_000_000: 1},
+    "lies": lambda x: Lies(),
+    "freed": lambda x: (x.untyped_storage().resize_(0), x)[1],
+    "an exact fraction": lambda x: Fraction(10**400),
     "a module": lambda x: torch.nn.Linear(2, 2),
     "a view of nothing": lambda x: torch.empty(0),
     "a lone surrogate": lambda x: "\ud800",
@@ -130,6 +184,11 @@ def test_a_tensor_of_a_strange_subclass_is_its_numbers():
     "error",
     [
         Unprintable(),
+        Floods(),
+        Endless(),
+        Leaves(),
+        Patches(),
+        type("E" * 1_000_000, (Exception,), {})(),
         NotText(),
         ValueError("flood " * 2_000_000),
         SystemExit(),
@@ -150,6 +209,8 @@ def test_any_exception_becomes_a_short_report(error):
     text = str(report)
     assert not report.passed and len(text) < 5_000 and len(report._repr_html_()) < 10_000
     assert ": ." not in text and ".." not in text.replace("...", "")
+    assert text.encode() and "\x1b" not in text
+    assert torch.ones(2, dtype=torch.bool).any() and not check(ITEM, wrong).passed
 
 
 def test_output_is_hidden_and_settings_and_patches_are_undone(capfd, monkeypatch):
@@ -270,8 +331,6 @@ def test_slow_answers_end_in_time_and_say_so(monkeypatch):
     ],
 )
 def test_the_wrong_line_and_the_fix_are_judged_apart(line, words):
-    from course_lib.checks import load_item
-
     item = load_item("06.bug")
     report = check("06.bug", item.reference, line)
     assert not report.passed
@@ -279,9 +338,132 @@ def test_the_wrong_line_and_the_fix_are_judged_apart(line, words):
 
 
 def test_the_wrong_line_may_be_a_number():
-    from course_lib.checks import load_item
-
     item = load_item("06.bug")
     assert check("06.bug", item.reference, item.bug.line).passed
     report = check("06.bug", lambda *args: None, item.bug.line)
     assert f"You found it: line {item.bug.line}." in str(report)
+
+
+def leaves_a_profiler(x):
+    sys.setprofile(lambda *args: None)
+
+
+def leaves_a_function_mode(x):
+    torch.overrides.BaseTorchFunctionMode().__enter__()
+
+
+def leaves_a_global_hook(x):
+    torch.nn.modules.module.register_module_forward_hook(lambda *args: torch.zeros(1))
+
+
+def patches_the_standard_library(x):
+    import html
+    import inspect
+    import operator
+    import re
+
+    operator.is_ = html.escape = re.search = inspect.signature = lambda *a, **k: True
+    time.monotonic = time.perf_counter = os.getcwd = lambda: 1 / 0
+
+
+def patches_the_package(x):
+    import course_lib.checks as checks
+
+    checks.without_borrowing = lambda diagnosis: 1 / 0
+
+
+def empties_another_item(x):
+    from course_lib.checks.items.two_sentences import target_only_entropy
+
+    target_only_entropy.item.probes = []
+
+
+def leaves_autocast_on(x):
+    torch.autocast("cpu", dtype=torch.bfloat16).__enter__()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        leaves_a_profiler,
+        leaves_a_function_mode,
+        leaves_a_global_hook,
+        patches_the_standard_library,
+        patches_the_package,
+        empties_another_item,
+        leaves_autocast_on,
+    ],
+)
+def test_what_is_left_behind_changes_no_later_check(change):
+    def answer(tokens, pad_id):
+        change(tokens)
+        return wrong(tokens, pad_id)
+
+    for _ in range(2):
+        assert not check(ITEM, answer).passed
+    assert check(ITEM, right).passed and not check(ITEM, wrong).passed
+    assert sys.getprofile() is None and not torch.is_autocast_enabled("cpu")
+    item = load_item("03.feed_forward")
+    assert check("03.feed_forward", item.reference).diagnosis.failed == []
+    assert load_item("10.target_only_entropy").probes
+
+
+def test_a_recursion_without_a_limit_does_not_end_the_process():
+    def endless(tokens, pad_id):
+        sys.setrecursionlimit(10**9)
+        return endless(tokens, pad_id)
+
+    assert "RecursionError" in str(check(ITEM, endless))
+
+
+def test_an_input_that_is_given_another_class_is_modified():
+    def disguised(tokens, pad_id):
+        result = right(tokens, pad_id)
+        tokens.zero_()
+        tokens.__class__ = Sub
+        return result
+
+    assert check(ITEM, disguised).misconception == "input_modified"
+
+
+@pytest.mark.parametrize("arguments", [(right, ITEM), ([ITEM], right), (None, None)])
+def test_arguments_in_another_order_are_told(arguments):
+    with pytest.raises(CourseError, match="an item's id first"):
+        check(*arguments)
+
+
+@pytest.mark.parametrize("line", [10**400, float("nan"), Fraction(10**400)])
+def test_any_number_may_be_named_as_the_wrong_line(line):
+    report = check("06.bug", load_item("06.bug").reference, lambda: line)
+    assert not report.passed and len(str(report)) < 3000
+
+
+def test_a_line_that_cannot_be_read_is_left_out():
+    error = ask(compiled_in("/dev/zero"), Call((1,))).failure
+    assert error.kind == "ZeroDivisionError" and error.line == "line 1 of f: "
+    long = ask(compiled_in("<cell>"), Call((1,))).failure
+    assert len(long.line) < 300
+
+
+def compiled_in(file):
+    space = {}
+    exec(compile("def f(x): return 1 / 0", file, "exec"), space)
+    return space["f"]
+
+
+def test_a_huge_number_on_the_line_is_left_out_and_a_slow_call_is_not_made_again():
+    def huge(tokens, pad_id):
+        n, small, nothing = 10**5000, 7, None
+        return tokens[n, small, nothing]
+
+    assert "n 1000" not in str(check(ITEM, huge))
+    calls = []
+
+    def slow(tokens, pad_id):
+        calls.append(1)
+        time.sleep(1.05)
+        return tokens
+
+    report = check(ITEM, slow)
+    made = len(calls)
+    assert str(report) and len(calls) == made
