@@ -15,6 +15,7 @@ from course_lib.checks.report import Report
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
 
+MOST_SEED = 2**63
 __all__ = ["TABLE", "Progress", "check", "load_item", "load_items"]
 
 
@@ -74,6 +75,8 @@ def check(
             f'expected an item\'s id first, such as "06.padding_mask", got {short(item_id)}: '
             "are the arguments in another order?"
         )
+    if not isinstance(seed, int) or not 0 <= seed < MOST_SEED:
+        raise CourseError(f"seed must be an integer from 0 to 2⁶³ - 1, got {short(seed)}")
     if not callable(subject):
         raise CourseError(
             f"subject must be a function or a class, got {short(subject)}: pass it without "

@@ -182,7 +182,7 @@ def _data(inputs: Any) -> Any:
 
 
 def _changed(x: Tensor, old: Tensor) -> bool:
-    if type(x) is not type(old):
+    if type(x) is not type(old) or (x.numel() and x.untyped_storage().nbytes() == 0):
         return True
     if x.shape != old.shape or x.dtype != old.dtype or x.device != old.device:
         return True
@@ -221,10 +221,13 @@ def _plain(value: Any) -> Any:
         left -= 1
         if left < 0:
             raise ValueError(f"more than {MOST_ENTRIES:,} entries")
-        return _plain_leaf(x, leaf)
+        return _plain_leaf(x, read)
+
+    def read(x: Any) -> Any:
+        return tree.tree_map(leaf, x, is_leaf=lambda part: isinstance(part, dict))
 
     try:
-        return tree.tree_map(leaf, value)
+        return read(value)
     except Exception as error:
         raise UnreadableResult(
             f"reading the {type(value).__name__} that you return raises {type(error).__name__}: "
@@ -232,7 +235,7 @@ def _plain(value: Any) -> Any:
         ) from None
 
 
-def _plain_leaf(x: Any, leaf: Callable[[Any], Any]) -> Any:
+def _plain_leaf(x: Any, read: Callable[[Any], Any]) -> Any:
     """Judged by its type and not by what it says of itself (``__class__``)."""
     kind = type(x)
     if issubclass(kind, Tensor):
@@ -243,14 +246,14 @@ def _plain_leaf(x: Any, leaf: Callable[[Any], Any]) -> Any:
     if x is None or kind in _COMPARED_AS_THEY_ARE:
         return x
     if kind.__module__ == "numpy" and hasattr(x, "item") and not hasattr(x, "__len__"):
-        return leaf(x.item())  # a number of NumPy's
+        return read(x.item())  # a number of NumPy's
     if issubclass(kind, Mapping):
         return {
-            key if type(key) in (int, str) else Unusual("a key"): tree.tree_map(leaf, entry)
+            key if type(key) in (int, str) else Unusual("a key"): read(entry)
             for key, entry in x.items()
         }
     if issubclass(kind, Sequence) and not issubclass(kind, (bytes, bytearray)):
-        return [tree.tree_map(leaf, entry) for entry in x]
+        return [read(entry) for entry in x]
     return Unusual(truncated(f"a value of type {_printable(kind.__name__)}", MOST_OF_A_NAME))
 
 
@@ -266,7 +269,8 @@ def _plain_tensor(x: Tensor) -> Tensor | Unusual:
             return Unusual(f"a quantised tensor ({x.dtype})")
         if x.numel() and x.untyped_storage().nbytes() == 0:
             return Unusual("a tensor whose memory has been freed")
-        return x.detach().clone().as_subclass(Tensor)
+        copied = x.detach().clone().as_subclass(Tensor)
+    return copied if type(copied) is Tensor else Unusual(f"a {type(x).__name__}")
 
 
 def _learners_line(error: BaseException) -> tuple[str, str]:

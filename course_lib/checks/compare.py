@@ -222,6 +222,6 @@ def short(x: Any, *, most: int = 60) -> str:
     """A value's repr, truncated if it is long."""
     try:
         text = repr(x)
-    except Exception as error:  # a learner's own __repr__
+    except (Exception, SystemExit) as error:  # a learner's own __repr__
         text = f"<repr failed: {type(error).__name__}>"
     return truncated(text, most)

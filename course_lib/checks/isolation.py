@@ -43,7 +43,7 @@ from torch.utils._python_dispatch import _pop_mode as pop_dispatch_mode
 Result = TypeVar("Result")
 # What the checks themselves use, so that a learner's patch of it would make them wrong.
 _PATCHED = (
-    *(torch, Tensor, nn, nn.Module, nn.Linear, nn.Parameter, nn.init, F, tree),
+    *(torch, torch.random, Tensor, nn, nn.Module, nn.Linear, nn.Parameter, nn.init, F, tree),
     *(builtins, copy, gc, html, inspect, io, linecache, math, operator, os, random, re, signal),
     *(time, traceback, warnings),
 )

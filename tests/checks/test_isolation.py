@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
 from course_lib.checks import check, load_item
@@ -159,6 +160,8 @@ ODD = {
     "many entries": lambda x: [0] * 300_000,
     "many keys": lambda x: dict.fromkeys(range(300_000)),
     "a long key": lambda x: {"key" * 1_000_000: 1},
+    "odd keys": lambda x: {NeverShown(): 1, Lies(): 2},
+    "fake": lambda x: FakeTensorMode().from_tensor(x),
     "lies": lambda x: Lies(),
     "freed": lambda x: (x.untyped_storage().resize_(0), x)[1],
     "an exact fraction": lambda x: Fraction(10**400),
@@ -424,6 +427,20 @@ def test_an_input_that_is_given_another_class_is_modified():
         return result
 
     assert check(ITEM, disguised).misconception == "input_modified"
+
+
+def test_a_seed_out_of_range_is_told():
+    with pytest.raises(CourseError, match="seed must be"):
+        check(ITEM, right, seed=2**70)
+
+
+def test_an_input_whose_memory_is_freed_is_modified():
+    def frees(tokens, pad_id):
+        result = right(tokens, pad_id)
+        tokens.untyped_storage().resize_(0)
+        return result
+
+    assert not check(ITEM, frees).passed
 
 
 @pytest.mark.parametrize("arguments", [(right, ITEM), ([ITEM], right), (None, None)])
