@@ -112,6 +112,7 @@ def _hooks_undone() -> Iterator[None]:
     lists: list[list[Any]] = [sys.meta_path, sys.path, gc.callbacks]
     before = [list(entries) for entries in lists]
     autocast, modules, known = torch.is_autocast_enabled("cpu"), set(sys.modules), len(watched)
+    depth = _autocast_depth()
     before_hooks = [dict(hooks) for hooks in _GLOBAL_HOOKS]
     functions = len(_get_current_function_mode_stack())
     dispatches = len(_get_current_dispatch_mode_stack())
@@ -130,6 +131,9 @@ def _hooks_undone() -> Iterator[None]:
                 del sys.modules[name]
         del watched[known:]
         torch.set_autocast_enabled("cpu", autocast)
+        while _autocast_depth() > depth:
+            torch.autocast_decrement_nesting()
+            torch.clear_autocast_cache()  # of weights as they were then
         for hooks, hooked in zip(_GLOBAL_HOOKS, before_hooks, strict=True):
             if len(hooks) != len(hooked):
                 hooks.clear()
@@ -138,6 +142,11 @@ def _hooks_undone() -> Iterator[None]:
             pop_function_mode()
         while len(_get_current_dispatch_mode_stack()) > dispatches:
             pop_dispatch_mode()
+
+
+def _autocast_depth() -> int:
+    torch.autocast_increment_nesting()
+    return int(torch.autocast_decrement_nesting())
 
 
 def _folder() -> str:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.checks import dependence
 from course_lib.checks.adapters import use_module
 from course_lib.checks.call import Call
 from course_lib.checks.diagnose import diagnose
@@ -13,6 +14,11 @@ from course_lib.checks.report import Report
 X = torch.arange(24.0).view(2, 3, 4).sin()
 Y = torch.arange(24.0).view(2, 3, 4).cos()
 HINTS = ("one", "two", "three")
+
+
+@pytest.fixture(autouse=True)
+def _time_enough(monkeypatch):
+    monkeypatch.setattr(dependence, "SECONDS", 60.0)
 
 
 def right(x, y, scale=2.0):

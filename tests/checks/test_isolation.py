@@ -406,6 +406,8 @@ def test_what_is_left_behind_changes_no_later_check(change):
         assert not check(ITEM, answer).passed
     assert check(ITEM, right).passed and not check(ITEM, wrong).passed
     assert sys.getprofile() is None and not torch.is_autocast_enabled("cpu")
+    torch.autocast_increment_nesting()
+    assert torch.autocast_decrement_nesting() == 0
     item = load_item("03.feed_forward")
     assert check("03.feed_forward", item.reference).diagnosis.failed == []
     assert load_item("10.target_only_entropy").probes
