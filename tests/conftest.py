@@ -1,7 +1,6 @@
 """In the tests, every shape in a signature of course_lib is checked as the function runs."""
 
 import json
-import os
 import subprocess
 import sys
 from importlib.machinery import PathFinder
@@ -27,11 +26,6 @@ class PlainFinder:
 sys.meta_path.insert(0, PlainFinder)
 
 LONG = ("browser", "test_distributed.py", "test_grammar_corpus.py", "test_portuguese.py")
-
-
-def pytest_xdist_auto_num_workers():
-    """One more than there are cores: a browser, a kernel or ``torchrun`` is often waited for."""
-    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items):

@@ -111,7 +111,7 @@ def _hooks_undone() -> Iterator[None]:
     tracer, profiler = sys.gettrace(), sys.getprofile()
     lists: list[list[Any]] = [sys.meta_path, sys.path, gc.callbacks]
     before = [list(entries) for entries in lists]
-    autocast, modules, known = torch.is_autocast_enabled("cpu"), set(sys.modules), len(watched)
+    autocast, known = torch.is_autocast_enabled("cpu"), len(watched)
     depth = _autocast_depth()
     before_hooks = [dict(hooks) for hooks in _GLOBAL_HOOKS]
     functions = len(_get_current_function_mode_stack())
@@ -126,8 +126,8 @@ def _hooks_undone() -> Iterator[None]:
         for entries, old in zip(lists, before, strict=True):
             if entries != old:
                 entries[:] = old
-        for name in [name for name in sys.modules if name not in modules]:
-            if name.startswith(f"{__package__}.items."):  # it may have been changed at once
+        for item in watched[known:]:  # imported by the learner, and perhaps changed at once
+            for name in [name for name, module in sys.modules.items() if _holds(module, item)]:
                 del sys.modules[name]
         del watched[known:]
         torch.set_autocast_enabled("cpu", autocast)
@@ -142,6 +142,10 @@ def _hooks_undone() -> Iterator[None]:
             pop_function_mode()
         while len(_get_current_dispatch_mode_stack()) > dispatches:
             pop_dispatch_mode()
+
+
+def _holds(module: object, item: object) -> bool:
+    return getattr(module, "__dict__", {}).get("item") is item
 
 
 def _autocast_depth() -> int:
