@@ -110,14 +110,24 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
 def _spared(wrong: Tensor) -> str:
     """Along which axis some indices are right, or only some are wrong, ", none at [:, 0]"."""
     for axis in range(wrong.ndim):
-        along = wrong.movedim(axis, 0).flatten(1).any(1) if wrong.ndim > 1 else wrong
+        along = any_along(wrong, axis)
         there, spared = along.nonzero().flatten().tolist(), (~along).nonzero().flatten().tolist()
         if not spared:
             continue
         word, few = ("all", there) if len(there) <= len(spared) else ("none", spared)
         indices = str(few[0]) if len(few) == 1 else str(few).replace(" ", "")
-        return f", {word} at [{', '.join([':'] * axis + [indices])}]"
+        return f", {word} at {slice_of_axis(axis, indices)}"
     return ""
+
+
+def any_along(flags: Tensor, axis: int) -> Tensor:
+    """Whether any flag is True, for each index of one axis."""
+    return flags.movedim(axis, 0).flatten(1).any(1) if flags.ndim > 1 else flags
+
+
+def slice_of_axis(axis: int, index: int | str) -> str:
+    """An index of an axis as Python writes it, "[:, 2]"."""
+    return f"[{', '.join([':'] * axis + [str(index)])}]"
 
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:

@@ -18,7 +18,7 @@ from torch.utils import _pytree as tree
 
 from course_lib.checks.arguments import known_parameters, positional_names
 from course_lib.checks.call import Answer, Call, ask
-from course_lib.checks.compare import answers_differ
+from course_lib.checks.compare import answers_differ, any_along, slice_of_axis
 from course_lib.checks.item import Item
 from course_lib.checks.observation import Observation
 from course_lib.checks.trial import Asked, Trial
@@ -31,10 +31,19 @@ Index = tuple[int, int]  # an axis and an index along it
 
 
 @dataclass(frozen=True)
+class _Input:
+    """An input: its position among the leaves of a call."""
+
+    position: int
+    is_weight: bool
+
+
+@dataclass(frozen=True)
 class _Case:
-    """A call, and both results as lists of tensors and numbers."""
+    """A call, its inputs by name, and both results as lists of tensors and numbers."""
 
     call: Call
+    inputs: dict[str, _Input]
     right: list[Tensor]
     given: list[Tensor]
     fails: bool
@@ -44,15 +53,6 @@ class _Case:
         """Whether nothing is special about it, and no axis has only one index."""
         tensors = [x for x in tree.tree_leaves(self.call.args) if isinstance(x, Tensor)]
         return not self.call.about and all(min(x.shape, default=2) > 1 for x in tensors)
-
-
-@dataclass(frozen=True)
-class _Input:
-    """One input by name, and its position among the leaves of a call."""
-
-    name: str
-    position: int
-    is_weight: bool
 
 
 def dependence_of(
@@ -73,7 +73,7 @@ def dependence_of(
     end = time.monotonic() + SECONDS
     idle: list[str] = []
     reach: Observation | None = None
-    for name in _inputs(item, failing[0].call):
+    for name in failing[0].inputs:
         if time.monotonic() > end:
             break
         if _has_no_effect(item, subject, cases, name, asked):
@@ -100,12 +100,15 @@ def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:
             a, b = _numbers(right), _numbers(given)
             if a and [x.shape for x in a] == [x.shape for x in b]:
                 fails = answers_differ(right, given, tolerance=item.tolerance) is not None
-                found.append(_Case(replace(call, gradients=False), a, b, fails))
+                values_only = replace(call, gradients=False)
+                found.append(_Case(values_only, _inputs(item, call), a, b, fails))
     return sorted(found, key=lambda case: sum(x.numel() for x in case.right))
 
 
 def _numbers(answer: Answer) -> list[Tensor]:
     """All tensors and numbers of a result; none if one of them is not finite."""
+    if answer.failure:
+        return []
     value = answer.value
     if isinstance(value, dict) and "gradients" in value:  # these come only if they are asked for
         value = [entry for name, entry in value.items() if name != "gradients"]
@@ -114,9 +117,7 @@ def _numbers(answer: Answer) -> list[Tensor]:
         tensors = [x if isinstance(x, Tensor) else torch.tensor(float(x)) for x in leaves]
     except OverflowError:  # an integer too large for a float
         return []
-    if answer.failure or not all(bool(x.isfinite().all()) for x in tensors):
-        return []
-    return tensors
+    return tensors if all(bool(x.isfinite().all()) for x in tensors) else []
 
 
 def _inputs(item: Item, call: Call) -> dict[str, _Input]:
@@ -133,7 +134,7 @@ def _inputs(item: Item, call: Call) -> dict[str, _Input]:
         if name.endswith("_id") and not isinstance(leaf, Tensor):
             continue  # another id may happen to occur nowhere
         if (is_weight or name in known) and _changed(leaf, None) is not None:
-            found[name] = _Input(name, position, is_weight)
+            found[name] = _Input(position, is_weight)
     return found
 
 
@@ -143,7 +144,7 @@ def _has_no_effect(
     """Whether an input moves right results, and none of the learner's."""
     moves = False
     for case in cases:
-        given = _inputs(item, case.call).get(name)
+        given = case.inputs.get(name)
         results = _after(item, subject, case, given, None, asked) if given else None
         if results is not None:
             right, own = results
@@ -157,7 +158,7 @@ def _has_no_effect(
 
 def _reach(item: Item, subject: Any, case: _Case, name: str, asked: Asked) -> Observation | None:
     """Where one index of an input has effect on the result, and should not, or the reverse."""
-    given = _inputs(item, case.call).get(name)
+    given = case.inputs.get(name)
     if given is None or given.is_weight or len(case.right) > 1:
         return None
     x = tree.tree_leaves((case.call.args, dict(case.call.kwargs)))[given.position]
@@ -169,27 +170,23 @@ def _reach(item: Item, subject: Any, case: _Case, name: str, asked: Asked) -> Ob
             if results is None:
                 continue
             right, own = _moved(case.right[0], results[0][0]), _moved(case.given[0], results[1][0])
-            changed = f"When only `{name}{_slice(axis, index)}` changes, your result"
+            changed = f"When only `{name}{slice_of_axis(axis, index)}` changes, your result"
             for where in range(right.ndim):
-                far = _along(own, where) & ~_along(right, where)
-                near = _along(right, where) & ~_along(own, where)
+                far = any_along(own, where) & ~any_along(right, where)
+                near = any_along(right, where) & ~any_along(own, where)
                 if far.any():
+                    at = slice_of_axis(where, _first(far))
                     return Observation(
                         "reaches_too_far",
-                        f"{changed} changes at `{_slice(where, _first(far))}`, too; the right one "
-                        "stays the same there.",
+                        f"{changed} changes at `{at}`, too; the right one stays the same there.",
                     )
                 if near.any():
+                    at = slice_of_axis(where, _first(near))
                     return Observation(
                         "does_not_reach",
-                        f"{changed} stays the same at `{_slice(where, _first(near))}`; the right "
-                        "one changes there.",
+                        f"{changed} stays the same at `{at}`; the right one changes there.",
                     )
     return None
-
-
-def _slice(axis: int, index: int) -> str:
-    return f"[{', '.join([':'] * axis + [str(index)])}]"
 
 
 def _after(
@@ -240,11 +237,6 @@ def _moved(before: Tensor, after: Tensor, least: float = MOVED) -> Tensor:
         return before != after
     largest = float(before.abs().max()) if before.numel() else 0.0
     return (before - after).abs() > least * largest
-
-
-def _along(moved: Tensor, axis: int) -> Tensor:
-    """Whether anything has moved, for each index of one axis."""
-    return moved.movedim(axis, 0).flatten(1).any(1) if moved.ndim > 1 else moved
 
 
 def _first(flags: Tensor) -> int:

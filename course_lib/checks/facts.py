@@ -70,10 +70,7 @@ def _of_difference(difference: Difference, trial: Trial) -> Observation:
     size = "shape" if difference.got_shape is not None else "length"
     name, sentence = {
         "type": ("another_type", f"The type is wrong: {difference}."),
-        "shape": (
-            "",
-            f"The {size} is wrong: {difference}.",
-        ),
+        "shape": ("", f"The {size} is wrong: {difference}."),
         "dtype": ("another_dtype", f"The dtype is wrong: {difference}."),
         "nan": ("", f"There is a NaN (not a number): {difference}{extent}."),
         "changed input": ("input_modified", INPUT_MODIFIED),
@@ -108,7 +105,7 @@ def _of_none(where: str) -> Observation:
 def _of_shapes(trial: Trial) -> tuple[str, str]:
     """The name and the meaning of what all wrong shapes of a trial have in common, or "", ""."""
     pairs = [
-        (tuple(a.shape), tuple(b.shape), a, b)
+        (tuple(a.shape), tuple(b.shape))
         for right, given in zip(trial.expected, trial.answers, strict=True)
         if not given.failure and answers_differ(right, given, tolerance=trial.item.tolerance)
         for a, b in zip(tree.tree_leaves(right.value), tree.tree_leaves(given.value), strict=False)
@@ -116,27 +113,25 @@ def _of_shapes(trial: Trial) -> tuple[str, str]:
     ]
     if not pairs:
         return "", ""
-    if all(len(a) != len(b) for a, b, *_ in pairs):
-        for axis in range(max(len(a) for a, *_ in pairs)):
-            if all(_without(a, axis) == b for a, b, *_ in pairs):
+    if all(len(a) != len(b) for a, b in pairs):
+        for axis in range(max(len(a) for a, _ in pairs)):
+            if all(_without(a, axis) == b for a, b in pairs):
                 return "axis_missing", (
                     f"Axis {axis} of the right result, of size {pairs[0][0][axis]}, is missing in "
                     "yours: summed, averaged, or one element picked?"
                 )
         for axis in range(max(len(b) for _, b, *_ in pairs)):
-            if all(_without(b, axis) == a for a, b, *_ in pairs):
+            if all(_without(b, axis) == a for a, b in pairs):
                 return "axis_too_many", (
                     f"Axis {axis} of your result, of size {pairs[0][1][axis]}, is too many: not "
                     "summed or not merged?"
                 )
-    elif all(sorted(a) == sorted(b) for a, b, *_ in pairs):
+    elif all(sorted(a) == sorted(b) for a, b in pairs):
         return "axes_exchanged", "The sizes are right, but the axes are in another order."
     else:
-        for axis in range(min(len(a) for a, *_ in pairs)):
-            if all(
-                a[axis] != b[axis] and _without(a, axis) == _without(b, axis) for a, b, *_ in pairs
-            ):
-                return "size_of_an_axis", _of_size(axis, [(a[axis], b[axis]) for a, b, *_ in pairs])
+        for axis in range(min(len(a) for a, _ in pairs)):
+            if all(a[axis] != b[axis] and _without(a, axis) == _without(b, axis) for a, b in pairs):
+                return "size_of_an_axis", _of_size(axis, [(a[axis], b[axis]) for a, b in pairs])
     return "", ""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from course_lib.checks.call import truncated
 from course_lib.errors import CourseError
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret
 from course_lib.grading.exercise import load_exercise
@@ -88,15 +89,15 @@ def table(results: Sequence[SubmissionResult]) -> str:
             *(f"{i.id} was not run: {i.reason}" for i in result.items if i.reason),
         ]
         if notes:
-            lines += ["", f"{_cut(result.student, _MOST_NAME)}:"]
-            lines += [f"  {_cut(note, _MOST_NOTE)}" for note in notes[:_NOTES]]
+            lines += ["", f"{truncated(result.student, _MOST_NAME)}:"]
+            lines += [f"  {truncated(note, _MOST_NOTE)}" for note in notes[:_NOTES]]
             if len(notes) > _NOTES:
                 lines.append(f"  … and {len(notes) - _NOTES} more in the result file")
     return "\n".join(lines)
 
 
 def _row(result: SubmissionResult) -> tuple[str, ...]:
-    name = _cut(result.student, _MOST_NAME)
+    name = truncated(result.student, _MOST_NAME)
     if not result.readable:
         return name, "?", "", "", "could not be read"
     flags = sum(bool(item.flags) for item in result.items)
@@ -108,7 +109,3 @@ def _row(result: SubmissionResult) -> tuple[str, ...]:
         str(flags or ""),
         "not all could be run" if unrun else "",
     )
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -132,14 +132,6 @@ def drop_capabilities() -> None:
     _check(_libc.capset(header, none), "capset")
 
 
-def capabilities() -> int:
-    """The effective, permitted and inheritable capabilities of this process, combined."""
-    header, held = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-    _check(_libc.capget(header, held), "capget")
-    low, high = held[0] | held[1] | held[2], held[3] | held[4] | held[5]
-    return int(low | high << 32)
-
-
 def set_limits(limits: Limits) -> None:
     """Limit memory, files and CPU time."""
     import resource  # not on Windows, where this module can be imported, too

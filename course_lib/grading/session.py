@@ -8,7 +8,6 @@ import signal
 import socket
 import time
 from dataclasses import replace
-from types import TracebackType
 from typing import Any
 
 from course_lib.checks.call import Answer, Call, Failure
@@ -49,12 +48,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.kill()
 
     def run(

@@ -81,4 +81,4 @@ def _kept_of(node: ast.stmt, names: Collection[str]) -> ast.stmt | None:
         if isinstance(node, ast.Import):
             return ast.Import(kept)
         return ast.ImportFrom(node.module, kept, node.level)
-    return node if names & set(_bound(node)) else None  # type: ignore[operator]
+    return node if any(name in names for name in _bound(node)) else None
