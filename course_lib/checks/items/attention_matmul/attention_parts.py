@@ -332,8 +332,8 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "hidden_scores_are_zero",
-        "You set masked scores to 0, but 0 is a score like any other: masked keys still get "
-        "weight.",
+        "You set masked scores to 0, or to a number close to 0. That is a score like any other: "
+        "masked keys still get weight.",
         why="Softmax takes the exponential, and e⁰ is 1. Only a very negative score gives weight "
         "0.",
         hint="With what number do you replace a masked score? Note that 1e-9 is nearly 0.",

@@ -228,7 +228,7 @@ item.switch(
 )
 item.switch(
     "hidden_scores_are_zero",
-    "Masked scores become 0 in your code, which is a score like any other.",
+    "Masked scores become 0 in your code, or nearly 0, which is a score like any other.",
     why="exp(0) is 1, so softmax gives weight to a masked key, often more than to an allowed one.",
     hint="A masked score has to be very low, not zero. Note that 1e-9 is nearly 0.",
     spellings=["hidden_scores_are_zero+nothing_left_is_uniform"],

@@ -178,6 +178,8 @@ def slice_with(on: frozenset[str]) -> Callable[..., Tensor | None]:
             maps = maps.transpose(1, 2)
         rows = maps.transpose(1, 2) if "column_of_the_word" in on else maps
         figure = known(figure)
+        if "figures_4_exchanged" in on:
+            figure = {"4 above": "4 below", "4 below": "4 above"}.get(figure, figure)
         if figure == "3":
             return rows[:, query].mean(dim=0) if "mean_of_the_heads" in on else rows[:, query]
         if figure == "4 above":
@@ -245,6 +247,13 @@ item.switch(
     "You always return the row of token 0, whichever token is asked for.",
     why="The lines of a picture would start at another token than its title says.",
     hint="Does your code use `query`?",
+)
+item.switch(
+    "figures_4_exchanged",
+    "The two pictures of Figure 4 are exchanged: you return one where the other is asked for.",
+    why="The upper picture shows one head in full, the lower one shows one token's row in several "
+    "heads.",
+    hint="Which of the two has an axis of heads?",
 )
 item.switch(
     "heads_as_a_slice",

@@ -128,14 +128,14 @@ item.switch(
 )
 item.switch(
     "no_warm_up",
-    "Your rate has no warm-up: it is highest at step 1.",
+    "Your rate has no warm-up: it starts at its highest value.",
     why="Adam's first steps are as large as the learning rate, for every weight, however noisy its "
     "gradient is: a random model is thrown far off.",
     hint="The task names two curves. Yours is the falling one.",
 )
 item.switch(
     "never_falls",
-    "Your rate stays at the peak after the warm-up.",
+    "Your rate never falls: it stays at its highest value.",
     why="Without decay, the last steps are as large as the largest, and the model never settles.",
     hint="What should the rate be at step 4 · warmup?",
 )

@@ -330,8 +330,8 @@ item.switch(
 )
 item.switch(
     "in_bits",
-    "Your loss is in bits: it comes from log2.",
-    why="The task asks for nats. In bits the same loss is 1 / ln 2 = 1.44 times as large.",
+    "Your loss is in bits: 1.44 times what it is in nats.",
+    why="The task asks for nats. Both log2 and a division by ln 2 = 0.69 give bits.",
     hint="Which logarithm has e as its base?",
 )
 item.switch(

@@ -178,7 +178,7 @@ def loss_with(on: frozenset[str]) -> Callable[..., Any]:
 
 item.switch(
     "pads_counted",
-    "Your mean counts padding as if it were text.",
+    "Your loss counts padding as if it were text.",
     why="The model is then trained to predict padding, and the loss depends on how much of it "
     "there is.",
     hint="How many positions did you sum over, and how many of them have something to predict?",
@@ -198,7 +198,7 @@ item.switch(
 )
 item.switch(
     "a_sum",
-    "You sum over the real tokens but don't divide.",
+    "Your loss is a sum over the tokens, not a mean.",
     why="A sum grows with the batch, and the gradient grows with it: the same learning rate would "
     "mean something different for each batch.",
     hint="The unit is nats *per token*.",
@@ -246,7 +246,7 @@ item.switch(
 )
 item.switch(
     "no_logarithm",
-    "The logarithm is missing: you average p, not ln p.",
+    "The logarithm is missing: you take p, not ln p.",
     why="F.nll_loss, for instance, expects log-probabilities and takes no logarithm itself.",
     hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
 )
@@ -281,9 +281,9 @@ item.switch(
 )
 item.switch(
     "in_bits",
-    "Your loss is in bits: it comes from log2.",
-    why="This course measures in nats, and so are ln V and the target-only entropy. In bits the "
-    "same loss is 1 / ln 2 = 1.44 times as large.",
+    "Your loss is in bits: 1.44 times what it is in nats.",
+    why="This course measures in nats, and so are ln V and the target-only entropy. Both log2 "
+    "and a division by ln 2 = 0.69 give bits.",
     hint="Which logarithm has e as its base?",
 )
 item.switch(

@@ -226,8 +226,8 @@ item.switch(
 )
 item.switch(
     "entropy_in_bits",
-    "Your entropy is in bits: it comes from log2.",
-    why="The loss is in nats. ln 2 nats are one bit.",
+    "Your entropy is in bits: 1.44 times what it is in nats.",
+    why="The loss is in nats. Both log2 and a division by ln 2 = 0.69 give bits.",
     hint="Which logarithm has e as its base?",
 )
 item.switch(
