@@ -74,5 +74,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Building .venv with $$("$(PYTHON)" --version); this takes a few minutes, once."
 	@"$(PYTHON)" -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e '.[lab,hub,tensorboard,grading,dev]'
+		-c constraints.txt -e '.[lab,hub,tensorboard,grading,cluster,dev]'
 	@touch $(STAMP)

@@ -269,6 +269,13 @@ def add_grade_arguments(parser: ArgumentParser) -> None:
         "--jobs", type=int, default=1, metavar="N", help="processes at the same time (default: 1)"
     )
     parser.add_argument(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help="grade on the workers of this Dask scheduler, such as tcp://host:8786, in place of "
+        "--jobs; they need the same folders, and each grades one submission at a time",
+    )
+    parser.add_argument(
         "--secret-file",
         type=Path,
         metavar="F",
@@ -307,6 +314,7 @@ def run_grade(options: Namespace) -> int:
             options.results,
             options.secret_file,
             options.jobs,
+            options.cluster,
             options.no_sandbox,
         )
     )

@@ -10,7 +10,6 @@ import copy
 import linecache
 import re
 import sysconfig
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-from course_lib.checks.isolation import isolated, within
+from course_lib.checks.isolation import REAL_TIME, Clock, isolated, within
 
 SECONDS = 10.0  # time limit of one call; the course's own code takes milliseconds
 MOST_CHARACTERS = 500  # of an exception's message
@@ -32,6 +31,7 @@ _NOT_THE_LEARNERS = tuple(
     str(Path(path).resolve())
     for path in (
         Path(__file__).parents[1],
+        Path(torch.__file__).parents[1],
         sysconfig.get_path("stdlib"),
         sysconfig.get_path("purelib"),
         sysconfig.get_path("platlib"),
@@ -105,7 +105,12 @@ def call_plainly(subject: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def ask(
-    subject: Any, call: Call, use: Use = call_plainly, *, seconds: float | None = None
+    subject: Any,
+    call: Call,
+    use: Use = call_plainly,
+    *,
+    seconds: float | None = None,
+    clock: Clock = REAL_TIME,
 ) -> Answer:
     """Make one call of the learner's code.
 
@@ -115,6 +120,7 @@ def ask(
         use: how it is called.
         seconds: time limit, by default ``SECONDS``. It works only in a program's main thread and
             where the system has alarms (elsewhere the learner interrupts the kernel).
+        clock: what the seconds are measured by.
     """
     args, kwargs = copy.deepcopy((call.args, dict(call.kwargs)))
     inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
@@ -129,13 +135,13 @@ def ask(
         changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
         return value, changed or _data((args, kwargs)) != data
 
-    start = time.perf_counter()
+    start = clock.now()
     try:
         with isolated():
-            value, changed = within(SECONDS if seconds is None else seconds, answer)
+            value, changed = within(SECONDS if seconds is None else seconds, answer, clock)
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=failure_of(error), seconds=time.perf_counter() - start)
-    return Answer(value, changed_inputs=changed, seconds=time.perf_counter() - start)
+        return Answer(failure=failure_of(error), seconds=clock.now() - start)
+    return Answer(value, changed_inputs=changed, seconds=clock.now() - start)
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import threading
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -25,6 +26,7 @@ from course_lib.grading.jail import Jail, Level
 from course_lib.grading.results import SubmissionResult
 
 SECRET_BYTES = 32
+CONNECT_SECONDS = 10  # to a cluster
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,9 @@ class ClassRun:
         exercise: what was released.
         results: a folder; an assignment's results are in a folder of it.
         secret: decides the test inputs.
-        jobs: processes at the same time.
+        jobs: processes at the same time on this machine.
+        cluster: the address of a Dask scheduler, whose workers are used instead; they have to see
+            the same folders.
         trusted: run the submissions without isolation.
     """
 
@@ -45,6 +49,7 @@ class ClassRun:
     results: Path
     secret: bytes
     jobs: int = 1
+    cluster: str = ""
     trusted: bool = False
 
     def students(self) -> list[str]:
@@ -102,23 +107,18 @@ def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
         CourseError: there is nothing to grade, or a result can't be written.
     """
     students = run.students()
-    if run.jobs == 1:
+    if run.jobs == 1 and not run.cluster:
         for student in students:
             yield _stored(run, student, run.grade(student, jail))
         return
-    pool = ProcessPoolExecutor(
-        min(run.jobs, len(students)),
-        mp_context=get_context("spawn"),  # a fork would share PyTorch's threads
-        initializer=_start,
-        initargs=(run, jail.level),
-    )
-    with pool:
-        waiting = {pool.submit(_grade_in_process, student): student for student in students}
+    with _executor(run, len(students)) as pool:
+        waiting = {pool.submit(_grade_there, run, jail.level, name): name for name in students}
         try:
             for future in as_completed(waiting):
                 yield _stored(run, waiting[future], future.result())
         finally:
-            pool.shutdown(cancel_futures=True)
+            for future in waiting:
+                future.cancel()
 
 
 def _stored(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
@@ -127,17 +127,47 @@ def _stored(run: ClassRun, student: str, result: SubmissionResult) -> Submission
     return result
 
 
-_process: dict[str, tuple[ClassRun, Jail]] = {}  # what a process of the pool works with
+@contextlib.contextmanager
+def _executor(run: ClassRun, students: int) -> Iterator[Executor]:
+    """Processes here, or on the machines of a Dask cluster.
+
+    Raises:
+        CourseError: there is no such cluster, or no package to reach it.
+    """
+    if not run.cluster:
+        # a fork would share PyTorch's threads
+        with ProcessPoolExecutor(min(run.jobs, students), mp_context=get_context("spawn")) as pool:
+            yield pool
+        return
+    try:
+        from distributed import Client
+
+        client = Client(run.cluster, timeout=CONNECT_SECONDS)
+    except ImportError:
+        raise CourseError(
+            "expected the package distributed, which --cluster needs, and it is not installed: "
+            "install it with pip install distributed, here and on the workers"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise CourseError(
+            f"expected the address of a running Dask scheduler, got {run.cluster!r}, and could not "
+            f"connect ({error}): start one with `dask scheduler` and name the address it prints"
+        ) from None
+    with client, client.get_executor(retries=2) as pool:
+        yield pool
 
 
-def _start(run: ClassRun, level: Level) -> None:
-    torch.set_num_threads(1)
-    _process["run"] = run, Jail(levels=(level,), trusted=run.trusted)
+_jails: dict[Level, Jail] = {}  # of a process of an executor, which starts one and keeps it
+_one_at_a_time = threading.Lock()  # a Dask worker may have several threads
 
 
-def _grade_in_process(student: str) -> SubmissionResult:
-    run, jail = _process["run"]
-    return run.grade(student, jail)
+def _grade_there(run: ClassRun, level: Level, student: str) -> SubmissionResult:
+    """Grade in a process of an executor."""
+    with _one_at_a_time:
+        if level not in _jails:
+            torch.set_num_threads(1)
+            _jails[level] = Jail(levels=(level,), trusted=run.trusted)
+        return run.grade(student, _jails[level])
 
 
 def load_secret(path: Path) -> bytes:

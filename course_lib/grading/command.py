@@ -31,6 +31,7 @@ class GradeOptions:
     results: Path = Path("results")
     secret_file: Path | None = None
     jobs: int = 1
+    cluster: str = ""
     trusted: bool = False
 
 
@@ -45,7 +46,13 @@ def grade_and_report(options: GradeOptions) -> bool:
     exercise = load_exercise(options.exercises or _exercises(), options.assignment)
     secret = load_secret(options.secret_file or options.results / "secret")
     run = ClassRun(
-        options.incoming, exercise, options.results, secret, options.jobs, options.trusted
+        options.incoming.absolute(),  # also for the workers of a cluster
+        exercise,
+        options.results.absolute(),
+        secret,
+        options.jobs,
+        options.cluster,
+        options.trusted,
     )
     total = len(run.students())
     with Jail(trusted=options.trusted) as jail:

@@ -19,25 +19,25 @@ from course_lib.checks.trial import expected_answers
 from course_lib.grading.exercise import Task
 from course_lib.grading.jail import Jail
 from course_lib.grading.library_view import view_of
-from course_lib.grading.session import Session, SessionEnded
+from course_lib.grading.session import PATIENCE, Session, SessionEnded
 from course_lib.grading.transplant import CodeCell
 
 
 @dataclass(frozen=True)
 class TimeLimits:
-    """Seconds of real time.
+    """Seconds of processor time, so that a busy machine changes no mark.
 
     Attributes:
         cell: for running one cell.
         item: for all calls of an item, at least.
         times_reference: ... or so many times what the reference takes, if that is more.
-        submission: for everything; what comes later is not run.
+        submission: for everything, in real time; what comes later is not run.
     """
 
     cell: float = 10.0
     item: float = 2.0
     times_reference: float = 20.0
-    submission: float = 120.0
+    submission: float = 180.0
 
 
 class NotRun(Exception):
@@ -88,7 +88,7 @@ class SubmissionRun:
         try:
             library = self.jail.library(item.id, view_of(item.id, task.subject))
             with self._started(library) as session:
-                pipe = _Pipe(session, time.monotonic() + self._seconds_for(item, seed))
+                pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
                 return diagnose(item, subject, line, seed=seed, asked=pipe.ask)
@@ -159,21 +159,22 @@ class SubmissionRun:
         return notes
 
 
-@dataclass(frozen=True)
 class _Pipe:
     """Makes calls in a session, until the time of the item is over."""
 
-    session: Session
-    end: float
+    def __init__(self, session: Session, seconds: float) -> None:
+        self.session, self.left = session, seconds
+        self.end = time.monotonic() + PATIENCE * seconds
 
     def ask(self, subject: StandIn, call: Call, use: Use, *, seconds: float = SECONDS) -> Answer:
         """As ``course_lib.checks.call.ask``, in the jail."""
-        left = self.end - time.monotonic()
-        if left <= 0:
+        if self.left <= 0 or time.monotonic() > self.end:
             return Answer(failure=Failure("TookTooLong", "the time for this item is over"))
         function = f"{use.__module__}:{use.__qualname__}"
         try:
-            return self.session.ask(subject.name, function, call, min(seconds, left))
+            answer = self.session.ask(subject.name, function, call, min(seconds, self.left))
+            self.left -= answer.seconds
+            return answer
         except SessionEnded as error:
             kind = "TookTooLong" if error.timed_out else "ProcessEnded"
             return Answer(failure=Failure(kind, str(error)))

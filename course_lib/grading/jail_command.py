@@ -7,13 +7,14 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from glob import glob
 from pathlib import Path
 
 from course_lib.errors import CourseError
 
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
+_OWN = ("/tmp", "/proc", "/dev", "/view", "/views", "/engine", "/packages")
 _LINKER_CACHE = "/etc/ld.so.cache"
 _NAMESPACES = ("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session")
 
@@ -39,14 +40,16 @@ def command_of(level: str, folder: Path, socket: int) -> tuple[list[str], dict[s
         "readable": [str(folder / "engine"), *_readable()] if level == "landlock" else [],
     }
     worker = [_python(), "-m", "course_lib.grading.worker", str(socket), json.dumps(settings)]
+    sites = _site_packages()
     if level != "bubblewrap":
-        return worker, _environment(str(folder / "engine"))
-    return _in_bubblewrap(worker, folder, user), _environment(str(Path(__file__).parents[2]))
+        return worker, _environment(str(folder / "engine"), sites)
+    outside = _environment(str(Path(__file__).parents[2]), sites)
+    return _in_bubblewrap(worker, folder, user), outside
 
 
-def _environment(library: str) -> dict[str, str]:
+def _environment(library: str, sites: Iterable[str]) -> dict[str, str]:
     return {
-        "PYTHONPATH": os.pathsep.join([library, *_site_packages()]),
+        "PYTHONPATH": os.pathsep.join([library, *sites]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
         "OMP_NUM_THREADS": "1",
@@ -66,6 +69,18 @@ def _python() -> str:
 def _site_packages() -> list[str]:
     paths = [os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")]
     return list(dict.fromkeys(paths))
+
+
+def _sites_inside() -> dict[str, str]:
+    """Where the jail shows each folder of packages: a virtual environment may lie anywhere, in a
+    folder such as /tmp, too, of which the jail has its own.
+    """
+    paths = enumerate(_site_packages())
+    return {path: path if _is_in(("/usr",), path) else f"/packages/{i}" for i, path in paths}
+
+
+def _is_in(folders: Iterable[str], path: str) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in folders)
 
 
 def _unprivileged_user() -> int:
@@ -114,9 +129,12 @@ def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
     bubblewrap = shutil.which("bwrap")
     if bubblewrap is None:
         raise CourseError("the program bwrap is not installed")
-    sites, base = _site_packages(), os.path.realpath(sys.base_prefix)
+    base, sites = os.path.realpath(sys.base_prefix), _sites_inside()
+    if _is_in(_OWN, base):
+        raise CourseError(f"Python is in {base}, where the jail has a folder of its own")
     shown = {str(folder / "engine"): "/engine", str(folder / "views"): "/views"}
-    shown |= {path: path for path in (base, *sites) if not Path(path).is_relative_to("/usr")}
+    shown |= {path: path for path in (base,) if not _is_in(("/usr",), path)}
+    shown |= {path: inside for path, inside in sites.items() if path != inside}
     staged = {path: str(folder / "stage" / str(i)) for i, path in enumerate(shown)}
     as_root = os.getuid() == 0
     options = [*_NAMESPACES, "--uid", str(user), "--gid", str(user), "--cap-drop", "ALL"]
@@ -130,9 +148,11 @@ def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
     for path, target in shown.items():
         options += ["--ro-bind", staged[path] if as_root else path, target]
     for path in _installed_courses():
-        options += ["--tmpfs", path, "--remount-ro", path]
+        inside = f"{sites.get(os.path.dirname(path), os.path.dirname(path))}/course_lib"
+        for course in {inside, *([path] if _is_in((base, *_SYSTEM), path) else [])}:
+            options += ["--tmpfs", course, "--remount-ro", course]
     options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/view"]
-    for name, value in _environment("/engine").items():
+    for name, value in _environment("/engine", sites.values()).items():
         options += ["--setenv", name, value]
     options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
     command = [bubblewrap, *options, *worker]

@@ -14,6 +14,7 @@ from course_lib.checks.call import Answer, Call, Failure
 from course_lib.grading.wire import HEADER, WireError, decode, encode, sizes
 
 GRACE_SECONDS = 1.0  # after a time limit, for the process to stop the code itself and say so
+PATIENCE = 3  # seconds of real time for each second of processor time: others may need it, too
 _START_SECONDS = 30.0
 
 
@@ -59,7 +60,7 @@ class Session:
         Args:
             name: of the cell, for messages.
             source: its code.
-            seconds: time limit.
+            seconds: time limit, in processor time.
             only_definitions: run only what it imports and defines.
 
         Raises:
@@ -67,7 +68,7 @@ class Session:
         """
         message: dict[str, Any] = {"do": "run", "name": name, "source": source, "seconds": seconds}
         message["only_definitions"] = only_definitions
-        failure = self._exchange(message, seconds + GRACE_SECONDS)
+        failure = self._exchange(message, PATIENCE * seconds)
         if not (failure is None or isinstance(failure, Failure)):
             raise self._end("it sent something else than what a cell raised")
         return failure
@@ -79,17 +80,18 @@ class Session:
             subject: the name.
             use: the function that makes the call, as "module:name".
             call: the arguments.
-            seconds: time limit of the call.
+            seconds: time limit of the call, in processor time.
 
         Raises:
             SessionEnded: the process died, took too long, or sent nonsense.
         """
         message = {"do": "ask", "subject": subject, "use": use, "call": call, "seconds": seconds}
         start = time.perf_counter()
-        answer = self._exchange(message, seconds + GRACE_SECONDS)
+        answer = self._exchange(message, PATIENCE * seconds)
         if not isinstance(answer, Answer):
             raise self._end("it sent something else than an answer")
-        return replace(answer, seconds=time.perf_counter() - start)
+        took = time.perf_counter() - start
+        return replace(answer, seconds=min(max(0.0, answer.seconds), took))  # it may say anything
 
     def kill(self) -> None:
         """End the process and all that it started."""
@@ -113,14 +115,14 @@ class Session:
         if self.ended:
             raise self.ended
         self.number += 1
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds + GRACE_SECONDS
         try:
-            self.connection.settimeout(seconds)
+            self.connection.settimeout(seconds + GRACE_SECONDS)
             self.connection.sendall(encode({"number": self.number, **message}))
             text, tensors = sizes(self._received(HEADER.size, end))
             reply = decode(self._received(text, end), self._received(tensors, end))
         except TimeoutError:
-            reason = f"still running after {seconds - GRACE_SECONDS:.3g} seconds"
+            reason = f"still running after {seconds:.3g} seconds"
             raise self._end(reason, timed_out=True) from None
         except WireError as error:
             raise self._end(f"it sent something else than an answer: {error}") from None

@@ -25,7 +25,7 @@ import torch
 import course_lib
 from course_lib import checks
 from course_lib.checks.call import Answer, Call, Failure, ask, failure_of
-from course_lib.checks.isolation import within
+from course_lib.checks.isolation import PROCESSOR_TIME, within
 from course_lib.grading import confinement
 from course_lib.grading.cell_source import definitions_of, without_magics
 from course_lib.grading.wire import HEADER, decode, encode, sizes
@@ -187,7 +187,7 @@ class Cells:
             exec(compile(plain, name, "exec"), self.main.__dict__)
 
         try:
-            within(message["seconds"], cell)
+            within(message["seconds"], cell, PROCESSOR_TIME)
         except BaseException as error:  # whatever it is, the learner's code raised it
             return failure_of(error)
         return None
@@ -200,7 +200,8 @@ class Cells:
         module, _, function = message["use"].partition(":")
         use = getattr(import_module(module), function)
         subject = self.main.__dict__[name]
-        return ask(subject, message["call"], use, seconds=message["seconds"])
+        seconds = message["seconds"]
+        return ask(subject, message["call"], use, seconds=seconds, clock=PROCESSOR_TIME)
 
 
 def _received(connection: socket.socket, size: int) -> bytes | None:

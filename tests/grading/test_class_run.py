@@ -2,9 +2,11 @@
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 
 import pytest
+from distributed import LocalCluster
 
 from course_lib import cli
 from course_lib.errors import CourseError
@@ -88,6 +90,28 @@ def test_the_results_do_not_depend_on_the_number_of_processes(run, jail, tmp_pat
     other = replace(run, results=tmp_path / "others", jobs=2)
     grade(other, jail)
     assert stored(run) == stored(other)
+
+
+@pytest.mark.slow
+def test_the_results_of_a_cluster_are_the_same(run, jail, tmp_path, monkeypatch):
+    grade(run, jail)
+    monkeypatch.setattr(class_run, "Jail", lambda **options: jail)
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        other = replace(run, results=tmp_path / "others", cluster=address)
+        grade(other, jail)
+    assert stored(run) == stored(other)
+
+
+def test_a_cluster_that_is_not_there_is_named(run, jail, monkeypatch):
+    monkeypatch.setattr(class_run, "CONNECT_SECONDS", 0.2)
+    with pytest.raises(CourseError, match="got 'tcp://127.0.0.1:1', and could not connect"):
+        grade(replace(run, cluster="tcp://127.0.0.1:1"), jail)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(CourseError, match="install it with pip install distributed"):
+        grade(replace(run, cluster="tcp://127.0.0.1:1"), jail)
 
 
 def test_a_folder_without_students_is_named(run, jail, tmp_path):

@@ -128,8 +128,32 @@ def test_a_session_that_takes_too_long_is_killed(session):
         session.run("cell", UNSTOPPABLE, 0.2)
     assert ended.value.timed_out
     assert time.monotonic() - start < 5
-    with pytest.raises(SessionEnded, match="still running after 0.2 seconds"):
+    with pytest.raises(SessionEnded, match="still running after 0.6 seconds"):
         session.run("cell", "1", 1)
+
+
+def test_processor_time_is_limited_and_waiting_is_not(session):
+    assert session.run("waits", "import time; time.sleep(0.4)", 0.2) is None
+    assert session.run("works", "while True: pass", 0.2).kind == "TookTooLong"
+
+
+def test_packages_may_lie_where_the_jail_has_its_own_folder(tmp_path, monkeypatch):
+    (tmp_path / "only_there.py").write_text("x = 3")
+    tmp_path.chmod(0o755)  # root runs the jail as nobody
+    sites = [*jail_command._site_packages(), str(tmp_path)]
+    monkeypatch.setattr(jail_command, "_site_packages", lambda: sites)
+    with Jail() as jail, jail.session(jail.library("engine", engine_files())) as session:
+        assert session.run("cell", "import only_there, torch", 5) is None
+    monkeypatch.setattr(jail_command.sys, "base_prefix", "/tmp/python")
+    with pytest.raises(CourseError, match="Python is in /tmp/python, where the jail has a folder"):
+        Jail(levels=("bubblewrap",))
+
+
+def test_an_error_inside_pytorch_is_told_with_the_line_of_the_learner(session):
+    source = "from torch.nn import functional as F\ndef f(x):\n    return F.softmax(x, dim='a')"
+    assert session.run("cell", source, 5) is None
+    failure = session.ask("f", PLAINLY, Call((torch.ones(2),)), 5).failure
+    assert failure.line == "line 3 of f: return F.softmax(x, dim='a')"
 
 
 def test_memory_is_limited(jail):
