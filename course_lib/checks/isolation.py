@@ -62,12 +62,12 @@ watched: list[object] = []  # objects with attributes that are put back, too
 
 @dataclass(frozen=True)
 class Clock:
-    """What a time limit is measured by; ``timer`` and ``alarm`` are names in ``signal``, which not
+    """What a time limit is measured by; ``timer`` and ``signal`` are names in ``signal``, which not
     every system has.
     """
 
     timer: str
-    alarm: str
+    signal: str
     now: Callable[[], float]
 
 
@@ -216,13 +216,13 @@ class _Limit:
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self.seconds = seconds
-        self.timer, self.alarm = getattr(signal, clock.timer), getattr(signal, clock.alarm)
+        self.timer, self.signal = getattr(signal, clock.timer), getattr(signal, clock.signal)
         self.delays, self.over = random.Random(0), False
         self.frame: FrameType | None = None  # below which the function runs
         self.set_timer, self.set_handler = signal.setitimer, signal.signal
 
     def run(self, function: Callable[[], Result]) -> Result:
-        before = self.set_handler(self.alarm, self.ring)
+        before = self.set_handler(self.signal, self.ring)
         self.set_timer(self.timer, self.seconds)
         try:
             with _signals_untouched():
@@ -230,7 +230,7 @@ class _Limit:
         finally:
             self.over, self.frame = True, None
             self.set_timer(self.timer, 0)
-            self.set_handler(self.alarm, before)
+            self.set_handler(self.signal, before)
 
     def call(self, function: Callable[[], Result]) -> Result:
         self.frame = sys._getframe()
