@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-from course_lib.checks.isolation import REAL_TIME, Clock, isolated, within
+from course_lib.checks.isolation import REAL_TIME, Timer, isolated, within
 
 SECONDS = 10.0  # time limit of one call; the course's own code takes milliseconds
 MOST_CHARACTERS = 500  # of an exception's message
@@ -110,7 +110,7 @@ def ask(
     use: Use = call_plainly,
     *,
     seconds: float | None = None,
-    clock: Clock = REAL_TIME,
+    timer: Timer = REAL_TIME,
 ) -> Answer:
     """Make one call of the learner's code.
 
@@ -120,7 +120,7 @@ def ask(
         use: how it is called.
         seconds: time limit, by default ``SECONDS``. It works only in a program's main thread and
             where the system has alarms (elsewhere the learner interrupts the kernel).
-        clock: what the seconds are measured by.
+        timer: what the seconds are measured by.
     """
     args, kwargs = copy.deepcopy((call.args, dict(call.kwargs)))
     inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
@@ -135,13 +135,13 @@ def ask(
         changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
         return value, changed or _data((args, kwargs)) != data
 
-    start = clock.now()
+    start = timer.now()
     try:
         with isolated():
-            value, changed = within(SECONDS if seconds is None else seconds, answer, clock)
+            value, changed = within(SECONDS if seconds is None else seconds, answer, timer)
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=failure_of(error), seconds=clock.now() - start)
-    return Answer(value, changed_inputs=changed, seconds=clock.now() - start)
+        return Answer(failure=failure_of(error), seconds=timer.now() - start)
+    return Answer(value, changed_inputs=changed, seconds=timer.now() - start)
 
 
 def failure_of(error: BaseException) -> Failure:

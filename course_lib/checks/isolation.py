@@ -61,18 +61,18 @@ watched: list[object] = []  # objects with attributes that are put back, too
 
 
 @dataclass(frozen=True)
-class Clock:
-    """What a time limit is measured by; ``timer`` and ``signal`` are names in ``signal``, which not
+class Timer:
+    """What a time limit is measured by; ``kind`` and ``signal`` are names in ``signal``, which not
     every system has.
     """
 
-    timer: str
+    kind: str
     signal: str
     now: Callable[[], float]
 
 
-REAL_TIME = Clock("ITIMER_REAL", "SIGALRM", time.perf_counter)
-PROCESSOR_TIME = Clock("ITIMER_PROF", "SIGPROF", time.process_time)
+REAL_TIME = Timer("ITIMER_REAL", "SIGALRM", time.perf_counter)
+PROCESSOR_TIME = Timer("ITIMER_PROF", "SIGPROF", time.process_time)
 
 
 class TookTooLong(BaseException):
@@ -199,14 +199,14 @@ def _patches_undone() -> Iterator[None]:
                     delattr(owner, name)
 
 
-def within(seconds: float, function: Callable[[], Result], clock: Clock = REAL_TIME) -> Result:
+def within(seconds: float, function: Callable[[], Result], timer: Timer = REAL_TIME) -> Result:
     """The function's result; it is stopped by ``TookTooLong`` after so many seconds.
 
     Only in a program's main thread and where the system has alarms: elsewhere the learner
     interrupts the kernel.
     """
     can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    return _Limit(seconds, clock).run(function) if can else function()
+    return _Limit(seconds, timer).run(function) if can else function()
 
 
 class _Limit:
@@ -214,22 +214,22 @@ class _Limit:
     first exceptions, but not one that is raised between two rounds.
     """
 
-    def __init__(self, seconds: float, clock: Clock) -> None:
+    def __init__(self, seconds: float, timer: Timer) -> None:
         self.seconds = seconds
-        self.timer, self.signal = getattr(signal, clock.timer), getattr(signal, clock.signal)
+        self.kind, self.signal = getattr(signal, timer.kind), getattr(signal, timer.signal)
         self.delays, self.over = random.Random(0), False
         self.frame: FrameType | None = None  # below which the function runs
         self.set_timer, self.set_handler = signal.setitimer, signal.signal
 
     def run(self, function: Callable[[], Result]) -> Result:
         before = self.set_handler(self.signal, self.ring)
-        self.set_timer(self.timer, self.seconds)
+        self.set_timer(self.kind, self.seconds)
         try:
             with _signals_untouched():
                 return self.call(function)
         finally:
             self.over, self.frame = True, None
-            self.set_timer(self.timer, 0)
+            self.set_timer(self.kind, 0)
             self.set_handler(self.signal, before)
 
     def call(self, function: Callable[[], Result]) -> Result:
@@ -239,7 +239,7 @@ class _Limit:
     def ring(self, signum: int, frame: FrameType | None) -> None:
         if self.over:
             return
-        self.set_timer(self.timer, 10 ** self.delays.uniform(-5, -2))
+        self.set_timer(self.kind, 10 ** self.delays.uniform(-5, -2))
         while frame is not None and frame is not self.frame:
             frame = frame.f_back
         if frame is not None:  # in the function, and not just before or after it

@@ -201,7 +201,7 @@ class Cells:
         use = getattr(import_module(module), function)
         subject = self.main.__dict__[name]
         seconds = message["seconds"]
-        return ask(subject, message["call"], use, seconds=seconds, clock=PROCESSOR_TIME)
+        return ask(subject, message["call"], use, seconds=seconds, timer=PROCESSOR_TIME)
 
 
 def _received(connection: socket.socket, size: int) -> bytes | None:
