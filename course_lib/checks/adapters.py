@@ -87,6 +87,18 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     require_module(module)
     own = {name: tuple(p.shape) for name, p in module.named_parameters()}
     wanted = {name: tuple(w.shape) for name, w in weights.items()}
+    if wanted and not own:
+        raise WrongParameters(
+            f"expected parameters {_named([f'{n} {s}' for n, s in wanted.items()])}; your module "
+            "has none at all: modules in a plain list or dict aren't registered, nor are plain "
+            "tensors"
+        )
+    twice = dict(module.named_parameters(remove_duplicate=False)).keys() - own.keys()
+    if shared := sorted(twice & wanted.keys()):
+        raise WrongParameters(
+            f"expected parameters of its own for {_named(shared)}; in your module, another one "
+            "is used there as well: two names share one parameter"
+        )
     if own != wanted:
         missing = _named([f"{n} {s}" for n, s in wanted.items() if own.get(n) != s])
         extra = _named([f"{n} {s}" for n, s in own.items() if wanted.get(n) != s])

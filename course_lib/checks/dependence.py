@@ -10,6 +10,7 @@ import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import torch
@@ -143,9 +144,9 @@ def _has_no_effect(
 ) -> bool:
     """Whether an input moves right results, and none of the learner's."""
     moves = False
-    for case in cases:
+    for case, more in product(cases, (False, True)):
         given = case.inputs.get(name)
-        results = _after(item, subject, case, given, None, asked) if given else None
+        results = _after(item, subject, case, given, None, asked, more=more) if given else None
         if results is not None:
             right, own = results
             if any(_moved(*pair, 0.0).any() for pair in zip(case.given, own, strict=True)):
@@ -190,11 +191,18 @@ def _reach(item: Item, subject: Any, case: _Case, name: str, asked: Asked) -> Ob
 
 
 def _after(
-    item: Item, subject: Any, case: _Case, given: _Input, index: Index | None, asked: Asked
+    item: Item,
+    subject: Any,
+    case: _Case,
+    given: _Input,
+    index: Index | None,
+    asked: Asked,
+    *,
+    more: bool = False,
 ) -> tuple[list[Tensor], list[Tensor]] | None:
     """The right result and the learner's after a change of one input, if both come."""
     leaves, structure = tree.tree_flatten(copy.deepcopy((case.call.args, dict(case.call.kwargs))))
-    leaves[given.position] = _changed(leaves[given.position], index)
+    leaves[given.position] = _changed(leaves[given.position], index, more=more)
     if leaves[given.position] is None:
         return None
     call = Call(*tree.tree_unflatten(leaves, structure))
@@ -204,12 +212,17 @@ def _after(
     return (right, own) if shapes[0] == shapes[1] == shapes[2] else None
 
 
-def _changed(x: Any, index: Index | None) -> Any:
-    """An input with other values, everywhere or at one index only; None if it can't be changed."""
+def _changed(x: Any, index: Index | None, *, more: bool = False) -> Any:
+    """An input with other values, everywhere or at one index only; None if it can't be changed.
+
+    With ``more`` only whole numbers are changed, by more than one.
+    """
+    if type(x) is int:
+        return 2 * x + 2 if more else x + 1
+    if more:
+        return None
     if isinstance(x, float):
         return x / 2 + 0.1
-    if isinstance(x, int) and not isinstance(x, bool):
-        return x + 1
     if not isinstance(x, Tensor) or not x.numel() or x.is_complex():
         return None
     other = _other_values(x)

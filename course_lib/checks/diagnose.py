@@ -127,12 +127,22 @@ def _observed(diagnosis: Diagnosis, telling: Trial, asked: Asked) -> Observation
     what the result depends on, or only the first difference.
     """
     fact = fact_of(telling)
+    first = diagnosis.trials[:1]  # other tests may ask for something that is made of the result
     return (
         relation_of(diagnosis.trials)
         or (fact if fact.name else None)
+        or _in_the_first_test(relation_of(first))
         or dependence_of(diagnosis.item, diagnosis.subject, diagnosis.trials, asked)
+        or _in_the_first_test(dependence_of(diagnosis.item, diagnosis.subject, first, asked))
         or fact
     )
+
+
+def _in_the_first_test(observation: Observation | None) -> Observation | None:
+    if observation is None:
+        return None
+    sentence = observation.sentence
+    return replace(observation, sentence=f"In the first test: {sentence[0].lower()}{sentence[1:]}")
 
 
 def _named_line(line: Callable[[], int] | int | None, asked: Asked) -> Answer | None:

@@ -9,8 +9,22 @@ from course_lib.checks.call import Failure
 # Message of the exception, name of the cause, what it means. The first that fits is taken.
 _CAUSES = [
     (
+        r"axes of matrices or numbers",
+        "shapes_do_not_fit",
+        "Two shapes on this line don't fit at the axis that is named. Where numbers are combined "
+        "one by one, the shapes are compared axis by axis from the right; in a product of "
+        "matrices, the axes before the last two are. Both sizes have to be equal, or one of them 1 "
+        "or absent.",
+    ),
+    (
+        r"shape of the mask .* does not match",
+        "mask_as_index_does_not_fit",
+        "A boolean tensor in square brackets has to have the shape of the tensor that it indexes: "
+        "it isn't broadcast. `masked_fill` and `torch.where` broadcast.",
+    ),
+    (
         r"size of tensor a .* must match|must match the existing size|doesn't match the broadcast|"
-        r"not broadcastable|shape of the mask .* does not match|shape mismatch",
+        r"not broadcastable|shape mismatch",
         "shapes_do_not_fit",
         "Numbers are combined one by one, so the shapes are compared axis by axis from the right: "
         "two sizes have to be equal, or one of them 1 or absent. `unsqueeze` and `keepdim=True` "
@@ -179,8 +193,8 @@ def cause_of(failure: Failure) -> tuple[str, str]:
     if ": raise" in failure.line:
         return "own_error", "A `raise` of your own; the task asks for a result here."
     message = failure.message
-    if re.search(r"@|matmul|bmm", failure.line):  # the same message, for axes of two matrices
-        message = message.replace("size of tensor a", "size mismatch, got")
+    if re.search(r"@|matmul|bmm", failure.line):  # the same message for both kinds of operations
+        message = message.replace("size of tensor a", "axes of matrices or numbers")
     known = (cause for pattern, *cause in _CAUSES if re.search(pattern, message))
     name, meaning = next(known, _KINDS.get(failure.kind, ("", "")))
     variables = f"On that line: {failure.variables}." if failure.variables else ""

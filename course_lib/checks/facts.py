@@ -97,8 +97,8 @@ def _of_none(where: str) -> Observation:
         )
     return Observation(
         "none_in_the_result",
-        f"Your code returned a result in which {where} is None (entries count from 0). Is a "
-        "`return` missing?",
+        f"Your code returned a result in which {where} is None"
+        f"{' (entries count from 0)' if '[' in where else ''}. Is a `return` missing?",
     )
 
 
@@ -113,6 +113,8 @@ def _of_shapes(trial: Trial) -> tuple[str, str]:
     ]
     if not pairs:
         return "", ""
+    if early := _first_other_token(trial):
+        return "other_tokens", early
     if all(len(a) != len(b) for a, b in pairs):
         for axis in range(max(len(a) for a, _ in pairs)):
             if all(_without(a, axis) == b for a, b in pairs):
@@ -135,12 +137,35 @@ def _of_shapes(trial: Trial) -> tuple[str, str]:
     return "", ""
 
 
+def _first_other_token(trial: Trial) -> str:
+    """For generated tokens that are too many or too few: the first that differs from the right one;
+    "" if they differ in number alone.
+    """
+    for right, given in zip(trial.expected, trial.answers, strict=True):
+        a, b = right.value, given.value
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor) and a.ndim == b.ndim == 2):
+            continue
+        if a.is_floating_point() or a.dtype != b.dtype or len(a) != len(b) or a.shape == b.shape:
+            continue
+        size = min(a.size(1), b.size(1))
+        different = (a[:, :size] != b[:, :size]).nonzero()
+        if len(different):
+            row, column = different[different[:, 1].argmin()].tolist()
+            return (
+                f"The number of tokens follows from an earlier difference: at [{row}, {column}], "
+                f"{a[row, column]} is expected, and you have {b[row, column]}."
+            )
+    return ""
+
+
 def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
 def _of_size(axis: int, sizes: list[tuple[int, int]]) -> str:
     right, given = sizes[0]
+    if all(b == 1 for _, b in sizes):
+        return f"Axis {axis} has size 1 and not {right}: summed, averaged, or one element picked?"
     steps = {b - a for a, b in sizes}
     if len(steps) == 1:
         step = steps.pop()

@@ -43,9 +43,10 @@ def relation_of(trials: Sequence[Trial]) -> Observation | None:
         return None
     if found := _of_containers(plain):
         return found
-    tensors = [pair for a, b in plain for pair in _tensors(a, b)]
-    if len(tensors) < len(plain):
+    parts = [_tensors(a, b) for a, b in plain]
+    if None in parts:
         return None
+    tensors = [pair for part in parts for pair in part or []]
     tolerance = failed[0].item.tolerance
     different = [pair for pair in tensors if not equal(*pair, tolerance)]
     return of_tensors(different, tolerance) if different else None
@@ -61,8 +62,8 @@ def _of_answers(wrong: Sequence[tuple[Answer, Answer]]) -> Observation | None:
     if all(_has_gradients(a) and _lost_gradients(a, b) for a, b in wrong):
         return Observation(
             "gradient_cut",
-            "The values are right, but no gradient comes back: the path from the result to its "
-            f"inputs or parameters is cut somewhere. {WHAT_CUTS_IT}",
+            "The values are right, but a gradient is missing: a path from the result back to an "
+            f"input or a parameter is cut somewhere. {WHAT_CUTS_IT}",
         )
     return None
 
@@ -84,19 +85,26 @@ def _of_containers(plain: Sequence[tuple[Any, Any]]) -> Observation | None:
     return None
 
 
-def _tensors(expected: Any, got: Any) -> list[Pair]:
-    """The tensors of two results of the same structure, plain numbers included."""
-    if isinstance(expected, (tuple, list)):
-        if not isinstance(got, (tuple, list)) or len(expected) != len(got):
-            return []
-        return [pair for a, b in zip(expected, got, strict=True) for pair in _tensors(a, b)]
-    if isinstance(expected, float) and isinstance(got, float):
-        return [
-            (torch.tensor(expected, dtype=torch.float64), torch.tensor(got, dtype=torch.float64))
-        ]
+def _tensors(expected: Any, got: Any) -> list[Pair] | None:
+    """The tensors of two results of the same structure, plain numbers included; None if they differ
+    in anything else.
+    """
+    if isinstance(expected, dict) and isinstance(got, dict) and list(expected) == list(got):
+        return _tensors(list(expected.values()), list(got.values()))
+    if isinstance(expected, (tuple, list)) and isinstance(got, (tuple, list)):
+        parts = [_tensors(a, b) for a, b in zip(expected, got, strict=False)]
+        if len(expected) != len(got) or None in parts:
+            return None
+        return [pair for part in parts for pair in part or []]
+    if type(expected) in (int, float) and type(got) in (int, float):
+        try:
+            numbers = [torch.tensor(x, dtype=torch.float64) for x in (expected, got)]
+        except OverflowError:  # an integer too large for a float
+            return None
+        return [(numbers[0], numbers[1])]
     if isinstance(expected, Tensor) and isinstance(got, Tensor):
         return [(expected, got)]
-    return []
+    return [] if _same(expected, got) else None
 
 
 def _has_gradients(answer: Answer) -> bool:
@@ -110,9 +118,14 @@ def _lost_gradients(right: Answer, given: Answer) -> bool:
         return False
     others = [name for name in a if name != "gradients"]
     kept = all(_same(a[name], b[name]) for name in others)
-    found = b["gradients"]
-    gradients = list(found.values() if isinstance(found, dict) else found)
-    return kept and any(gradient is None for gradient in gradients)
+    return kept and any(
+        theirs is None and right is not None
+        for right, theirs in zip(*map(_listed, (a["gradients"], b["gradients"])), strict=False)
+    )
+
+
+def _listed(gradients: Any) -> list[Any]:
+    return list(gradients.values() if isinstance(gradients, dict) else gradients)
 
 
 def _same(a: Any, b: Any) -> bool:

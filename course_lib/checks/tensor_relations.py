@@ -21,7 +21,7 @@ MOST_AXES = 5  # whose orders are tried
 
 def of_tensors(pairs: Sequence[Pair], tolerance: float) -> Observation | None:
     """The first relation that holds between all pairs of expected and received tensors."""
-    for test in (_dtype, _axes, _sign, _factor, _offset, _moved, _part):
+    for test in (_dtype, _axes, _sign, _factor, _offset, _function, _moved, _part):
         for name, sentence, holds in test(pairs, tolerance):
             if all(holds(a, b) for a, b in pairs):
                 return Observation(name, sentence)
@@ -88,8 +88,13 @@ def _factor(pairs: Sequence[Pair], tolerance: float) -> Tests:
     same = max(factors) - min(factors) < 1e-3 * abs(factors[0])
     if not _many(pairs, each=not same):
         return
-    how = f"{factors[0]:.4g}" if same else "a number that depends on the sizes"
+    how = f"{factors[0]:.4g}" if same else "another number in each call: " + _in_short(factors)
     yield "wrong_factor", f"The right numbers, all multiplied by {how}.", lambda a, b: True
+
+
+def _in_short(factors: Sequence[float | None]) -> str:
+    shown = ", ".join(f"{factor:.4g}" for factor in factors[:3])
+    return f"{shown}, …" if len(factors) > 3 else shown
 
 
 def _offset(pairs: Sequence[Pair], tolerance: float) -> Tests:
@@ -106,10 +111,37 @@ def _offset(pairs: Sequence[Pair], tolerance: float) -> Tests:
     )
 
 
+_FUNCTIONS: tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...] = (
+    ("squared", "squared", torch.square),
+    ("square_root", "and of each the square root", torch.sqrt),
+    ("inverse", "as 1 / x", torch.reciprocal),
+    ("complement", "as 1 - x", lambda x: 1 - x),
+    ("exponential", "as exp(x)", torch.exp),
+    ("logarithm", "and of each the natural logarithm", torch.log),
+    *(
+        ("rounded", f"rounded to {10.0**-places:g}", partial(torch.round, decimals=places))
+        for places in (4, 3, 2, 1, 0, -1, -2, -3)
+    ),
+)
+
+
+def _function(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    if not _many(pairs) or any(not a.is_floating_point() for a, _ in pairs):
+        return
+    if len(torch.cat([b.flatten().double() for _, b in pairs]).unique()) == 1:
+        return  # a constant is many functions of few numbers
+    for name, how, function in _FUNCTIONS:
+        yield (
+            name,
+            f"The right numbers, but {how}.",
+            lambda a, b, f=function: equal(f(a), b, tolerance),  # type: ignore[misc]
+        )
+
+
 def _many(pairs: Sequence[Pair], *, each: bool = False) -> bool:
-    """Whether there are numbers enough: two lone numbers always differ by some factor."""
+    """Whether there are numbers enough: a lone number always differs by some factor."""
     sizes = [a.numel() for a, _ in pairs]
-    return min(sizes) >= 3 if each else max(sizes) >= 3 or len(sizes) >= 3
+    return min(sizes) >= 3 if each else max(sizes) >= 3 or len(sizes) >= 2
 
 
 def _moved(pairs: Sequence[Pair], tolerance: float) -> Tests:

@@ -61,9 +61,10 @@ def recurses(x):
     "subject, name, words",
     [
         (keeps_no_axis, "shapes_do_not_fit", "On that line: x (2, 3, 4), mean (2, 3)."),
+        (lambda x: x[x[..., :1] > 0], "mask_as_index_does_not_fit", "`masked_fill`"),
         (lambda x: x @ x, "product_of_matrices_does_not_fit", "x (2, 3, 4)"),
         (lambda x: x.flatten(0, 1) @ x[0], "product_of_matrices_does_not_fit", "last axis"),
-        (lambda x: x.T @ x, "product_of_matrices_does_not_fit", "matrices"),
+        (lambda x: x.T @ x, "shapes_do_not_fit", "in a product of matrices"),
         (lambda x: x.view(5, 5), "another_number_of_numbers", "keep all numbers"),
         (lambda x: x.transpose(0, 2).view(24), "not_contiguous", "`reshape` copies"),
         (lambda x: x if x > 0 else -x, "tensor_as_condition", "one truth value"),

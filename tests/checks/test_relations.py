@@ -39,7 +39,10 @@ def item_of(reference):
         (lambda n, d: table(n, d).flatten(), "another_shape", "got shape (24,)"),
         (lambda n, d: -table(n, d), "sign_reversed", "opposite sign"),
         (lambda n, d: 2 * table(n, d), "wrong_factor", "multiplied by 2."),
-        (lambda n, d: table(n, d) / d, "wrong_factor", "depends on the sizes"),
+        (lambda n, d: table(n, d) / d, "wrong_factor", "another number in each call: 0.1667,"),
+        (lambda n, d: table(n, d) ** 2, "squared", "but squared"),
+        (lambda n, d: table(n, d).exp(), "exponential", "exp(x)"),
+        (lambda n, d: table(n, d).mul(10).round() / 10, "rounded", "rounded to 0.1."),
         (lambda n, d: table(n, d) + 1, "wrong_offset", "+1 added"),
         (lambda n, d: table(n, d).flip(0), "reversed_along_an_axis", "along axis 0"),
         (lambda n, d: table(n + 1, d)[1:], "shifted_by_one", "too early along axis 0"),
@@ -139,3 +142,42 @@ def test_two_misconceptions_that_exclude_one_another_are_not_named_together():
     names = {m.name: m for m in item.misconceptions}
     assert item.both(names["past_hidden"], names["diagonal_hidden"]) is not None
     assert item.both(names["past_hidden"], names["one_step_ahead"]) is None
+
+
+def scalars(n, d):
+    return {"rate": n / d, "unchanged": True}
+
+
+@pytest.mark.parametrize(
+    "wrong, name, words",
+    [
+        (lambda n, d: {"rate": 100 * n / d, "unchanged": True}, "wrong_factor", "by 100."),
+        (lambda n, d: {"rate": 1 - n / d, "unchanged": True}, "complement", "1 - x"),
+        (lambda n, d: {"rate": round(n / d, 1), "unchanged": True}, "rounded", "to 0.1."),
+    ],
+)
+def test_the_relation_of_numbers_in_a_dict_is_named(wrong, name, words):
+    report = Report(diagnose(item_of(scalars), wrong))
+    assert report.misconception == name and words in str(report)
+
+
+def test_numbers_are_not_related_where_something_else_differs_too():
+    report = Report(diagnose(item_of(scalars), lambda n, d: {"rate": 2 * n / d, "unchanged": 0.5}))
+    assert report.misconception is None
+
+
+def test_a_relation_of_the_first_test_alone_says_so():
+    report = Report(
+        diagnose(item_of(table), lambda n, d: table(n, d) * (2 if d < 8 else 3) + d // 8)
+    )
+    assert report.misconception == "wrong_factor"
+    assert "In the first test: the right numbers, all multiplied by 2." in str(report)
+
+
+def test_a_wrong_number_of_tokens_is_told_by_the_first_wrong_token():
+    def tokens(n, d):
+        return torch.arange(n * d).view(n, d)
+
+    report = Report(diagnose(item_of(tokens), lambda n, d: (2 * tokens(n, d))[:, :-1]))
+    assert report.misconception == "other_tokens"
+    assert "at [1, 0], 6 is expected, and you have 12" in str(report)

@@ -46,6 +46,10 @@ def _masks(draw: Draw) -> list[Call]:
             (query, key, value, hiding_mask(draw, 2, 3, 4, 6)),
             about="a different mask for each head and query",
         ),
+        Call(
+            (query * 0, key, value, hiding_mask(draw, 2, 1, 1, 6)),
+            about="queries of zeros: all scores are 0",
+        ),
     ]
 
 

@@ -389,6 +389,7 @@ item.switch(
     "are penalised less. The task says: until none is left.",
     hint="What if the best hypothesis is the longest?",
 )
+item.apart.append({"each_for_itself", "best_end_is_enough"})
 item.switch(
     "width_ends_are_enough",
     "Your search stops as soon as there are `width` hypotheses.",

@@ -131,6 +131,14 @@ def _compare_dropout_of_output(share: float) -> Comparison:
     return compare
 
 
+def _compare_what_became_of_x(
+    calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+) -> Difference | None:
+    if not answers[0].changed_inputs:
+        return None
+    return Difference("changed input", "x as it was", "x with elements dropped", "x after the call")
+
+
 item = Item(
     "03.add_norm",
     reference=model.AddNorm,
@@ -185,6 +193,20 @@ item = Item(
             "dropout is applied to the sublayer's output only",
             lambda draw: _dropped(d_model=256, dropout=SHARE),
             _compare_dropout_of_output(SHARE),
+        ),
+        Probe(
+            "dropout leaves x as it was, even if the sublayer returns x itself",
+            lambda draw: [
+                _around(
+                    draw,
+                    draw.normal(2, 4, 6),
+                    "a sublayer that returns x itself, training mode",
+                    same=True,
+                    init={"d_model": 6, "dropout": SHARE},
+                    train=True,
+                )
+            ],
+            _compare_what_became_of_x,
         ),
         Probe(
             "the dropout rate is the second argument",

@@ -167,21 +167,21 @@ item.switch(
 )
 item.switch(
     "output_kept",
-    "You tied the right tables, but kept the output layer's values.",
+    "The shared table holds the output layer's values, not the target embedding's.",
     why="The task asks for the target embedding's values. Which ones survive is the only "
     "difference that the direction makes, and here a trained embedding would be lost.",
     hint="What's on the left of the = gets replaced.",
 )
 item.switch(
     "source_kept",
-    "You tied the right tables, but for 'all' you kept the source embedding's values.",
+    "For 'all', the shared table holds the source embedding's values, not the target embedding's.",
     why="The task asks for the target embedding's values. Which ones survive is the only "
     "difference that the direction makes, and here a trained embedding would be lost.",
     hint="What's on the left of the = gets replaced.",
 )
 item.switch(
     "source_forgotten",
-    "For 'all' you forgot the source: its embedding still has a table of its own.",
+    "For 'all', the source embedding still has a table of its own.",
     why="The paper shares one table between both embeddings and the output layer.",
     hint="'all' means three modules.",
 )
@@ -219,3 +219,4 @@ item.switch(
     hint="Which modules share the table for 'all'? Check that each of them is assigned.",
 )
 item.apart.append({"source_forgotten", "all_without_the_output"})
+item.apart.append({"source_forgotten", "always_all"})

@@ -32,6 +32,7 @@ item = Item(
                 Call((draw.tokens(2, 4, pad_id=2), 2), about="pad_id is 2"),
                 Call((draw.tokens(1, 3), 0), about="a batch of one"),
                 Call((draw.tokens(4, 4), 0), about="as many sentences as tokens"),
+                Call((draw.tokens(3, 5, left=True).flip(0), 0), about="the first one is padded"),
             ],
         ),
     ],

@@ -42,6 +42,10 @@ def _extremes(draw: Draw) -> list[Call]:
         Call((large - 1e5, mask), about="scores around -100,000"),
         Call((large + 1e5, mask), about="scores around 100,000"),
         Call(((large - 3e4).half(), mask), about="float16 scores around -30,000"),
+        Call(
+            ((large - 3e4).half(), empty),
+            about="float16 scores around -30,000, all keys of one query are masked",
+        ),
         Call((draw.normal(2, 2, 3, 4, dtype=torch.float64), mask), about="float64"),
         Call((draw.normal(2, 2, 3, 4, dtype=torch.float16), mask), about="float16"),
         Call(

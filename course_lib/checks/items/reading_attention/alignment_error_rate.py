@@ -86,7 +86,11 @@ def _many_sentences(draw: Draw) -> list[Call]:
     joined = [
         [[b, *link] for b, links in enumerate(both) for link in links[part]] for part in range(3)
     ]
-    return [Call(tuple(joined), about="links (sentence, source, target) of two sentences")]
+    one_word = [[0, 1, 2], [0, 1, 3]], [[0, 1, 2]], [[0, 1, 2]]
+    return [
+        Call(tuple(joined), about="links (sentence, source, target) of two sentences"),
+        Call(one_word, about="two links (sentence, source, target) of one source token"),
+    ]
 
 
 item = Item(

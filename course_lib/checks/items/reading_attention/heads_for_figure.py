@@ -130,7 +130,7 @@ item = Item(
             lambda draw: [
                 _drawing(maps, name, f"figure {name!r}", layer=0, heads=[0, 1], refused=True)
                 for maps in [_record(draw, 2, 1, 3, 4)]
-                for name in ("6", "4", "", "3 above", "5 below")
+                for name in ("6", "4", "", "3 above", "5 below", "5 ", "4 ABOVE")
             ],
         ),
     ],

@@ -400,14 +400,14 @@ item.switch(
 )
 item.switch(
     "lengths_without_match_left_out",
-    "You leave out the lengths without a match: the mean is over the others.",
+    "Some lengths are left out of your mean: it is over the others.",
     why="A translation with no matching pair of words would be scored by its single words. The "
     "geometric mean of numbers of which one is 0 is 0.",
     hint="What does the task say about a length of which nothing matches?",
 )
 item.switch(
     "no_guard",
-    "Your code raises an error where nothing matches, or where there's nothing to match.",
+    "Your code raises an error where there is nothing to match, or nothing that matches.",
     why="Without n-grams of some length you divide by 0, and without matches you take the "
     "logarithm of 0.",
     hint="What is the score in these cases? Find it before you divide or take a logarithm.",

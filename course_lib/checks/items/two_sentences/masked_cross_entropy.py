@@ -75,8 +75,11 @@ item = Item(
             "a batch of padding only has loss 0",
             lambda draw: [
                 Call(
-                    (draw.normal(2, 3, 6), torch.zeros(2, 3).long(), 0), about="nothing but padding"
+                    (draw.normal(2, 3, 6, dtype=dtype), torch.zeros(2, 3).long(), 0),
+                    about=f"nothing but padding, {dtype}",
+                    gradients=gradients,
                 )
+                for dtype, gradients in ((torch.float32, False), (torch.float64, True))
             ],
         ),
         Probe(

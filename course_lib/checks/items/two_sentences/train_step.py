@@ -286,7 +286,7 @@ item.switch(
 )
 item.switch(
     "learns_in_eval_mode",
-    "The model isn't in training mode while it learns.",
+    "The loss is that of a model that isn't in training mode.",
     why="eval() switches off dropout, which is there to make overfitting harder. eval() is for "
     "validation and inference.",
     hint="Which of your lines changes the mode of the model?",
