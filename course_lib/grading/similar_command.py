@@ -86,8 +86,8 @@ def similar_table(found: Similarity, submissions: int) -> str:
     """The pairs as text, or that none stands out, or that the class is too small."""
     if submissions < FEWEST:
         return (
-            f"{submissions} submissions could be read. What is rare in a class can be said of "
-            f"{FEWEST} or more."
+            f"{submissions} submissions could be read, and only in a class of {FEWEST} or more can "
+            "one tell what is rare."
         )
     if not found.pairs:
         return f"No pair among {submissions} submissions stands out."

@@ -45,7 +45,7 @@ def test_an_item_that_nobody_was_marked_for_has_no_share_and_is_not_unsolved():
     assert (item.share, item.nobody, item.low, item.high) == (None, False, 0.0, 1.0)
 
 
-def test_wilsons_interval_is_as_published():
+def test_wilsons_interval_equals_known_values():
     # Brown, Cai & DasGupta (2001), and statsmodels' proportion_confint(..., method="wilson")
     assert wilson_interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
     assert wilson_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
