@@ -90,7 +90,10 @@ def similar_table(found: Similarity, submissions: int) -> str:
             "one tell what is rare."
         )
     if not found.pairs:
-        return f"No pair among {submissions} submissions stands out."
+        return (
+            f"No pair among {submissions} submissions stands out. Usually a student's highest "
+            f"share with anybody is {found.usual:.0%}."
+        )
     lines = [
         f"{p.share:5.0%}  {p.surprise:6.0f} bits  {shown_text(p.first, _MOST_NAME)} and "
         f"{shown_text(p.second, _MOST_NAME)}: {', '.join(p.where)}"

@@ -26,7 +26,9 @@ LENGTH = 8  # tokens of a sequence: shorter ones are what Python itself makes ev
 FEWEST = 10  # submissions; in a smaller class nobody can say what is rare
 MOST_SOURCE = 50_000  # characters of a cell
 _COMMON = 0.3  # the share of a class from which on a sequence is not rare
-_LEAST_SHARE, _LEAST_SURPRISE, _TIMES_USUAL = 0.4, 8.0, 1.5  # of a pair that stands out
+# A pair stands out from so much on: a share well above the usual one, of enough bits. A high share
+# always does, or a class in which most have copied would look like one in which nobody has.
+_LEAST_SHARE, _TIMES_USUAL, _HIGH_SHARE, _LEAST_SURPRISE = 0.4, 1.5, 0.8, 8.0
 
 Ngram = tuple[str, ...]
 Cells = Mapping[str, Sequence[str]]  # the tokens of each cell
@@ -127,7 +129,7 @@ def similarity_of(
             shared[pair] += bits
     shares = {pair: bits / min(own[pair[0]], own[pair[1]]) for pair, bits in shared.items() if bits}
     usual = _usual_highest(shares, list(written))
-    least = max(_LEAST_SHARE, _TIMES_USUAL * usual)
+    least = max(_LEAST_SHARE, min(_HIGH_SHARE, _TIMES_USUAL * usual))
     pairs = [
         Pair(*pair, share, shared[pair], _where(written[pair[0]], written[pair[1]], rarity))
         for pair, share in shares.items()

@@ -104,6 +104,13 @@ def test_what_was_released_counts_for_nobody(independent):
     assert compare(independent | two, [given]).pairs == compare(independent).pairs
 
 
+def test_a_class_in_which_most_have_copied_does_not_look_like_an_honest_one(independent):
+    groups = {f"{s}{n}": cells for s, cells in list(independent.items())[:6] for n in range(3)}
+    found = compare(groups)
+    assert len(found.pairs) == 6 * 3  # three pairs in each group of three
+    assert found.usual == pytest.approx(1.0)
+
+
 def test_in_a_small_class_no_pair_is_listed(independent):
     few = {f"s{n}": independent["s0"] for n in range(FEWEST - 1)}
     assert compare(few).pairs == ()
