@@ -1,14 +1,15 @@
 """The marks of a class: stored results, and over them the marks that a person gave.
 
 A person's marks are a CSV file with the columns student, item and points, by default marks.csv
-beside the results of the assignment. A person's mark wins over the automatic one.
+beside the results of the assignment. A person's mark wins over the automatic one; where points is
+empty, nothing was decided yet. Other columns are ignored.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_lib.checks.table import TABLE, TOPICS
@@ -141,9 +142,11 @@ def load_results(folder: Path) -> list[SubmissionResult]:
     results = []
     for path in sorted(folder.glob("*.json")):
         try:
-            results.append(SubmissionResult.from_json(path.read_text(encoding="utf-8")))
+            result = SubmissionResult.from_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, CourseError) as error:
             raise CourseError(f"could not read the result {path}: {error}") from None
+        # In a roster or in marks, nobody sees a space at the end of a name.
+        results.append(replace(result, student=result.student.strip()))
     return sorted(results, key=lambda result: result.student)
 
 
@@ -164,6 +167,8 @@ def read_marks(path: Path, results: Iterable[SubmissionResult]) -> dict[tuple[st
     wrong = []
     for row in read_csv(path, ("student", "item", "points")):
         student, item, text = row["student"], row["item"], row["points"]
+        if not text:
+            continue
         points, most = _number(text), items.get((student, item), 0.0)
         if student not in students:
             wrong.append(f"{student!r} handed in nothing")

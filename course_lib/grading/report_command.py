@@ -49,19 +49,28 @@ def report(options: ReportOptions) -> list[Path]:
 
 def csv_files(assignments: Sequence[Assignment]) -> dict[str, Rows]:
     """The rows of each CSV file of the report."""
-    waiting: Rows = [["student", "assignment", "what"]]
-    waiting += [
-        [mark.student, each.name, mark.waits_for] for each in assignments for mark in each.waiting
-    ]
     flags: Rows = [["student", "item", "flag"]]
     flags += [list(row) for row in flags_of_class(assignments)]
     return {
         "points.csv": csv_rows(assignments, None),
         "items.csv": _item_rows(assignments),
         "misconceptions.csv": _confusion_rows(assignments),
-        "needs_a_person.csv": waiting,
+        "to_mark.csv": _rows_to_mark(assignments),
         "flags.csv": flags,
     }
+
+
+def _rows_to_mark(assignments: Sequence[Assignment]) -> Rows:
+    """A row for each item that waits for a person: with its points filled in, it is marks.csv."""
+    rows: Rows = [["student", "item", "points", "max_points", "assignment", "why", "answer"]]
+    for assignment in assignments:
+        for mark in assignment.waiting:
+            for item in (item for item in mark.items if item.points is None):
+                result = item.result
+                why = f"{result.status} {result.reason}".strip() if result else mark.waits_for
+                text = result.text if result else ""
+                rows.append([mark.student, item.id, None, item.most, assignment.name, why, text])
+    return rows
 
 
 def _item_rows(assignments: Sequence[Assignment]) -> Rows:

@@ -63,12 +63,17 @@ def test_a_person_can_mark_what_could_not_be_read(tmp_path):
         (["ana", "06.padding_mask", 3], "'3' for .* is no number from 0 to 2"),
         (["ana", "06.padding_mask", -1], "no number from 0 to 2"),
         (["ana", "06.padding_mask", "nan"], "no number from 0 to 2"),
-        (["ana", "06.padding_mask", ""], "no number from 0 to 2"),
+        (["ana", "06.padding_mask", "two"], "no number from 0 to 2"),
     ],
 )
 def test_a_mark_that_cannot_be_is_named(tmp_path, row, words):
     with pytest.raises(CourseError, match=words):
         read_marks(marks_file(tmp_path, row), RESULTS)
+
+
+def test_without_points_nothing_is_decided_yet(tmp_path):
+    path = marks_file(tmp_path, ["ana", "06.why_not_rows", None], ["bo", "06.padding_mask", 1])
+    assert read_marks(path, RESULTS) == {("bo", "06.padding_mask"): 1.0}
 
 
 def test_a_mark_that_is_there_twice_is_named(tmp_path):

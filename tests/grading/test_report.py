@@ -11,6 +11,7 @@ from course_lib.grading.report_command import csv_files, sentence_of
 from course_lib.grading.report_page import report_page
 from course_lib.grading.report_plots import in_words
 from course_lib.grading.results import ItemResult, SubmissionResult
+from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import HOSTILE_NAMES, store, synthetic_class
 
 
@@ -108,12 +109,23 @@ def test_the_tables_hold_every_submission_and_every_misconception(assignments):
     files = csv_files(assignments)
     points = files["points.csv"][1:]
     assert len(points) == sum(len(mark.items) for mark in assignments[0].marks)
-    assert HOSTILE_NAMES[5] in {row[0] for row in points}  # the long name, whole
+    assert HOSTILE_NAMES[5].strip() in {row[0] for row in points}  # the long name, whole
     misconceptions = sum(
         len(i.result.misconceptions) for m in assignments[0].marks for i in m.items if i.result
     )
     assert len(files["misconceptions.csv"]) == 1 + misconceptions
     assert all(len(row) == len(rows[0]) for rows in files.values() for row in rows)
+
+
+def test_the_list_of_what_is_to_be_marked_becomes_the_marks_once_filled_in(tmp_path):
+    store(synthetic_class(40, ("06", "07")), tmp_path)
+    header, *rows = csv_files(load_class(tmp_path))["to_mark.csv"]
+    assert header[:3] == ["student", "item", "points"]
+    assert "Because." in {row[6] for row in rows}
+    write_csv(tmp_path / "marks.csv", [header, *([*row[:2], 1, *row[3:]] for row in rows)])
+    assert any(each.waiting for each in load_class(tmp_path))
+    marked = load_class(tmp_path, marks=tmp_path / "marks.csv")
+    assert not any(each.waiting for each in marked)
 
 
 def test_a_misconception_has_its_sentence_and_another_error_its_name_in_words():
