@@ -118,14 +118,13 @@ def load_class(
             f"`course grade incoming --assignment {missing[0] or 'NAME'} --results {results}`"
         )
     loaded = {name: load_results(results / name) for name in found}
-    if marks is not None:
-        everywhere = [result for each in loaded.values() for result in each]
-        given = read_marks(marks, everywhere)
-        return [assignment_of(name, each, given) for name, each in loaded.items()]
-    return [
-        assignment_of(name, each, _given_beside(results / name, each))
-        for name, each in loaded.items()
-    ]
+    if marks is None:
+        given = {name: _given_beside(results / name, each) for name, each in loaded.items()}
+    else:  # it may be about all assignments, even if only some are asked for
+        others = [name for name in known if name not in found]
+        everybody = [*loaded.values(), *(load_results(results / name) for name in others)]
+        given = dict.fromkeys(found, read_marks(marks, [r for each in everybody for r in each]))
+    return [assignment_of(name, each, given[name]) for name, each in loaded.items()]
 
 
 def _given_beside(folder: Path, results: Sequence[SubmissionResult]) -> Given:

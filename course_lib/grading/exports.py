@@ -6,6 +6,7 @@ Points that are not known yet, or of somebody who handed in nothing, are empty a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -109,8 +110,8 @@ def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
 
     https://community.canvaslms.com/t5/Instructor-Guide/How-do-I-import-grades-in-the-Gradebook/ta-p/807
     asks for the student's name, ID or SIS ID, login and section as in a gradebook that Canvas has
-    exported: that export is a good roster once it has the column ``student``. Without an
-    assignment's Canvas number in the heading, Canvas asks which assignment a column is.
+    exported: that export is a good roster once it has the column ``student``. If it has a heading
+    such as "06_masks (1234)", that is used; otherwise Canvas asks which assignment a column is.
 
     Raises:
         CourseError: there is no roster with ID, SIS User ID or SIS Login ID for everybody.
@@ -121,7 +122,7 @@ def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
     heading: list[Cell] = ["Student", *_CANVAS_IDS, "Section"]
     most: list[Cell] = ["    Points Possible", "", "", "", ""]
     rows = [
-        heading + [assignment.name for assignment in assignments],
+        heading + [_canvas_heading(assignment.name, roster) for assignment in assignments],
         most + [assignment.most for assignment in assignments],
     ]
     for student in table.students:
@@ -130,6 +131,13 @@ def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
         identity += [known.get(name, "") for name in (*_CANVAS_IDS, "Section")]
         rows.append(identity + table.of(student))
     return rows
+
+
+def _canvas_heading(assignment: str, roster: Roster) -> str:
+    """An assignment's name with its number in Canvas, if the roster has it."""
+    columns = next(iter(roster.values()), {})
+    pattern = re.compile(re.escape(assignment) + r" \(\d+\)")
+    return next((name for name in columns if pattern.fullmatch(name)), assignment)
 
 
 _MOODLE_IDS = {

@@ -15,12 +15,13 @@ Roster = Mapping[str, Mapping[str, str]]  # from a student's folder name to the 
 def load_roster(path: Path) -> Roster:
     """A roster: a CSV file with the column ``student``, and others that a platform needs.
 
-    ``student`` is the name of the student's folder in what was graded.
+    ``student`` is the name of the student's folder in what was graded. Rows without one are left
+    out: exports of platforms have some, such as Canvas's "Points Possible" and its test student.
 
     Raises:
         CourseError: it can't be read, or somebody is in it twice.
     """
-    rows = read_csv(path, ("student",))
+    rows = [row for row in read_csv(path, ("student",)) if row["student"]]
     roster = {row["student"]: row for row in rows}
     if len(roster) != len(rows):
         names = [row["student"] for row in rows]

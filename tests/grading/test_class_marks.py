@@ -101,6 +101,13 @@ def test_the_assignments_of_a_class_are_all_or_those_named(tmp_path):
     assert [each.name for each in load_class(tmp_path, ["06_masks"])] == ["06_masks"]
 
 
+def test_marks_may_be_about_more_assignments_than_are_asked_for(tmp_path):
+    store([*RESULTS, *synthetic_class(3, ("07",))], tmp_path)
+    path = marks_file(tmp_path, ["Ada Ali", "07.own_residual", 2], ["ana", "06.why_not_rows", 1])
+    (assignment,) = load_class(tmp_path, ["06_masks"], marks=path)
+    assert [mark.points for mark in assignment.marks] == [None, 3, None]
+
+
 @pytest.mark.parametrize("names", [[], ["06_masks"]])
 def test_a_folder_without_results_is_named(tmp_path, names):
     with pytest.raises(CourseError, match="grade first, with `course grade"):

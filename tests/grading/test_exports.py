@@ -60,6 +60,19 @@ def test_canvas_gets_its_own_ids_and_the_points_possible(folder):
     assert {row[0].lstrip("'") for row in people} == set(HOSTILE)
 
 
+def test_canvas_own_export_is_a_roster_with_its_numbers_of_assignments(folder):
+    header = ["student", "Student", "ID", "SIS User ID", "Section", "06_masks (77)", "Quiz (8)"]
+    people = [[name, f"{n}, Jo", n + 1, "u", "S 1", "", 3] for n, name in enumerate(HOSTILE)]
+    possible = ["", "    Points Possible", "", "", "", 4, 5]
+    write_csv(folder / "roster.csv", [header, possible, *people])
+    assert export("--format", "canvas", "--roster", "roster.csv") == 0
+    first, second, *others = rows(folder / "canvas.csv")
+    assert first[-1] == "06_masks (77)"
+    assert second[0] == "    Points Possible"
+    assert len(others) == len(HOSTILE)
+    assert {row[0] for row in others} == {f"{n}, Jo" for n in range(6)}
+
+
 def test_moodle_gets_one_column_that_says_who(folder):
     assert export("--format", "moodle", "--roster", "roster.csv", "--output", "m.csv") == 0
     header, *people = rows(folder / "m.csv")
