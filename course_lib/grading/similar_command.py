@@ -26,6 +26,7 @@ from course_lib.grading.submission import SubmissionError
 from course_lib.grading.transplant import Transplant
 
 _MOST_NAME, _MOST_PAIRS = 32, 40  # in the table; the file has all
+_MOST_SOURCE = 200_000  # characters of a submission, so that nobody holds up the others
 _MOST_STORED = 1000  # characters of a student's name, as in the results
 HINT = (
     "This is a hint for a person, and deducts nothing. Read both before you think anything of it: "
@@ -67,9 +68,11 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
 def _tokens(transplanted: Transplant, known: frozenset[str]) -> Mapping[str, list[str]]:
     """What a learner wrote: the tokens of their own cells, and the words of their answers."""
     cells: dict[str, list[str]] = {}
+    left = _MOST_SOURCE
     for cell in transplanted.cells:
         if not cell.ours:
-            cells.setdefault(cell.name, []).extend(tokens_of(cell.source, known))
+            cells.setdefault(cell.name, []).extend(tokens_of(cell.source[:left], known))
+            left = max(0, left - len(cell.source))
     for item, text in transplanted.written.items():
         cells[f"{item} (words)"] = words_of(text)
     return cells

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from course_lib import cli
-from course_lib.grading.similarity import FEWEST, similarity_of, tokens_of, words_of
+from course_lib.grading.similar_command import similar_table
+from course_lib.grading.similarity import (
+    FEWEST,
+    Pair,
+    Similarity,
+    similarity_of,
+    tokens_of,
+    words_of,
+)
 from course_lib.grading.similarity_file import SIMILAR_FILE, stored_pairs
 from tests.grading.notebooks_to_hand_in import ROOT, answered
 
@@ -161,3 +169,16 @@ def test_the_command_lists_pairs_and_stores_them_for_the_report(
     assert (pair["first"], pair["second"]) == ("=cmd()", "s3")
     assert "'=cmd()" in (tmp_path / "06_masks" / SIMILAR_FILE).read_text()
     assert stored_pairs(tmp_path) is None
+
+    (tmp_path / "incoming" / "=cmd()" / "masks.ipynb").unlink()
+    assert cli.main(command) == 0
+    assert "No pair among 12 submissions stands out" in capsys.readouterr().out
+    assert stored_pairs(tmp_path / "06_masks") == []
+
+
+def test_a_class_that_is_too_small_is_told_so_and_a_long_list_is_cut():
+    assert "only in a class of 10 or more" in similar_table(Similarity((), 0.0), 9)
+    pairs = tuple(Pair(f"a{n}", "\u202eb", 0.9, 30.0, ("cell",)) for n in range(50))
+    table = similar_table(Similarity(pairs, 0.2), 60)
+    assert "… and 10 more in similar.csv" in table
+    assert "\u202e" not in table
