@@ -184,7 +184,7 @@ def plot_confusions(confusions: Sequence[Confusion], students: int) -> Figure:
 
 def in_words(name: str) -> str:
     """A misconception's name as words: "past_hidden" and "PastHidden" are "past hidden"."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     return spaced.replace("_", " ").lower()
 
 

@@ -132,4 +132,4 @@ def test_a_misconception_has_its_sentence_and_another_error_its_name_in_words():
     assert sentence_of("06.causal_mask", "past_hidden").startswith("Your mask allows the future")
     assert sentence_of("06.causal_mask", "nothing_returned") == "Nothing returned."
     assert sentence_of("06.why_not_rows", "anything") == "Anything."
-    assert in_words("ScaledByModel") == "scaled by model"
+    assert in_words("MadeAParameter") == "made a parameter"
