@@ -314,7 +314,7 @@ def run_grade(options: Namespace) -> int:
             options.secret_file,
             options.jobs,
             options.no_sandbox,
-            options.diff,
+            diff=options.diff,
         )
     )
     return 0 if graded else 1

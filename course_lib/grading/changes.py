@@ -65,6 +65,21 @@ def append_changes(folder: Path, changes: Sequence[Change]) -> None:
         ) from None
 
 
+def changes_summary(changes: Sequence[Change], folder: Path, *, preview: bool) -> str:
+    """What a regrade changed, or would change, and where the results are."""
+    students = len({change.student for change in changes})
+    count = f"the points of {len(changes)} earlier marks of {students} students"
+    if preview:
+        if not changes:
+            return "No earlier points would change. Nothing was written."
+        told = f"Without --diff, {count} would change. Nothing was written."
+        return f"{changes_table(changes)}\n\n{told}"
+    written = f"The results are in {folder}."
+    if not changes:
+        return written
+    return f"{written}\nChanged: {count}; what they were is in {folder / CHANGES_FILE}."
+
+
 def changes_table(changes: Sequence[Change]) -> str:
     """A row for each change: student, item, before → after, and the difference of the points."""
     rows = [

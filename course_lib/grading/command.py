@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from course_lib.checks.call import truncated
 from course_lib.errors import CourseError
-from course_lib.grading.changes import CHANGES_FILE, Change, changes_between, changes_table
+from course_lib.grading.changes import changes_between, changes_summary
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret
 from course_lib.grading.exercise import load_exercise
 from course_lib.grading.jail import Jail, Level
@@ -53,7 +53,7 @@ def grade_and_report(options: GradeOptions) -> bool:
         secret,
         options.jobs,
         options.trusted,
-        options.diff,
+        preview=options.diff,
     )
     students = run.students()
     earlier = {each.student: each for each in map(run.stored, students) if each}
@@ -68,21 +68,6 @@ def grade_and_report(options: GradeOptions) -> bool:
     ]
     print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
     return all(result.points is not None for result in results)
-
-
-def changes_summary(changes: Sequence[Change], folder: Path, *, preview: bool) -> str:
-    """What a regrade changed, or would change, and where the results are."""
-    students = len({change.student for change in changes})
-    count = f"the points of {len(changes)} earlier marks of {students} students"
-    if preview:
-        if not changes:
-            return "No earlier points would change. Nothing was written."
-        told = f"Without --diff, {count} would change. Nothing was written."
-        return f"{changes_table(changes)}\n\n{told}"
-    written = f"The results are in {folder}."
-    if not changes:
-        return written
-    return f"{written}\nChanged: {count}; what they were is in {folder / CHANGES_FILE}."
 
 
 def exercises_folder() -> Path:
