@@ -68,7 +68,8 @@ def append_changes(folder: Path, changes: Sequence[Change]) -> None:
 def changes_summary(changes: Sequence[Change], folder: Path, *, preview: bool) -> str:
     """What a regrade changed, or would change, and where the results are."""
     students = len({change.student for change in changes})
-    count = f"the points of {len(changes)} earlier marks of {students} students"
+    marks = f"{len(changes)} earlier mark{'s' * (len(changes) != 1)}"
+    count = f"{marks} of {students} student{'s' * (students != 1)}"
     if preview:
         if not changes:
             return "No earlier points would change. Nothing was written."

@@ -29,8 +29,8 @@ def refuse_unfinished(assignments: Sequence[Assignment]) -> None:
     ]
     if waiting:
         raise CourseError(
-            f"expected all points to be known, got {len(waiting)} submissions that wait for a "
-            f"person: {named(waiting)}. Give their points in marks.csv, or leave them empty with "
+            "expected all points to be known, got submissions that wait for a person "
+            f"({len(waiting)}): {named(waiting)}. Give their points in marks.csv, or leave them empty with "
             "--partial"
         )
 

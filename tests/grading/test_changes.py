@@ -96,7 +96,7 @@ def test_course_grade_previews_changes_and_never_makes_them_without_a_word(
     assert not (tmp_path / "06_masks" / CHANGES_FILE).exists()
 
     assert cli.main(arguments) == 0
-    assert "Changed: the points of 1 earlier marks of 1 students" in capsys.readouterr().out
+    assert "Changed: 1 earlier mark of 1 student;" in capsys.readouterr().out
     (row,) = read_csv(tmp_path / "06_masks" / CHANGES_FILE, ["item"])
     assert row["item"] == "06.padding_mask"
     assert cli.main([*arguments, "--diff"]) == 0
