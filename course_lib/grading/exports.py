@@ -30,8 +30,8 @@ def refuse_unfinished(assignments: Sequence[Assignment]) -> None:
     if waiting:
         raise CourseError(
             "expected all points to be known, got submissions that wait for a person "
-            f"({len(waiting)}): {named(waiting)}. Give their points in marks.csv, or leave them empty with "
-            "--partial"
+            f"({len(waiting)}): {named(waiting)}. Give their points in marks.csv, or leave them "
+            "empty with --partial"
         )
 
 
