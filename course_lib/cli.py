@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_lib.errors import CourseError
+from course_lib.grading import verbs as grading_verbs
 
 
 @dataclass(frozen=True)
@@ -283,6 +284,11 @@ def add_grade_arguments(parser: ArgumentParser) -> None:
         "Keep it: with another one everything is graded again",
     )
     parser.add_argument(
+        "--diff",
+        action="store_true",
+        help="show which earlier points would change, and write no results",
+    )
+    parser.add_argument(
         "--no-sandbox",
         action="store_true",
         help="run the code as your own, with nothing to stop it; needs the next option",
@@ -316,6 +322,7 @@ def run_grade(options: Namespace) -> int:
             options.jobs,
             options.cluster,
             options.no_sandbox,
+            diff=options.diff,
         )
     )
     return 0 if graded else 1
@@ -405,6 +412,24 @@ VERBS = {
         example="course grade incoming --assignment 06_masks --results results --jobs 4",
         add_arguments=add_grade_arguments,
         run=run_grade,
+    ),
+    "report": Verb(
+        help="show a graded class at a glance, as a page with plots and as CSV",
+        example="course report results --assignment 06_masks --output report",
+        add_arguments=grading_verbs.add_report_arguments,
+        run=grading_verbs.run_report,
+    ),
+    "export": Verb(
+        help="write the points of a class for Canvas, Moodle, Gradescope, nbgrader or a table",
+        example="course export results --format canvas --roster roster.csv --output canvas.csv",
+        add_arguments=grading_verbs.add_export_arguments,
+        run=grading_verbs.run_export,
+    ),
+    "similar": Verb(
+        help="list submissions that agree in what few others wrote, as a hint for a person",
+        example="course similar incoming --assignment 06_masks",
+        add_arguments=grading_verbs.add_similar_arguments,
+        run=grading_verbs.run_similar,
     ),
     "lab": Verb(
         help="open the lessons in JupyterLab",

@@ -1,4 +1,4 @@
-"""What ``course doctor`` checks: Python, packages, devices, lessons.
+"""What ``course doctor`` checks: Python, packages, devices, lessons, isolation for grading.
 
 Nothing here may fail because a package is missing or broken, so each is imported where it is
 checked.
@@ -21,6 +21,8 @@ OLDEST_PYTHON = (3, 11)
 # The extras that a learner may want; `make env` installs those that only developers need.
 EXTRAS = {"lab": "course lab", "hub": "corpora from the Hugging Face hub", "grading": "nbgrader"}
 
+_FOR_GRADING = "(only for course grade)"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -35,7 +37,13 @@ class Finding:
 
 def examine() -> list[Finding]:
     """All findings about this installation, in the order of the report."""
-    return [examine_python(), *examine_packages(), *examine_device(), examine_lessons()]
+    return [
+        examine_python(),
+        *examine_packages(),
+        *examine_device(),
+        examine_lessons(),
+        examine_isolation(),
+    ]
 
 
 def examine_python() -> Finding:
@@ -139,6 +147,31 @@ def examine_lessons() -> Finding:
         fine=count > 0,
         required=False,
         fix="to read them here, clone the repository; or open them in Colab, without cloning",
+    )
+
+
+def examine_isolation() -> Finding:
+    """How well ``course grade`` can isolate what learners hand in: it is tried out, in seconds."""
+    name = "isolation"
+    if sys.platform == "win32":
+        fix = "run course grade in WSL or in a container"
+        return Finding(name, "none on Windows", fine=False, required=False, fix=fix)
+    try:
+        from course_lib.grading.jail import Jail
+
+        with Jail() as jail:
+            level, reasons = jail.level, jail.reasons
+    except Exception as error:  # whatever is broken or missing, the other findings count
+        text = " ".join(str(error).split())
+        return Finding(name, "none works", fine=False, required=False, fix=f"{text} {_FOR_GRADING}")
+    if level == "bubblewrap":
+        return Finding(name, "bubblewrap, the strongest", required=False)
+    return Finding(
+        name,
+        f"{level}; not bubblewrap: {reasons.get('bubblewrap', 'not tried')}",
+        fine=False,
+        required=False,
+        fix=f"apt install bubblewrap, or allow it user namespaces {_FOR_GRADING}",
     )
 
 

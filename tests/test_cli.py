@@ -28,6 +28,13 @@ def lessons(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def no_jail(monkeypatch):
+    """The doctor tries no isolation, which takes seconds and has tests of its own."""
+    finding = doctor.Finding("isolation", "not tried")
+    monkeypatch.setattr(doctor, "examine_isolation", lambda: finding)
+
+
+@pytest.fixture
 def started(monkeypatch):
     """The arguments of every JupyterLab that would have started."""
     calls = []
@@ -215,14 +222,14 @@ def test_a_whole_installation_is_called_whole(monkeypatch, capsys):
     assert capsys.readouterr().out.endswith("Everything is here.\n")
 
 
-def test_this_installation_has_all_that_is_required(capsys):
+def test_this_installation_has_all_that_is_required(no_jail, capsys):
     assert cli.main(["doctor"]) == 0
     printed = capsys.readouterr().out
-    for name in ("Python", "torch", "jupyterlab [lab]", "processor", "bf16: "):
+    for name in ("Python", "torch", "jupyterlab [lab]", "processor", "bf16: ", "isolation"):
         assert name in printed
 
 
-def test_a_missing_required_package_fails_and_the_fix_names_it(monkeypatch, capsys):
+def test_a_missing_required_package_fails_and_the_fix_names_it(no_jail, monkeypatch, capsys):
     version = importlib.metadata.version
 
     def without_safetensors(name):
@@ -264,6 +271,54 @@ def test_the_fix_for_an_uninstalled_course_is_to_install_it(monkeypatch):
     [finding] = doctor.examine_packages()
     assert not finding.fine
     assert finding.fix == "pip install -e ."
+
+
+class FakeJail:
+    """A jail of this level, or one that can't be made."""
+
+    def __init__(self, level, reasons=()):
+        self.level, self.reasons = level, dict(reasons)
+
+    def __call__(self):
+        if self.level is None:
+            raise CourseError("expected a way to isolate,\ngot none")
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="says so without trying")
+@pytest.mark.parametrize(
+    ("jail", "fine", "value", "fix"),
+    [
+        (FakeJail("bubblewrap"), True, "bubblewrap, the strongest", ""),
+        (
+            FakeJail("landlock", {"bubblewrap": "bwrap is not installed"}),
+            False,
+            "landlock; not bubblewrap: bwrap is not installed",
+            "apt install bubblewrap, or allow it user namespaces (only for course grade)",
+        ),
+        (
+            FakeJail(None),
+            False,
+            "none works",
+            "expected a way to isolate, got none (only for course grade)",
+        ),
+    ],
+)
+def test_the_doctor_says_how_learners_code_is_isolated_here(jail, fine, value, fix, monkeypatch):
+    monkeypatch.setattr("course_lib.grading.jail.Jail", jail)
+    finding = doctor.examine_isolation()
+    assert finding == doctor.Finding("isolation", value, fine=fine, required=False, fix=fix)
+
+
+def test_the_doctor_sends_windows_to_wsl_for_grading(monkeypatch):
+    monkeypatch.setattr(doctor.sys, "platform", "win32")
+    assert "WSL" in doctor.examine_isolation().fix
 
 
 def test_the_doctor_reads_the_requirements_of_pyproject():

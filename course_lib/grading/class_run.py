@@ -20,6 +20,7 @@ import torch
 
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
+from course_lib.grading.changes import append_changes, changes_between
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.grade import grade_submission
 from course_lib.grading.jail import Jail, Level
@@ -42,6 +43,7 @@ class ClassRun:
         cluster: the address of a Dask scheduler, whose workers are used instead; they have to see
             the same folders.
         trusted: run the submissions without isolation.
+        preview: write no results.
     """
 
     incoming: Path
@@ -51,6 +53,7 @@ class ClassRun:
     jobs: int = 1
     cluster: str = ""
     trusted: bool = False
+    preview: bool = False
 
     def students(self) -> list[str]:
         """The names of the entries of ``incoming``, sorted.
@@ -122,8 +125,12 @@ def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
 
 
 def _stored(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
-    if result != run.stored(student):
-        write_atomically(run.file_of(student), result.to_json())
+    before = run.stored(student)
+    if result != before and not run.preview:
+        path = run.file_of(student)
+        if changes := changes_between(before, result):
+            append_changes(path.parent, changes)
+        write_atomically(path, result.to_json())
     return result
 
 

@@ -11,6 +11,7 @@ from tqdm.auto import tqdm
 
 from course_lib.checks.call import truncated
 from course_lib.errors import CourseError
+from course_lib.grading.changes import changes_between, changes_summary
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret
 from course_lib.grading.exercise import load_exercise
 from course_lib.grading.jail import Jail, Level
@@ -33,6 +34,7 @@ class GradeOptions:
     jobs: int = 1
     cluster: str = ""
     trusted: bool = False
+    diff: bool = False
 
 
 def grade_and_report(options: GradeOptions) -> bool:
@@ -43,7 +45,7 @@ def grade_and_report(options: GradeOptions) -> bool:
     """
     if options.jobs < 1:
         raise CourseError(f"--jobs must be at least 1, got {options.jobs}")
-    exercise = load_exercise(options.exercises or _exercises(), options.assignment)
+    exercise = load_exercise(options.exercises or exercises_folder(), options.assignment)
     secret = load_secret(options.secret_file or options.results / "secret")
     run = ClassRun(
         options.incoming.absolute(),  # also for the workers of a cluster
@@ -53,18 +55,24 @@ def grade_and_report(options: GradeOptions) -> bool:
         options.jobs,
         options.cluster,
         options.trusted,
+        preview=options.diff,
     )
-    total = len(run.students())
+    students = run.students()
+    earlier = {each.student: each for each in map(run.stored, students) if each}
     with Jail(trusted=options.trusted) as jail:
         print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
-        bar = tqdm(grade_class(run, jail), total=total, desc="grading", unit="submission")
+        bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
     print(table(results))
-    print(f"\nThe results are in {options.results / options.assignment}.")
+    folder = options.results / options.assignment
+    changes = [
+        change for each in results for change in changes_between(earlier.get(each.student), each)
+    ]
+    print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
     return all(result.points is not None for result in results)
 
 
-def _exercises() -> Path:
+def exercises_folder() -> Path:
     """The folder of the exercises: here, or beside the library."""
     here = Path("exercises")
     return here if here.is_dir() else LIBRARY.parent / "exercises"

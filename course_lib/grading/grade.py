@@ -56,7 +56,7 @@ def grade_submission(
     """
     limits, student = limits or TimeLimits(), _plain(student or path.name)
     try:
-        submission, transplanted, notes = _read(path, exercise)
+        submission, transplanted, notes = read_work(path, exercise)
     except SubmissionError as error:
         key = _key(exercise, jail, secret, limits, str(error))
         note = (_plain(str(error)),)
@@ -85,7 +85,7 @@ def seed_of(secret: bytes, item_id: str) -> int:
     return int.from_bytes(digest[:6], "big")
 
 
-def _read(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant, tuple[str, ...]]:
+def read_work(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant, tuple[str, ...]]:
     """The notebook that counts, and why that one.
 
     Raises:

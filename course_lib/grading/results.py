@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from course_lib.checks.call import truncated
 from course_lib.errors import CourseError
 
 ItemStatus = Literal["passed", "not yet", "not started", "not run", "to be marked", "no answer"]
@@ -134,3 +135,11 @@ def shown_points(points: float | None) -> str:
     if points is None or not math.isfinite(points):
         return "?"
     return f"{points:g}"
+
+
+def shown_text(text: str, most: int = 80) -> str:
+    """Text that may come from anybody, to be shown: no control characters, and not too long.
+
+    Marks that turn the direction of writing are such characters, too.
+    """
+    return truncated("".join(c if c.isprintable() else " " for c in text), most)

@@ -1,0 +1,72 @@
+"""What ``course export`` does: check that all is known, then write the file of a platform."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.atomic import write_atomically
+from course_lib.errors import CourseError
+from course_lib.grading.class_marks import Assignment, load_class
+from course_lib.grading.exports import FORMATS, gradescope_json, refuse_unfinished
+from course_lib.grading.roster import load_roster, match
+from course_lib.grading.safe_csv import write_csv
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """The options of ``course export``; see its help."""
+
+    results: Path
+    format: str
+    output: Path | None = None
+    roster: Path | None = None
+    marks: Path | None = None
+    assignments: Sequence[str] = ()
+    partial: bool = False
+
+
+def export(options: ExportOptions) -> Path:
+    """Write the points of a class for a platform, and say where.
+
+    Raises:
+        CourseError: points are not known yet, the roster doesn't fit, or nothing can be written.
+    """
+    assignments = load_class(options.results, options.assignments, marks=options.marks)
+    if not options.partial:
+        refuse_unfinished(assignments)
+    roster = load_roster(options.roster) if options.roster else None
+    if roster is not None:
+        students = {mark.student for each in assignments for mark in each.marks}
+        match(roster, sorted(students), partial=options.partial)
+    if options.format == "gradescope":
+        return _write_gradescope(assignments, options.output or Path("gradescope"))
+    output = options.output or Path(f"{options.format}.csv")
+    rows = FORMATS[options.format](assignments, roster)
+    # Only the general format is meant for a spreadsheet; the platforms expect plain UTF-8.
+    write_csv(output, rows, byte_order_mark=options.format == "csv")
+    return output
+
+
+def _write_gradescope(assignments: Sequence[Assignment], folder: Path) -> Path:
+    if folder.is_file():
+        raise CourseError(
+            f"expected a folder at {folder} for a results.json for each student, got a file: name "
+            "another with --output"
+        )
+    for assignment in assignments:
+        for mark in assignment.marks:
+            path = folder / assignment.name / _folder_name(mark.student) / "results.json"
+            write_atomically(path, gradescope_json(mark))
+    return folder
+
+
+def _folder_name(student: str) -> str:
+    """A student's name as that of a folder on every system; different names stay different."""
+    plain = re.sub(r"[^\w.@ -]", "_", student)[:80].strip(". ")
+    if plain == student:
+        return plain
+    return f"{plain}-{hashlib.sha256(student.encode()).hexdigest()[:8]}"

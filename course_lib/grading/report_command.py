@@ -1,0 +1,110 @@
+"""What ``course report`` does: the class at a glance, as a page and as CSV files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from course_lib.atomic import write_atomically
+from course_lib.checks import load_item
+from course_lib.errors import CourseError
+from course_lib.grading.class_marks import Assignment, load_class
+from course_lib.grading.exports import csv_rows
+from course_lib.grading.item_statistics import confusions_of, statistics_of
+from course_lib.grading.report_page import flags_of_class, report_page
+from course_lib.grading.report_plots import in_words
+from course_lib.grading.safe_csv import Cell, Rows, write_csv
+from course_lib.grading.similarity_file import stored_pairs
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """The options of ``course report``; see its help."""
+
+    results: Path
+    output: Path = Path("report")
+    assignments: Sequence[str] = ()
+    marks: Path | None = None
+
+
+def report(options: ReportOptions) -> list[Path]:
+    """Write the page and the CSV files, and say where.
+
+    Raises:
+        CourseError: there are no results, something can't be read, or nothing can be written.
+    """
+    assignments = load_class(options.results, options.assignments, marks=options.marks)
+    page = options.output / "class.html"
+    stored = {each.name: stored_pairs(options.results / each.name) for each in assignments}
+    similar = {name: pairs for name, pairs in stored.items() if pairs is not None}
+    write_atomically(page, report_page(assignments, sentence_of, similar))
+    written = [page]
+    for name, rows in csv_files(assignments).items():
+        written.append(options.output / name)
+        write_csv(written[-1], rows, byte_order_mark=True)  # they are for a spreadsheet
+    return written
+
+
+def csv_files(assignments: Sequence[Assignment]) -> dict[str, Rows]:
+    """The rows of each CSV file of the report."""
+    flags: Rows = [["student", "item", "flag"]]
+    flags += [list(row) for row in flags_of_class(assignments)]
+    return {
+        "points.csv": csv_rows(assignments, None),
+        "items.csv": _item_rows(assignments),
+        "misconceptions.csv": _confusion_rows(assignments),
+        "to_mark.csv": _rows_to_mark(assignments),
+        "flags.csv": flags,
+    }
+
+
+def _rows_to_mark(assignments: Sequence[Assignment]) -> Rows:
+    """A row for each item that waits for a person: with its points filled in, it is marks.csv."""
+    rows: Rows = [["student", "item", "points", "max_points", "assignment", "why", "answer"]]
+    for assignment in assignments:
+        for mark in assignment.waiting:
+            for item in (item for item in mark.items if item.points is None):
+                result = item.result
+                why = f"{result.status} {result.reason}".strip() if result else mark.waits_for
+                text = result.text if result else ""
+                rows.append([mark.student, item.id, None, item.most, assignment.name, why, text])
+    return rows
+
+
+def _item_rows(assignments: Sequence[Assignment]) -> Rows:
+    header = "assignment item title max_points passed known share low high discrimination"
+    rows: Rows = [[*header.split(), "undefined", "lines_found", "lines_missed"]]
+    for assignment in assignments:
+        for each in statistics_of(assignment):
+            row: list[Cell] = [assignment.name, each.id, each.title, each.most, each.passed]
+            row += [each.known, each.share, each.low, each.high, each.discrimination]
+            rows.append([*row, each.undefined, each.lines_found, each.lines_missed])
+    return rows
+
+
+def _confusion_rows(assignments: Sequence[Assignment]) -> Rows:
+    rows: Rows = [["assignment", "item", "misconception", "sentence", "student"]]
+    for assignment in assignments:
+        for each in confusions_of(assignment):
+            sentence = sentence_of(each.item, each.misconception)
+            rows += [
+                [assignment.name, each.item, each.misconception, sentence, student]
+                for student in each.students
+            ]
+    return rows
+
+
+@cache
+def sentence_of(item_id: str, name: str) -> str:
+    """What a learner was told of a misconception; its name in words if it is another kind of error.
+
+    Errors of all kinds of items, such as a missing ``return``, have a name only.
+    """
+    try:
+        known = load_item(item_id).misconceptions
+    except (CourseError, ImportError):
+        known = []
+    symptom = next((each.symptom for each in known if each.name == name), None)
+    return symptom or f"{in_words(name).capitalize()}."

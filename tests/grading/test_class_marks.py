@@ -1,0 +1,121 @@
+"""The marks of a class: from results, and from a person."""
+
+import pytest
+
+from course_lib.errors import CourseError
+from course_lib.grading.class_marks import assignment_of, load_class, read_marks
+from course_lib.grading.results import ItemResult, SubmissionResult
+from course_lib.grading.safe_csv import write_csv
+from tests.grading.synthetic_class import store, synthetic_class
+
+pytestmark = pytest.mark.usefixtures("own_messages")
+PASSED = ItemResult("06.padding_mask", "t", "passed", 2.0, 2)
+WRITTEN = ItemResult("06.why_not_rows", "t", "to be marked", None, 2, text="Because.")
+UNRUN = ItemResult("06.causal_mask", "t", "not run", None, 2, reason="no time is left")
+
+
+def submission(student, *items, notebook="n.ipynb"):
+    return SubmissionResult(student, "06_masks", "none", "key", notebook, items)
+
+
+RESULTS = [
+    submission("ana", PASSED, WRITTEN),
+    submission("bo", PASSED, UNRUN),
+    submission("=cmd()", notebook=""),
+]
+
+
+def marks_file(folder, *rows):
+    write_csv(folder / "marks.csv", [["student", "item", "points"], *rows])
+    return folder / "marks.csv"
+
+
+def test_points_are_unknown_while_a_person_is_needed():
+    ana, bo, unread = assignment_of("06_masks", RESULTS).marks
+    assert [mark.points for mark in (ana, bo, unread)] == [None, None, None]
+    assert ana.waits_for == "to be marked: 06.why_not_rows"
+    assert bo.waits_for == "not run: 06.causal_mask"
+    assert unread.waits_for == "could not be read"
+    assert (ana.most, unread.most) == (4, 14)  # of what can't be read, all items of the lesson
+
+
+def test_a_persons_mark_wins_over_the_automatic_one_and_completes_the_points(tmp_path):
+    path = marks_file(tmp_path, ["ana", "06.why_not_rows", 1.5], ["ana", "06.padding_mask", 0])
+    (ana, *_) = assignment_of("06_masks", RESULTS, read_marks(path, RESULTS)).marks
+    assert ana.points == 1.5
+    assert ana.waits_for == ""
+    assert [item.by_person for item in ana.items] == [True, True]
+    assert [item.passed for item in ana.items] == [False, False]
+
+
+def test_a_person_can_mark_what_could_not_be_read(tmp_path):
+    items = [item.id for item in assignment_of("06_masks", RESULTS).marks[2].items]
+    path = marks_file(tmp_path, *(["=cmd()", item, 1] for item in items))
+    unread = assignment_of("06_masks", RESULTS, read_marks(path, RESULTS)).marks[2]
+    assert (unread.points, unread.waits_for) == (6, "")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (["eva", "06.padding_mask", 1], "'eva' handed in nothing"),
+        (["ana", "06.causal_mask", 1], "is no item of what 'ana' handed in"),
+        (["ana", "06.padding_mask", 3], "'3' for .* is no number from 0 to 2"),
+        (["ana", "06.padding_mask", -1], "no number from 0 to 2"),
+        (["ana", "06.padding_mask", "nan"], "no number from 0 to 2"),
+        (["ana", "06.padding_mask", "two"], "no number from 0 to 2"),
+    ],
+)
+def test_a_mark_that_cannot_be_is_named(tmp_path, row, words):
+    with pytest.raises(CourseError, match=words):
+        read_marks(marks_file(tmp_path, row), RESULTS)
+
+
+def test_without_points_nothing_is_decided_yet(tmp_path):
+    path = marks_file(tmp_path, ["ana", "06.why_not_rows", None], ["bo", "06.padding_mask", 1])
+    assert read_marks(path, RESULTS) == {("bo", "06.padding_mask"): 1.0}
+
+
+def test_a_mark_that_is_there_twice_is_named(tmp_path):
+    row = ["ana", "06.padding_mask", 1]
+    with pytest.raises(CourseError, match=r"06.padding_mask of 'ana' is there twice"):
+        read_marks(marks_file(tmp_path, row, row), RESULTS)
+
+
+def test_a_class_is_read_with_the_marks_beside_it_or_with_others(tmp_path):
+    store(RESULTS, tmp_path)
+    assert [mark.points for mark in load_class(tmp_path)[0].marks] == [None, None, None]
+    marks_file(tmp_path / "06_masks", ["ana", "06.why_not_rows", 2])
+    (assignment,) = load_class(tmp_path)
+    assert [mark.points for mark in assignment.marks] == [None, 4, None]
+    assert [mark.student for mark in assignment.waiting] == ["=cmd()", "bo"]
+    other = marks_file(tmp_path, ["bo", "06.causal_mask", 1])
+    (assignment,) = load_class(tmp_path, marks=other)
+    assert [mark.points for mark in assignment.marks] == [None, None, 3]
+
+
+def test_the_assignments_of_a_class_are_all_or_those_named(tmp_path):
+    store(synthetic_class(3, ("01", "06")), tmp_path)
+    (tmp_path / "notes").mkdir()
+    assert [each.name for each in load_class(tmp_path)] == ["01_positional_encoding", "06_masks"]
+    assert [each.name for each in load_class(tmp_path, ["06_masks"])] == ["06_masks"]
+
+
+def test_marks_may_be_about_more_assignments_than_are_asked_for(tmp_path):
+    store([*RESULTS, *synthetic_class(3, ("07",))], tmp_path)
+    path = marks_file(tmp_path, ["Ada Ali", "07.own_residual", 2], ["ana", "06.why_not_rows", 1])
+    (assignment,) = load_class(tmp_path, ["06_masks"], marks=path)
+    assert [mark.points for mark in assignment.marks] == [None, 3, None]
+
+
+@pytest.mark.parametrize("names", [[], ["06_masks"]])
+def test_a_folder_without_results_is_named(tmp_path, names):
+    with pytest.raises(CourseError, match="grade first, with `course grade"):
+        load_class(tmp_path, names)
+
+
+def test_a_result_that_cannot_be_read_is_named(tmp_path):
+    store(RESULTS, tmp_path)
+    (tmp_path / "06_masks" / "half.json").write_text('{"half')
+    with pytest.raises(CourseError, match=r"half\.json: expected a stored result"):
+        load_class(tmp_path)
