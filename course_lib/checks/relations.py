@@ -90,6 +90,8 @@ def _tensors(expected: Any, got: Any) -> list[Pair] | None:
     in anything else.
     """
     if isinstance(expected, dict) and isinstance(got, dict) and list(expected) == list(got):
+        if any(type(x) is int and x != got[name] for name, x in expected.items()):
+            return None  # a dict comes from the check itself; what it counts is no result
         return _tensors(list(expected.values()), list(got.values()))
     if isinstance(expected, (tuple, list)) and isinstance(got, (tuple, list)):
         parts = [_tensors(a, b) for a, b in zip(expected, got, strict=False)]
