@@ -276,6 +276,13 @@ def add_grade_arguments(parser: ArgumentParser) -> None:
         "Keep it: with another one everything is graded again",
     )
     parser.add_argument(
+        "--gradebook",
+        type=Path,
+        metavar="DIR",
+        help="also put the results into this course folder of nbgrader, to be marked and shown "
+        "with its formgrader; made if it is not there. Marks that a person gave stay",
+    )
+    parser.add_argument(
         "--no-sandbox",
         action="store_true",
         help="run the code as your own, with nothing to stop it; needs the next option",
@@ -308,6 +315,7 @@ def run_grade(options: Namespace) -> int:
             options.secret_file,
             options.jobs,
             options.no_sandbox,
+            options.gradebook,
         )
     )
     return 0 if graded else 1
