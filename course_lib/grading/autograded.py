@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
@@ -18,13 +18,17 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from course_lib.checks import load_item
 from course_lib.checks.call import truncated
 from course_lib.checks.table import TABLE
-from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercise import Exercise, ReleasedCell
 from course_lib.grading.results import ItemResult, SubmissionResult, shown_points
-from course_lib.grading.transplant import CodeCell, Transplant
+from course_lib.grading.transplant import Transplant
 
 INSTRUCTOR = "instructor-only"  # the tag of cells that are left out of feedback
 _LINE = 100  # characters of an answer in words, which the page would not wrap
 _MOST_TEXT = 50_000  # characters of a cell
+_UNREADABLE = (
+    "**What was handed in could not be read.** Below is the notebook as it was released; it has no "
+    "points yet, until a person has seen to it."
+)
 _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○", "not run": "?"}
 
 
@@ -46,47 +50,56 @@ def autograded_notebook(
         rubrics: for items that are answered in words, what a full answer says, in Markdown.
     """
     items = {item.id: item for item in result.items}
-    roles = {cell.id: cell for cell in exercise.cells}
-    theirs = _own_cells(answers)
-    notebook = copy.deepcopy(released)
-    notebook.cells = list(_for_instructor(_remarks(result)))
+    abouts = {cell.id: cell for cell in exercise.cells}
+    theirs = _own_cells(answers, known=abouts.keys())
+    cells = [] if result.readable else [new_markdown_cell(_UNREADABLE)]
+    cells += _for_instructor(_remarks(result))
     for cell in copy.deepcopy(released.cells):
-        about = roles[cell.id]
+        about = abouts[cell.id]
         item = items.get(about.item)
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-        if about.role == "check" and item is not None:
-            cell.outputs = [new_output("stream", name="stdout", text=summary(item))]
         own = theirs.pop(cell.id, [])
-        if own and about.role == "answer":
-            cell.source = _cut("\n\n".join(each.source.strip("\n") for each in own))
-        elif about.role == "written" and item is not None and item.text:
-            cell.source = as_plain_block(item.text)
-        notebook.cells.append(cell)
+        _fill_in(cell, about, item, own if about.role == "answer" else [])
+        cells.append(cell)
         if about.role == "check" and item is not None:
-            notebook.cells += _for_instructor(item.flags)
-        if about.role == "written" and rubrics.get(about.item):
-            notebook.cells += _for_instructor_as_it_is(rubrics[about.item])
-        if about.role != "answer":
-            notebook.cells += [new_code_cell(_cut(each.source)) for each in own]
-        helpers = theirs.pop(f"after {cell.id}", [])
-        notebook.cells += [new_code_cell(_cut(each.source)) for each in helpers]
-    for number, cell in enumerate(notebook.cells):
-        if cell.id not in roles:
+            cells += _for_instructor(item.flags)
+        if about.role == "written" and about.item in rubrics:
+            cells += _for_instructor_as_it_is(rubrics[about.item])
+        changed = own if about.role != "answer" else []  # a locked cell
+        cells += [
+            new_code_cell(_cut(each)) for each in changed + theirs.pop(f"after {cell.id}", [])
+        ]
+    cells += [new_code_cell(_cut(each)) for rest in theirs.values() for each in rest]
+    for number, cell in enumerate(cells):
+        if cell.id not in abouts:
             cell.id = f"added-{number}"  # the same each time
+    notebook = copy.deepcopy(released)
+    notebook.cells = cells
     return notebook
 
 
-def _own_cells(answers: Transplant | None) -> dict[str, list[CodeCell]]:
+def _fill_in(
+    cell: NotebookNode, about: ReleasedCell, item: ItemResult | None, own: list[str]
+) -> None:
+    """Put the learner's answer and the item's result into a released cell."""
+    if cell.cell_type == "code":
+        cell.outputs, cell.execution_count = [], None
+    if own:
+        cell.source = _cut("\n\n".join(source.strip("\n") for source in own))
+    if item is not None and about.role == "check":
+        cell.outputs = [new_output("stream", name="stdout", text=summary(item))]
+    if item is not None and about.role == "written" and item.text:
+        cell.source = as_plain_block(item.text)
+
+
+def _own_cells(answers: Transplant | None, *, known: Collection[str]) -> dict[str, list[str]]:
     """The learner's code by the cell where it is shown: its own, or "after" it for helpers."""
-    found: dict[str, list[CodeCell]] = {}
+    found: dict[str, list[str]] = {}
     key = "after imports"
     for cell in answers.cells if answers else ():
-        if cell.ours:
-            continue
-        known = not cell.name.startswith("cell ")
-        found.setdefault(cell.name if known else key, []).append(cell)
-        key = f"after {cell.name}" if known else key
+        if not cell.ours:
+            is_known = cell.name in known
+            found.setdefault(cell.name if is_known else key, []).append(cell.source)
+            key = f"after {cell.name}" if is_known else key
     return found
 
 
@@ -112,9 +125,13 @@ def _misconceptions(item: ItemResult) -> Iterator[str]:
     for name in item.misconceptions:
         yield f"  Recognised: {name}"
         if name in known:
-            yield f"    What I see: {known[name].symptom}"
-            yield f"    Why it matters: {known[name].why}"
-            yield f"    Where to look: {known[name].hint}"
+            yield _indented(f"What I see: {known[name].symptom}")
+            yield _indented(f"Why it matters: {known[name].why}")
+            yield _indented(f"Where to look: {known[name].hint}")
+
+
+def _indented(sentence: str) -> str:
+    return textwrap.fill(sentence, _LINE, initial_indent=" " * 4, subsequent_indent=" " * 6)
 
 
 def as_plain_block(text: str) -> str:
@@ -134,8 +151,7 @@ def _cut(source: str) -> str:
 def _remarks(result: SubmissionResult) -> tuple[str, ...]:
     if result.readable:
         return result.notes
-    reason = "This could not be read, so it has no points yet, not 0; the cells are the released."
-    return (reason, *result.notes)
+    return ("No points yet, which is not 0. Why it could not be read:", *result.notes)
 
 
 def _for_instructor(lines: tuple[str, ...]) -> list[NotebookNode]:

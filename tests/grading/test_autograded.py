@@ -80,7 +80,8 @@ def test_rubrics_flags_and_notes_are_in_cells_that_feedback_leaves_out(masks, au
 def test_what_could_not_be_read_is_reported_above_the_released_cells(masks):
     released = nbformat.read(RELEASED, as_version=4)
     made = autograded_notebook(released, masks, None, unreadable(masks), rubrics={})
-    assert "not 0" in made.cells[0].source and "expected a notebook" in made.cells[0].source
+    assert "could not be read" in made.cells[0].source and not made.cells[0].metadata
+    assert "not 0" in made.cells[1].source and "expected a notebook" in made.cells[1].source
     assert not any(cell.get("outputs") for cell in made.cells)
 
 
