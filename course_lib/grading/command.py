@@ -69,7 +69,7 @@ def _stored_in(
     course: Path, run: ClassRun, results: Sequence[SubmissionResult], exercises: Path
 ) -> str:
     """Put the results into nbgrader's gradebook, and say what is left to do there."""
-    from course_lib.grading.gradebook import store_class
+    from course_lib.grading.class_gradebook import store_class
 
     stored = store_class(course, run, results, exercise_file(exercises, run.exercise.assignment))
     lines = [

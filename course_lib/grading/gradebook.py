@@ -12,8 +12,7 @@ import contextlib
 import os
 import sysconfig
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,36 +21,25 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import AssignLatePenalties, SaveCells
-from nbgrader.utils import parse_utc, setenv
+from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SAWarning
 
 from course_lib.errors import CourseError
 from course_lib.grading.autograded import autograded_notebook
-from course_lib.grading.class_run import ClassRun
 from course_lib.grading.course_folder import (
     CourseFolder,
     add_released,
     copy_file,
-    open_course_folder,
     rubrics,
     student_id,
 )
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.grade import HandIn, read_hand_in
+from course_lib.grading.grade import HandIn
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submission import SubmissionError, read_regular_file
 
 NOT_RUN = "This could not be graded by the program. A person will mark it."
 NO_RESPONSE = "No response."  # nbgrader's own words
-
-
-@dataclass(frozen=True)
-class Stored:
-    """What was put into a gradebook: how many submissions, and how many of them need a person."""
-
-    submissions: int
-    to_mark: int
-    renamed: dict[str, str]
 
 
 class AssignmentGradebook:
@@ -72,9 +60,7 @@ class AssignmentGradebook:
         by_item = {cell.id: cell.item for cell in exercise.cells}
         self.rubrics = {by_item.get(name, ""): text for name, text in rubrics(notebook).items()}
         add_released(folder, exercise.assignment, notebook)
-        # nbgrader asks the command alembic for the version of a new database.
-        programs = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")])
-        with setenv(PATH=programs):
+        with _own_programs_first():  # a new gradebook asks the command alembic for its version
             self.gradebook = Gradebook(folder.directory.db_url, folder.directory.course_id)
         try:
             self._add_assignment()
@@ -167,6 +153,17 @@ class AssignmentGradebook:
         self.gradebook.db.commit()
 
 
+@contextlib.contextmanager
+def _own_programs_first() -> Iterator[None]:
+    """Find the programs of this Python's environment, even where it was not activated."""
+    before = os.environ.get("PATH", os.defpath)
+    os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), before])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
+
+
 def _cells_of(notebook: NotebookNode) -> dict[str, tuple[str, float]]:
     about = [cell.metadata["nbgrader"] for cell in notebook.cells if "nbgrader" in cell.metadata]
     return {each["grade_id"]: (each["checksum"], each.get("points", 0)) for each in about}
@@ -196,55 +193,3 @@ def _timestamp(hand_in: HandIn | None) -> datetime | None:
             data = read_regular_file(hand_in.path.parent / "timestamp.txt", most=100)
             return parse_utc(data.decode("utf-8").strip())
     return None
-
-
-def store_class(
-    course: Path, run: ClassRun, results: Sequence[SubmissionResult], notebook: Path
-) -> Stored:
-    """Put the results of a class into nbgrader's gradebook, with notebooks for formgrader.
-
-    Args:
-        course: the course folder; it is made if it is not there.
-        run: what was graded.
-        results: of that run.
-        notebook: the exercise as released.
-
-    Raises:
-        CourseError: the folder has another configuration or other cells, or can't be written.
-    """
-    folder = open_course_folder(course)
-    to_mark = 0
-    with AssignmentGradebook(folder, run.exercise, notebook) as gradebook:
-        for result in results:
-            hand_in = _hand_in(run, result)
-            if hand_in is not None:
-                _keep_submission(folder, run, result, hand_in, notebook.name)
-            to_mark += gradebook.store(result, hand_in)
-    names: Mapping[str, str] = {each.student: student_id(each.student) for each in results}
-    renamed = {name: safe for name, safe in names.items() if name != safe}
-    return Stored(len(results), to_mark, renamed)
-
-
-def _hand_in(run: ClassRun, result: SubmissionResult) -> HandIn | None:
-    if not result.readable:
-        return None
-    try:
-        return read_hand_in(run.incoming / result.student, run.exercise)
-    except SubmissionError:  # it is gone since it was graded
-        return None
-
-
-def _keep_submission(
-    folder: CourseFolder, run: ClassRun, result: SubmissionResult, hand_in: HandIn, name: str
-) -> None:
-    """A copy in submitted/, where nbgrader looks for it, unless it was handed in there."""
-    target = folder.file(
-        "submitted", run.exercise.assignment, name, student=student_id(result.student)
-    )
-    submitted = Path(folder.directory.root) / folder.directory.submitted_directory
-    if run.incoming.resolve().is_relative_to(submitted):
-        return
-    copy_file(read_regular_file(hand_in.path), target)
-    timestamp = hand_in.path.parent / "timestamp.txt"
-    with contextlib.suppress(SubmissionError):
-        copy_file(read_regular_file(timestamp, most=100), target.with_name("timestamp.txt"))

@@ -9,9 +9,9 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 
+from course_lib.grading.class_gradebook import store_class
 from course_lib.grading.class_run import ClassRun
 from course_lib.grading.course_folder import open_course_folder
-from course_lib.grading.gradebook import store_class
 from course_lib.grading.nbgrader_hooks import CONTENT_POLICY, inactive
 from tests.grading.hostile_text import EVERYTHING, HOSTILE
 from tests.grading.nbgrader_course import WRITTEN, activity, hand_in, result_of

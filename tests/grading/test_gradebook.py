@@ -11,12 +11,14 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
+from nbgrader.preprocessors import ComputeChecksums
 
 from course_lib import cli
 from course_lib.errors import CourseError
+from course_lib.grading.class_gradebook import store_class
 from course_lib.grading.class_run import ClassRun
 from course_lib.grading.course_folder import open_course_folder, rubrics, student_id
-from course_lib.grading.gradebook import NOT_RUN, store_class
+from course_lib.grading.gradebook import NOT_RUN
 from tests.grading.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
 
@@ -94,6 +96,16 @@ def test_a_new_course_folder_has_the_assignment_with_the_points_of_its_cells(cou
     assert NbGraderAPI(open_course_folder(course).directory).get_source_assignments() == {
         "06_masks"
     }
+
+
+def test_nbgrader_s_programs_are_found_without_an_activated_environment(
+    tmp_path, masks, monkeypatch
+):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    run = ClassRun(tmp_path, masks, tmp_path, SECRET)
+    store_class(tmp_path / "course", run, [], EXERCISE)
+    assert (tmp_path / "course" / "gradebook.db").is_file()
+    assert os.environ["PATH"] == "/usr/bin:/bin"
 
 
 def test_points_are_stored_by_cell_and_only_words_wait_for_a_person(store, masks, gradebook):
@@ -262,6 +274,25 @@ def test_a_course_folder_with_other_cells_or_without_our_settings_is_refused(
     config.write_text("1 / 0\n")
     with pytest.raises(CourseError, match="ZeroDivisionError"):
         open_course_folder(course)
+
+
+def test_marks_survive_a_correction_of_the_exercise_s_text(
+    store, masks, course, gradebook, tmp_path
+):
+    store(result_of(masks, written="Because."), written="Because.")
+    mark(gradebook(), WRITTEN, 1.5)
+    released = nbformat.read(EXERCISE, as_version=4)
+    released.cells[3].source += " A correction."
+    released, _ = ComputeChecksums().preprocess(released, {})
+    corrected = tmp_path / "exercises" / "06_masks" / "masks.ipynb"
+    corrected.parent.mkdir(parents=True)
+    nbformat.write(released, corrected)
+    run = ClassRun(tmp_path / "incoming", masks, tmp_path, SECRET)
+    store_class(course, run, [result_of(masks, written="Because.")], corrected)
+    book = gradebook()
+    assert grade_of(book, WRITTEN).score == 1.5 and not grade_of(book, WRITTEN).needs_manual_grade
+    cell = book.find_source_cell(released.cells[3].id, "masks", "06_masks")
+    assert cell.source.endswith("A correction.")
 
 
 def test_rubrics_come_from_the_solutions_and_are_not_needed(tmp_path):

@@ -7,8 +7,8 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 
+from course_lib.grading.class_gradebook import store_class
 from course_lib.grading.class_run import ClassRun
-from course_lib.grading.gradebook import store_class
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
 
 EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
