@@ -22,9 +22,10 @@ EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
 
 
 @pytest.fixture(scope="module")
-def graded_course(tmp_path_factory, masks):
+def graded_course(tmp_path_factory, masks, new_course):
     """A course folder with one hostile submission, marked by a person."""
     folder = tmp_path_factory.mktemp("hostile")
+    shutil.copytree(new_course, folder / "course")
     notebook = nbformat.read(EXERCISE, as_version=4)
     code = {"06-padding-mask-answer": EVERYTHING}
     hand_in(folder / "incoming" / "ana", notebook, masks, written=EVERYTHING, answers=code)

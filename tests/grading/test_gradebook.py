@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import nbformat
@@ -14,25 +15,18 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.preprocessors import ComputeChecksums
 
 from course_lib import cli
+from course_lib.checks import TABLE
 from course_lib.errors import CourseError
 from course_lib.grading.class_gradebook import store_class
 from course_lib.grading.class_run import ClassRun
 from course_lib.grading.course_folder import open_course_folder, rubrics, student_id
+from course_lib.grading.exercise import load_exercise
 from course_lib.grading.gradebook import NOT_RUN
 from tests.grading.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
 
 EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
 PADDING, CAUSAL = "06-padding-mask-check", "06-causal-mask-check"
-
-
-@pytest.fixture(scope="session")
-def new_course(tmp_path_factory, masks):
-    """A course folder without submissions."""
-    folder = tmp_path_factory.mktemp("course")
-    run = ClassRun(folder, masks, folder, SECRET)
-    store_class(folder / "course", run, [], EXERCISE)
-    return folder / "course"
 
 
 @pytest.fixture
@@ -98,6 +92,27 @@ def test_a_new_course_folder_has_the_assignment_with_the_points_of_its_cells(cou
     }
 
 
+@pytest.mark.slow
+def test_all_assignments_fit_into_one_course_folder(course, gradebook, tmp_path):
+    for file in sorted((ROOT / "exercises").glob("*/*.ipynb")):
+        exercise = load_exercise(ROOT / "exercises", file.parent.name)
+        run = ClassRun(tmp_path, exercise, tmp_path, SECRET)
+        store_class(course, run, [unreadable(exercise)], file)
+    points = {each.name: each.max_score for each in gradebook().assignments}
+    assert len(points) == 14 and sum(points.values()) == sum(e.points for e in TABLE.values())
+    shown = [path.parent.name for path in course.glob("autograded/ana/*/*.ipynb")]
+    assert sorted(shown) == sorted(points)
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_without_nbgrader_the_message_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nbgrader.coursedir", None)
+    with pytest.raises(CourseError, match=r"expected nbgrader.*pip install.*\[grading\]"):
+        open_course_folder(tmp_path / "course")
+    assert not (tmp_path / "course").exists()
+
+
+@pytest.mark.slow
 def test_nbgrader_s_programs_are_found_without_an_activated_environment(
     tmp_path, masks, monkeypatch
 ):
