@@ -8,8 +8,11 @@ from bs4 import BeautifulSoup, Tag
 from nbconvert.exporters import HTMLExporter, NotebookExporter
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
+from nbgrader.plugins import CsvExportPlugin
 
+from course_lib.errors import CourseError
 from course_lib.grading.autograded import INSTRUCTOR
 
 # Nothing runs and nothing is fetched, whatever a page contains; its styles and pictures are in it.
@@ -36,6 +39,31 @@ class RefuseToRun(NotebookExporter):
             "NAME --gradebook COURSE_FOLDER`: that runs it in a jail and brings the points here."
         )
         raise NbGraderException("switched off: use course grade")
+
+
+class ExportWhatIsMarked(CsvExportPlugin):  # type: ignore[misc]  # nbgrader has no types
+    """nbgrader's export, which refuses while a submission has points that nobody knows yet."""
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Write nbgrader's CSV file.
+
+        Raises:
+            CourseError: a person has to mark something; it would be exported as 0.
+        """
+        waiting = [
+            f"{submission.student.id} ({assignment.name})"
+            for assignment in gradebook.assignments
+            for submission in assignment.submissions
+            if submission.needs_manual_grade
+        ]
+        if waiting:
+            raise CourseError(
+                f"expected everything to be marked, and {len(waiting)} submissions are not, whose "
+                f"missing points would count as 0: {', '.join(waiting[:10])}; mark them in "
+                "formgrader, or export with --ExportApp.plugin_class="
+                "nbgrader.plugins.CsvExportPlugin"
+            )
+        super().export(gradebook)
 
 
 class WithoutInstructorCells(Preprocessor):

@@ -28,11 +28,13 @@ def configure(config: Any) -> None:
     - Hand-outs that `nbgrader generate_assignment` makes have the stubs of the course's exercises.
     - `nbgrader autograde` refuses, since it would run what was handed in as your own code.
     - `nbgrader generate_feedback` makes pages in which nothing runs and that load nothing.
+    - `nbgrader export` refuses while something is not marked.
     """
     config.ClearSolutions.code_stub = {"python": CODE_STUB}
     config.ClearSolutions.text_stub = TEXT_STUB
     config.Autograde.exporter_class = f"{_HOOKS}.RefuseToRun"
     config.GenerateFeedback.exporter_class = f"{_HOOKS}.FeedbackExporter"
+    config.ExportApp.plugin_class = f"{_HOOKS}.ExportWhatIsMarked"
     config.GenerateFeedback.preprocessors = [
         f"{_HOOKS}.WithoutInstructorCells",
         "nbgrader.preprocessors.GetGrades",

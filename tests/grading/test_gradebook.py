@@ -22,6 +22,7 @@ from course_lib.grading.class_run import ClassRun
 from course_lib.grading.course_folder import open_course_folder, rubrics, student_id
 from course_lib.grading.exercise import load_exercise
 from course_lib.grading.gradebook import NOT_RUN
+from course_lib.grading.nbgrader_hooks import ExportWhatIsMarked
 from tests.grading.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
 
@@ -199,6 +200,17 @@ def test_what_could_not_be_run_or_read_is_no_silent_zero(store, masks, gradebook
     mark(gradebook(), "06-bug-check", 1)
     assert store(result_of(masks, points={"06.bug": 2.0})).to_mark == 1
     assert grade_of(gradebook(), "06-bug-check").score == 1
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_nothing_is_exported_before_everything_is_marked(store, masks, gradebook, tmp_path):
+    store(result_of(masks, points={"06.bug": 2.0}, written="Because."), written="Because.")
+    plugin = ExportWhatIsMarked(to=str(tmp_path / "grades.csv"))
+    with pytest.raises(CourseError, match=r"1 submissions are not.*ana \(06_masks\)"):
+        plugin.export(gradebook())
+    mark(gradebook(), WRITTEN, 1.5)
+    plugin.export(gradebook())
+    assert ",ana,,,,3.5,0.0,3.5,14.0" in (tmp_path / "grades.csv").read_text()
 
 
 def test_formgrader_lists_the_submissions(store, masks, course):

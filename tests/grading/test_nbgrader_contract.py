@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 from nbgrader import api, converters, preprocessors, utils
+from nbgrader.apps import ExportApp
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.server_extensions.formgrader import apihandlers, handlers
@@ -31,6 +32,7 @@ CALLS = {
 }
 SETTINGS = {
     converters.Autograde: {"exporter_class", "autograde_preprocessors", "sanitize_preprocessors"},
+    ExportApp: {"plugin_class"},
     converters.GenerateFeedback: {"exporter_class", "preprocessors"},
     preprocessors.ClearSolutions: {"code_stub", "text_stub"},
     CourseDirectory: {f"{step}_directory" for step in ("source", "release", "submitted")}
