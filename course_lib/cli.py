@@ -289,6 +289,13 @@ def add_grade_arguments(parser: ArgumentParser) -> None:
         help="show which earlier points would change, and write no results",
     )
     parser.add_argument(
+        "--gradebook",
+        type=Path,
+        metavar="DIR",
+        help="also put the results into this course folder of nbgrader, to be marked and shown "
+        "with its formgrader; made if it is not there. Marks that a person gave stay",
+    )
+    parser.add_argument(
         "--no-sandbox",
         action="store_true",
         help="run the code as your own, with nothing to stop it; needs the next option",
@@ -323,6 +330,7 @@ def run_grade(options: Namespace) -> int:
             options.cluster,
             options.no_sandbox,
             diff=options.diff,
+            gradebook=options.gradebook,
         )
     )
     return 0 if graded else 1

@@ -2,6 +2,7 @@
 
     python -m tools.build_exercises                 # all
     python -m tools.build_exercises 06_masks
+    python -m tools.build_exercises --stamp         # runs nothing, keeps what the cells show
     python -m tools.build_exercises --check         # runs nothing, names what is stale
 
 A solution is run and stored as a lesson is; cards, hints and buggy code are stamped into it from
@@ -20,12 +21,13 @@ from nbformat import NotebookNode
 
 from course_lib.checks import TABLE, load_item
 from course_lib.checks.report import folded_hints
+from course_lib.grading.nbgrader_settings import CODE_STUB, TEXT_STUB
 from tools import ROOT
 from tools.build_notebooks import build
 from tools.notebook_normal_form import (
     NotebookError,
+    linked_path,
     normal_form,
-    path_in_repository,
     read,
     repository,
     to_bytes,
@@ -96,6 +98,15 @@ def _stamp_text(cell: NotebookNode, item: str) -> None:
         cell.source = f"```python\n{numbered}\n```"
 
 
+def stamped(solution: Path) -> NotebookNode:
+    """A stored solution as it must be, outputs aside.
+
+    Raises:
+        NotebookError: it cannot be read, or a cell names an item that is not in the table.
+    """
+    return normal_form(stamp(read(solution)), path=linked_path(solution), home=repository())
+
+
 def without_answers(solution: NotebookNode) -> NotebookNode:
     """The exercise: solution regions replaced by a stub, outputs gone, tasks locked."""
     from nbgrader.preprocessors import (
@@ -108,8 +119,8 @@ def without_answers(solution: NotebookNode) -> NotebookNode:
 
     exercise = copy.deepcopy(solution)
     clear = ClearSolutions(
-        code_stub={"python": "raise NotImplementedError  # your code here"},
-        text_stub="*Your answer here.*",
+        code_stub={"python": CODE_STUB},
+        text_stub=TEXT_STUB,
     )
     for step in (clear, ClearOutput(), LockCells(), ComputeChecksums(), CheckCellMetadata()):
         exercise, _ = step.preprocess(exercise, {})
@@ -128,13 +139,14 @@ def make(solution: Path, *, run: bool) -> list[Path]:
     """
     exercise = EXERCISES / solution.relative_to(SOLUTIONS)
     before = {path: path.read_bytes() if path.exists() else b"" for path in (solution, exercise)}
-    solution.write_bytes(to_bytes(stamp(read(solution))))
+    solution.write_bytes(to_bytes(stamped(solution)))
     if run:
         build(solution)
     fresh = without_answers(read(solution))
     if exercise.exists():
         _keep_outputs(fresh, read(exercise))
     exercise.parent.mkdir(parents=True, exist_ok=True)
+    fresh = normal_form(fresh, path=linked_path(exercise), home=repository())
     exercise.write_bytes(to_bytes(fresh))
     if run:
         build(exercise)
@@ -155,12 +167,10 @@ def is_fresh(solution: Path) -> bool:
     exercise = EXERCISES / solution.relative_to(SOLUTIONS)
     if not exercise.exists():
         return False
-    stored, notebook = read(exercise), read(solution)
-    stamped = stamp(notebook)
-    wanted = without_answers(stamped)
-    _keep_outputs(wanted, stored)
-    wanted = normal_form(wanted, path=path_in_repository(exercise), home=repository())
-    same_solution = to_bytes(stamped) == to_bytes(notebook)
+    wanted = without_answers(stamped(solution))
+    _keep_outputs(wanted, read(exercise))
+    wanted = normal_form(wanted, path=linked_path(exercise), home=repository())
+    same_solution = to_bytes(stamped(solution)) == solution.read_bytes()
     return same_solution and to_bytes(wanted) == exercise.read_bytes()
 
 
@@ -169,7 +179,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.build_exercises", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("topics", nargs="*", help="default: all of solutions/")
-    parser.add_argument("--check", action="store_true", help="run nothing, only compare")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--check", action="store_true", help="run nothing, only compare")
+    only.add_argument("--stamp", action="store_true", help="run nothing, keep the outputs")
     options = parser.parse_args(arguments)
     failed = 0
     for path in sorted(SOLUTIONS.glob("*/*.ipynb")):
@@ -181,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
                 verdict = "fresh" if is_fresh(path) else "STALE, run make exercises"
                 failed += verdict != "fresh"
             else:
-                changed = make(path, run=True)
+                changed = make(path, run=not options.stamp)
                 verdict = f"changed {len(changed)}" if changed else "unchanged"
         except (NotebookError, OSError) as error:
             failed += 1

@@ -23,8 +23,8 @@ from tools import ROOT
 from tools.notebook_normal_form import (
     WIDGET_VIEW,
     NotebookError,
+    linked_path,
     normal_form,
-    path_in_repository,
     read,
     repository,
     to_bytes,
@@ -52,7 +52,7 @@ def build(path: Path) -> bool:
     notebook = execute(read(path), path)
     if problems := [problem for cell in notebook.cells for problem in cell_problems(cell)]:
         raise NotebookError(f"{path}, " + f"\n{path}, ".join(problems))
-    content = to_bytes(normal_form(notebook, path=path_in_repository(path), home=repository()))
+    content = to_bytes(normal_form(notebook, path=linked_path(path), home=repository()))
     if content == path.read_bytes():
         return False
     beside = path.with_name(f".{path.name}.new")
@@ -121,7 +121,7 @@ def check(path: Path) -> None:
         NotebookError: the two differ; the first difference is named.
     """
     notebook = read(path)
-    wanted = normal_form(notebook, path=path_in_repository(path), home=repository())
+    wanted = normal_form(notebook, path=linked_path(path), home=repository())
     if to_bytes(wanted) == path.read_bytes():
         return
     differ = (new.id for old, new in zip(notebook.cells, wanted.cells, strict=True) if old != new)

@@ -64,10 +64,16 @@ def repository() -> str:
     return str(project["urls"]["Repository"]).rstrip("/")
 
 
-def path_in_repository(path: Path) -> str:
-    """A notebook's path from the repository's root; one outside it is treated as a lesson."""
+def linked_path(path: Path) -> str:
+    """The path in the repository to which a notebook's Colab link leads.
+
+    A solution's leads to its exercise: whatever is handed out is made from it, links and all. A
+    notebook outside the repository is treated as a lesson.
+    """
     whole = path.resolve()
-    return whole.relative_to(ROOT).as_posix() if ROOT in whole.parents else f"notebooks/{path.name}"
+    if ROOT not in whole.parents:
+        return f"notebooks/{path.name}"
+    return re.sub("^solutions/", "exercises/", whole.relative_to(ROOT).as_posix())
 
 
 def colab_link(path: str, *, home: str) -> str:

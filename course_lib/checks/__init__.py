@@ -10,13 +10,19 @@ from course_lib.checks.compare import short
 from course_lib.checks.diagnose import SEED, diagnose
 from course_lib.checks.item import Item
 from course_lib.checks.own_work import without_borrowing
-from course_lib.checks.progress import FORMER_IDS, Progress, note_passed
+from course_lib.checks.progress import FORMER_IDS, Progress, note_passed, under_nbgrader
 from course_lib.checks.report import Report
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
 
 MOST_SEED = 2**63
-__all__ = ["TABLE", "Progress", "check", "load_item", "load_items"]
+__all__ = ["TABLE", "NotPassed", "Progress", "check", "load_item", "load_items"]
+
+
+class NotPassed(CourseError):
+    """What nbgrader needs of a check that is not passed: it gives all points to a cell that ends
+    without an error. A learner's own notebook never sees it.
+    """
 
 
 def load_items(lesson: str) -> dict[str, Item]:
@@ -69,6 +75,7 @@ def check(
 
     Raises:
         CourseError: there is no such item, or the subject is not a function or class.
+        NotPassed: nbgrader grades or validates the notebook, and not all tests pass.
     """
     if not isinstance(item_id, str):
         raise CourseError(
@@ -86,4 +93,6 @@ def check(
     report = Report(without_borrowing(diagnosis))
     if report.passed:
         note_passed(item_id)
+    elif under_nbgrader():
+        raise NotPassed(str(report))
     return report

@@ -17,6 +17,7 @@ from course_lib.checks.facts import fact_of
 from course_lib.checks.item import Item, Misconception
 from course_lib.checks.naming import misconceptions_in
 from course_lib.checks.observation import Observation
+from course_lib.checks.progress import under_nbgrader
 from course_lib.checks.relations import relation_of
 from course_lib.checks.trial import STOPPED, Asked, Trial, try_probe
 
@@ -101,7 +102,8 @@ def diagnose(
     named_line = _named_line(line, asked) if item.bug else None
     trials: list[Trial] = []
     end = time.monotonic() + SECONDS_IN_ALL
-    quiet = bool(os.environ.get("COURSE_QUIET")) or asked is not ask
+    # nbgrader takes anything on stderr, where the bar is drawn, for a failure.
+    quiet = bool(os.environ.get("COURSE_QUIET")) or under_nbgrader() or asked is not ask
     bar = tqdm(item.probes, desc="tests", delay=2, leave=False, disable=quiet)
     for i, probe in enumerate(bar):
         seconds = min(SECONDS, max(0.1, end - time.monotonic()))

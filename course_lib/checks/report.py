@@ -13,7 +13,7 @@ from course_lib.checks.diagnose import Diagnosis
 from course_lib.checks.example import Example, smallest_failing_call
 from course_lib.checks.facts import raised
 from course_lib.checks.item import Bug
-from course_lib.checks.progress import Progress
+from course_lib.checks.progress import Progress, under_nbgrader
 from course_lib.checks.table import TABLE
 from course_lib.checks.trial import Trial
 
@@ -156,8 +156,8 @@ class Report:
 
 
 def _progress() -> str:
-    """How far the learner is, and the next item; not in stored outputs, which are everyone's."""
-    if os.environ.get("COURSE_QUIET"):
+    """How far the learner is, and the next item; not in outputs that are stored for others."""
+    if os.environ.get("COURSE_QUIET") or under_nbgrader():
         return ""
     progress = Progress()
     done = f"{len(progress.passed)} of {progress.size} items passed."

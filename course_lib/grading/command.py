@@ -13,7 +13,7 @@ from course_lib.checks.call import truncated
 from course_lib.errors import CourseError
 from course_lib.grading.changes import changes_between, changes_summary
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret
-from course_lib.grading.exercise import load_exercise
+from course_lib.grading.exercise import exercise_file, load_exercise
 from course_lib.grading.jail import Jail, Level
 from course_lib.grading.library_view import LIBRARY
 from course_lib.grading.results import SubmissionResult, shown_points
@@ -35,6 +35,7 @@ class GradeOptions:
     cluster: str = ""
     trusted: bool = False
     diff: bool = False
+    gradebook: Path | None = None
 
 
 def grade_and_report(options: GradeOptions) -> bool:
@@ -45,7 +46,16 @@ def grade_and_report(options: GradeOptions) -> bool:
     """
     if options.jobs < 1:
         raise CourseError(f"--jobs must be at least 1, got {options.jobs}")
-    exercise = load_exercise(options.exercises or exercises_folder(), options.assignment)
+    if options.diff and options.gradebook:
+        raise CourseError(
+            "--diff writes nothing, so it can't be used with --gradebook: leave out one"
+        )
+    exercises = options.exercises or exercises_folder()
+    exercise = load_exercise(exercises, options.assignment)
+    if options.gradebook:
+        from course_lib.grading.course_folder import open_course_folder
+
+        open_course_folder(options.gradebook)  # so that an error comes before the grading
     secret = load_secret(options.secret_file or options.results / "secret")
     run = ClassRun(
         options.incoming.absolute(),  # also for the workers of a cluster
@@ -69,7 +79,25 @@ def grade_and_report(options: GradeOptions) -> bool:
         change for each in results for change in changes_between(earlier.get(each.student), each)
     ]
     print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
+    if options.gradebook:
+        print(_stored_in(options.gradebook, run, results, exercises))
     return all(result.points is not None for result in results)
+
+
+def _stored_in(
+    course: Path, run: ClassRun, results: Sequence[SubmissionResult], exercises: Path
+) -> str:
+    """Put the results into nbgrader's gradebook, and say what is left to do there."""
+    from course_lib.grading.class_gradebook import store_class
+
+    stored = store_class(course, run, results, exercise_file(exercises, run.exercise.assignment))
+    lines = [
+        f"nbgrader's gradebook is in {course}. Of {stored.submissions} submissions, "
+        f"{stored.to_mark} need a person's marks: cd {course} && jupyter lab, then "
+        "Nbgrader → Formgrader → Manual Grading."
+    ]
+    lines += [f"  {name!r} is called {safe} there" for name, safe in stored.renamed.items()]
+    return "\n".join(lines)
 
 
 def exercises_folder() -> Path:

@@ -62,6 +62,22 @@ class Exercise:
     sha256: str
 
 
+def exercise_file(folder: Path, assignment: str) -> Path:
+    """The notebook of an assignment; the arguments are those of ``load_exercise``.
+
+    Raises:
+        CourseError: there is no such assignment, or it has no notebook or several.
+    """
+    notebooks = sorted((folder / assignment).glob("*.ipynb"))
+    if len(notebooks) != 1:
+        known = ", ".join(sorted(p.parent.name for p in folder.glob("*/*.ipynb"))) or "none at all"
+        raise CourseError(
+            f"expected one notebook in {folder / assignment}, got {len(notebooks)}: the "
+            f"assignments in {folder} are {known}; name one of them, or the folder with --exercises"
+        )
+    return notebooks[0]
+
+
 def load_exercise(folder: Path, assignment: str) -> Exercise:
     """The released exercise of an assignment.
 
@@ -72,19 +88,13 @@ def load_exercise(folder: Path, assignment: str) -> Exercise:
     Raises:
         CourseError: there is no such assignment, or it has no notebook or another format.
     """
-    notebooks = sorted((folder / assignment).glob("*.ipynb"))
-    if len(notebooks) != 1:
-        known = ", ".join(sorted(p.parent.name for p in folder.glob("*/*.ipynb"))) or "none at all"
-        raise CourseError(
-            f"expected one notebook in {folder / assignment}, got {len(notebooks)}: the "
-            f"assignments in {folder} are {known}; name one of them, or the folder with --exercises"
-        )
-    data = read_regular_file(notebooks[0])
+    file = exercise_file(folder, assignment)
+    data = read_regular_file(file)
     try:
         cells = tuple(_cell(cell) for cell in json.loads(data)["cells"])
     except (ValueError, KeyError, TypeError) as error:
         raise CourseError(
-            f"expected an exercise with nbgrader's metadata in {notebooks[0]}, got another format "
+            f"expected an exercise with nbgrader's metadata in {file}, got another format "
             f"({type(error).__name__}): make it with `make exercises`"
         ) from None
     return Exercise(assignment, cells, _tasks(cells), hashlib.sha256(data).hexdigest())

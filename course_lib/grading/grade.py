@@ -7,7 +7,7 @@ import hmac
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -56,11 +56,12 @@ def grade_submission(
     """
     limits, student = limits or TimeLimits(), _plain(student or path.name)
     try:
-        submission, transplanted, notes = read_work(path, exercise)
+        handed_in = read_hand_in(path, exercise)
     except SubmissionError as error:
         key = _key(exercise, jail, secret, limits, str(error))
         note = (_plain(str(error)),)
         return SubmissionResult(student, exercise.assignment, jail.level, key, "", (), note)
+    submission, transplanted, notes = handed_in.submission, handed_in.transplant, handed_in.notes
     key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
     if known is not None and known.key == key and known.points is not None:
         return known  # what could not be run is tried again
@@ -85,8 +86,22 @@ def seed_of(secret: bytes, item_id: str) -> int:
     return int.from_bytes(digest[:6], "big")
 
 
-def read_work(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant, tuple[str, ...]]:
-    """The notebook that counts, and why that one.
+@dataclass(frozen=True)
+class HandIn:
+    """What a student handed in: the notebook that counts, its answers, and why that one."""
+
+    path: Path
+    submission: Submission
+    transplant: Transplant
+    notes: tuple[str, ...]
+
+
+def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
+    """The notebook of a student that counts. Nothing of it is executed.
+
+    Args:
+        folder: the student's; or the notebook itself.
+        exercise: what was released.
 
     Raises:
         SubmissionError: there is none that can be read and belongs to the exercise.
@@ -111,7 +126,7 @@ def read_work(folder: Path, exercise: Exercise) -> tuple[Submission, Transplant,
             f"There are {len(read)} notebooks; {path.relative_to(folder)} has the most answers "
             f"({len(transplanted.answered)}) and was graded, not {others}.",
         )
-    return submission, transplanted, notes
+    return HandIn(path, submission, transplanted, notes)
 
 
 def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: bytes) -> ItemResult:

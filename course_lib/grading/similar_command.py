@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 from course_lib.grading.class_run import ClassRun
 from course_lib.grading.command import exercises_folder
 from course_lib.grading.exercise import Exercise, load_exercise
-from course_lib.grading.grade import read_work
+from course_lib.grading.grade import read_hand_in
 from course_lib.grading.results import shown_text
 from course_lib.grading.similarity import (
     FEWEST,
@@ -56,7 +56,7 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
     submissions = {}
     for student in tqdm(run.students(), desc="reading", unit="submission", delay=2, leave=False):
         try:
-            _, transplanted, _ = read_work(run.incoming / student, exercise)
+            transplanted = read_hand_in(run.incoming / student, exercise).transplant
         except SubmissionError:
             continue  # course grade tells who could not be read
         submissions[shown_text(student, _MOST_STORED)] = _tokens(transplanted, known)

@@ -4,9 +4,11 @@ import json
 
 import pytest
 import torch
+from nbformat.v4 import new_code_cell, new_output
+from nbgrader.utils import determine_grade
 
 from course_lib import cli
-from course_lib.checks import TABLE, Progress, check, load_item, load_items
+from course_lib.checks import TABLE, NotPassed, Progress, check, load_item, load_items
 from course_lib.checks.diagnose import diagnose
 from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, progress_file
 from course_lib.checks.trial import try_probe
@@ -232,3 +234,25 @@ def test_the_progress_stored_in_a_notebook_is_the_same_for_everyone(progress):
     after = Progress()._repr_mimebundle_()
     assert before["text/html"] == after["text/html"] and before["text/plain"] == after["text/plain"]
     assert "2 of" in Progress().to_html() and json.loads(progress.read_text())
+
+
+@pytest.mark.parametrize("subject", [inverted, half_written], ids=["wrong", "partly written"])
+def test_under_nbgrader_a_check_that_is_not_passed_raises(subject, monkeypatch):
+    assert not check("06.padding_mask", subject).passed  # and for learners it never does
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(NotPassed, match=r"06\.padding_mask · Mask the padding: not"):
+        check("06.padding_mask", subject)
+
+
+def test_under_nbgrader_a_passed_check_earns_all_points_and_leaves_no_trace(
+    monkeypatch, progress, capsys
+):
+    note_passed("06.causal_mask")
+    before = progress.read_text()
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    report = check("06.padding_mask", right)
+    cell = new_code_cell(outputs=[new_output("execute_result", {"text/plain": repr(report)})])
+    cell.metadata["nbgrader"] = {"grade": True, "solution": False, "points": 2}
+    assert determine_grade(cell) == (2, 2)
+    assert progress.read_text() == before and capsys.readouterr().err == ""
+    assert "items passed" not in report._repr_html_()  # whose progress would that be?

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.errors import CourseError
+from course_lib.grading.class_run import ClassRun
 from course_lib.grading.exercise import load_exercise
 from course_lib.grading.grade import grade_submission
 from course_lib.grading.jail import Jail
@@ -70,3 +71,14 @@ def graded(tmp_path, jail):
         return grade_submission(folder, exercise, **options)
 
     return grade
+
+
+@pytest.fixture(scope="session")
+def new_course(tmp_path_factory, masks):
+    """A course folder of nbgrader with the assignment, and without submissions."""
+    from course_lib.grading.class_gradebook import store_class
+
+    folder = tmp_path_factory.mktemp("course")
+    exercise = ROOT / "exercises" / "06_masks" / "masks.ipynb"
+    store_class(folder / "course", ClassRun(folder, masks, folder, SECRET), [], exercise)
+    return folder / "course"

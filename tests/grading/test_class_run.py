@@ -204,6 +204,7 @@ class Borrowed:
     [
         (["--assignment", "99_none"], "the assignments in"),
         (["--assignment", "06_masks", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["--assignment", "06_masks", "--diff", "--gradebook", "x"], "--diff writes nothing"),
         (["--assignment", "06_masks", "--no-sandbox"], "need each other"),
         (["--assignment", "06_masks", "--i-trust-these-submissions"], "need each other"),
     ],

@@ -2,11 +2,13 @@
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
 from course_lib.checks.call import Call
+from course_lib.checks.progress import load_passed, note_passed, progress_file
 from course_lib.errors import CourseError
 from course_lib.grading import jail_command
 from course_lib.grading.confinement import Limits
@@ -180,3 +182,13 @@ def test_an_installed_course_is_hidden(tmp_path, monkeypatch):
     found = sorted(jail_command._without(tmp_path, [str(tmp_path / "course_lib")]))
     assert found == [str(tmp_path / "torch")]
     assert list(jail_command._without(tmp_path, ["/elsewhere"])) == [str(tmp_path)]
+
+
+def test_what_learners_pass_is_not_noted_as_progress_of_the_instructor(tmp_path, monkeypatch):
+    _, environment = jail_command.command_of("none", tmp_path, 3)
+    for name in ("COURSE_PROGRESS", "HOME"):
+        monkeypatch.setenv(name, environment[name])
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert progress_file() == Path(os.devnull)
+    note_passed("06.padding_mask")
+    assert load_passed() == set()

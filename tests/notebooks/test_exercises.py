@@ -3,9 +3,13 @@
 import re
 
 import pytest
+from nbgrader.converters import GenerateAssignment
+from nbgrader.preprocessors import SaveCells
+from traitlets.config import Config
 
 from course_lib.checks import TABLE
 from course_lib.checks.table import TOPICS
+from course_lib.grading.nbgrader_settings import configure
 from tools import build_exercises
 from tools.build_exercises import EXERCISES, ROLES, SOLUTIONS, is_fresh, item_of, main, role_of
 from tools.item_rules import check_after_answer, no_cell_to_fill_in
@@ -92,3 +96,23 @@ def test_check_says_what_is_stale(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(build_exercises, "EXERCISES", tmp_path)
     assert main(["--check", sorted(PAIRS)[0][0].parent.name]) == 1
     assert "STALE, run make exercises" in capsys.readouterr().out
+
+
+def test_stamping_runs_nothing_and_changes_nothing_that_is_fresh(capsys, monkeypatch):
+    monkeypatch.setattr(build_exercises, "build", None)
+    assert main(["--stamp", "06_masks"]) == 0
+    assert "06_masks: unchanged" in capsys.readouterr().out
+
+
+@each_pair
+def test_what_nbgrader_generates_from_a_solution_is_the_exercise(pair):
+    """Stock `nbgrader generate_assignment` in a course folder of `course grade --gradebook`."""
+    solution, exercise = map(read, pair)
+    configure(config := Config())
+    resources = {"nbgrader": {"notebook": "n", "assignment": "a", "db_url": "sqlite://"}}
+    for step in GenerateAssignment.class_traits()["preprocessors"].default():
+        if step is not SaveCells:  # it stores them, and changes nothing
+            solution, _ = step(config=config).preprocess(solution, resources)
+    for given, cell in zip(solution.cells, exercise.cells, strict=True):
+        assert (given.source, given.metadata) == (cell.source, cell.metadata)
+    assert "solutions/" not in str([cell.source for cell in exercise.cells])

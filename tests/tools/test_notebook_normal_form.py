@@ -5,11 +5,13 @@ import nbformat
 import pytest
 
 from tests.tools.sample_notebooks import bundle, code, markdown, notebook, stream
+from tools import ROOT
 from tools.notebook_normal_form import (
     METADATA,
     WIDGET_VIEW,
     NotebookError,
     colab_link,
+    linked_path,
     normal_form,
     read,
     repository,
@@ -100,6 +102,12 @@ def test_badge_and_install_line_lead_to_the_repository() -> None:
     assert colab_link("notebooks/03_heads.ipynb", home=HOME) in stored.cells[0].source
     assert stored.cells[0].source.endswith("/notebooks/03_heads.ipynb) ↗")
     assert stored.cells[1].source == f'%pip install -q "course @ git+{HOME}"'
+
+
+def test_the_link_of_a_solution_leads_to_its_exercise() -> None:
+    assert linked_path(ROOT / "solutions/06_masks/masks.ipynb") == "exercises/06_masks/masks.ipynb"
+    assert linked_path(ROOT / "notebooks/06_masks.ipynb") == "notebooks/06_masks.ipynb"
+    assert linked_path(Path("/elsewhere/solutions/x.ipynb")) == "notebooks/x.ipynb"
 
 
 def test_a_repository_that_colab_cannot_open_is_refused() -> None:

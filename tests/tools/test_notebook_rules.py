@@ -6,7 +6,7 @@ import pytest
 from tests.tools.sample_notebooks import bundle, code, markdown, notebook, stream
 from tools import ROOT
 from tools import notebook_rules as rules
-from tools.notebook_normal_form import normal_form, path_in_repository, repository, to_bytes
+from tools.notebook_normal_form import linked_path, normal_form, repository, to_bytes
 
 ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
 
@@ -86,7 +86,7 @@ def test_a_lesson_with_every_permitted_thing_passes_every_rule(tmp_path: Path) -
         code("q1-picture", "show_figure(output)", [stream("entropy 0.12\n"), picture]),
     )
     path = tmp_path / "lesson.ipynb"
-    stored = normal_form(lesson, path=path_in_repository(path), home=repository())
+    stored = normal_form(lesson, path=linked_path(path), home=repository())
     path.write_bytes(to_bytes(stored))
     assert [problem for rule in rules.RULES for problem in rule(path, stored)] == []
 
