@@ -20,9 +20,11 @@ import torch
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.grade import grade_submission
+from course_lib.grading.grade import grade_submission, unreadable
 from course_lib.grading.jail import Jail, Level
 from course_lib.grading.results import SubmissionResult
+from course_lib.grading.submission import SubmissionError
+from course_lib.grading.variants import Variants
 
 SECRET_BYTES = 32
 
@@ -38,6 +40,7 @@ class ClassRun:
         secret: decides the test inputs.
         jobs: processes at the same time.
         trusted: run the submissions without isolation.
+        variants: what each group was given instead of ``exercise``.
     """
 
     incoming: Path
@@ -46,6 +49,7 @@ class ClassRun:
     secret: bytes
     jobs: int = 1
     trusted: bool = False
+    variants: Variants | None = None
 
     def students(self) -> list[str]:
         """The names of the entries of ``incoming``, sorted.
@@ -81,13 +85,21 @@ class ClassRun:
 
     def grade(self, student: str, jail: Jail) -> SubmissionResult:
         """Grade one student's work, unless that was done before and nothing has changed."""
+        exercise, remarks = self.exercise, ()
+        if self.variants is not None:
+            try:
+                variant = self.variants.of(student, self.incoming / student)
+            except SubmissionError as error:
+                return unreadable(student, self.exercise, jail, error)
+            exercise, remarks = variant.exercise, (variant.note,)
         return grade_submission(
             self.incoming / student,
-            self.exercise,
+            exercise,
             jail=jail,
             secret=self.secret,
             student=student,
             known=self.stored(student),
+            remarks=remarks,
         )
 
 

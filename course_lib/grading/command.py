@@ -16,6 +16,7 @@ from course_lib.grading.exercise import load_exercise
 from course_lib.grading.jail import Jail, Level
 from course_lib.grading.library_view import LIBRARY
 from course_lib.grading.results import SubmissionResult, shown_points
+from course_lib.grading.variants import load_variants
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
 _NOTES = 3  # of a student, below the table
@@ -32,6 +33,8 @@ class GradeOptions:
     secret_file: Path | None = None
     jobs: int = 1
     trusted: bool = False
+    variants: Path | None = None
+    groups: Path | None = None
 
 
 def grade_and_report(options: GradeOptions) -> bool:
@@ -42,10 +45,21 @@ def grade_and_report(options: GradeOptions) -> bool:
     """
     if options.jobs < 1:
         raise CourseError(f"--jobs must be at least 1, got {options.jobs}")
-    exercise = load_exercise(options.exercises or _exercises(), options.assignment)
+    if options.groups and not options.variants:
+        raise CourseError("--groups names the students' groups, but --variants was not given")
+    exercise = load_exercise(options.exercises or exercises_folder(), options.assignment)
+    variants = None
+    if options.variants:
+        variants = load_variants(options.variants, options.assignment, options.groups)
     secret = load_secret(options.secret_file or options.results / "secret")
     run = ClassRun(
-        options.incoming, exercise, options.results, secret, options.jobs, options.trusted
+        options.incoming,
+        exercise,
+        options.results,
+        secret,
+        options.jobs,
+        options.trusted,
+        variants,
     )
     total = len(run.students())
     with Jail(trusted=options.trusted) as jail:
@@ -57,7 +71,7 @@ def grade_and_report(options: GradeOptions) -> bool:
     return all(result.points is not None for result in results)
 
 
-def _exercises() -> Path:
+def exercises_folder() -> Path:
     """The folder of the exercises: here, or beside the library."""
     here = Path("exercises")
     return here if here.is_dir() else LIBRARY.parent / "exercises"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from course_lib.checks.table import TABLE, Entry
 from course_lib.errors import CourseError
@@ -45,11 +46,14 @@ class ReleasedCell:
 
 @dataclass(frozen=True)
 class Task:
-    """What is graded: an item, and the names of what a learner writes for it; "" for none."""
+    """What is graded: an item, the names of what a learner writes for it ("" for none), and the
+    conventions by which it differs from the course's.
+    """
 
     entry: Entry
     subject: str = ""
     line: str = ""
+    conventions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,24 @@ def load_exercise(folder: Path, assignment: str) -> Exercise:
     Raises:
         CourseError: there is no such assignment, or it has no notebook or another format.
     """
+    notebook = exercise_file(folder, assignment)
+    data = read_regular_file(notebook)
+    try:
+        cells = tuple(released_cell(cell) for cell in json.loads(data)["cells"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CourseError(
+            f"expected an exercise with nbgrader's metadata in {notebook}, got another format "
+            f"({type(error).__name__}): make it with `make exercises`"
+        ) from None
+    return Exercise(assignment, cells, _tasks(cells), hashlib.sha256(data).hexdigest())
+
+
+def exercise_file(folder: Path, assignment: str) -> Path:
+    """The notebook of an assignment in a folder of exercises.
+
+    Raises:
+        CourseError: there is none, or there are several.
+    """
     notebooks = sorted((folder / assignment).glob("*.ipynb"))
     if len(notebooks) != 1:
         known = ", ".join(sorted(p.parent.name for p in folder.glob("*/*.ipynb"))) or "none at all"
@@ -79,18 +101,15 @@ def load_exercise(folder: Path, assignment: str) -> Exercise:
             f"expected one notebook in {folder / assignment}, got {len(notebooks)}: the "
             f"assignments in {folder} are {known}; name one of them, or the folder with --exercises"
         )
-    data = read_regular_file(notebooks[0])
-    try:
-        cells = tuple(_cell(cell) for cell in json.loads(data)["cells"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CourseError(
-            f"expected an exercise with nbgrader's metadata in {notebooks[0]}, got another format "
-            f"({type(error).__name__}): make it with `make exercises`"
-        ) from None
-    return Exercise(assignment, cells, _tasks(cells), hashlib.sha256(data).hexdigest())
+    return notebooks[0]
 
 
-def _cell(cell: dict[str, object]) -> ReleasedCell:
+def released_cell(cell: dict[str, Any]) -> ReleasedCell:
+    """A cell of a released notebook, as JSON has it.
+
+    Raises:
+        KeyError, TypeError: it is not one.
+    """
     name, metadata = str(cell["id"]), cell["metadata"]
     if not isinstance(metadata, dict):
         raise TypeError
@@ -120,16 +139,22 @@ def _tasks(cells: Collection[ReleasedCell]) -> tuple[Task, ...]:
         if cell.role == "written":
             tasks.append(Task(TABLE[cell.item]))
         elif cell.role == "check":
-            tasks.append(Task(TABLE[cell.item], *_checked_names(cell)))
+            tasks.append(_checked(cell))
     return tuple(tasks)
 
 
-def _checked_names(cell: ReleasedCell) -> list[str]:
+def _checked(cell: ReleasedCell) -> Task:
     match ast.parse(cell.source).body:
-        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(item), *names], []))] if (
+        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(item), *names], keywords))] if (
             item == cell.item and names and all(isinstance(name, ast.Name) for name in names)
         ):
-            return [name.id for name in names if isinstance(name, ast.Name)]
+            found = [name.id for name in names if isinstance(name, ast.Name)]
+            match keywords:
+                case []:
+                    return Task(TABLE[cell.item], *found)
+                case [ast.keyword("conventions", value)]:
+                    conventions = tuple(map(str, ast.literal_eval(value)))
+                    return Task(TABLE[cell.item], found[0], "", conventions)
     raise CourseError(
         f"expected a cell {cell.id} such as check({cell.item!r}, its_name), got {cell.source!r}"
     )

@@ -42,7 +42,13 @@ CONVENTIONS: dict[str, tuple[Convention, ...]] = {
         lesson_13,
     )
 }
-__all__ = ["CONVENTIONS", "Convention", "conventions_of", "under_conventions"]
+# Why other items take none, by their kind or by their id.
+WITHOUT = {
+    "written": "a person marks it",
+    "bug": "it shows code with one wrong line",
+    "02.embedding_std": "it asks for one number, which the model's width fixes",
+}
+__all__ = ["CONVENTIONS", "WITHOUT", "Convention", "chosen", "conventions_of", "under_conventions"]
 
 
 def conventions_of(item_id: str) -> tuple[Convention, ...]:

@@ -9,6 +9,7 @@ from course_lib.checks.conventions.changes import (
     moved,
     on,
     parameters_renamed,
+    phrases,
     self_inverse,
     value,
 )
@@ -86,7 +87,6 @@ CONVENTIONS = (
                 edits=(
                     ("and add `bias` (D,)", "and subtract `bias` (D,)"),
                     (r"+ \text{bias}", r"- \text{bias}"),
-                    ("weight + bias.", "weight and the bias."),
                     (
                         "You add the bias before you multiply",
                         "You subtract the bias before you multiply",
@@ -94,6 +94,12 @@ CONVENTIONS = (
                 ),
             )
         },
+        phrases(
+            {
+                "eps) * weight + bias.": "eps) * weight, and the bias.",
+                "eps) * (...) + bias.": "eps) * (...), and the bias.",
+            }
+        ),
     ),
     Convention(
         "vectors_first",

@@ -26,8 +26,8 @@ _STEP: Edits = (
     (
         "Use `teacher_forcing(target, pad_id)` of lesson 09 and your `masked_cross_entropy`.",
         "Use `teacher_forcing(target, pad_id)` of lesson 09. What the step minimises is the mean "
-        "loss per real token in nats, whatever your `masked_cross_entropy` returns: convert where "
-        "you must.",
+        "loss per real token with natural logarithms, whatever your `masked_cross_entropy` "
+        "returns: convert where you must.",
     ),
     (
         "`model(source, decoder_input)` gives logits.",
