@@ -148,13 +148,13 @@ def _checked(cell: ReleasedCell) -> Task:
         case [ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(item), *names], keywords))] if (
             item == cell.item and names and all(isinstance(name, ast.Name) for name in names)
         ):
-            found = [name.id for name in names if isinstance(name, ast.Name)]
+            subject, line, *_ = (*(name.id for name in names if isinstance(name, ast.Name)), "")
             match keywords:
                 case []:
-                    return Task(TABLE[cell.item], *found)
+                    return Task(TABLE[cell.item], subject, line)
                 case [ast.keyword("conventions", value)]:
                     conventions = tuple(map(str, ast.literal_eval(value)))
-                    return Task(TABLE[cell.item], found[0], "", conventions)
+                    return Task(TABLE[cell.item], subject, line, conventions)
     raise CourseError(
         f"expected a cell {cell.id} such as check({cell.item!r}, its_name), got {cell.source!r}"
     )

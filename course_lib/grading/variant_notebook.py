@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -61,7 +62,7 @@ def _cell_source(cell: ReleasedCell, conventions: Sequence[Convention]) -> str:
     if cell.role == "hints":
         return folded_hints(load_item(cell.item, names).hints)
     if cell.role == "check":
-        return cell.source.rstrip().removesuffix(")") + f", conventions={names})"
+        return cell.source.rstrip().removesuffix(")") + f", conventions={json.dumps(names)})"
     source = cell.source
     for each in conventions:
         source = each.rewritten(source, cell.item)

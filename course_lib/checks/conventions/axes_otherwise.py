@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.conventions.changes import Function, on, shapes, unchanged
+from course_lib.checks.conventions.changes import Function, on, same, shapes, unchanged
 from course_lib.checks.conventions.convention import (
     Arguments,
     Convention,
@@ -106,6 +106,7 @@ def axis_conventions(
                 on(**dict.fromkeys(axes.arguments, there)) if axes.arguments else unchanged,
                 on(**dict.fromkeys(axes.arguments, back)) if axes.arguments else unchanged,
                 tensors_in(there) if axes.result else as_it_is,
+                back if axes.result else same,
                 edits=axes.edits,
             )
             for item, axes in items.items()

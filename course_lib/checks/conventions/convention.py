@@ -18,7 +18,8 @@ from typing import Any
 from torch import nn
 
 from course_lib.checks.arguments import positional_names
-from course_lib.checks.call import Call
+from course_lib.checks.call import Answer, Call
+from course_lib.checks.compare import Difference
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Misconception, Probe
 
@@ -51,6 +52,7 @@ class Translation:
         given: from the public arguments of a call, by name, to the variant's.
         understood: from the variant's arguments to those that the public code takes.
         result: from the public code's result, and its arguments, to the variant's result.
+        back: from the variant's result to the public one, for probes that compare random results.
         renamed: parameters of a module, from public names to the variant's.
         edits: (old, new) phrases of the item's texts; old may be a pattern. One that is nowhere is
             an error, since the texts have changed.
@@ -59,6 +61,7 @@ class Translation:
     given: Change = unchanged
     understood: Change = unchanged
     result: Callable[[Any, Arguments], Any] = as_it_is
+    back: Callable[[Any], Any] = lambda result: result
     renamed: Mapping[str, str] = field(default_factory=dict)
     edits: Edits = ()
 
@@ -153,11 +156,27 @@ def _asked(probe: Probe, item: Item, convention: Convention) -> Probe:
     def calls(draw: Draw) -> list[Call]:
         return [_translated_call(call, item, given) for call in probe.calls(draw)]
 
-    return Probe(convention.rewritten(probe.property, item.id), calls, probe.compare)
+    name, compare = convention.rewritten(probe.property, item.id), probe.compare
+    if compare is None:
+        return Probe(name, calls)
+
+    def compare_translated(
+        calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+    ) -> Difference | None:
+        translation = convention.items[item.id]
+        public = [_translated_call(call, item, translation.understood) for call in calls]
+        right, got = ([_back(each, translation) for each in side] for side in (expected, answers))
+        return compare(public, right, got)
+
+    return Probe(name, calls, compare_translated)
 
 
-def _translated_call(call: Call, item: Item, given: Change) -> Call:
-    args, kwargs = _changed(given, list(positional_names(item).values()), call.args, call.kwargs)
+def _back(answer: Answer, translation: Translation) -> Answer:
+    return answer if answer.failure else replace(answer, value=translation.back(answer.value))
+
+
+def _translated_call(call: Call, item: Item, change: Change) -> Call:
+    args, kwargs = _changed(change, list(positional_names(item).values()), call.args, call.kwargs)
     return replace(call, args=args, kwargs=kwargs)
 
 

@@ -37,12 +37,12 @@ def _columns(order: Order) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor
     return there, back
 
 
-_AS_ABOVE = "Which columns these are, *your conventions* say."
 _TABLE = (
     (
         "Its sine is column $2i$ and its cosine column $2i + 1$, so the columns read sin, cos, "
         "sin, cos, …",
-        f"It has a column of sines and one of cosines. {_AS_ABOVE}",
+        "Its sine and its cosine fill two columns. Where *your conventions* don't say otherwise, "
+        "these stand side by side, the sine first, in the order of the clocks.",
     ),
     ("(length, D), interleaved.", "(length, D), in the order of your conventions."),
     (
@@ -78,7 +78,9 @@ def _convention(name: str, aspect: str, sentence: str, order: Order) -> Conventi
 
     items = {
         "01.sinusoidal_positions": Translation(result=value(there), edits=_TABLE),
-        "01.positional_encoding": Translation(on(x=there, first=there), on(x=back), value(there)),
+        "01.positional_encoding": Translation(
+            on(x=there, first=there), on(x=back), value(there), back
+        ),
         "01.shift_matrix": Translation(result=value(both_axes), edits=_MATRIX),
     }
     return Convention(name, aspect, sentence, items)
@@ -102,8 +104,7 @@ CONVENTIONS = (
         "concatenated",
         "halves",
         "The encoding is **concatenated, not interleaved**: the left half has one column of each "
-        "frequency, the right half the other ones, in the same order of frequencies. (Which "
-        "comes first? Sines, unless your conventions say otherwise.)",
+        "frequency, the right half the other one, both in the same order of frequencies.",
         _halves,
     ),
 )

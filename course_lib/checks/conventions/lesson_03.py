@@ -47,6 +47,7 @@ def _norm_called(name: str) -> Convention:
     edits = (
         ("`norm`, with `norm.weight`", f"`{name}`, with `{name}.weight`"),
         ("`norm.bias`", f"`{name}.bias`"),
+        ("self.norm(x", f"self.{name}(x"),
     )
     return Convention(
         f"norm_is_{name}",

@@ -13,6 +13,7 @@ from course_lib.checks.conventions.changes import (
     Function,
     on,
     pair,
+    phrases,
     reversed_pair,
     same,
     shapes,
@@ -44,6 +45,12 @@ _CODE = (
     (
         "x.view(batch, length, n_heads, ...).transpose(..., ...)",
         "x.unflatten(..., (n_heads, ...)) and then movedim or permute, if they are needed.",
+    ),
+)
+_USE_OF_ATTENTION = (
+    (
+        "context, _ = scaled_dot_product_attention(...), and self.out_proj(...(context)).",
+        "the context from scaled_dot_product_attention(...), and self.out_proj(...(context)).",
     ),
 )
 _BACK = (
@@ -105,7 +112,7 @@ CONVENTIONS = (
     *mask_conventions(
         {
             "04.scaled_dot_product_attention": Masks(),
-            "04.multi_head_attention": Masks(),
+            "04.multi_head_attention": Masks(edits={"all": _USE_OF_ATTENTION}),
         }
     ),
     Convention(
@@ -113,6 +120,7 @@ CONVENTIONS = (
         "results",
         "Attention returns **the weights first**, and then the context.",
         {"04.scaled_dot_product_attention": REVERSED_ATTENTION},
+        phrases({"and return weights @ ..., weights": "and return both results"}),
     ),
     heads_convention(
         "heads_third",
@@ -134,7 +142,7 @@ CONVENTIONS = (
         {
             "04.split_heads": Axes(result=False, edits=_CODE),
             "04.merge_heads": Axes((), edits=_BACK),
-            "04.multi_head_attention": Axes(("query", "key", "value")),
+            "04.multi_head_attention": Axes(("query", "key", "value"), edits=_USE_OF_ATTENTION),
         },
         ("seq_first", "features_second"),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
@@ -18,9 +18,9 @@ from course_lib.checks.conventions.changes import (
     swapped,
     value,
 )
-from course_lib.checks.conventions.convention import Convention, Edits, Translation
+from course_lib.checks.conventions.convention import Convention, Translation
 from course_lib.checks.conventions.lesson_04 import REVERSED_ATTENTION
-from course_lib.checks.conventions.masks_otherwise import Masks, mask_conventions
+from course_lib.checks.conventions.masks_otherwise import ROWS_ARE_COLUMNS, Masks, mask_conventions
 
 _BATCHED = {  # arguments whose first axis is the batch
     "05.puzzle_1": ("a", "b"),
@@ -40,34 +40,34 @@ def _four_axes(mask: Tensor) -> Tensor:
     return mask.reshape((1,) * (4 - mask.ndim) + tuple(mask.shape))
 
 
-def _batch(name: str, sentence: str, index: int) -> Convention:
-    """The batch at another index of every tensor that has one."""
+def _reversed(x: Tensor) -> Tensor:
+    return x.permute(*reversed(range(x.ndim)))
 
-    def there(x: Tensor) -> Tensor:
-        return x.movedim(0, index)
 
-    def back(x: Tensor) -> Tensor:
-        return x.movedim(index, 0)
+def _batch(
+    name: str,
+    sentence: str,
+    there: Function,
+    back: Function,
+    order: Callable[[list[str]], list[str]],
+) -> Convention:
+    """The axes of every tensor that has a batch, in another order."""
 
     def mask_there(mask: Tensor) -> Tensor:
         return there(_four_axes(mask))
 
-    def at_index(axes: Sequence[str]) -> list[str] | None:
-        if axes[0] not in ("B", "b", "batch"):
-            return None
-        rest = list(axes[1:])
-        rest.insert(index if index >= 0 else len(rest), axes[0])
-        return rest
+    def reordered(axes: Sequence[str]) -> list[str] | None:
+        return order(list(axes)) if axes[0] in ("B", "b", "batch") else None
 
     def of_term(term: str) -> str:
-        moved = at_index(term) if set(term) != {"."} and len(term) > 1 else None
+        moved = reordered(term) if set(term) != {"."} and len(term) > 1 else None
         return "".join(moved) if moved else term
 
     def letters(found: re.Match[str]) -> str:
         return re.sub(r"[a-z.]+", lambda term: of_term(term[0]), found[0])
 
     def rewrite(text: str) -> str:
-        return _EINSUM.sub(letters, shapes(at_index)(text))
+        return _EINSUM.sub(letters, shapes(reordered)(text))
 
     items = {
         item: Translation(
@@ -81,12 +81,6 @@ def _batch(name: str, sentence: str, index: int) -> Convention:
 
 
 _TURNED: Function = swapped(-2, -1)
-_IN_COLUMNS: Edits = (
-    (
-        "the other weights of the row still sum to one",
-        "the other weights of that query still sum to one",
-    ),
-)
 
 
 def _keys_then_queries(axes: Sequence[str]) -> list[str] | None:
@@ -97,7 +91,7 @@ def _keys_then_queries(axes: Sequence[str]) -> list[str] | None:
 
 def _columns_of_queries(text: str) -> str:
     text = text.replace("->bhqk", "->bhkq").replace('"bhqk,', '"bhkq,')
-    return shapes(_keys_then_queries)(text)
+    return ROWS_ARE_COLUMNS(shapes(_keys_then_queries)(text))
 
 
 CONVENTIONS = (
@@ -110,9 +104,7 @@ CONVENTIONS = (
         {
             "05.puzzle_3": Translation(result=value(_TURNED)),
             "05.puzzle_5": self_inverse(_TURNED, "weights"),
-            "05.attention_einsum": self_inverse(
-                _TURNED, "mask", result=pair(same, _TURNED), edits=_IN_COLUMNS
-            ),
+            "05.attention_einsum": self_inverse(_TURNED, "mask", result=pair(same, _TURNED)),
             "05.multi_head_einsum": self_inverse(_TURNED, "mask", result=pair(same, _TURNED)),
         },
         _columns_of_queries,
@@ -123,6 +115,20 @@ CONVENTIONS = (
         "Attention returns **the weights first**, and then the context or output.",
         dict.fromkeys(_MASKED, REVERSED_ATTENTION),
     ),
-    _batch("batch_last", "The batch is the **last axis** of every tensor that has one.", -1),
-    _batch("batch_second", "The batch is the **second axis** of every tensor that has one.", 1),
+    _batch(
+        "batch_last",
+        "The batch is the **last axis** of every tensor that has one.",
+        lambda x: x.movedim(0, -1),
+        lambda x: x.movedim(-1, 0),
+        lambda axes: [*axes[1:], axes[0]],
+    ),
+    # Not the batch in second place: "bse,bse->bs" would be right there, too.
+    _batch(
+        "axes_reversed",
+        "Tensors that have a batch have **all axes in the opposite order** of what is usual and of "
+        "what stands above: the batch is last, and d_head or d_model first.",
+        _reversed,
+        _reversed,
+        lambda axes: axes[::-1],
+    ),
 )

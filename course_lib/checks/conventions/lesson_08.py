@@ -43,7 +43,7 @@ def _tying(name: str, sentence: str, kind: str, said: Mapping[str, Any]) -> Conv
                 ),
             )
         },
-        phrases({f'"{word}"': repr(value) for word, value in said.items()}),
+        phrases({f"'{word}'": repr(value) for word, value in said.items()}),
     )
 
 

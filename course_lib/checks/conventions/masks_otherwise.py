@@ -12,6 +12,20 @@ from torch import Tensor
 from course_lib.checks.conventions.changes import Function, on, unchanged, value, words
 from course_lib.checks.conventions.convention import Convention, Edits, Translation, as_it_is
 
+# For texts of items whose scores have a column, not a row, for each query.
+ROWS_ARE_COLUMNS = words(
+    {
+        "row": "column",
+        "rows": "columns",
+        "Row": "Column",
+        "Rows": "Columns",
+        "column": "row",
+        "columns": "rows",
+        "Column": "Row",
+        "Columns": "Rows",
+    }
+)
+
 
 @dataclass(frozen=True)
 class Masks:
