@@ -67,6 +67,9 @@ def _batch(
         return re.sub(r"[a-z.]+", lambda term: of_term(term[0]), found[0])
 
     def rewrite(text: str) -> str:
+        text = text.replace(
+            "a row for each reader and a column for each key", "with readers and keys on the two S"
+        )
         return _EINSUM.sub(letters, shapes(reordered)(text))
 
     items = {

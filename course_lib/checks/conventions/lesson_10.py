@@ -24,6 +24,10 @@ def _in_all(entropy: Any, arguments: Arguments) -> Any:
 
 _STEP: Edits = (
     (
+        "loss = masked_cross_entropy(model(…), …);",
+        "loss is what the step minimises;",
+    ),
+    (
         "Use `teacher_forcing(target, pad_id)` of lesson 09 and your `masked_cross_entropy`.",
         "Use `teacher_forcing(target, pad_id)` of lesson 09. What the step minimises is the mean "
         "loss per real token with natural logarithms, whatever your `masked_cross_entropy` "

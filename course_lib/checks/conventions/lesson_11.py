@@ -51,7 +51,14 @@ CONVENTIONS = (
             "11.inverse_sqrt_lr": Translation(
                 on(steps=lambda steps: [step - 1 for step in steps]),
                 on(step=lambda step: step + 1),
-                edits=(("`step` counts from 1", "`step` counts from 0"),),
+                edits=(
+                    ("`step` counts from 1", "`step` counts from 0"),
+                    (
+                        "Equation (3) of the paper:",
+                        "Equation (3) of the paper, where steps count from 1:",
+                    ),
+                    ("the peak is at step warmup", "the peak is at step warmup - 1"),
+                ),
             )
         },
     ),
@@ -72,6 +79,11 @@ CONVENTIONS = (
                         "so the width of the model has no effect.",
                     ),
                     ("1 / √(d_model · warmup) at its highest", "1 at its highest"),
+                    ("and is 1 / √(d_model · warmup)", "and is 1"),
+                    (
+                        "d_model ** ... * min(step ** ..., step * warmup ** ...)",
+                        "min(step ** ..., step * warmup ** ...), divided by its largest value",
+                    ),
                 ),
             )
         },
@@ -107,7 +119,7 @@ CONVENTIONS = (
                 ),
                 (
                     "Mean cross-entropy per real token with",
-                    "Cross-entropy, summed over the real tokens, with",
+                    "Summed cross-entropy of real tokens with",
                 ),
                 (" per token. Each", ", summed over the real tokens. Each"),
                 _HINT,

@@ -10,7 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.checks.conventions.changes import on, pair, reversed_pair, same, shapes, value
+from course_lib.checks.conventions.changes import (
+    on,
+    pair,
+    phrases,
+    reversed_pair,
+    same,
+    shapes,
+    value,
+)
 from course_lib.checks.conventions.convention import Arguments, Convention, Translation
 
 Past = tuple[Tensor, Tensor]
@@ -33,6 +41,14 @@ def _values_first(past: Past) -> Past:
 
 def _positions_second(past: Past) -> tuple[Tensor, ...]:
     return tuple(x.transpose(1, 2) for x in past)
+
+
+_OLD_KEYS = (
+    "key = torch.cat((past[0], key), dim=...)",
+    "key = torch.cat((the old keys, key), dim=...)",
+)
+# What split_heads gives is no past.
+_IN_FORWARD = phrases({"split the heads: (B, 1, H, E)": "split the heads: (B, H, 1, E)"})
 
 
 def _past_shape(axes: Sequence[str]) -> list[str] | None:
@@ -134,6 +150,7 @@ CONVENTIONS = (
                 on(past=_values_first),
                 pair(same, _values_first),
                 edits=(
+                    _OLD_KEYS,
                     (
                         "the keys and the values of the tokens before",
                         "the values and the keys of the tokens before",
@@ -151,8 +168,9 @@ CONVENTIONS = (
                 on(past=_positions_second),
                 on(past=_positions_second),
                 pair(same, _positions_second),
+                edits=(_OLD_KEYS,),
             )
         },
-        shapes(_past_shape),
+        lambda text: _IN_FORWARD(shapes(_past_shape)(text)),
     ),
 )

@@ -11,6 +11,7 @@ from course_lib.checks.conventions.changes import (
     self_inverse,
     swapped,
     value,
+    words,
 )
 from course_lib.checks.conventions.convention import Arguments, Convention, Translation
 
@@ -48,9 +49,14 @@ def _record(name: str, sentence: str, there: Function, back: Function, axes: str
                         "as layers, batch, heads, query, key,",
                         f"as {', '.join(said[letter] for letter in order)},",
                     ),
+                    (
+                        "attention[layer, sentence, :, :length, :length]",
+                        "attention with an index or a slice for each of its axes",
+                    ),
                 ),
             )
         },
+        phrases({"(N, B, H, Q, K)": f"({axes})"}),
     )
 
 
@@ -60,6 +66,13 @@ def _heads_last(x: Tensor) -> Tensor:
 
 def _heads_third(x: Tensor) -> Tensor:
     return x.movedim(-1, 2)
+
+
+def _columns_of_targets(text: str) -> str:
+    """For hints that speak of a row for each token that the decoder reads."""
+    if text.startswith("{("):
+        return "Which entry of each column is largest, for all columns that belong to a word?"
+    return words({"row": "column", "rows": "columns", "Row": "Column"})(text)
 
 
 def _one_more(index: int) -> int:
@@ -98,6 +111,7 @@ CONVENTIONS = (
                 ),
             )
         },
+        phrases({"1 - (len(": "(len("}),
     ),
     Convention(
         "percent",
@@ -135,6 +149,7 @@ CONVENTIONS = (
                 ),
             )
         },
+        phrases({"len(... & possible)": "len(... & ...)"}),
     ),
     Convention(
         "target_first",
@@ -152,6 +167,7 @@ CONVENTIONS = (
                 ),
             )
         },
+        phrases({"{(int(weights[t].argmax()), ...) for": "{(..., int(weights[t].argmax())) for"}),
     ),
     Convention(
         "words_from_one",
@@ -168,6 +184,13 @@ CONVENTIONS = (
                 ),
             )
         },
+        phrases(
+            {
+                "predicts word 0. So rows and words have the same numbers,": (
+                    "predicts word 1. So the number of a row is that of its word minus one,"
+                )
+            }
+        ),
     ),
     Convention(
         "rows_are_sources",
@@ -190,6 +213,7 @@ CONVENTIONS = (
                 ),
             )
         },
+        _columns_of_targets,
     ),
     _record(
         "batch_first",

@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torch import Tensor
-
-from course_lib.checks.conventions.changes import on, phrases, shapes
+from course_lib.checks.conventions.changes import moved, on, phrases, shapes
 from course_lib.checks.conventions.convention import (
     Arguments,
     Convention,
@@ -61,13 +59,24 @@ def summed(items: Mapping[str, Edits], more: MORE) -> Convention:
             {
                 "2 · ln 2 / 12 = 0.1155": "2 · ln 2 = 1.3863",
                 "2 / 12 = 0.1667": "2",
+                "; divide by the number of entries.": "; add them all up.",
             }
         ),
     )
 
 
+_OTHER_AXES = phrases(
+    {
+        "log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0]": (
+            "log_softmax(dim=...) at the label of each position (gather takes labels with an axis "
+            "more)"
+        )
+    }
+)
+
+
 def logits_conventions(items: Sequence[str]) -> tuple[Convention, ...]:
-    """The order of the axes of ``logits`` (batch, length, vocabulary) and ``labels``."""
+    """Where the vocabulary is in ``logits``."""
 
     def rewrite(order: str) -> Rewrite:
         def reordered(axes: Sequence[str]) -> list[str] | None:
@@ -75,33 +84,21 @@ def logits_conventions(items: Sequence[str]) -> tuple[Convention, ...]:
                 return None
             return [axis for axis in order if axis in axes]
 
-        return shapes(reordered)
+        return lambda text: _OTHER_AXES(shapes(reordered)(text))
 
-    def convention(
-        name: str, sentence: str, order: str, names: Sequence[str], a: int
-    ) -> Convention:
-        def there(x: Tensor) -> Tensor:
-            return x.transpose(a, 1) if a < x.ndim else x
-
-        change = on(**dict.fromkeys(names, there))
-        translation = Translation(change, change)
+    def convention(name: str, sentence: str, order: str, axis: int) -> Convention:
+        translation = Translation(on(logits=moved(-1, axis)), on(logits=moved(axis, -1)))
         return Convention(
             name, "logits", sentence, dict.fromkeys(items, translation), rewrite(order)
         )
 
+    # Not the length first: what is summed over all positions would be right there, too.
     return (
         convention(
             "vocabulary_second",
             "Logits are **(batch, vocabulary, length)**, as `F.cross_entropy` takes them.",
             "BVT",
-            ("logits",),
-            2,
+            1,
         ),
-        convention(
-            "time_first",
-            "Logits are **(length, batch, vocabulary)**, and labels (length, batch).",
-            "TBV",
-            ("logits", "labels"),
-            0,
-        ),
+        convention("vocabulary_first", "Logits are **(vocabulary, batch, length)**.", "VBT", 0),
     )
