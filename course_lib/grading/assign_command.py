@@ -56,8 +56,10 @@ def listing() -> str:
         for each in conventions_of(entry.id):
             aspects.setdefault(each.aspect, []).append(each.name)
         if aspects:
-            said = "; ".join(f"{about}: {', '.join(names)}" for about, names in aspects.items())
+            described = "; ".join(
+                f"{about}: {', '.join(names)}" for about, names in aspects.items()
+            )
         else:
-            said = f"none: {WITHOUT.get(entry.id) or WITHOUT[entry.kind]}"
-        lines.append(f"{entry.id:32}{said}")
+            described = f"none: {WITHOUT.get(entry.id) or WITHOUT[entry.kind]}"
+        lines.append(f"{entry.id:32}{described}")
     return "\n".join(lines)

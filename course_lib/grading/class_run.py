@@ -85,7 +85,8 @@ class ClassRun:
 
     def grade(self, student: str, jail: Jail) -> SubmissionResult:
         """Grade one student's work, unless that was done before and nothing has changed."""
-        exercise, remarks = self.exercise, ()
+        exercise = self.exercise
+        remarks: tuple[str, ...] = ()
         if self.variants is not None:
             try:
                 variant = self.variants.of(student, self.incoming / student)

@@ -88,8 +88,8 @@ def _require_phrases(item: Item, conventions: Sequence[Convention], cells: Seque
 
 
 def _texts_of(item: Item) -> list[str]:
-    said = [text for m in item.misconceptions for text in (m.symptom, m.why, m.hint)]
-    return [*item.hints, *(probe.property for probe in item.probes), *said]
+    feedback = [text for m in item.misconceptions for text in (m.symptom, m.why, m.hint)]
+    return [*item.hints, *(probe.property for probe in item.probes), *feedback]
 
 
 def _titled(source: str, stamp: str) -> str:

@@ -8,13 +8,14 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.conventions.changes import Function, on, same, shapes, unchanged
+from course_lib.checks.conventions.changes import Function, on, same, shapes
 from course_lib.checks.conventions.convention import (
     Arguments,
     Convention,
     Edits,
     Translation,
     as_it_is,
+    unchanged,
 )
 
 _LENGTHS = {"S", "T", "Q", "K", "1", "seq", "T − 1", "T - 1", "query", "key", "source", "target"}

@@ -95,7 +95,7 @@ def parameters_renamed(edits: Edits = (), **names: str) -> Translation:
 
 
 def exchanged(a: str, b: str) -> Change:
-    """Two arguments in each other's place."""
+    """Two arguments, exchanged."""
 
     def change(arguments: Arguments) -> Arguments:
         return {**arguments, a: arguments[b], b: arguments[a]}

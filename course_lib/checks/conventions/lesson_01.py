@@ -42,7 +42,7 @@ _TABLE = (
         "Its sine is column $2i$ and its cosine column $2i + 1$, so the columns read sin, cos, "
         "sin, cos, …",
         "Its sine and its cosine fill two columns. Where *your conventions* don't say otherwise, "
-        "these stand side by side, the sine first, in the order of the clocks.",
+        "these stand side by side, the sine first, in the order of $i$.",
     ),
     ("(length, D), interleaved.", "(length, D), in the order of your conventions."),
     (

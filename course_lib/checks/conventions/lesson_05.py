@@ -125,7 +125,7 @@ CONVENTIONS = (
         lambda x: x.movedim(-1, 0),
         lambda axes: [*axes[1:], axes[0]],
     ),
-    # Not the batch in second place: "bse,bse->bs" would be right there, too.
+    # Not the batch as the second axis: "bse,bse->bs" would be right there, too.
     _batch(
         "axes_reversed",
         "Tensors that have a batch have **all axes in the opposite order** of what is usual and of "

@@ -21,16 +21,16 @@ def _parts(name: str, **names: str) -> Convention:
     )
 
 
-def _tying(name: str, sentence: str, kind: str, said: Mapping[str, Any]) -> Convention:
-    back = {value: word for word, value in said.items()}
-    values = [repr(each) for each in said.values()]
+def _tying(name: str, sentence: str, kind: str, written: Mapping[str, Any]) -> Convention:
+    back = {value: word for word, value in written.items()}
+    values = [repr(each) for each in written.values()]
     return Convention(
         name,
         "tying",
         sentence,
         {
             "08.tie": Translation(
-                on(tying=lambda word: said[word]),
+                on(tying=lambda word: written[word]),
                 on(tying=lambda value: back[value]),
                 edits=(
                     ("as a config's `tying` says", "as `tying` says"),
@@ -39,11 +39,11 @@ def _tying(name: str, sentence: str, kind: str, said: Mapping[str, Any]) -> Conv
                         'tying is "none", "output" or "all"',
                         f"tying is {values[0]}, {values[1]} or {values[2]}",
                     ),
-                    *((f'`"{word}"`', f"`{value!r}`") for word, value in said.items()),
+                    *((f'`"{word}"`', f"`{value!r}`") for word, value in written.items()),
                 ),
             )
         },
-        phrases({f"'{word}'": repr(value) for word, value in said.items()}),
+        phrases({f"'{word}'": repr(value) for word, value in written.items()}),
     )
 
 

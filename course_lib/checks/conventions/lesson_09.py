@@ -56,8 +56,8 @@ CONVENTIONS = (
                 edits=(
                     (_FORCED, "to `(labels, decoder_input)`, each (B, T − 1)."),
                     (
-                        "to what is read and what shall be said,",
-                        "to what shall be said and what is read,",
+                        re.compile("to what is read and what (.*?),"),
+                        r"to what \1 and what is read,",
                     ),
                 ),
             ),

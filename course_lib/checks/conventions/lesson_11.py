@@ -114,8 +114,8 @@ CONVENTIONS = (
         {
             "11.label_smoothed_loss": (
                 (
-                    "The loss is the mean cross-entropy over the real places",
-                    "The loss is the sum of the cross-entropy over the real places",
+                    "The loss is the mean cross-entropy over",
+                    "The loss is the sum of the cross-entropy over",
                 ),
                 (
                     "Mean cross-entropy per real token with",

@@ -30,7 +30,7 @@ def _all_possible(arguments: Arguments) -> Arguments:
 
 def _record(name: str, sentence: str, there: Function, back: Function, axes: str) -> Convention:
     """The axes of a record of attention weights."""
-    said = {
+    axis_names = {
         "N": "layers", "B": "batch", "H": "heads", "Q": "query", "K": "key"
     }  # fmt: skip
     order = [letter for letter in axes if letter.isalpha()]
@@ -47,7 +47,7 @@ def _record(name: str, sentence: str, there: Function, back: Function, axes: str
                     ("(N, B, H, S, S)", f"({', '.join(plain)})"),
                     (
                         "as layers, batch, heads, query, key,",
-                        f"as {', '.join(said[letter] for letter in order)},",
+                        f"as {', '.join(axis_names[letter] for letter in order)},",
                     ),
                     (
                         "attention[layer, sentence, :, :length, :length]",
@@ -69,7 +69,7 @@ def _heads_third(x: Tensor) -> Tensor:
 
 
 def _columns_of_targets(text: str) -> str:
-    """For hints that speak of a row for each token that the decoder reads."""
+    """For hints about a row for each token that the decoder reads."""
     if text.startswith("{("):
         return "Which entry of each column is largest, for all columns that belong to a word?"
     return words({"row": "column", "rows": "columns", "Row": "Column"})(text)
@@ -100,10 +100,7 @@ CONVENTIONS = (
             "13.alignment_error_rate": Translation(
                 result=value(lambda rate: 1 - rate),
                 edits=(
-                    (
-                        "$1 - \\frac{|A \\cap S| + |A \\cap P|}{|A| + |S|}$",
-                        "$\\frac{|A \\cap S| + |A \\cap P|}{|A| + |S|}$",
-                    ),
+                    ("$1 - \\frac{", "$\\frac{"),
                     (
                         "0 if all sure links are found and no impossible one, 1 if nothing fits.",
                         "1 if all sure links are found and no impossible one, 0 if nothing fits.",

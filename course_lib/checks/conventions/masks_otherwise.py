@@ -9,8 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.checks.conventions.changes import Function, on, unchanged, value, words
-from course_lib.checks.conventions.convention import Convention, Edits, Translation, as_it_is
+from course_lib.checks.conventions.changes import Function, on, value, words
+from course_lib.checks.conventions.convention import (
+    Convention,
+    Edits,
+    Translation,
+    as_it_is,
+    unchanged,
+)
 
 # For texts of items whose scores have a column, not a row, for each query.
 ROWS_ARE_COLUMNS = words(
