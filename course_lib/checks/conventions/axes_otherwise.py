@@ -38,7 +38,7 @@ def tensors_in(change: Function) -> Callable[[Any, Arguments], Any]:
 
     def result(found: Any, arguments: Arguments) -> Any:
         if isinstance(found, (tuple, list)):
-            return type(found)(map(change, found))
+            return tuple(map(change, found))
         if isinstance(found, dict):
             return {name: change(entry) for name, entry in found.items()}
         return change(found)

@@ -23,6 +23,7 @@ from course_lib.checks.compare import Difference
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Misconception, Probe
 
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 Arguments = dict[str, Any]
 Change = Callable[[Arguments], Arguments]
 Rewrite = Callable[[str], str]
@@ -154,7 +155,8 @@ def _asked(probe: Probe, item: Item, convention: Convention) -> Probe:
     given = convention.items[item.id].given
 
     def calls(draw: Draw) -> list[Call]:
-        return [_translated_call(call, item, given) for call in probe.calls(draw)]
+        found = (_translated_call(call, item, given) for call in probe.calls(draw))
+        return [replace(c, about=convention.rewritten(c.about, item.id)) for c in found]
 
     name, compare = convention.rewritten(probe.property, item.id), probe.compare
     if compare is None:
@@ -176,8 +178,18 @@ def _back(answer: Answer, translation: Translation) -> Answer:
 
 
 def _translated_call(call: Call, item: Item, change: Change) -> Call:
-    args, kwargs = _changed(change, list(positional_names(item).values()), call.args, call.kwargs)
+    args, kwargs = _changed(change, _names_of_arguments(item), call.args, call.kwargs)
     return replace(call, args=args, kwargs=kwargs)
+
+
+def _names_of_arguments(item: Item) -> list[str]:
+    """The names of a call's positional arguments, in order; of ``*options`` none."""
+    kinds = {name: p.kind for name, p in inspect.signature(item.use).parameters.items()}
+    return [
+        name
+        for name in positional_names(item).values()
+        if kinds.get(name, _POSITIONAL) is _POSITIONAL
+    ]
 
 
 def _changed(

@@ -115,13 +115,6 @@ CONVENTIONS = (
             "04.multi_head_attention": Masks(edits={"all": _USE_OF_ATTENTION}),
         }
     ),
-    Convention(
-        "weights_first",
-        "results",
-        "Attention returns **the weights first**, and then the context.",
-        {"04.scaled_dot_product_attention": REVERSED_ATTENTION},
-        phrases({"and return weights @ ..., weights": "and return both results"}),
-    ),
     heads_convention(
         "heads_third",
         "Queries, keys, values and contexts of all heads have the **positions before the heads**: "
@@ -137,6 +130,14 @@ CONVENTIONS = (
         lambda x: x.transpose(0, 1),
         lambda x: x.transpose(0, 1),
         lambda axes: [axes[1], axes[0], axes[2], axes[3]],
+    ),
+    # After the heads: those are about a pair whose first entry is the context.
+    Convention(
+        "weights_first",
+        "results",
+        "Attention returns **the weights first**, and then the context.",
+        {"04.scaled_dot_product_attention": REVERSED_ATTENTION},
+        phrases({"and return weights @ ..., weights": "and return both results"}),
     ),
     *axis_conventions(
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from course_lib.checks.conventions.changes import exchanged, on, times
+from course_lib.checks.conventions.changes import exchanged, on, phrases, times
 from course_lib.checks.conventions.convention import Arguments, Convention, Edits, Translation
 from course_lib.checks.conventions.losses_otherwise import in_bits, logits_conventions, summed
 
@@ -14,13 +14,19 @@ def _relative(rate: Any, arguments: Arguments) -> Any:
     return rate * math.sqrt(arguments["d_model"] * arguments["warmup"])
 
 
+def _over_wrong(arguments: Arguments) -> Arguments:
+    """Smoothing over all words, as the smoothing over the wrong ones alone that equals it."""
+    share = 1 - 1 / arguments["logits"].size(-1)
+    return {**arguments, "smoothing": arguments["smoothing"] * share}
+
+
 def _over_all(arguments: Arguments) -> Arguments:
-    """Smoothing over the wrong words alone, as the smoothing over all that equals it."""
-    vocabulary = arguments["logits"].size(-1)
-    return {**arguments, "smoothing": arguments["smoothing"] * vocabulary / (vocabulary - 1)}
+    share = 1 - 1 / arguments["logits"].size(-1)
+    return {**arguments, "smoothing": min(1.0, arguments["smoothing"] / share)}
 
 
 _SHARES: Edits = (
+    ("smoothing 0 and 1,", "smoothing 0 and nearly 1,"),
     (
         "Compute two numbers for each position: the surprise of the right token, and the mean "
         "surprise of all tokens.",
@@ -134,8 +140,9 @@ CONVENTIONS = (
         "The share `smoothing` goes to the **wrong words only**: each of the V − 1 others gets the "
         "same part of it, and the right one keeps 1 − `smoothing`.",
         {
-            "11.label_smoothed_loss": Translation(understood=_over_all, edits=_SHARES),
+            "11.label_smoothed_loss": Translation(_over_wrong, _over_all, edits=_SHARES),
         },
+        phrases({"smoothing 1.0": "smoothing nearly 1"}),
     ),
     Convention(
         "percent",
