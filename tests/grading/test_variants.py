@@ -13,6 +13,7 @@ from course_lib.errors import CourseError
 from course_lib.grading.class_run import ClassRun, grade_class
 from course_lib.grading.exercise import load_exercise
 from course_lib.grading.grade import FITS_PUBLIC
+from course_lib.grading.library_view import view_of
 from course_lib.grading.submission import SubmissionError
 from course_lib.grading.variant_draw import MOST_OF_AN_ITEM, draw_variants, of_items
 from course_lib.grading.variant_notebook import STAMP, variant_notebook
@@ -244,6 +245,11 @@ def test_a_public_notebook_is_named_and_gets_no_silent_0(jail, notebook, release
     result = graded(jail, released, incoming, tmp_path)["anna"]
     assert result.points is None
     assert "was the public exercise handed in" in result.notes[0]
+
+
+def test_the_jail_has_no_conventions():
+    """They hold no answers, but a learner's code has no use for them there."""
+    assert not any("conventions" in path for path in view_of("06.padding_mask", "padding_mask"))
 
 
 # The command

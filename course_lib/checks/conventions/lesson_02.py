@@ -30,7 +30,8 @@ CONVENTIONS = (
             "02.transformer_embedding": Axes(
                 ("tokens",),
                 edits=(
-                    ("among the real tokens of its row", "among the real tokens of its sentence"),
+                    ("the real tokens of its row", "the real tokens of its sentence"),
+                    ("real tokens in its row up to", "real tokens in its sentence up to"),
                 ),
             )
         },
