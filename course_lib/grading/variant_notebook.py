@@ -11,7 +11,7 @@ from typing import Any
 
 from course_lib.checks import load_item
 from course_lib.checks.conventions import Convention, chosen, conventions_of
-from course_lib.checks.conventions.convention import under
+from course_lib.checks.conventions.variant_item import under
 from course_lib.checks.item import Item
 from course_lib.checks.report import folded_hints
 from course_lib.errors import CourseError

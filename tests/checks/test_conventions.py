@@ -6,7 +6,7 @@ import pytest
 
 from course_lib.checks import TABLE, check, load_item
 from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
-from course_lib.checks.conventions.convention import translated, under
+from course_lib.checks.conventions.variant_item import translated, under
 from course_lib.checks.diagnose import SEED, diagnose
 from course_lib.checks.trial import expected_answers
 from course_lib.errors import CourseError

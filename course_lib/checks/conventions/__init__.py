@@ -19,7 +19,8 @@ from course_lib.checks.conventions import (
     lesson_12,
     lesson_13,
 )
-from course_lib.checks.conventions.convention import Convention, under
+from course_lib.checks.conventions.convention import Convention
+from course_lib.checks.conventions.variant_item import under
 from course_lib.checks.item import Item
 from course_lib.errors import CourseError
 
