@@ -138,3 +138,9 @@ def test_a_public_item_is_the_same_object_as_before():
 def test_conventions_that_an_item_does_not_take_are_refused(item, names, message):
     with pytest.raises(CourseError, match=message):
         load_item(item, names)
+
+
+def test_the_smallest_failing_call_is_asked_for_with_its_conventions():
+    report = check("13.align", lambda weights: {(0, 0)}, conventions=["words_from_one"])
+    assert report.example is not None
+    assert 'conventions=["words_from_one"]' in report.example.code
