@@ -244,6 +244,58 @@ def run_progress(options: Namespace) -> int:
     return 0
 
 
+def add_assign_arguments(parser: ArgumentParser) -> None:
+    """How many groups, from which seed, of which assignments, and where to."""
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument(
+        "--seed", metavar="TERM", help="decides who gets what, such as 2027-spring; any text"
+    )
+    action.add_argument(
+        "--list", action="store_true", help="only list which item takes which conventions"
+    )
+    parser.add_argument("--variants", type=int, default=6, metavar="N", help="groups (default: 6)")
+    parser.add_argument(
+        "--assignment",
+        action="append",
+        default=[],
+        dest="assignments",
+        metavar="NAME",
+        help="such as 06_masks; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("variants"),
+        metavar="DIR",
+        help="where group_1/NAME, group_2/NAME, … and manifest.json go (default: variants)",
+    )
+    parser.add_argument(
+        "--exercises",
+        type=Path,
+        metavar="DIR",
+        help="the public exercises (default: exercises, here or beside the library)",
+    )
+
+
+def run_assign(options: Namespace) -> int:
+    """Write a set of exercises for each group, or list conventions."""
+    from course_lib.grading.assign_command import AssignOptions, assign_and_report, listing
+
+    if options.list:
+        print(listing())
+        return 0
+    assign_and_report(
+        AssignOptions(
+            options.seed,
+            options.variants,
+            options.output,
+            options.assignments,
+            options.exercises,
+        )
+    )
+    return 0
+
+
 def add_grade_arguments(parser: ArgumentParser) -> None:
     """Whose work, which assignment, where the results go, and how much is trusted."""
     parser.add_argument(
@@ -275,6 +327,18 @@ def add_grade_arguments(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         help="grade on the workers of this Dask scheduler, such as tcp://host:8786, in place of "
         "--jobs; they need the same folders, and each grades one submission at a time",
+    )
+    parser.add_argument(
+        "--variants",
+        type=Path,
+        metavar="DIR",
+        help="the folder that course assign wrote: each student is graded by their own variant",
+    )
+    parser.add_argument(
+        "--groups",
+        type=Path,
+        metavar="CSV",
+        help="lines student,group (default: the group whose stamp is in the notebook)",
     )
     parser.add_argument(
         "--secret-file",
@@ -329,6 +393,8 @@ def run_grade(options: Namespace) -> int:
             options.jobs,
             options.cluster,
             options.no_sandbox,
+            variants=options.variants,
+            groups=options.groups,
             diff=options.diff,
             gradebook=options.gradebook,
         )
@@ -414,6 +480,12 @@ VERBS = {
         example="course progress",
         add_arguments=add_progress_arguments,
         run=run_progress,
+    ),
+    "assign": Verb(
+        help="write a variant of the exercises for each group of a class",
+        example="course assign --variants 6 --seed 2027-spring --assignment 06_masks",
+        add_arguments=add_assign_arguments,
+        run=run_assign,
     ),
     "grade": Verb(
         help="grade what students handed in, isolated from everything else",

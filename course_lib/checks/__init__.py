@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
 from course_lib.checks.compare import short
+from course_lib.checks.conventions import under_conventions
 from course_lib.checks.diagnose import SEED, diagnose
 from course_lib.checks.item import Item
 from course_lib.checks.own_work import without_borrowing
@@ -37,12 +39,15 @@ def load_items(lesson: str) -> dict[str, Item]:
     return {entry.id: load_item(entry.id) for entry in entries if entry.kind != "written"}
 
 
-def load_item(item_id: str) -> Item:
-    """The item of that id, "06.padding_mask".
+def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
+    """The item of that id, "06.padding_mask", under conventions other than the course's.
 
     Raises:
-        CourseError: there is no such item, it has a new id, or a person marks it.
+        CourseError: there is no such item, it has a new id, a person marks it, or it doesn't take
+            these conventions.
     """
+    if conventions:
+        return _variant(item_id, tuple(conventions))
     if item_id in FORMER_IDS:
         raise CourseError(
             f"expected an item's present id, got {item_id!r}: it is now called "
@@ -62,8 +67,18 @@ def load_item(item_id: str) -> Item:
     return cast(Item, module.item)
 
 
+@cache  # so that the reference's answers to a variant's calls are computed once
+def _variant(item_id: str, conventions: tuple[str, ...]) -> Item:
+    return under_conventions(load_item(item_id), conventions)
+
+
 def check(
-    item_id: str, subject: Any, line: Callable[[], int] | int | None = None, *, seed: int = SEED
+    item_id: str,
+    subject: Any,
+    line: Callable[[], int] | int | None = None,
+    *,
+    seed: int = SEED,
+    conventions: Sequence[str] = (),
 ) -> Report:
     """Run an item's tests on a learner's code, and report the result.
 
@@ -72,9 +87,12 @@ def check(
         subject: their function or class.
         line: for a spot-the-bug item, the wrong line's number or their function that returns it.
         seed: of the random test inputs.
+        conventions: the names of those by which the item differs from the course's, as in the
+            notebook of a class.
 
     Raises:
-        CourseError: there is no such item, or the subject is not a function or class.
+        CourseError: there is no such item, it doesn't take these conventions, or the subject is not
+            a function or class.
         NotPassed: nbgrader grades or validates the notebook, and not all tests pass.
     """
     if not isinstance(item_id, str):
@@ -89,7 +107,7 @@ def check(
             f"subject must be a function or a class, got {short(subject)}: pass it without "
             f'calling it, as in check("{item_id}", {item_id.split(".")[-1]})'
         )
-    diagnosis = diagnose(load_item(item_id), subject, line, seed=seed)
+    diagnosis = diagnose(load_item(item_id, conventions), subject, line, seed=seed)
     report = Report(without_borrowing(diagnosis))
     if report.passed:
         note_passed(item_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -124,9 +125,11 @@ def _code_to_run(item: Item, subject: Any) -> str:
     name = str(getattr(subject, "__name__", ""))
     if not name.isidentifier():
         name = item.id.split(".")[1]
-    line = ", wrong_line" if item.bug else ""
+    more = ", wrong_line" if item.bug else ""
+    if item.conventions:
+        more += f", conventions={json.dumps(item.conventions)}"
     return (
-        f'example = check("{item.id}", {name}{line}).example\n'
+        f'example = check("{item.id}", {name}{more}).example\n'
         f"print(example.args, example.kwargs)  # what is given\n"
         f"print(example.run({name}))  # your result\n"
         "print(example.expected)  # the right one"

@@ -78,6 +78,7 @@ class Item:
         variant: set by ``switchable``.
         apart: names of misconceptions that are never named together, since one takes away what the
             other is about.
+        conventions: names of those by which it differs from the course's; see ``conventions``.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Item:
     misconceptions: list[Misconception] = field(default_factory=list)
     variant: Callable[[frozenset[str]], Any] | None = None
     apart: list[set[str]] = field(default_factory=list)
+    conventions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         watched.append(self)

@@ -103,11 +103,11 @@ def _answer_of(subject: Any, item: Item, trial: Trial, i: int) -> Answer:
 
 
 def _both(item: Item, a: Misconception, b: Misconception) -> Any:
-    key = (item.id, a.name, b.name)
+    key = (item.id, *item.conventions, a.name, b.name)
     if key not in _pairs:
         _pairs[key] = item.both(a, b)
     return _pairs[key]
 
 
 _known: dict[tuple[Any, ...], Answer] = {}
-_pairs: dict[tuple[str, str, str], Any] = {}
+_pairs: dict[tuple[str, ...], Any] = {}

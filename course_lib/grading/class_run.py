@@ -22,9 +22,11 @@ from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
 from course_lib.grading.changes import append_changes, changes_between
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.grade import grade_submission
+from course_lib.grading.grade import grade_submission, unreadable
 from course_lib.grading.jail import Jail, Level
 from course_lib.grading.results import SubmissionResult
+from course_lib.grading.submission import SubmissionError
+from course_lib.grading.variants import Variants
 
 SECRET_BYTES = 32
 CONNECT_SECONDS = 10  # to a cluster
@@ -44,6 +46,7 @@ class ClassRun:
             the same folders.
         trusted: run the submissions without isolation.
         preview: write no results.
+        variants: what each group was given instead of ``exercise``.
     """
 
     incoming: Path
@@ -54,6 +57,7 @@ class ClassRun:
     cluster: str = ""
     trusted: bool = False
     preview: bool = False
+    variants: Variants | None = None
 
     def students(self) -> list[str]:
         """The names of the entries of ``incoming``, sorted.
@@ -89,13 +93,22 @@ class ClassRun:
 
     def grade(self, student: str, jail: Jail) -> SubmissionResult:
         """Grade one student's work, unless that was done before and nothing has changed."""
+        exercise = self.exercise
+        remarks: tuple[str, ...] = ()
+        if self.variants is not None:
+            try:
+                variant = self.variants.of(student, self.incoming / student)
+            except SubmissionError as error:
+                return unreadable(student, self.exercise, jail, error)
+            exercise, remarks = variant.exercise, (variant.note,)
         return grade_submission(
             self.incoming / student,
-            self.exercise,
+            exercise,
             jail=jail,
             secret=self.secret,
             student=student,
             known=self.stored(student),
+            remarks=remarks,
         )
 
 

@@ -17,6 +17,7 @@ from course_lib.grading.exercise import exercise_file, load_exercise
 from course_lib.grading.jail import Jail, Level
 from course_lib.grading.library_view import LIBRARY
 from course_lib.grading.results import SubmissionResult, shown_points
+from course_lib.grading.variants import load_variants
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
 _NOTES = 3  # of a student, below the table
@@ -34,6 +35,8 @@ class GradeOptions:
     jobs: int = 1
     cluster: str = ""
     trusted: bool = False
+    variants: Path | None = None
+    groups: Path | None = None
     diff: bool = False
     gradebook: Path | None = None
 
@@ -50,8 +53,13 @@ def grade_and_report(options: GradeOptions) -> bool:
         raise CourseError(
             "--diff writes nothing, so it can't be used with --gradebook: leave out one"
         )
+    if options.groups and not options.variants:
+        raise CourseError("--groups names the students' groups, but --variants was not given")
     exercises = options.exercises or exercises_folder()
     exercise = load_exercise(exercises, options.assignment)
+    variants = None
+    if options.variants:
+        variants = load_variants(options.variants, options.assignment, options.groups)
     if options.gradebook:
         from course_lib.grading.course_folder import open_course_folder
 
@@ -66,6 +74,7 @@ def grade_and_report(options: GradeOptions) -> bool:
         options.cluster,
         options.trusted,
         preview=options.diff,
+        variants=variants,
     )
     students = run.students()
     earlier = {each.student: each for each in map(run.stored, students) if each}

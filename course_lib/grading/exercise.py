@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from course_lib.checks.table import TABLE, Entry
 from course_lib.errors import CourseError
@@ -45,11 +46,14 @@ class ReleasedCell:
 
 @dataclass(frozen=True)
 class Task:
-    """What is graded: an item, and the names of what a learner writes for it; "" for none."""
+    """What is graded: an item, the names of what a learner writes for it ("" for none), and the
+    conventions by which it differs from the course's.
+    """
 
     entry: Entry
     subject: str = ""
     line: str = ""
+    conventions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def load_exercise(folder: Path, assignment: str) -> Exercise:
     file = exercise_file(folder, assignment)
     data = read_regular_file(file)
     try:
-        cells = tuple(_cell(cell) for cell in json.loads(data)["cells"])
+        cells = tuple(released_cell(cell) for cell in json.loads(data)["cells"])
     except (ValueError, KeyError, TypeError) as error:
         raise CourseError(
             f"expected an exercise with nbgrader's metadata in {file}, got another format "
@@ -100,7 +104,12 @@ def load_exercise(folder: Path, assignment: str) -> Exercise:
     return Exercise(assignment, cells, _tasks(cells), hashlib.sha256(data).hexdigest())
 
 
-def _cell(cell: dict[str, object]) -> ReleasedCell:
+def released_cell(cell: dict[str, Any]) -> ReleasedCell:
+    """A cell of a released notebook, as JSON has it.
+
+    Raises:
+        KeyError, TypeError: it is not one.
+    """
     name, metadata = str(cell["id"]), cell["metadata"]
     if not isinstance(metadata, dict):
         raise TypeError
@@ -130,16 +139,22 @@ def _tasks(cells: Collection[ReleasedCell]) -> tuple[Task, ...]:
         if cell.role == "written":
             tasks.append(Task(TABLE[cell.item]))
         elif cell.role == "check":
-            tasks.append(Task(TABLE[cell.item], *_checked_names(cell)))
+            tasks.append(_checked(cell))
     return tuple(tasks)
 
 
-def _checked_names(cell: ReleasedCell) -> list[str]:
+def _checked(cell: ReleasedCell) -> Task:
     match ast.parse(cell.source).body:
-        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(item), *names], []))] if (
+        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(item), *names], keywords))] if (
             item == cell.item and names and all(isinstance(name, ast.Name) for name in names)
         ):
-            return [name.id for name in names if isinstance(name, ast.Name)]
+            subject, line, *_ = (*(name.id for name in names if isinstance(name, ast.Name)), "")
+            match keywords:
+                case []:
+                    return Task(TABLE[cell.item], subject, line)
+                case [ast.keyword("conventions", value)]:
+                    conventions = tuple(map(str, ast.literal_eval(value)))
+                    return Task(TABLE[cell.item], subject, line, conventions)
     raise CourseError(
         f"expected a cell {cell.id} such as check({cell.item!r}, its_name), got {cell.source!r}"
     )

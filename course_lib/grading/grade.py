@@ -7,7 +7,7 @@ import hmac
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -31,6 +31,10 @@ from course_lib.grading.transplant import Transplant, transplant
 
 _MOST_TEXT = 50_000  # characters of an answer in words
 _MOST_NOTES = 100
+FITS_PUBLIC = (
+    "fits the public variant: it passes the course's own tests, and not those of the conventions "
+    "that the student was given"
+)
 
 
 def grade_submission(
@@ -42,6 +46,7 @@ def grade_submission(
     student: str = "",
     limits: TimeLimits | None = None,
     known: SubmissionResult | None = None,
+    remarks: Sequence[str] = (),
 ) -> SubmissionResult:
     """Grade what a student handed in for an assignment. Whatever it is, there is a result.
 
@@ -53,14 +58,13 @@ def grade_submission(
         student: whose it is, by default the name of the path.
         limits: of time.
         known: an earlier result; it is returned if everything that it depends on is unchanged.
+        remarks: notes that come first in the result.
     """
     limits, student = limits or TimeLimits(), _plain(student or path.name)
     try:
         handed_in = read_hand_in(path, exercise)
     except SubmissionError as error:
-        key = _key(exercise, jail, secret, limits, str(error))
-        note = (_plain(str(error)),)
-        return SubmissionResult(student, exercise.assignment, jail.level, key, "", (), note)
+        return unreadable(student, exercise, jail, error)
     submission, transplanted, notes = handed_in.submission, handed_in.transplant, handed_in.notes
     key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
     if known is not None and known.key == key and known.points is not None:
@@ -68,7 +72,7 @@ def grade_submission(
     end = time.monotonic() + limits.submission
     run = SubmissionRun(jail, transplanted.cells, limits, end)
     items = tuple(_graded(task, transplanted, run, secret) for task in exercise.tasks)
-    notes = (*notes, *transplanted.notes, *run.notes())
+    notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
         student,
         exercise.assignment,
@@ -78,6 +82,14 @@ def grade_submission(
         items,
         tuple(map(_plain, notes[:_MOST_NOTES])),
     )
+
+
+def unreadable(
+    student: str, exercise: Exercise, jail: Jail, error: SubmissionError
+) -> SubmissionResult:
+    """The result of what can't be graded, which is tried again at every run."""
+    note = (_plain(str(error)),)
+    return SubmissionResult(_plain(student), exercise.assignment, jail.level, "", "", (), note)
 
 
 def seed_of(secret: bytes, item_id: str) -> int:
@@ -139,13 +151,25 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
     if all(cell.ours for cell in transplanted.cells):  # nothing was written, so nothing can run
         return ItemResult(entry.id, entry.title, "not started", 0.0, entry.points)
     try:
-        diagnosis = run.diagnose(task, seed_of(secret, entry.id))
-        return _item_result(task, diagnosis, flags_of(entry.id, transplanted.cells))
+        seed = seed_of(secret, entry.id)
+        diagnosis = run.diagnose(task, seed)
+        flags = flags_of(entry.id, transplanted.cells)
+        if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
+            flags = (FITS_PUBLIC, *flags)
+        return _item_result(task, diagnosis, flags)
     except NotRun as error:
         reason = str(error)
     except Exception as error:  # a bug here must not end the grading of a whole class
         reason = f"the grader raised {type(error).__name__}: {error}. Please report it"
     return ItemResult(entry.id, entry.title, "not run", None, entry.points, reason=_plain(reason))
+
+
+def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
+    """Whether the answer passes the item as the course has it."""
+    try:
+        return run.diagnose(replace(task, conventions=()), seed).status == "passed"
+    except NotRun:
+        return False
 
 
 def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> ItemResult:

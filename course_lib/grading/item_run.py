@@ -84,7 +84,7 @@ class SubmissionRun:
         Raises:
             NotRun: it could not be found out.
         """
-        item = load_item(task.entry.id)
+        item = load_item(task.entry.id, task.conventions)
         try:
             library = self.jail.library(item.id, view_of(item.id, task.subject))
             with self._started(library) as session:

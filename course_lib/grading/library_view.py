@@ -57,7 +57,7 @@ class NotChecked:
         return "checks are made after this, by the grader"
 
 
-def check(item_id, subject, line=None, *, seed=0):
+def check(item_id, subject, line=None, *, seed=0, conventions=()):
     """Do nothing."""
     return NotChecked()
 

@@ -1,0 +1,91 @@
+"""The conventions of all lessons, and items under some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from course_lib.checks.conventions import (
+    lesson_01,
+    lesson_02,
+    lesson_03,
+    lesson_04,
+    lesson_05,
+    lesson_06,
+    lesson_07,
+    lesson_08,
+    lesson_09,
+    lesson_10,
+    lesson_11,
+    lesson_12,
+    lesson_13,
+)
+from course_lib.checks.conventions.convention import Convention
+from course_lib.checks.conventions.variant_item import under
+from course_lib.checks.item import Item
+from course_lib.errors import CourseError
+
+# In this order they are applied: a later one describes what the earlier ones have made.
+CONVENTIONS: dict[str, tuple[Convention, ...]] = {
+    module.__name__[-2:]: module.CONVENTIONS
+    for module in (
+        lesson_01,
+        lesson_02,
+        lesson_03,
+        lesson_04,
+        lesson_05,
+        lesson_06,
+        lesson_07,
+        lesson_08,
+        lesson_09,
+        lesson_10,
+        lesson_11,
+        lesson_12,
+        lesson_13,
+    )
+}
+# Why other items take none, by their kind or by their id.
+WITHOUT = {
+    "written": "a person marks it",
+    "bug": "it shows code with one wrong line",
+    "02.embedding_std": "it asks for one number, which the model's width fixes",
+}
+__all__ = ["CONVENTIONS", "WITHOUT", "Convention", "chosen", "conventions_of", "under_conventions"]
+
+
+def conventions_of(item_id: str) -> tuple[Convention, ...]:
+    """The conventions that an item takes, in the order in which they are applied."""
+    found = CONVENTIONS.get(item_id.split(".")[0], ())
+    return tuple(each for each in found if item_id in each.items)
+
+
+def chosen(item_id: str, names: Sequence[str]) -> tuple[Convention, ...]:
+    """The item's conventions of these names, in the order in which they are applied.
+
+    Raises:
+        CourseError: the item takes no convention of such a name, or two are about the same.
+    """
+    known = {each.name: each for each in conventions_of(item_id)}
+    for name in names:
+        if name not in known:
+            raise CourseError(
+                f"conventions of {item_id} must be among {', '.join(known) or 'none at all'}, got "
+                f"{name!r}: is this check from a notebook of an older course?"
+            )
+    found = tuple(each for each in known.values() if each.name in names)
+    if len({each.aspect for each in found}) < len(found):
+        raise CourseError(
+            f"conventions of {item_id} must differ in what they are about, got {', '.join(names)}: "
+            "copy the check from your notebook again"
+        )
+    return found
+
+
+def under_conventions(item: Item, names: Sequence[str]) -> Item:
+    """A public item under its conventions of these names; without any, the item itself.
+
+    Raises:
+        CourseError: as for ``chosen``.
+    """
+    for convention in chosen(item.id, names):
+        item = under(item, convention)
+    return item

@@ -1,0 +1,110 @@
+"""Positional encoding: the order of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from course_lib.checks.conventions.changes import on, value
+from course_lib.checks.conventions.convention import Convention, Translation
+
+Order = Callable[[int], list[int]]  # from d_model to the columns, in their new order
+
+
+def _pairs_swapped(d_model: int) -> list[int]:
+    return [i ^ 1 for i in range(d_model)]
+
+
+def _pairs_reversed(d_model: int) -> list[int]:
+    return [i for first in range(d_model - 2, -1, -2) for i in (first, first + 1)]
+
+
+def _halves(d_model: int) -> list[int]:
+    return [*range(0, d_model, 2), *range(1, d_model, 2)]
+
+
+def _columns(order: Order) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]:
+    """The last axis in another order, and back."""
+
+    def there(x: Tensor) -> Tensor:
+        return x[..., order(x.size(-1))]
+
+    def back(x: Tensor) -> Tensor:
+        new = order(x.size(-1))
+        return x[..., [new.index(i) for i in range(len(new))]]
+
+    return there, back
+
+
+_TABLE = (
+    (
+        "Its sine is column $2i$ and its cosine column $2i + 1$, so the columns read sin, cos, "
+        "sin, cos, …",
+        "Its sine and its cosine fill two columns. Where *your conventions* don't say otherwise, "
+        "these stand side by side, the sine first, in the order of $i$.",
+    ),
+    ("(length, D), interleaved.", "(length, D), in the order of your conventions."),
+    (
+        "Then interleave sines and cosines.",
+        "Then put sines and cosines together in the order of your conventions.",
+    ),
+    (
+        "; then torch.stack((..., ...), dim=-1).flatten(1).",
+        "; then put the sines and cosines of the angles in order.",
+    ),
+)
+_MATRIX = (
+    (
+        "the table of your first exercise, sin, cos, sin, cos, …",
+        "the table of your first exercise, with the same conventions.",
+    ),
+    (
+        "These blocks lie on the diagonal; everything else is zero.",
+        "These blocks lie where the pair's two columns are; everything else is zero.",
+    ),
+    (
+        "block [[cos a, ...], [..., cos a]]; then torch.block_diag(*blocks).",
+        "block [[cos a, ...], [..., cos a]], each entry in the row and column of your conventions.",
+    ),
+)
+
+
+def _convention(name: str, aspect: str, sentence: str, order: Order) -> Convention:
+    there, back = _columns(order)
+
+    def both_axes(x: Tensor) -> Tensor:
+        return there(there(x).mT).mT
+
+    items = {
+        "01.sinusoidal_positions": Translation(result=value(there), edits=_TABLE),
+        "01.positional_encoding": Translation(
+            on(x=there, first=there), on(x=back), value(there), back
+        ),
+        "01.shift_matrix": Translation(result=value(both_axes), edits=_MATRIX),
+    }
+    return Convention(name, aspect, sentence, items)
+
+
+CONVENTIONS = (
+    _convention(
+        "cosine_first",
+        "pairs",
+        "In the encoding, each frequency's **cosine comes before its sine**.",
+        _pairs_swapped,
+    ),
+    _convention(
+        "slowest_first",
+        "frequencies",
+        "In the encoding, the frequencies rise: **the lowest comes first**, and the last one turns "
+        "by one radian a position.",
+        _pairs_reversed,
+    ),
+    _convention(
+        "concatenated",
+        "halves",
+        "The encoding is **concatenated, not interleaved**: the left half has one column of each "
+        "frequency, the right half the other one, both in the same order of frequencies.",
+        _halves,
+    ),
+)

@@ -1,0 +1,70 @@
+"""Masks: what they hold, where queries and keys are, the order of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from course_lib.checks.conventions.changes import self_inverse, shapes, swapped, value
+from course_lib.checks.conventions.convention import Convention, Translation
+from course_lib.checks.conventions.masks_otherwise import ROWS_ARE_COLUMNS, Masks, mask_conventions
+
+_TURNED = swapped(-2, -1)
+_CODE_OF_TRIANGLE = "torch.ones(1, 1, size, size, dtype=torch.bool) and then .tril() or .triu()."
+_TRIANGLE = (
+    "Start with a square of True and keep one triangle. Which one, and does it include the "
+    "diagonal?",
+    "Start with a square of one value and change one triangle. Which one, and does it include the "
+    "diagonal?",
+)
+_COMPARED = (
+    "(tokens ... pad_id)[:, None, None, :], with the right comparison in place of the dots.",
+    "Index the result of the right comparison with None where an axis is missing.",
+)
+_ANY_CODE = (_CODE_OF_TRIANGLE, "torch.ones and torch.zeros make squares, .tril() and .triu() cut.")
+
+
+def _keys_then_queries(axes: Sequence[str]) -> list[str] | None:
+    if tuple(axes) == ("1", "1", "batch", "seq"):  # a wrong mask
+        return ["1", "1", "seq", "batch"]
+    ends = {"query", "key", "quer", "S", "T", "size", "1", "seq"}
+    if len(axes) < 2 or not ends.issuperset(axes[-2:]) or axes[0] not in ("B", "batch", "1", "…"):
+        return None
+    return [*axes[:-2], axes[-1], axes[-2]] if len(axes) > 2 else None
+
+
+CONVENTIONS: tuple[Convention, ...] = (
+    *mask_conventions(
+        {
+            "06.padding_mask": Masks((), result=True, edits={"all": (_COMPARED,)}),
+            "06.causal_mask": Masks((), result=True, edits={"all": (_TRIANGLE, _ANY_CODE)}),
+            "06.decoder_mask": Masks((), result=True),
+            "06.masked_softmax": Masks(),
+        }
+    ),
+    Convention(
+        "keys_then_queries",
+        "scores",
+        "Scores, masks and weights are (…, key, query): **a column for each query**, whose weights "
+        "sum to one.",
+        {
+            "06.padding_mask": Translation(result=value(_TURNED), edits=(_COMPARED,)),
+            "06.causal_mask": Translation(
+                result=value(_TURNED),
+                edits=(
+                    ("on and below the diagonal", "on and above the diagonal"),
+                    _TRIANGLE,
+                    _ANY_CODE,
+                ),
+            ),
+            "06.decoder_mask": Translation(result=value(_TURNED)),
+            "06.masked_softmax": self_inverse(
+                _TURNED,
+                "scores",
+                "mask",
+                result=value(_TURNED),
+                edits=(("the last axis of `scores`", "the last but one axis of `scores`"),),
+            ),
+        },
+        lambda text: ROWS_ARE_COLUMNS(shapes(_keys_then_queries)(text)),
+    ),
+)

@@ -1,0 +1,213 @@
+"""Training: schedules, losses, accuracy and BLEU otherwise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from course_lib.checks.conventions.changes import exchanged, on, phrases, times
+from course_lib.checks.conventions.convention import Arguments, Convention, Edits, Translation
+from course_lib.checks.conventions.losses_otherwise import in_bits, logits_conventions, summed
+
+
+def _relative(rate: Any, arguments: Arguments) -> Any:
+    return rate * math.sqrt(arguments["d_model"] * arguments["warmup"])
+
+
+def _over_wrong(arguments: Arguments) -> Arguments:
+    """Smoothing over all words, as the smoothing over the wrong ones alone that equals it."""
+    share = 1 - 1 / arguments["logits"].size(-1)
+    return {**arguments, "smoothing": arguments["smoothing"] * share}
+
+
+def _over_all(arguments: Arguments) -> Arguments:
+    share = 1 - 1 / arguments["logits"].size(-1)
+    return {**arguments, "smoothing": min(1.0, arguments["smoothing"] / share)}
+
+
+_SHARES: Edits = (
+    ("smoothing 0 and 1,", "smoothing 0 and nearly 1,"),
+    (
+        "Compute two numbers for each position: the surprise of the right token, and the mean "
+        "surprise of all tokens.",
+        "Compute two numbers for each position: the surprise of the right "
+        "token, and the mean surprise of the others.",
+    ),
+    (
+        "and take the mean over V for the second.",
+        "and take the mean of the V − 1 others for the second.",
+    ),
+    (
+        "goes to all V words alike, the right one and pad among them.",
+        "goes to the V − 1 wrong words alike, pad among them (unless pad is the label).",
+    ),
+    ("is divided equally among all V tokens", "is divided equally among the V − 1 wrong tokens"),
+)
+_HINT = (
+    " keep the real positions, divide by how many there are.",
+    " keep the real positions, and sum.",
+)
+CONVENTIONS = (
+    Convention(
+        "steps_from_zero",
+        "steps",
+        "Steps **count from 0**, as in PyTorch's schedulers: the first step is number 0, with the "
+        "rate of the paper's step 1.",
+        {
+            "11.inverse_sqrt_lr": Translation(
+                on(steps=lambda steps: [step - 1 for step in steps]),
+                on(step=lambda step: step + 1),
+                edits=(
+                    ("`step` counts from 1", "`step` counts from 0"),
+                    (
+                        "Equation (3) of the paper:",
+                        "Equation (3) of the paper, where steps count from 1:",
+                    ),
+                    ("the peak is at step warmup", "the peak is at step warmup - 1"),
+                ),
+            )
+        },
+    ),
+    Convention(
+        "relative_to_peak",
+        "scale",
+        "The rate is given as a **multiple of its peak**, so that it is 1 where it is highest.",
+        {
+            "11.inverse_sqrt_lr": Translation(
+                result=_relative,
+                edits=(
+                    (
+                        "the paper's learning rate (equation 3) as a number.",
+                        "the paper's learning rate (equation 3) divided by its peak, as a number.",
+                    ),
+                    (
+                        "a wider model gets a smaller rate.",
+                        "so the width of the model has no effect.",
+                    ),
+                    ("1 / √(d_model · warmup) at its highest", "1 at its highest"),
+                    ("and is 1 / √(d_model · warmup)", "and is 1"),
+                    (
+                        "d_model ** ... * min(step ** ..., step * warmup ** ...)",
+                        "min(step ** ..., step * warmup ** ...), divided by its largest value",
+                    ),
+                ),
+            )
+        },
+    ),
+    Convention(
+        "width_last",
+        "parameters",
+        "The width comes **after the warm-up**: `inverse_sqrt_lr(step, warmup, d_model)`.",
+        {
+            "11.inverse_sqrt_lr": Translation(
+                exchanged("d_model", "warmup"),
+                exchanged("d_model", "warmup"),
+                edits=(
+                    (
+                        "inverse_sqrt_lr(step, d_model, warmup)",
+                        "inverse_sqrt_lr(step, warmup, d_model)",
+                    ),
+                    (
+                        "step: int, d_model: int, warmup: int",
+                        "step: int, warmup: int, d_model: int",
+                    ),
+                ),
+            )
+        },
+    ),
+    in_bits({"11.label_smoothed_loss": ()}, {}),
+    summed(
+        {
+            "11.label_smoothed_loss": (
+                (
+                    "The loss is the mean cross-entropy over",
+                    "The loss is the sum of the cross-entropy over",
+                ),
+                (
+                    "Mean cross-entropy per real token with",
+                    "Summed cross-entropy of real tokens with",
+                ),
+                (" per token. Each", ", summed over the real tokens. Each"),
+                _HINT,
+                ("mixed[real].sum() / real.sum().clamp(min=...)", "mixed[...].sum()"),
+            )
+        },
+        {},
+    ),
+    Convention(
+        "smoothing_over_wrong",
+        "smoothing",
+        "The share `smoothing` goes to the **wrong words only**: each of the V − 1 others gets the "
+        "same part of it, and the right one keeps 1 − `smoothing`.",
+        {
+            "11.label_smoothed_loss": Translation(_over_wrong, _over_all, edits=_SHARES),
+        },
+        phrases({"smoothing 1.0": "smoothing nearly 1"}),
+    ),
+    Convention(
+        "percent",
+        "percent",
+        "Accuracy is **in percent**, from 0 to 100.",
+        {
+            "11.masked_accuracy": Translation(
+                result=times(100),
+                edits=(
+                    (
+                        "to a number from 0 to 1, the share",
+                        "to a number from 0 to 100, the percentage",
+                    ),
+                    (
+                        "The share of real tokens that are right",
+                        "The percentage of real tokens that are right",
+                    ),
+                ),
+            )
+        },
+    ),
+    *logits_conventions(["11.label_smoothed_loss", "11.masked_accuracy"]),
+    Convention(
+        "bleu_to_one",
+        "scale of BLEU",
+        "BLEU runs **from 0 to 1**.",
+        {
+            "11.bleu": Translation(
+                result=times(0.01),
+                edits=(
+                    ("the BLEU of a corpus, from 0 to 100.", "the BLEU of a corpus, from 0 to 1."),
+                    (
+                        "It has to equal sacrebleu's corpus score",
+                        "It has to equal a hundredth of sacrebleu's corpus score",
+                    ),
+                    ("Corpus BLEU, 0 to 100.", "Corpus BLEU, 0 to 1."),
+                    (
+                        "multiply by the brevity penalty and by 100.",
+                        "multiply by the brevity penalty.",
+                    ),
+                    ("100 * min(1, exp(1 - r / c))", "min(1, exp(1 - r / c))"),
+                    ("the references themselves score 100", "the references themselves score 1"),
+                ),
+            )
+        },
+    ),
+    Convention(
+        "references_first",
+        "order of the sides",
+        "The references come **before** the translations: `bleu(references, hypotheses, max_n=4)`.",
+        {
+            "11.bleu": Translation(
+                exchanged("hypotheses", "references"),
+                exchanged("hypotheses", "references"),
+                edits=(
+                    (
+                        "bleu(hypotheses, references, max_n=4)",
+                        "bleu(references, hypotheses, max_n=4)",
+                    ),
+                    (
+                        "hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]",
+                        "references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]]",
+                    ),
+                ),
+            )
+        },
+    ),
+)

@@ -1,0 +1,65 @@
+"""What ``course assign`` does: write variants of assignments, or list what an item takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.checks.conventions import WITHOUT, conventions_of
+from course_lib.checks.table import TABLE, TOPICS
+from course_lib.errors import CourseError
+from course_lib.grading.command import exercises_folder
+from course_lib.grading.variants import MANIFEST, write_variants
+
+
+@dataclass(frozen=True)
+class AssignOptions:
+    """The options of ``course assign``; see its help."""
+
+    seed: str
+    number: int = 6
+    output: Path = Path("variants")
+    assignments: Sequence[str] = ()
+    exercises: Path | None = None
+
+
+def assign_and_report(options: AssignOptions) -> None:
+    """Write the variants and say what each group gets.
+
+    Raises:
+        CourseError: the options name something that is not there, or the folder is in use.
+    """
+    if not options.seed.strip():
+        raise CourseError("--seed must be a text such as 2027-spring, got an empty one")
+    names = list(options.assignments) or [f"{n}_{topic}" for n, topic in TOPICS.items()]
+    drawn = write_variants(
+        options.exercises or exercises_folder(),
+        options.output,
+        names,
+        number=options.number,
+        seed=options.seed,
+    )
+    for assignment, choices in drawn.items():
+        print(assignment if choices else f"{assignment}: as it is, no item takes conventions")
+        for group, choice in enumerate(choices, 1):
+            print(f"  group {group}: {', '.join(choice)}")
+    print(f"\nHand out {options.output}/group_1 to group 1, and so on. Keep {MANIFEST} in")
+    print(f"{options.output} for: course grade INCOMING --assignment … --variants {options.output}")
+
+
+def listing() -> str:
+    """Which item takes which conventions, by what they are about, or why it takes none."""
+    lines = []
+    for entry in TABLE.values():
+        aspects: dict[str, list[str]] = {}
+        for each in conventions_of(entry.id):
+            aspects.setdefault(each.aspect, []).append(each.name)
+        if aspects:
+            described = "; ".join(
+                f"{about}: {', '.join(names)}" for about, names in aspects.items()
+            )
+        else:
+            described = f"none: {WITHOUT.get(entry.id) or WITHOUT[entry.kind]}"
+        lines.append(f"{entry.id:32}{described}")
+    return "\n".join(lines)

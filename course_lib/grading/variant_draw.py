@@ -1,0 +1,80 @@
+"""Choose the conventions of each group's assignment.
+
+One choice holds for a whole assignment, so that items that build on each other agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+
+from course_lib.checks.conventions import CONVENTIONS, Convention
+from course_lib.errors import CourseError
+
+MOST_OF_AN_ITEM = 3  # conventions
+Choice = tuple[str, ...]  # names of conventions, in the order in which they are applied
+
+
+def draw_variants(lesson: str, number: int, seed: str) -> list[Choice]:
+    """So many choices of conventions for a lesson, as different as they can be.
+
+    Every item that takes conventions has one to three in each choice. The same seed gives the same
+    choices everywhere.
+
+    Args:
+        lesson: such as "06".
+        number: of groups.
+        seed: any text, such as the name of the term.
+
+    Raises:
+        CourseError: the lesson takes no conventions, or the number is less than one.
+    """
+    if number < 1:
+        raise CourseError(f"--variants must be at least 1, got {number}")
+    conventions = CONVENTIONS.get(lesson, ())
+    candidates = _candidates(conventions)
+    if not candidates:
+        raise CourseError(
+            f"lesson {lesson} has no variants: its items take no conventions; hand out its "
+            "exercise as it is"
+        )
+    candidates.sort(key=lambda choice: _order(seed, lesson, choice))
+    used: Counter[tuple[str, Choice]] = Counter()
+    drawn: list[Choice] = []
+    for _ in range(number):
+        best = min(
+            candidates,
+            key=lambda c: (c in drawn, sum(used[each] for each in of_items(conventions, c))),
+        )
+        drawn.append(best)
+        used.update(of_items(conventions, best))
+    return drawn
+
+
+def of_items(conventions: Sequence[Convention], choice: Choice) -> list[tuple[str, Choice]]:
+    """What a choice means for each item that takes conventions, as (item, names)."""
+    items = dict.fromkeys(item for each in conventions for item in each.items)
+    return [
+        (item, tuple(c.name for c in conventions if c.name in choice and item in c.items))
+        for item in items
+    ]
+
+
+def _candidates(conventions: Sequence[Convention]) -> list[Choice]:
+    """All choices that give each item one to three conventions."""
+    aspects: dict[str, list[str | None]] = {}
+    for each in conventions:
+        aspects.setdefault(each.aspect, [None]).append(each.name)
+    found = []
+    for names in product(*aspects.values()) if conventions else ():
+        choice = tuple(each.name for each in conventions if each.name in names)
+        if all(1 <= len(own) <= MOST_OF_AN_ITEM for _, own in of_items(conventions, choice)):
+            found.append(choice)
+    return found
+
+
+def _order(seed: str, lesson: str, choice: Choice) -> bytes:
+    return hmac.digest(seed.encode(), "\n".join((lesson, *choice)).encode(), hashlib.sha256)
