@@ -14,6 +14,7 @@ from course_lib.grading.course_folder import (
     open_course_folder,
     student_id,
 )
+from course_lib.grading.exercise import Exercise
 from course_lib.grading.grade import HandIn, read_hand_in
 from course_lib.grading.gradebook import AssignmentGradebook
 from course_lib.grading.results import SubmissionResult
@@ -47,22 +48,24 @@ def store_class(
     to_mark = 0
     with AssignmentGradebook(folder, run.exercise, notebook) as gradebook:
         for result in results:
-            hand_in = _hand_in(run, result)
+            exercise, hand_in = _hand_in(run, result)
             if hand_in is not None:
                 _keep_submission(folder, run, result, hand_in, notebook.name)
-            to_mark += gradebook.store(result, hand_in)
+            to_mark += gradebook.store(result, hand_in, exercise)
     names: Mapping[str, str] = {each.student: student_id(each.student) for each in results}
     renamed = {name: safe for name, safe in names.items() if name != safe}
     return Stored(len(results), to_mark, renamed)
 
 
-def _hand_in(run: ClassRun, result: SubmissionResult) -> HandIn | None:
+def _hand_in(run: ClassRun, result: SubmissionResult) -> tuple[Exercise, HandIn | None]:
+    """What a student was given and has handed in; None if that can't be read."""
     if not result.readable:
-        return None
+        return run.exercise, None
     try:
-        return read_hand_in(run.incoming / result.student, run.exercise)
+        exercise, _ = run.given_to(result.student)
+        return exercise, read_hand_in(run.incoming / result.student, exercise)
     except SubmissionError:  # it is gone since it was graded
-        return None
+        return run.exercise, None
 
 
 def _keep_submission(

@@ -91,16 +91,23 @@ class ClassRun:
             return SubmissionResult.from_json(self.file_of(student).read_text(encoding="utf-8"))
         return None
 
+    def given_to(self, student: str) -> tuple[Exercise, tuple[str, ...]]:
+        """The exercise that a student was given, and what the result says of it.
+
+        Raises:
+            SubmissionError: which variant that was can't be told.
+        """
+        if self.variants is None:
+            return self.exercise, ()
+        variant = self.variants.of(student, self.incoming / student)
+        return variant.exercise, (variant.note,)
+
     def grade(self, student: str, jail: Jail) -> SubmissionResult:
         """Grade one student's work, unless that was done before and nothing has changed."""
-        exercise = self.exercise
-        remarks: tuple[str, ...] = ()
-        if self.variants is not None:
-            try:
-                variant = self.variants.of(student, self.incoming / student)
-            except SubmissionError as error:
-                return unreadable(student, self.exercise, jail, error)
-            exercise, remarks = variant.exercise, (variant.note,)
+        try:
+            exercise, remarks = self.given_to(student)
+        except SubmissionError as error:
+            return unreadable(student, self.exercise, jail, error)
         return grade_submission(
             self.incoming / student,
             exercise,

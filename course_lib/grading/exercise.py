@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +58,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Exercise:
-    """The cells and tasks of an assignment, such as "06_masks"; ``sha256`` is of its file."""
+    """The cells and tasks of an assignment, such as "06_masks"; ``sha256`` is of its ``file``."""
 
     assignment: str
     cells: tuple[ReleasedCell, ...]
     tasks: tuple[Task, ...]
     sha256: str
+    file: Path = field(compare=False)
 
 
 def exercise_file(folder: Path, assignment: str) -> Path:
@@ -101,7 +102,7 @@ def load_exercise(folder: Path, assignment: str) -> Exercise:
             f"expected an exercise with nbgrader's metadata in {file}, got another format "
             f"({type(error).__name__}): make it with `make exercises`"
         ) from None
-    return Exercise(assignment, cells, _tasks(cells), hashlib.sha256(data).hexdigest())
+    return Exercise(assignment, cells, _tasks(cells), hashlib.sha256(data).hexdigest(), file)
 
 
 def released_cell(cell: dict[str, Any]) -> ReleasedCell:

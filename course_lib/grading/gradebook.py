@@ -103,18 +103,20 @@ class AssignmentGradebook:
             cell.name: (cell.checksum, points.get(cell.name, 0)) for cell in notebook.source_cells
         }
 
-    def store(self, result: SubmissionResult, hand_in: HandIn | None) -> bool:
+    def store(self, result: SubmissionResult, hand_in: HandIn | None, given: Exercise) -> bool:
         """Put a result into the gradebook; whether a person has to mark something of it.
 
         Args:
             result: of a submission.
             hand_in: the submission; None if it could not be read.
+            given: the exercise that the student was given, which may be a variant.
         """
+        released = self.released
+        if given is not self.exercise:
+            released = nbformat.read(given.file, as_version=4)
         student, assignment = student_id(result.student), self.exercise.assignment
         answers = hand_in.transplant if hand_in else None
-        notebook = autograded_notebook(
-            self.released, self.exercise, answers, result, rubrics=self.rubrics
-        )
+        notebook = autograded_notebook(released, given, answers, result, rubrics=self.rubrics)
         target = self.folder.file("autograded", assignment, f"{self.name}.ipynb", student=student)
         changed = _changed_answers(target, notebook, self.exercise)
         timestamp = _timestamp(hand_in)

@@ -10,6 +10,7 @@ from course_lib.checks.conventions import CONVENTIONS
 from course_lib.checks.conventions.convention import Convention, Translation
 from course_lib.cli import main
 from course_lib.errors import CourseError
+from course_lib.grading.class_gradebook import store_class
 from course_lib.grading.class_run import ClassRun, grade_class
 from course_lib.grading.exercise import load_exercise
 from course_lib.grading.grade import FITS_PUBLIC
@@ -18,6 +19,7 @@ from course_lib.grading.submission import SubmissionError
 from course_lib.grading.variant_draw import MOST_OF_AN_ITEM, draw_variants, of_items
 from course_lib.grading.variant_notebook import STAMP, variant_notebook
 from course_lib.grading.variants import load_variants, write_variants
+from tests.grading.nbgrader_course import result_of
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
 
 EXERCISES = ROOT / "exercises"
@@ -245,6 +247,19 @@ def test_a_public_notebook_is_named_and_gets_no_silent_0(jail, notebook, release
     result = graded(jail, released, incoming, tmp_path)["anna"]
     assert result.points is None
     assert "was the public exercise handed in" in result.notes[0]
+
+
+def test_formgrader_shows_the_variant_that_a_student_was_given(hiding, released, tmp_path):
+    incoming = handed_in(tmp_path / "incoming", own=answered(hiding[0], HIDES))
+    exercise = load_exercise(EXERCISES, "06_masks")
+    variants = load_variants(released, "06_masks")
+    run = ClassRun(incoming, exercise, tmp_path / "results", SECRET, variants=variants)
+    store_class(tmp_path / "course", run, [result_of(exercise, "own")], exercise.file)
+    shown = tmp_path / "course" / "autograded" / "own" / "06_masks" / "masks.ipynb"
+    assert "(tokens == pad_id)[:, None, None, :]" in shown.read_text(encoding="utf-8")
+    task = next(c["source"] for c in hiding[0]["cells"] if c["id"] == "06-padding-mask-task")
+    stored = json.loads(shown.read_text(encoding="utf-8"))["cells"]
+    assert task in [cell["source"] for cell in stored]
 
 
 def test_the_jail_has_no_conventions():
