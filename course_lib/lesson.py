@@ -14,7 +14,8 @@ def set_up(seed: int = 0) -> None:
     """
     torch.manual_seed(seed)
     torch.set_float32_matmul_precision("highest")
-    torch.use_deterministic_algorithms(True)
+    # use_deterministic_algorithms(True) does the same, and imports a compiler that takes seconds
+    torch.set_deterministic_debug_mode("error")
 
 
 def show(x: Tensor | float, decimals: int = 3, *, name: str = "") -> None:

@@ -84,8 +84,7 @@ def isolated() -> Iterator[None]:
     """Undo what the code in the block sets, and hide what it prints and warns about."""
     dtype, device = torch.get_default_dtype(), torch.get_default_device()
     learning = torch.is_grad_enabled()
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    deterministic = torch.get_deterministic_debug_mode()
     set_recursion_limit = sys.setrecursionlimit
     recursion, variables, folder = sys.getrecursionlimit(), dict(os.environ), _folder()
     try:
@@ -107,7 +106,7 @@ def isolated() -> Iterator[None]:
             torch.set_default_device(None if device.type == "cpu" else device)
         torch.set_default_dtype(dtype)
         torch.set_grad_enabled(learning)
-        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+        torch.set_deterministic_debug_mode(deterministic)
         sys.setrecursionlimit(recursion)
         if dict(os.environ) != variables:
             os.environ.clear()
