@@ -92,6 +92,28 @@ def test_a_mask_of_a_learner_with_the_public_meaning_is_called_inverted():
     assert "False at the padding and True at the real tokens" in str(report)
 
 
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        ("01.sinusoidal_positions", "cosine_first"),
+        ("04.split_heads", "heads_third"),
+        ("09.collate", "second_first"),
+        ("13.align", "target_first"),
+    ],
+)
+def test_the_lesson_s_own_answer_is_told_of_its_convention(item, name):
+    (found,) = diagnose(load_item(item, (name,)), load_item(item).reference).misconceptions
+    (convention,) = (each for each in conventions_of(item) if each.name == name)
+    assert found.symptom == "Your answer follows the lesson here, not your conventions."
+    assert found.why == convention.sentence.replace("**", "")
+
+
+def test_a_phrase_about_pytorch_keeps_its_meaning():
+    for name in ("true_hides", "ones_hide"):
+        texts = [m.why for m in load_item("06.causal_mask", (name,)).misconceptions]
+        assert not any("MultiheadAttention" in text for text in texts)
+
+
 def test_a_right_mask_passes_in_its_convention():
     assert check(
         "06.padding_mask",

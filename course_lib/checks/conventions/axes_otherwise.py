@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
@@ -25,12 +25,14 @@ _LENGTHS = {"S", "T", "Q", "K", "1", "seq", "T − 1", "T - 1", "query", "key", 
 class Axes:
     """Which arguments of an item have a batch first, and whether its result has.
 
-    A pair or another container of results is changed entry by entry.
+    A pair or another container of results is changed entry by entry. ``forgotten`` are, by the
+    convention's name, misconceptions that are the lesson's own answer there.
     """
 
     arguments: tuple[str, ...] = ("x",)
     result: bool = True
     edits: Edits = ()
+    forgotten: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def tensors_in(change: Function) -> Callable[[Any, Arguments], Any]:
@@ -109,6 +111,7 @@ def axis_conventions(
                 tensors_in(there) if axes.result else as_it_is,
                 back if axes.result else same,
                 edits=axes.edits,
+                forgotten=axes.forgotten.get(name, ()),
             )
             for item, axes in items.items()
         }

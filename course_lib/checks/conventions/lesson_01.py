@@ -54,7 +54,41 @@ _TABLE = (
         "; then put the sines and cosines of the angles in order.",
     ),
 )
+_FORMULA = (
+    ("all but the first are close to zero", "all but the highest are close to zero"),
+    (
+        "each frequency is lower than the one before by the same factor",
+        "neighbouring frequencies differ by the same factor",
+    ),
+    (
+        "The first frequency doesn't depend on the base, so the first two columns are right.",
+        "The highest frequency doesn't depend on the base, so its two columns are right.",
+    ),
+    ("Your frequencies rise instead of falling.", "Your frequencies are far too high."),
+    (
+        "What do the odd columns hold in the formula?",
+        "What should the other column of each pair hold?",
+    ),
+    (
+        "What do the even columns hold in the formula?",
+        "What should the other column of each pair hold?",
+    ),
+)
 _MATRIX = (
+    ("rotates the first pair by one radian", "rotates the fastest pair by one radian"),
+    ("Only the first pair advances by one radian", "Only the fastest pair advances by one radian"),
+    ("Only the first frequency is right.", "Only the highest frequency is right."),
+    (
+        "Textbooks write rotations for (cos, sin), and some code multiplies from the right. Here M "
+        "stands on the left, and each pair is (sin, cos).",
+        "Rotations for (cos, sin) and for (sin, cos) differ in where the minus sign is, and some "
+        "code multiplies from the right. Here M stands on the left.",
+    ),
+    (
+        "Try your matrix on the encoding of position 0: the first number should become "
+        "sin(offset).",
+        "Try your matrix on the encoding of position 0: do you get that of position offset?",
+    ),
     (
         "the table of your first exercise, sin, cos, sin, cos, …",
         "the table of your first exercise, with the same conventions.",
@@ -70,14 +104,18 @@ _MATRIX = (
 )
 
 
-def _convention(name: str, aspect: str, sentence: str, order: Order) -> Convention:
+def _convention(
+    name: str, aspect: str, sentence: str, order: Order, forgotten: tuple[str, ...] = ()
+) -> Convention:
     there, back = _columns(order)
 
     def both_axes(x: Tensor) -> Tensor:
         return there(there(x).mT).mT
 
     items = {
-        "01.sinusoidal_positions": Translation(result=value(there), edits=_TABLE),
+        "01.sinusoidal_positions": Translation(
+            result=value(there), edits=(*_TABLE, *_FORMULA), forgotten=forgotten
+        ),
         "01.positional_encoding": Translation(
             on(x=there, first=there), on(x=back), value(there), back
         ),
@@ -92,6 +130,7 @@ CONVENTIONS = (
         "pairs",
         "In the encoding, each frequency's **cosine comes before its sine**.",
         _pairs_swapped,
+        ("cosine_first",),
     ),
     _convention(
         "slowest_first",

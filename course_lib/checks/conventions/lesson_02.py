@@ -31,6 +31,14 @@ CONVENTIONS = (
                 ("tokens",),
                 edits=(
                     ("the real tokens of its row", "the real tokens of its sentence"),
+                    (
+                        "A cumulative sum along the first one",
+                        "A cumulative sum along the second one",
+                    ),
+                    (
+                        "Older code has the axes (seq, batch, d_model). Here they are",
+                        "The lesson has the batch first. Here the axes are",
+                    ),
                     ("real tokens in its row up to", "real tokens in its sentence up to"),
                 ),
             )

@@ -20,7 +20,7 @@ from course_lib.checks.conventions.changes import (
     value,
 )
 from course_lib.checks.conventions.convention import Convention, Translation
-from course_lib.checks.conventions.masks_otherwise import Masks, mask_conventions
+from course_lib.checks.conventions.masks_otherwise import MASK_ADDED, Masks, mask_conventions
 
 REVERSED_ATTENTION = Translation(
     result=reversed_pair,
@@ -34,6 +34,7 @@ REVERSED_ATTENTION = Translation(
             r"The weights \3 first, and then \2.",
         ),
     ),
+    forgotten=("weights_first",),
 )
 _CODE = (
     (
@@ -82,12 +83,17 @@ _CODE_OF_ATTENTION = (
 
 
 def heads_convention(
-    name: str, sentence: str, there: Function, back: Function, order: Callable[[Sequence[str]], Any]
+    name: str,
+    sentence: str,
+    there: Function,
+    back: Function,
+    order: Callable[[Sequence[str]], Any],
+    forgotten: str,
 ) -> Convention:
     """Where the axis of heads is in queries, keys, values and contexts."""
 
     def reordered(axes: Sequence[str]) -> Sequence[str] | None:
-        of_heads = axes[0] in ("B", "batch") and axes[-1] in ("E", "V", "d_head")
+        of_heads = not {"E", "V", "d_head"}.isdisjoint(axes)
         return order(axes) if len(axes) == 4 and of_heads else None
 
     three = ("query", "key", "value")
@@ -98,7 +104,7 @@ def heads_convention(
             pair(there, same),
             edits=_CODE_OF_ATTENTION,
         ),
-        "04.split_heads": Translation(result=value(there), edits=_CODE),
+        "04.split_heads": Translation(result=value(there), edits=_CODE, forgotten=(forgotten,)),
         "04.merge_heads": Translation(on(x=there), on(x=back), edits=_BACK),
     }
     return Convention(name, "heads", sentence, items, shapes(reordered))
@@ -111,7 +117,7 @@ def _heads_third(x: Tensor) -> Tensor:
 CONVENTIONS = (
     *mask_conventions(
         {
-            "04.scaled_dot_product_attention": Masks(),
+            "04.scaled_dot_product_attention": Masks(edits={"all": (MASK_ADDED,)}),
             "04.multi_head_attention": Masks(edits={"all": _USE_OF_ATTENTION}),
         }
     ),
@@ -122,6 +128,7 @@ CONVENTIONS = (
         _heads_third,
         _heads_third,
         lambda axes: [axes[0], axes[2], axes[1], axes[3]],
+        "heads_not_moved",
     ),
     heads_convention(
         "heads_first",
@@ -130,6 +137,7 @@ CONVENTIONS = (
         lambda x: x.transpose(0, 1),
         lambda x: x.transpose(0, 1),
         lambda axes: [axes[1], axes[0], axes[2], axes[3]],
+        "heads_before_the_batch",
     ),
     # After the heads: those are about a pair whose first entry is the context.
     Convention(
@@ -142,7 +150,9 @@ CONVENTIONS = (
     *axis_conventions(
         {
             "04.split_heads": Axes(result=False, edits=_CODE),
-            "04.merge_heads": Axes((), edits=_BACK),
+            "04.merge_heads": Axes(
+                (), edits=_BACK, forgotten={"features_second": ("words_at_the_end",)}
+            ),
             "04.multi_head_attention": Axes(("query", "key", "value"), edits=_USE_OF_ATTENTION),
         },
         ("seq_first", "features_second"),

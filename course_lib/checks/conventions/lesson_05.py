@@ -20,7 +20,12 @@ from course_lib.checks.conventions.changes import (
 )
 from course_lib.checks.conventions.convention import Convention, Translation
 from course_lib.checks.conventions.lesson_04 import REVERSED_ATTENTION
-from course_lib.checks.conventions.masks_otherwise import ROWS_ARE_COLUMNS, Masks, mask_conventions
+from course_lib.checks.conventions.masks_otherwise import (
+    MASK_ADDED,
+    ROWS_ARE_COLUMNS,
+    Masks,
+    mask_conventions,
+)
 
 _BATCHED = {  # arguments whose first axis is the batch
     "05.puzzle_1": ("a", "b"),
@@ -98,14 +103,19 @@ def _columns_of_queries(text: str) -> str:
 
 
 CONVENTIONS = (
-    *mask_conventions({item: Masks() for item in _MASKED}),
+    *mask_conventions(
+        {
+            "05.attention_einsum": Masks(edits={"all": (MASK_ADDED,)}),
+            "05.multi_head_einsum": Masks(),
+        }
+    ),
     Convention(
         "keys_then_queries",
         "scores",
         "Scores, weights and masks have the **keys before the queries**: (batch, heads, key, "
         "query). A query's weights are a column, and sum to one there.",
         {
-            "05.puzzle_3": Translation(result=value(_TURNED)),
+            "05.puzzle_3": Translation(result=value(_TURNED), forgotten=("mirrored",)),
             "05.puzzle_5": self_inverse(_TURNED, "weights"),
             "05.attention_einsum": self_inverse(_TURNED, "mask", result=pair(same, _TURNED)),
             "05.multi_head_einsum": self_inverse(_TURNED, "mask", result=pair(same, _TURNED)),

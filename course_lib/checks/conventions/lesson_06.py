@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from course_lib.checks.conventions.changes import self_inverse, shapes, swapped, value
-from course_lib.checks.conventions.convention import Convention, Translation
-from course_lib.checks.conventions.masks_otherwise import ROWS_ARE_COLUMNS, Masks, mask_conventions
+from course_lib.checks.conventions.convention import Convention, Edits, Translation
+from course_lib.checks.conventions.masks_otherwise import (
+    MASK_ADDED,
+    ROWS_ARE_COLUMNS,
+    Masks,
+    mask_conventions,
+)
 
 _TURNED = swapped(-2, -1)
 _CODE_OF_TRIANGLE = "torch.ones(1, 1, size, size, dtype=torch.bool) and then .tril() or .triu()."
@@ -20,6 +25,38 @@ _COMPARED = (
     "(tokens ... pad_id)[:, None, None, :], with the right comparison in place of the dots.",
     "Index the result of the right comparison with None where an axis is missing.",
 )
+_WORD_OF_MASKED = (
+    "In nn.MultiheadAttention True means masked; in this course True means: may attend.",
+    "In this task True means: may attend.",
+)
+_FILLED = (
+    "masked_fill fills where its mask is True, but here True means: may attend.",
+    "A score that is filled loses its weight, and here True means: may attend.",
+)
+_OF_INTEGERS = (
+    ("holds the numbers 1 and 0 instead of booleans.", "has another dtype than int64."),
+    (" masked_fill doesn't accept a mask of numbers, and ~ doesn't invert one.", ""),
+    ("What is the dtype of a comparison before you convert it?", "What is the dtype of your mask?"),
+)
+_TRIANGLE_OF_INTEGERS = (
+    ("Your mask holds numbers, 1 and 0, instead of booleans.", "Your mask isn't int64."),
+    ("torch.ones takes a dtype.", "What is the dtype of your mask?"),
+)
+_BOTH_OF_INTEGERS = (
+    ("holds the numbers 1 and 0 instead of booleans.", "has another dtype than int64."),
+    (
+        " masked_fill doesn't accept a mask of numbers, and ~ doesn't invert one: it turns the "
+        "integers 1 and 0 into -2 and -1.",
+        "",
+    ),
+    ("Which operator means 'and' for boolean tensors?", "What is the dtype of your mask?"),
+)
+
+
+def _integers(*edits: tuple[str, str]) -> dict[str, Edits]:
+    return {"ones_attend": edits, "ones_hide": edits}
+
+
 _ANY_CODE = (_CODE_OF_TRIANGLE, "torch.ones and torch.zeros make squares, .tril() and .triu() cut.")
 
 
@@ -35,10 +72,19 @@ def _keys_then_queries(axes: Sequence[str]) -> list[str] | None:
 CONVENTIONS: tuple[Convention, ...] = (
     *mask_conventions(
         {
-            "06.padding_mask": Masks((), result=True, edits={"all": (_COMPARED,)}),
-            "06.causal_mask": Masks((), result=True, edits={"all": (_TRIANGLE, _ANY_CODE)}),
-            "06.decoder_mask": Masks((), result=True),
-            "06.masked_softmax": Masks(),
+            "06.padding_mask": Masks(
+                (), result=True, edits={"all": (_COMPARED,), **_integers(*_OF_INTEGERS)}
+            ),
+            "06.causal_mask": Masks(
+                (),
+                result=True,
+                edits={
+                    "all": (_TRIANGLE, _ANY_CODE, _WORD_OF_MASKED),
+                    **_integers(*_TRIANGLE_OF_INTEGERS),
+                },
+            ),
+            "06.decoder_mask": Masks((), result=True, edits=_integers(*_BOTH_OF_INTEGERS)),
+            "06.masked_softmax": Masks(edits={"all": (_FILLED, MASK_ADDED)}),
         }
     ),
     Convention(

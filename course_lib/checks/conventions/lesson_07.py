@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from course_lib.checks.conventions.axes_otherwise import Axes, axis_conventions
+from course_lib.checks.conventions.convention import Edits
 from course_lib.checks.conventions.masks_otherwise import Masks, mask_conventions
 
 _TURNED = (
     (
         "In this course True always means: may attend. You never have to invert a mask.",
-        "The attention that you call takes True for a key that may be attended to; your block's "
-        "mask has the meaning of your conventions.",
+        "The attention that you call takes masks as the lesson has them; your block's mask has the "
+        "meaning of your conventions.",
     ),
 )
+_LESSONS_PARTS = {
+    "07.encoder_block": (
+        (
+            "each in the frame LayerNorm(x + Sublayer(x)).",
+            "each in the frame LayerNorm(x + Sublayer(x)); the sublayers are the course's, and "
+            "take masks and axes as the lesson has them.",
+        ),
+        ("self.self_attention(..., mask)", "self.self_attention(...)"),
+    ),
+    "07.decoder_block": (
+        (
+            "`FeedForward(d_model, d_ff, 0.0)` and `nn.LayerNorm(d_model)`.",
+            "`FeedForward(d_model, d_ff, 0.0)` and `nn.LayerNorm(d_model)`; these take masks and "
+            "axes as the lesson has them.",
+        ),
+    ),
+    "07.pre_norm_encoder_block": (
+        (
+            "with the same parts as `EncoderBlock` and another frame:",
+            "with the same parts as `EncoderBlock`, which take masks and axes as the lesson has "
+            "them, and another frame:",
+        ),
+    ),
+}
 _INVERTED = {
     "Your block inverts the mask before it passes it on.": (
         "Your mask has the opposite meaning when it reaches attention."
@@ -22,26 +47,28 @@ _INVERTED = {
 }
 
 
-def _edits(symptom: str) -> tuple[tuple[str, str], ...]:
-    return (*_TURNED, (symptom, _INVERTED[symptom]))
+def _edits(item: str, symptom: str) -> Edits:
+    return (*_TURNED, (symptom, _INVERTED[symptom]), *_LESSONS_PARTS[item])
 
 
 _BLOCK, _DECODER = _INVERTED
 CONVENTIONS = (
     *mask_conventions(
         {
-            "07.encoder_block": Masks(),
+            "07.encoder_block": Masks(edits={"all": _edits("07.encoder_block", _BLOCK)}),
             "07.decoder_block": Masks(
-                ("target_mask", "memory_mask"), edits={"all": _edits(_DECODER)}
+                ("target_mask", "memory_mask"), edits={"all": _edits("07.decoder_block", _DECODER)}
             ),
-            "07.pre_norm_encoder_block": Masks(edits={"all": _edits(_BLOCK)}),
+            "07.pre_norm_encoder_block": Masks(
+                edits={"all": _edits("07.pre_norm_encoder_block", _BLOCK)}
+            ),
         }
     ),
     *axis_conventions(
         {
-            "07.encoder_block": Axes(),
-            "07.decoder_block": Axes(("x", "memory")),
-            "07.pre_norm_encoder_block": Axes(),
+            "07.encoder_block": Axes(edits=_LESSONS_PARTS["07.encoder_block"]),
+            "07.decoder_block": Axes(("x", "memory"), edits=_LESSONS_PARTS["07.decoder_block"]),
+            "07.pre_norm_encoder_block": Axes(edits=_LESSONS_PARTS["07.pre_norm_encoder_block"]),
         }
     ),
 )

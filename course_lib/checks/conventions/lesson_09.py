@@ -39,6 +39,7 @@ CONVENTIONS = (
         {
             "09.collate": Translation(
                 result=reversed_pair,
+                forgotten=("swapped",),
                 edits=(
                     (
                         _COLLATED,
@@ -53,6 +54,7 @@ CONVENTIONS = (
             ),
             "09.teacher_forcing": Translation(
                 result=reversed_pair,
+                forgotten=("exchanged",),
                 edits=(
                     (_FORCED, "to `(labels, decoder_input)`, each (B, T − 1)."),
                     (
@@ -90,9 +92,14 @@ CONVENTIONS = (
     ),
     *axis_conventions(
         {
-            "09.collate": Axes((), edits=(("Row i is pair i.", "Column i is pair i."),)),
+            "09.collate": Axes(
+                (),
+                edits=(("Row i is pair i.", "Column i is pair i."),),
+                forgotten={"seq_first": ("length_first",)},
+            ),
             "09.teacher_forcing": Axes(
                 ("target",),
+                forgotten={"seq_first": ("along_the_batch",)},
                 edits=(
                     (
                         "target[:, :-1] and target[:, 1:], the second with masked_fill(…, pad_id) "

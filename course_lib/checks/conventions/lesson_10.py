@@ -52,6 +52,11 @@ CONVENTIONS = (
             "10.masked_cross_entropy": (
                 ("the mean of", "the sum of"),
                 ("Mean over the real tokens", "Sum over the real tokens"),
+                (
+                    "You take the mean of each sentence, and then the mean of those means.",
+                    "You weight the tokens of short sentences more than those of long ones.",
+                ),
+                (" The loss is a mean over tokens.", " The loss is a sum over tokens."),
                 _HINT,
                 (
                     "Multiply by a mask, sum, and divide by a count that clamp(min=1) keeps away "

@@ -28,7 +28,14 @@ def _all_possible(arguments: Arguments) -> Arguments:
     return {**arguments, "possible": arguments["possible"] | arguments["sure"]}
 
 
-def _record(name: str, sentence: str, there: Function, back: Function, axes: str) -> Convention:
+def _record(
+    name: str,
+    sentence: str,
+    there: Function,
+    back: Function,
+    axes: str,
+    forgotten: tuple[str, ...] = (),
+) -> Convention:
     """The axes of a record of attention weights."""
     axis_names = {
         "N": "layers", "B": "batch", "H": "heads", "Q": "query", "K": "key"
@@ -43,6 +50,7 @@ def _record(name: str, sentence: str, there: Function, back: Function, axes: str
             "13.heads_for_figure": Translation(
                 on(attention=there),
                 on(attention=back),
+                forgotten=forgotten,
                 edits=(
                     ("(N, B, H, S, S)", f"({', '.join(plain)})"),
                     (
@@ -95,10 +103,11 @@ CONVENTIONS = (
     Convention(
         "agreement",
         "direction",
-        "What is returned is **one minus the error rate**: 1 for a perfect alignment.",
+        "What is returned is **one minus the error rate**: the higher, the better.",
         {
             "13.alignment_error_rate": Translation(
                 result=value(lambda rate: 1 - rate),
+                forgotten=("share_that_is_right",),
                 edits=(
                     ("$1 - \\frac{", "$\\frac{"),
                     (
@@ -155,6 +164,7 @@ CONVENTIONS = (
         {
             "13.align": Translation(
                 result=value(lambda links: {(t, s) for s, t in links}),
+                forgotten=("turned_round",),
                 edits=(
                     (
                         "(source index, target index), tuples",
@@ -218,6 +228,7 @@ CONVENTIONS = (
         swapped(0, 1),
         swapped(0, 1),
         "B, N, H, Q, K",
+        ("layer_and_sentence_swapped",),
     ),
     _record(
         "heads_last",

@@ -18,6 +18,10 @@ from course_lib.checks.conventions.convention import (
     unchanged,
 )
 
+MASK_ADDED = (
+    "You add the mask to the scores: True counts as 1 and False as 0.",
+    "You add numbers to the scores: 1 for keys that may be attended to, and 0 for the others.",
+)
 # For texts of items whose scores have a column, not a row, for each query.
 ROWS_ARE_COLUMNS = words(
     {
@@ -75,6 +79,7 @@ def mask_conventions(items: Mapping[str, Masks]) -> tuple[Convention, ...]:
         }
         return Convention(name, "mask", sentence, translations, words(text))
 
+    here = {"In this course": "In this task", "in this course": "in this task"}
     integers = {"a boolean": "an int64", "boolean": "int64", "booleans": "integers (int64)"}
     return (
         convention(
@@ -83,20 +88,20 @@ def mask_conventions(items: Mapping[str, Masks]) -> tuple[Convention, ...]:
             "False means that it may be attended to.",
             _translated(lambda mask: ~mask, inverted=True),
             lambda mask: ~mask,
-            {"True": "False", "False": "True"},
+            {"True": "False", "False": "True", **here},
         ),
         convention(
             "ones_attend",
             "A mask is of integers, `torch.int64`: **1 means may attend, 0 means hidden**.",
             _translated(lambda mask: mask.long(), inverted=False),
             lambda mask: mask != 0,
-            {"True": "1", "False": "0", "torch.bool": "torch.int64", **integers},
+            {"True": "1", "False": "0", "torch.bool": "torch.int64", **integers, **here},
         ),
         convention(
             "ones_hide",
             "A mask is of integers, `torch.int64`: **1 means hidden, 0 means may attend**.",
             _translated(lambda mask: (~mask).long(), inverted=True),
             lambda mask: mask == 0,
-            {"True": "0", "False": "1", "torch.bool": "torch.int64", **integers},
+            {"True": "0", "False": "1", "torch.bool": "torch.int64", **integers, **here},
         ),
     )

@@ -58,7 +58,10 @@ def under(item: Item, convention: Convention) -> Item:
 
     def misconception(m: Misconception) -> Misconception:
         subject, *others = (translated(s, item, convention) for s in (m.subject, *m.spellings))
-        symptom, why, hint = map(text, (m.symptom, m.why, m.hint))
+        if m.name in convention.items[item.id].forgotten:
+            symptom, why, hint = _forgotten(convention)
+        else:
+            symptom, why, hint = map(text, (m.symptom, m.why, m.hint))
         return Misconception(m.name, subject, symptom, why, hint, others)
 
     nudge, approach, code = map(text, item.hints)
@@ -74,6 +77,15 @@ def under(item: Item, convention: Convention) -> Item:
         conventions=(*item.conventions, convention.name),
         public=item,
         convention=convention,
+    )
+
+
+def _forgotten(convention: Convention) -> tuple[str, str, str]:
+    """Symptom, why and hint of an answer that follows the lesson where the variant differs."""
+    return (
+        "Your answer follows the lesson here, not your conventions.",
+        convention.sentence.replace("**", ""),
+        "Read your conventions at the head of the task again.",
     )
 
 
