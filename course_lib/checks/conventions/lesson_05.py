@@ -12,6 +12,7 @@ from course_lib.checks.conventions.changes import (
     Function,
     on,
     pair,
+    phrases,
     same,
     self_inverse,
     shapes,
@@ -37,6 +38,14 @@ _BATCHED = {  # arguments whose first axis is the batch
     "05.multi_head_einsum": ("x",),
 }
 _MASKED = ("05.attention_einsum", "05.multi_head_einsum")
+# What texts say of the order of axes in words; their shapes say it, too.
+_WITHOUT_ORDER = phrases(
+    {
+        ", words before heads, to": ", to",
+        ", heads before words.": ".",
+        ", but heads should come first": ", but the task asks for another order",
+    }
+)
 _EINSUM = re.compile(r"[a-z.]+(?:,[a-z.]+)*->[a-z.]*")
 
 
@@ -75,7 +84,7 @@ def _batch(
         text = text.replace(
             "a row for each reader and a column for each key", "with readers and keys on the two S"
         )
-        return _EINSUM.sub(letters, shapes(reordered)(text))
+        return _EINSUM.sub(letters, shapes(reordered)(_WITHOUT_ORDER(text)))
 
     items = {
         item: Translation(
