@@ -122,8 +122,8 @@ _FUNCTIONS: tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...] = (
     ("exponential", "as exp(x)", torch.exp),
     ("logarithm", "and of each the natural logarithm", torch.log),
     *(
-        ("rounded", f"rounded to {10.0**-places:g}", partial(torch.round, decimals=places))
-        for places in (4, 3, 2, 1, 0, -1, -2, -3)
+        ("rounded", f"rounded to {10.0**-digits:g}", partial(torch.round, decimals=digits))
+        for digits in (4, 3, 2, 1, 0, -1, -2, -3)
     ),
 )
 

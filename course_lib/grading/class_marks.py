@@ -129,7 +129,7 @@ def load_class(
 
 def _given_beside(folder: Path, results: Sequence[SubmissionResult]) -> Given:
     path = folder / MARKS_FILE
-    return read_marks(path, results) if path.exists() else {}
+    return read_marks(path, results, assignment=folder.name) if path.exists() else {}
 
 
 def load_results(folder: Path) -> list[SubmissionResult]:
@@ -149,8 +149,15 @@ def load_results(folder: Path) -> list[SubmissionResult]:
     return sorted(results, key=lambda result: result.student)
 
 
-def read_marks(path: Path, results: Iterable[SubmissionResult]) -> dict[tuple[str, str], float]:
+def read_marks(
+    path: Path, results: Iterable[SubmissionResult], *, assignment: str = ""
+) -> dict[tuple[str, str], float]:
     """The marks that a person gave: (student, item id) to points.
+
+    Args:
+        path: a CSV file.
+        results: those of everybody that it may be about.
+        assignment: rows that name another one in a column ``assignment`` are passed over.
 
     Raises:
         CourseError: the file can't be read; or a student, an item or a number is not possible, or
@@ -166,7 +173,7 @@ def read_marks(path: Path, results: Iterable[SubmissionResult]) -> dict[tuple[st
     wrong = []
     for row in read_csv(path, ("student", "item", "points")):
         student, item, text = row["student"], row["item"], row["points"]
-        if not text:
+        if not text or (assignment and row.get("assignment", assignment) not in ("", assignment)):
             continue
         points, most = _number(text), items.get((student, item), 0.0)
         if student not in students:

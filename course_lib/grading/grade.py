@@ -27,7 +27,7 @@ from course_lib.grading.submission import (
     find_notebooks,
     read_submission,
 )
-from course_lib.grading.transplant import Transplant, transplant
+from course_lib.grading.transplant import AnotherExercise, Transplant, transplant
 
 _MOST_TEXT = 50_000  # characters of an answer in words
 _MOST_NOTES = 100
@@ -131,7 +131,8 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     submission, transplanted, path = max(
         read, key=lambda each: (len(each[1].answered), each[2].stem)
     )
-    notes = tuple(str(error) for error in errors)
+    # Notebooks of other exercises in the same folder are nothing to worry about.
+    notes = tuple(str(error) for error in errors if not isinstance(error, AnotherExercise))
     if len(read) > 1:
         others = ", ".join(str(p.relative_to(folder)) for _, _, p in read if p != path)
         notes += (

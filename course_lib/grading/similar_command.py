@@ -103,9 +103,11 @@ def similar_table(found: Similarity, submissions: int) -> str:
         for p in found.pairs[:_MOST_PAIRS]
     ]
     more = len(found.pairs) - _MOST_PAIRS
+    pairs = "1 pair" if len(found.pairs) == 1 else f"{len(found.pairs)} pairs"
+    agree = "agrees" if len(found.pairs) == 1 else "agree"
     return "\n".join(
         [
-            f"{len(found.pairs)} pairs among {submissions} submissions agree in what few others "
+            f"{pairs} among {submissions} submissions {agree} in what few others "
             f"wrote. Usually a student's highest share with anybody is {found.usual:.0%}.",
             "",
             *lines,

@@ -7,12 +7,20 @@ changed. Python's own rule then decides what counts: the last definition of a na
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from course_lib.grading.exercise import Exercise, ReleasedCell, defined_names
 from course_lib.grading.submission import Cell, Submission, SubmissionError
+
+# The cells of an item in any exercise, such as 06-bug-answer.
+_ITEM_CELL = re.compile(r"\d\d-.+-(task|hints|code|answer|check|written)")
+
+
+class AnotherExercise(SubmissionError):
+    """A notebook whose cells are those of another exercise."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +53,18 @@ class Transplant:
 def transplant(submission: Submission, exercise: Exercise) -> Transplant:
     """The learner's answers in a fresh copy of the exercise.
 
-    Cells are recognised by their grade_id, then by their id, then by what they define.
+    Cells are recognised by their grade_id, then by their id, then by their source if it is as
+    released, then by what they define.
 
     Raises:
+        AnotherExercise: its cells are those of another exercise.
         SubmissionError: it has no cell of this exercise.
     """
+    if _is_another(submission, exercise):
+        raise AnotherExercise(
+            f"expected cells of the exercise {exercise.assignment} in {submission.name}, got those "
+            "of another exercise: was the wrong notebook handed in?"
+        )
     matched = list(_matched(submission, exercise))
     if not any(target is not None and target.item for _, target in matched):
         raise SubmissionError(
@@ -72,20 +87,33 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
         (*ours, *theirs),
         written,
         frozenset(answered - {""}),
-        tuple(_notes(matched, exercise)),
+        tuple(_notes(matched, exercise, written)),
     )
 
 
 Match = tuple[Cell, ReleasedCell | None]
 
 
+def _is_another(submission: Submission, exercise: Exercise) -> bool:
+    """Whether it has cells of another exercise's items, and none of this one's.
+
+    Names don't tell: every exercise asks for a function ``wrong_line``.
+    """
+    ids = {name for cell in submission.cells for name in (cell.grade_id, cell.id)}
+    own = {cell.id for cell in exercise.cells if cell.item}
+    return not ids & own and any(map(_ITEM_CELL.fullmatch, ids))
+
+
 def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:
     by_id = {cell.id: cell for cell in exercise.cells}
+    by_source = {(cell.is_code, *_lines(cell.source)): cell for cell in exercise.cells}
     answers = [cell for cell in exercise.cells if cell.role == "answer"]
     for cell in submission.cells:
         target = by_id.get(cell.grade_id) or by_id.get(cell.id)
         if target is not None and target.is_code != (cell.kind == "code"):
             target = None  # a text cell that was turned into code, or the other way round
+        if target is None:
+            target = by_source.get((cell.kind == "code", *_lines(cell.source)))
         if target is None and cell.kind == "code":
             names = defined_names(cell.source)
             target = next((answer for answer in answers if answer.defines & names), None)
@@ -117,7 +145,6 @@ def _written(matched: list[Match], exercise: Exercise) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     beside: dict[str, list[str]] = {}
-    released = {"\n".join(_lines(cell.source)) for cell in exercise.cells}
     item = ""
     for cell, target in matched:
         if target is not None:
@@ -126,7 +153,7 @@ def _written(matched: list[Match], exercise: Exercise) -> dict[str, str]:
             continue
         if target is not None and target.role == "written":
             found[item] = cell.source
-        elif target is None and "\n".join(_lines(cell.source)) not in released:
+        elif target is None:
             beside.setdefault(item, []).append(cell.source)
     wanted = [cell.item for cell in exercise.cells if cell.role == "written"]
     for each in wanted:
@@ -135,11 +162,11 @@ def _written(matched: list[Match], exercise: Exercise) -> dict[str, str]:
     return found
 
 
-def _notes(matched: list[Match], exercise: Exercise) -> Iterator[str]:
+def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) -> Iterator[str]:
     times = Counter(target.id for _, target in matched if target is not None)
     for cell in exercise.cells:
         if cell.role in ("answer", "written"):
-            if not times[cell.id]:
+            if not times[cell.id] and cell.item not in written:
                 yield f"The cell {cell.id} is missing; it counts as unanswered."
             elif times[cell.id] > 1:
                 yield (

@@ -55,6 +55,16 @@ def test_a_person_can_mark_what_could_not_be_read(tmp_path):
     assert (unread.points, unread.waits_for) == (6, "")
 
 
+def test_rows_of_another_assignment_are_passed_over(tmp_path):
+    rows = [["ana", "01.bug", 1, "01_positional_encoding"], ["ana", "06.why_not_rows", 1, ""]]
+    path = tmp_path / "marks.csv"
+    write_csv(path, [["student", "item", "points", "assignment"], *rows])
+    given = read_marks(path, RESULTS, assignment="06_masks")
+    assert given == {("ana", "06.why_not_rows"): 1.0}
+    with pytest.raises(CourseError, match="no item of what 'ana' handed in"):
+        read_marks(path, RESULTS)
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [

@@ -9,7 +9,15 @@ import pytest
 
 from course_lib.grading.grade import grade_submission
 from tests.checks.alternatives import masks as alternatives
-from tests.grading.notebooks_to_hand_in import RIGHT, SECRET, SHORT, answered, points, with_cell
+from tests.grading.notebooks_to_hand_in import (
+    RIGHT,
+    ROOT,
+    SECRET,
+    SHORT,
+    answered,
+    points,
+    with_cell,
+)
 
 THREE = {"06.padding_mask": 2.0, "06.causal_mask": 2.0, "06.decoder_mask": 2.0}
 # What is added to a notebook with three right answers, as a cell of its own.
@@ -228,6 +236,32 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
     assert result.student == "O'Neil, Jr"
     assert any("There are 2 notebooks; 06 Masks/masks-final.ipynb has" in n for n in result.notes)
     assert any("broken.ipynb" in note for note in result.notes)
+
+
+def test_a_notebook_of_another_exercise_does_not_count(jail, notebook, three_items, tmp_path):
+    other = next((ROOT / "exercises" / "01_positional_encoding").glob("*.ipynb"))
+    wrong_line = {"01-bug-answer": "def wrong_line():\n    return 5\n"}
+    handed_in = json.dumps(answered(json.loads(other.read_text()), wrong_line))
+    (tmp_path / "masks.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "positions.ipynb").write_text(handed_in)
+
+    def grade():
+        return grade_submission(tmp_path, three_items, jail=jail, secret=SECRET, limits=SHORT)
+
+    both = grade()
+    assert (both.notebook, both.notes) == ("masks.ipynb", ())
+    (tmp_path / "masks.ipynb").unlink()
+    alone = grade()
+    assert not alone.readable
+    assert "got those of another exercise" in alone.notes[0]
+
+
+def test_words_without_any_id_are_found_below_their_task(graded, notebook, masks):
+    for words in ("Pads are keys, too.", "*Your answer here.*"):
+        handed_in = without_any_id(answered(notebook, {"06-why-not-rows-written": words}))
+        result = graded(handed_in, masks)
+        assert result.items[-1].text == words.strip("*").removeprefix("Your answer here.")
+        assert not any("is missing" in note for note in result.notes)
 
 
 def test_words_are_carried_over_and_wait_for_a_person(graded, notebook, masks):

@@ -51,7 +51,7 @@ def test_missing_cells_are_noted(masks):
 
 
 def test_another_notebook_is_no_silent_zero(masks):
-    with pytest.raises(SubmissionError, match="got none among 1: was another notebook handed in"):
+    with pytest.raises(SubmissionError, match="another exercise: was the wrong notebook handed in"):
         transplant(submitted(Cell("code", "x = 1", id="07-bug-answer")), masks)
 
 
