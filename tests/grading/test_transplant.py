@@ -1,6 +1,7 @@
 """The exercise as released, a learner's cells in it, and what is flagged; nothing runs here."""
 
 import json
+import time
 
 import pytest
 
@@ -107,7 +108,10 @@ def test_the_definitions_of_a_cell_can_be_run_alone():
         ("06.bug", "import ctypes", ["unusual in this course: ctypes"]),
         ("06.bug", "from os import _exit", ["unusual in this course: _exit"]),
         ("06.bug", "x = eval('1')", ["unusual in this course: eval"]),
-        ("06.bug", "model.eval(); re.compile('x')  # ctypes", []),
+        ("06.bug", "model.eval(); re.compile(x)  # ctypes", []),
+        ("06.bug", "x = '#'; import ctypes", ["unusual in this course: ctypes"]),
+        ("06.bug", "import ｇｃ", ["unusual in this course: gc"]),
+        ("06.bug", "a.gc.b; y.os.system; gcd", ["unusual in this course: gc"]),
         ("06.bug", "f.__code__ = g.__code__", ["unusual in this course: __code__"]),
         ("03.layer_norm", "y = nn.LayerNorm(3)(x)", ["ready-made for this item: LayerNorm"]),
         ("03.layer_norm", "from torch.nn.functional import layer_norm", ["ready-made"]),
@@ -143,3 +147,10 @@ def test_a_released_exercise_in_another_format_is_refused(change, words, noteboo
     (tmp_path / "06_masks" / "x.ipynb").write_text(json.dumps(notebook))
     with pytest.raises(CourseError, match=words):
         load_exercise(tmp_path, "06_masks")
+
+
+@pytest.mark.parametrize("text", ["1" * 1_000_000, "é" * 1_000_000, "1." * 500_000])
+def test_looking_for_flags_takes_no_longer_than_reading(text):
+    start = time.process_time()
+    assert flags_of("06.bug", [CodeCell("answer", f"import gc\n{text}")])
+    assert time.process_time() - start < 5.0  # and not hours
