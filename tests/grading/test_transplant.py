@@ -1,12 +1,13 @@
 """The exercise as released, a learner's cells in it, and what is flagged; nothing runs here."""
 
+import ast
 import json
 import time
 
 import pytest
 
 from course_lib.errors import CourseError
-from course_lib.grading.cell_source import definitions_of, without_magics
+from course_lib.grading.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.exercise import defined_names, load_exercise
 from course_lib.grading.flags import flags_of
 from course_lib.grading.submission import Cell, Submission, SubmissionError
@@ -79,27 +80,30 @@ def test_what_a_cell_defines_is_found_even_if_it_is_no_python(source, names):
     ("source", "plain"),
     [
         ("x = 3 % 2", "x = 3 % 2"),
-        ("%matplotlib inline\nx = 3", "pass\nx = 3"),
-        ("if True:\n    !ls\n    x = 1", "if True:\n    pass\n    x = 1"),
-        ("%%time\nx = 3", "\nx = 3"),
-        ("torch.softmax?\n?x", "pass\npass"),
-        ("def broken(:", "def broken(:"),
+        ("%time f()\nx = 3", "get_ipython().run_line_magic('time', 'f()')\nx = 3\n"),
+        ("if True:\n    !ls\n", "if True:\n    get_ipython().system('ls')\n"),
+        ("x = !ls", "x = get_ipython().getoutput('ls')\n"),
+        ("x = (7\n  % 3)\n!a", "x = (7\n  % 3)\nget_ipython().system('a')\n"),
+        ("!pip \\\n    x\ny = 1", "get_ipython().system('pip      x')\ny = 1\n"),
+        ("%%time\nx = 3", "pass\nx = 3"),
+        ("\n%%time\n?x", "pass\nget_ipython().run_line_magic('pinfo', 'x')\n"),
+        ("    x = 3\n    y = 4", "x = 3\ny = 4\n"),
+        ("def broken(:", "def broken(:\n"),
     ],
 )
-def test_commands_of_ipython_are_left_out(source, plain):
-    assert without_magics(source) == plain
+def test_commands_of_ipython_are_translated(source, plain):
+    assert without_magics(source).rstrip() == plain.rstrip()
+    assert Shell().run_line_magic("time", "f()") is None
 
 
 def test_the_definitions_of_a_cell_can_be_run_alone():
     source = "import math\nx = 1\ny = f(2)\ndef f(): return x\nf()\nclass C: pass\nwhile True: pass"
-    kept = definitions_of(source)
-    assert "import math" in kept
-    assert "x = 1" in kept
-    assert "y =" not in kept
-    assert "def f()" in kept
-    assert "class C" in kept
-    assert "while" not in kept
-    assert definitions_of("def broken(:") == ""
+    source += "\ng = lambda x: f(x)"
+    kept = [ast.unparse(node) for node in definitions_of(source)]
+    assert [text.split()[0] for text in kept] == ["import", "x", "def", "class", "g"]
+    below = [ast.unparse(node) for node in definitions_of(source, after=4)]
+    assert below == kept[3:]
+    assert definitions_of("def broken(:") == []
 
 
 @pytest.mark.parametrize(
