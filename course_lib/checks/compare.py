@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -14,6 +15,7 @@ from torch import Tensor
 from course_lib.checks.call import Answer, Unusual, truncated
 
 MOST_WRITTEN = 160  # characters of a list that is written out
+MOST_LEVELS = 10  # of lists in lists that are written out
 DifferenceKind = Literal["failure", "changed input", "type", "shape", "dtype", "nan", "value"]
 
 
@@ -228,10 +230,26 @@ def _described(x: Any) -> str:
     return f"a value of type {type(x).__name__}"
 
 
+class _Brief(reprlib.Repr):
+    """As repr, but of containers only the first entries and of large tensors only the shape: a
+    result may take hours to write out.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = self.maxlist = self.maxtuple = self.maxdict = most
+        self.maxlevel = MOST_LEVELS
+
+    def repr1(self, x: Any, level: int) -> str:
+        if isinstance(x, Tensor) and x.numel() > self.most:
+            return _described(x)
+        return super().repr1(x, level) if type(x) in (list, tuple, dict) else repr(x)
+
+
 def short(x: Any, *, most: int = 60) -> str:
     """A value's repr, truncated if it is long."""
     try:
-        text = repr(x)
+        text = _Brief(most).repr(x)
     except (Exception, SystemExit) as error:  # a learner's own __repr__
         text = f"<repr failed: {type(error).__name__}>"
     return truncated(text, most)

@@ -6,40 +6,51 @@ This runs in the jail: a hostile source can crash the parser, and with it the pr
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.inputtransformer2 import TransformerManager
 
 _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPUTES = (ast.Call, ast.BinOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NOT_PARSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
+class Shell:
+    """What ``get_ipython()`` is in the jail: every command does nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return _do_nothing
+
+
+def _do_nothing(*args: Any, **kwargs: Any) -> None:
+    """What stands for a command of IPython."""
+
+
 def without_magics(source: str) -> str:
-    """The source, with ``pass`` in place of IPython's commands if it is no Python as it is."""
+    """The source as IPython translates it if it is no Python as it is; a first line such as
+    ``%%time`` is left out.
+    """
     try:
         ast.parse(source)
         return source
     except _NOT_PARSED:
-        lines = source.split("\n")
-        if lines[0].startswith("%%"):
-            lines[0] = ""
-        return "\n".join(map(_plain, lines))
+        first, end, rest = source.lstrip("\n").partition("\n")
+        plain = "pass" + end + rest if first.startswith("%%") else source
+        return TransformerManager().transform_cell(plain)
 
 
-def _plain(line: str) -> str:
-    text = line.strip()
-    command = text.startswith(("%", "!", "?")) or (text.endswith("?") and "#" not in text)
-    return line[: len(line) - len(line.lstrip())] + "pass" if command else line
-
-
-def definitions_of(source: str) -> str:
-    """The imports, functions, classes and plain assignments of a cell; "" if it is no Python."""
+def definitions_of(source: str, *, after: int = 0) -> list[ast.stmt]:
+    """What a cell imports, defines and plainly assigns below a line; [] if it is no Python."""
     try:
-        body = ast.parse(without_magics(source)).body
+        body = ast.parse(source).body
     except _NOT_PARSED:
-        return ""
-    return "\n\n".join(ast.unparse(node) for node in body if _defines(node))
+        return []
+    return [node for node in body if node.lineno > after and _defines(node)]
 
 
 def _defines(node: ast.stmt) -> bool:
     if isinstance(node, (ast.Assign, ast.AnnAssign)):  # a constant, a type, another name
-        return not any(isinstance(part, _COMPUTES) for part in ast.walk(node))
+        computes = any(isinstance(part, _COMPUTES) for part in ast.walk(node))
+        return isinstance(node.value, ast.Lambda) or not computes
     return isinstance(node, _DEFINITIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from course_lib.grading.transplant import CodeCell
@@ -33,7 +34,8 @@ _READY_MADE = {
 _MOST = 10  # flags of one item
 
 
-_WORD = re.compile(r"([\w.]*\.)?([A-Za-z_]\w*)(\(?)")
+_MOST_NORMALIZED = 200  # characters of a name; no unusual one is as long
+_DOTTED = re.compile(r"([\w.]+)(\(?)")  # takes each character once: a line may have millions
 
 
 def flags_of(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
@@ -52,13 +54,21 @@ def flags_of(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
 
 # The source is read as text: parsing a hostile one could crash this process.
 def _unusual(text: str) -> Iterator[str]:
-    for before, word, bracket in _WORD.findall(text.partition("#")[0]):
-        names = {word, f"{before}{word}", *before.split("."), *(() if before else [word + bracket])}
+    for dotted, bracket in _DOTTED.findall(_code(text)):
+        if not dotted.isascii():  # Python reads ｇｃ as gc
+            dotted = unicodedata.normalize("NFKC", dotted[:_MOST_NORMALIZED])
+        names = {dotted, *dotted.split("."), *(() if "." in dotted else [dotted + bracket])}
         yield from sorted(name.rstrip("(") for name in names & _UNUSUAL)
+
+
+def _code(text: str) -> str:
+    """A line without its comment; all of it if the # may be part of a string."""
+    before = text.partition("#")[0]
+    return text if "'" in before or '"' in before else before
 
 
 def _is_imported_or_looked_up(name: str, text: str) -> bool:
     """Whether a line takes the name from somewhere; a learner may define it, or call their own."""
-    code = text.partition("#")[0]
+    code = _code(text)
     imported = re.match(rf"\s*(from|import)\b.*\b{name}\b", code)
     return bool(imported or re.search(rf"(?<!\bself)\.{name}\b", code))

@@ -23,6 +23,7 @@ from course_lib.checks.call import Answer, Call, Failure, Unusual
 HEADER = struct.Struct("<II")  # the bytes of the JSON tree, and of the tensors
 MOST_JSON, MOST_BYTES = 4 << 20, 16 << 20  # of the JSON tree, and of all tensors
 MOST_TENSORS, MOST_AXES, DEEPEST = 2000, 16, 24
+MOST_VALUES = 300_000  # numbers, texts, lists and so on
 _DTYPES = {
     *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
@@ -179,10 +180,14 @@ class _Reader:
     def __init__(self, tensors: Mapping[str, Tensor], *, strides: bool) -> None:
         self.tensors, self.strides = tensors, strides
         self.laid_out: dict[str, Tensor] = {}
+        self.values = self.references = 0
 
     def value(self, tree: Any, depth: int) -> Any:
         if depth > 2 * DEEPEST:
             raise WireError("a value is nested too deeply")
+        self.values += 1
+        if self.values > MOST_VALUES:
+            raise WireError(f"a frame has at most {MOST_VALUES} values")
         if tree is None or isinstance(tree, (bool, int, float, str)):
             return tree
         if not isinstance(tree, dict) or len(tree) != 1:
@@ -195,6 +200,9 @@ class _Reader:
         return _MADE[tag](*(self.value(part, depth + 1) for part in parts))
 
     def tensor(self, name: str, *strides: int) -> Tensor:
+        self.references += 1
+        if self.references > MOST_TENSORS:  # a large one could occur any number of times
+            raise WireError(f"a frame refers to at most {MOST_TENSORS} tensors")
         if not strides or not self.strides:
             return self.tensors[name]
         if name not in self.laid_out:

@@ -9,6 +9,8 @@ the grader kills it.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import gc
 import json
 import linecache
@@ -16,7 +18,9 @@ import os
 import signal
 import socket
 import sys
+import traceback
 import types
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -27,7 +31,7 @@ from course_lib import checks
 from course_lib.checks.call import Answer, Call, Failure, ask, failure_of
 from course_lib.checks.isolation import PROCESSOR_TIME, within
 from course_lib.grading import confinement
-from course_lib.grading.cell_source import definitions_of, without_magics
+from course_lib.grading.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.wire import HEADER, decode, encode, sizes
 
 VIEW = "/view"  # where a child in bubblewrap sees the library
@@ -165,7 +169,7 @@ class Cells:
     def __init__(self) -> None:
         self.main = types.ModuleType("__main__")
         sys.modules["__main__"] = self.main
-        self.main.__dict__.update(display=lambda *args, **kwargs: None)
+        self.main.__dict__.update(display=lambda *args, **kwargs: None, get_ipython=Shell)
 
     def answer_all(self, connection: socket.socket) -> None:
         """Answer each message with one that has its number, until the grader is gone."""
@@ -177,20 +181,31 @@ class Cells:
             connection.sendall(encode({"number": message["number"], "reply": reply}))
 
     def run(self, message: dict[str, Any]) -> Failure | None:
-        """Run a cell; what it raised, if anything."""
-        name, source = f"<{message['name']}>", message["source"]
-        lines = source.splitlines(keepends=True)
-        linecache.cache[name] = (len(source), None, lines, name)
-
-        def cell() -> None:
-            plain = (definitions_of if message["only_definitions"] else without_magics)(source)
-            exec(compile(plain, name, "exec"), self.main.__dict__)
-
+        """Run a cell; what it raised, if anything. Then what it defines further down still counts:
+        a missing file or package is no reason to lose an answer.
+        """
+        name, source, seconds = f"<{message['name']}>", message["source"], message["seconds"]
+        failure, reached = None, 0
         try:
-            within(message["seconds"], cell, PROCESSOR_TIME)
+            if not message["only_definitions"]:
+                within(seconds, partial(self._execute, name, source), PROCESSOR_TIME)
+                return None
         except BaseException as error:  # whatever it is, the learner's code raised it
-            return failure_of(error)
-        return None
+            failure, reached = failure_of(error), _line_reached(error, name)
+        try:
+            within(seconds, partial(self._define, name, source, reached), PROCESSOR_TIME)
+        except BaseException as error:
+            return failure or failure_of(error)
+        return failure
+
+    def _execute(self, name: str, source: str) -> None:
+        exec(compile(_plain(name, source), name, "exec"), self.main.__dict__)
+
+    def _define(self, name: str, source: str, reached: int) -> None:
+        """Run the definitions below a line, each whatever becomes of the others."""
+        for node in definitions_of(_plain(name, source), after=reached):
+            with contextlib.suppress(Exception):
+                exec(compile(ast.Module([node], []), name, "exec"), self.main.__dict__)
 
     def ask(self, message: dict[str, Any]) -> Answer:
         """Make a call of what the learner defined under a name."""
@@ -202,6 +217,21 @@ class Cells:
         subject = self.main.__dict__[name]
         seconds = message["seconds"]
         return ask(subject, message["call"], use, seconds=seconds, timer=PROCESSOR_TIME)
+
+
+def _plain(name: str, source: str) -> str:
+    """A cell as plain Python, of which messages can quote a line."""
+    plain = without_magics(source)
+    linecache.cache[name] = (len(plain), None, plain.splitlines(keepends=True), name)
+    return plain
+
+
+def _line_reached(error: BaseException, name: str) -> int:
+    """The line of a cell, not of its functions, at which an error was raised; 0 if it never ran."""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == name:
+            return line
+    return 0
 
 
 def _received(connection: socket.socket, size: int) -> bytes | None:

@@ -105,6 +105,14 @@ def test_a_long_or_broken_repr_does_not_spoil_the_message():
     assert "RuntimeError" in short(Nameless())
 
 
+def test_a_result_that_would_take_long_to_write_out_is_described():
+    large = torch.zeros((6,) * 9, dtype=torch.bool)  # its repr takes minutes
+    assert short([large, 1]) == "[a tensor of shape (6, 6, 6, 6, 6, 6, 6, 6, 6), 1]"
+    assert short({"a": (3,), "b": [None]}) == "{'a': (3,), 'b': [None]}"
+    assert short([0] * 10**6) == repr([0] * 60)[:59] + "…"
+    assert first_difference([1], [large, large])
+
+
 @pytest.mark.parametrize(
     "wrong, extent",
     [

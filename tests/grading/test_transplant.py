@@ -1,11 +1,13 @@
 """The exercise as released, a learner's cells in it, and what is flagged; nothing runs here."""
 
+import ast
 import json
+import time
 
 import pytest
 
 from course_lib.errors import CourseError
-from course_lib.grading.cell_source import definitions_of, without_magics
+from course_lib.grading.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.exercise import defined_names, load_exercise
 from course_lib.grading.flags import flags_of
 from course_lib.grading.submission import Cell, Submission, SubmissionError
@@ -78,27 +80,30 @@ def test_what_a_cell_defines_is_found_even_if_it_is_no_python(source, names):
     ("source", "plain"),
     [
         ("x = 3 % 2", "x = 3 % 2"),
-        ("%matplotlib inline\nx = 3", "pass\nx = 3"),
-        ("if True:\n    !ls\n    x = 1", "if True:\n    pass\n    x = 1"),
-        ("%%time\nx = 3", "\nx = 3"),
-        ("torch.softmax?\n?x", "pass\npass"),
-        ("def broken(:", "def broken(:"),
+        ("%time f()\nx = 3", "get_ipython().run_line_magic('time', 'f()')\nx = 3\n"),
+        ("if True:\n    !ls\n", "if True:\n    get_ipython().system('ls')\n"),
+        ("x = !ls", "x = get_ipython().getoutput('ls')\n"),
+        ("x = (7\n  % 3)\n!a", "x = (7\n  % 3)\nget_ipython().system('a')\n"),
+        ("!pip \\\n    x\ny = 1", "get_ipython().system('pip      x')\ny = 1\n"),
+        ("%%time\nx = 3", "pass\nx = 3"),
+        ("\n%%time\n?x", "pass\nget_ipython().run_line_magic('pinfo', 'x')\n"),
+        ("    x = 3\n    y = 4", "x = 3\ny = 4\n"),
+        ("def broken(:", "def broken(:\n"),
     ],
 )
-def test_commands_of_ipython_are_left_out(source, plain):
-    assert without_magics(source) == plain
+def test_commands_of_ipython_are_translated(source, plain):
+    assert without_magics(source).rstrip() == plain.rstrip()
+    assert Shell().run_line_magic("time", "f()") is None
 
 
 def test_the_definitions_of_a_cell_can_be_run_alone():
     source = "import math\nx = 1\ny = f(2)\ndef f(): return x\nf()\nclass C: pass\nwhile True: pass"
-    kept = definitions_of(source)
-    assert "import math" in kept
-    assert "x = 1" in kept
-    assert "y =" not in kept
-    assert "def f()" in kept
-    assert "class C" in kept
-    assert "while" not in kept
-    assert definitions_of("def broken(:") == ""
+    source += "\ng = lambda x: f(x)"
+    kept = [ast.unparse(node) for node in definitions_of(source)]
+    assert [text.split()[0] for text in kept] == ["import", "x", "def", "class", "g"]
+    below = [ast.unparse(node) for node in definitions_of(source, after=4)]
+    assert below == kept[3:]
+    assert definitions_of("def broken(:") == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +112,10 @@ def test_the_definitions_of_a_cell_can_be_run_alone():
         ("06.bug", "import ctypes", ["unusual in this course: ctypes"]),
         ("06.bug", "from os import _exit", ["unusual in this course: _exit"]),
         ("06.bug", "x = eval('1')", ["unusual in this course: eval"]),
-        ("06.bug", "model.eval(); re.compile('x')  # ctypes", []),
+        ("06.bug", "model.eval(); re.compile(x)  # ctypes", []),
+        ("06.bug", "x = '#'; import ctypes", ["unusual in this course: ctypes"]),
+        ("06.bug", "import ｇｃ", ["unusual in this course: gc"]),
+        ("06.bug", "a.gc.b; y.os.system; gcd", ["unusual in this course: gc"]),
         ("06.bug", "f.__code__ = g.__code__", ["unusual in this course: __code__"]),
         ("03.layer_norm", "y = nn.LayerNorm(3)(x)", ["ready-made for this item: LayerNorm"]),
         ("03.layer_norm", "from torch.nn.functional import layer_norm", ["ready-made"]),
@@ -143,3 +151,10 @@ def test_a_released_exercise_in_another_format_is_refused(change, words, noteboo
     (tmp_path / "06_masks" / "x.ipynb").write_text(json.dumps(notebook))
     with pytest.raises(CourseError, match=words):
         load_exercise(tmp_path, "06_masks")
+
+
+@pytest.mark.parametrize("text", ["1" * 1_000_000, "é" * 1_000_000, "1." * 500_000])
+def test_looking_for_flags_takes_no_longer_than_reading(text):
+    start = time.process_time()
+    assert flags_of("06.bug", [CodeCell("answer", f"import gc\n{text}")])
+    assert time.process_time() - start < 5.0  # and not hours

@@ -138,6 +138,14 @@ def test_a_huge_frame_is_refused_before_it_is_read():
         sizes(HEADER.pack(2**32 - 1, 0))
 
 
+def test_a_small_frame_cannot_stand_for_a_huge_value():
+    many = json.dumps({"list": [{"tensor": ["0"]}] * (wire.MOST_TENSORS + 1)}).encode()
+    with pytest.raises(WireError, match="refers to at most"):
+        decode(many, save({"0": torch.zeros(3)}))
+    with pytest.raises(WireError, match="values"):
+        decode(json.dumps({"list": [1] * wire.MOST_VALUES}).encode(), b"")
+
+
 def test_a_frame_with_any_bytes_changed_is_read_or_refused():
     frame = encode(Answer({"a": torch.arange(3), "b": [1.5, None]}, Failure("E", "m")))
     text, _ = sizes(frame[: HEADER.size])

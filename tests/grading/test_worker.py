@@ -39,6 +39,30 @@ def test_only_the_definitions_of_a_cell_can_be_run(cells):
     assert cells.ask({"subject": "f", "use": PLAINLY, "call": Call(()), "seconds": 5.0}).value == 1
 
 
+def value_of(cells, name):
+    return cells.ask({"subject": name, "use": PLAINLY, "call": Call(()), "seconds": 5.0}).value
+
+
+def test_what_a_cell_defines_below_an_error_counts(cells):
+    source = "def f(): return 1\nf = (lambda g: g)(lambda: 3)\nopen('/none')\ndef g(): return 2"
+    source += "\nimport none\nclass C(none.C): ...\nh = lambda: 4"
+    failure = cells.run(run(source))
+    assert (failure.kind, failure.line) == ("FileNotFoundError", "line 3: open('/none')")
+    assert [value_of(cells, name) for name in "fgh"] == [3, 2, 4]
+
+
+def test_what_a_cell_defines_below_a_loop_without_end_counts(cells):
+    source = "while True: pass\ndef f(): return 1"
+    assert cells.run(run(source, seconds=0.1)).kind == "TookTooLong"
+    assert value_of(cells, "f") == 1
+
+
+@pytest.mark.parametrize("first", ["x = !ls", "await f()", "get_ipython().magic('x')", "f()"])
+def test_commands_of_a_notebook_do_not_cost_the_answer_below_them(cells, first):
+    cells.run(run(f"{first}\ndef f(): return 1"))
+    assert value_of(cells, "f") == 1
+
+
 def test_a_name_that_is_not_defined_is_a_name_error(cells):
     answer = cells.ask({"subject": "f", "use": PLAINLY, "call": Call(()), "seconds": 5.0})
     assert (answer.failure.kind, answer.failure.message) == (
