@@ -137,5 +137,5 @@ def _same(a: Any, b: Any) -> bool:
 def _same_list(a: Tensor, b: list[Any]) -> bool:
     try:
         return equal(a, torch.as_tensor(b, dtype=a.dtype))
-    except (TypeError, ValueError, RuntimeError):  # ragged, or not of numbers
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # ragged, not of numbers, huge
         return False
