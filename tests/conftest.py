@@ -1,12 +1,15 @@
 """In the tests, every shape in a signature of course_lib is checked as the function runs."""
 
 import json
+import os
 import subprocess
 import sys
 from importlib.machinery import PathFinder
 
 import pytest
 from jaxtyping import config, install_import_hook
+
+from tools.chromium import NoChromium, start_chromium
 
 # The tower lets an int stand where a float is asked for, as type checkers do.
 CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
@@ -34,6 +37,23 @@ def pytest_collection_modifyitems(items):
     Only in force with xdist's ``--no-loadscope-reorder``.
     """
     items.sort(key=lambda item: not {item.path.name, item.path.parent.name} & set(LONG))
+
+
+def missing(reason):
+    """Skip, or fail where nothing may be missing."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason}; in CI the browser tests may not be skipped")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One for all tests of a process, which are in the group ``browser``."""
+    try:
+        with start_chromium() as running:
+            yield running
+    except NoChromium as error:
+        missing(f"the browser tests need {error}")
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.browser.lab import start_lab, wait_until_open
-from tools.chromium import PATIENCE, NoChromium, start_chromium
+from tests.conftest import missing
+from tools.chromium import PATIENCE
 
 AXE = "4.11.2"
 # What Lab and nbconvert log without a network, or when a kernel is stopped: nothing that we cause.
@@ -25,22 +26,6 @@ def pytest_itemcollected(item):
     """All in one process: one browser and one Lab are enough for a small machine."""
     item.add_marker(pytest.mark.xdist_group("browser"))
     item.add_marker(pytest.mark.slow)
-
-
-def missing(reason):
-    """Skip, or fail where nothing may be missing."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{reason}; in CI the browser tests may not be skipped")
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    try:
-        with start_chromium() as running:
-            yield running
-    except NoChromium as error:
-        missing(f"the browser tests need {error}")
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from course_lib.grading.nbgrader_hooks import CONTENT_POLICY, inactive
 from tests.grading.hostile_text import EVERYTHING, HOSTILE
 from tests.grading.nbgrader_course import WRITTEN, activity, hand_in, result_of
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
-from tools.chromium import NoChromium, start_chromium
 
 EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
 
@@ -87,21 +86,19 @@ def test_what_would_be_active_is_taken_out_of_a_page(text):
 
 
 @pytest.mark.slow
-def test_a_browser_neither_runs_nor_fetches_anything(feedback):
+@pytest.mark.xdist_group("browser")
+def test_a_browser_neither_runs_nor_fetches_anything(feedback, browser):
     asked, blocked, dialogs = [], [], []
-    try:
-        with start_chromium() as browser:
-            page = browser.new_page()
-            page.on("requestfinished", lambda request: asked.append(request.url))
-            page.on("requestfailed", lambda request: blocked.append(request.url))
-            page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-            page.goto(feedback.as_uri())
-            for link in page.locator("a[href]").all()[:5]:
-                assert not (link.get_attribute("href") or "").startswith("javascript:")
-            assert page.locator(".nbgrader_cell").count() > 10
-            assert page.evaluate("document.scripts.length") == 0
-    except NoChromium as error:
-        pytest.skip(f"this test needs {error}")
+    page = browser.new_page()
+    page.on("requestfinished", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: blocked.append(request.url))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.goto(feedback.as_uri())
+    for link in page.locator("a[href]").all()[:5]:
+        assert not (link.get_attribute("href") or "").startswith("javascript:")
+    assert page.locator(".nbgrader_cell").count() > 10
+    assert page.evaluate("document.scripts.length") == 0
+    page.close()
     assert asked == [feedback.as_uri()] and dialogs == []
     # The fonts of nbgrader's own style sheet; its styles are in the page, and they are not.
     assert all(address.startswith("file:") for address in blocked)
