@@ -34,10 +34,12 @@ class Draw:
     ) -> Tensor:
         """Sentences (batch, length) of different lengths, the first without padding; none is empty.
 
-        Real tokens are never ``pad_id``.
+        Real tokens are never ``pad_id``; if that is not 0, the first sentence has a token 0.
         """
         tokens = self.ids(batch, length, low=0, high=high - 1)
         tokens = torch.where(tokens >= pad_id, tokens + 1, tokens)
+        if pad_id:
+            tokens[0, 0] = 0
         for row in tokens[1:]:
             pads = self.integer(1, length - 1) if length > 1 else 0
             row[:pads] = pad_id

@@ -56,10 +56,16 @@ def _use_train_step(
 
 
 def _steps(
-    draw: Draw, *batches: tuple[int, ...], about: str, pad_id: int = 0, **kwargs: Any
+    draw: Draw,
+    *batches: tuple[int, ...],
+    about: str,
+    pad_id: int = 0,
+    std: float = 0.5,
+    **kwargs: Any,
 ) -> Call:
     made = [draw_batch(draw, *lengths, pad_id=pad_id) for lengths in batches]
-    return Call((draw.weights(ToyTranslator(*SIZES)), made, pad_id), kwargs, about=about)
+    weights = draw.weights(ToyTranslator(*SIZES), std=std)
+    return Call((weights, made, pad_id), kwargs, about=about)
 
 
 def _train_step(model: nn.Module, batch: Batch, optimizer: optim.Optimizer, pad_id: int) -> float:
@@ -105,6 +111,10 @@ item = Item(
                 _steps(draw, (1, 4), (3, 2), about="pad_id is 3, and 0 is a real token", pad_id=3),
                 _steps(draw, (3,), about="a batch of one, no padding"),
             ],
+        ),
+        Probe(
+            "a large gradient counts as it is",
+            lambda draw: [_steps(draw, (3, 5, 2), about="large weights", std=8.0)],
         ),
     ],
     tolerance=1e-4,
