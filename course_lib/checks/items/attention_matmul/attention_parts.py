@@ -58,8 +58,10 @@ def _large_scores(draw: Draw) -> list[Call]:
         return draw.ids(2, 2, length, 4, low=low, high=high).float()  # sums of these are exact
 
     value, mask = draw.normal(2, 2, 5, 4), hiding_mask(draw, 2, 1, 3, 5)
-    mixed = integers(3, -20, 20), integers(5, -20, 20), value
+    mixed = integers(3, -30, 30), integers(5, -30, 30), value
     low = integers(3, 10, 20), integers(5, -20, -10), value
+    best = (mixed[0] @ mixed[1].mT)[:, :1].argmax(dim=-1, keepdim=True)  # the keys of softmax's 1
+    mask = mask.scatter(-1, best, False).scatter(-1, (best + 1) % 5, True)
     return [
         Call(mixed, about="scores in the hundreds"),
         Call(low, about="all scores far below zero"),

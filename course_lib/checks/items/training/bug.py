@@ -70,7 +70,7 @@ item = Item(
         ),
         Probe(
             "any pad_id",
-            lambda draw: [_batches(draw, (3, 5), (4, 6), pad_id=3)],
+            lambda draw: [_batches(draw, (3, 5), (4, 6), (2, 9), pad_id=3)],
         ),
         Probe("one batch", lambda draw: [_batches(draw, (4, 6))]),
     ],
