@@ -18,8 +18,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import py_compile
 from collections.abc import Collection, Mapping
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 
 from course_lib.checks import load_item
@@ -168,8 +170,8 @@ def use_files(item: Item) -> dict[str, str]:
 def write_files(files: Files, folder: Path, store: Path) -> None:
     """Write a library into a folder, as ``folder/course_lib``.
 
-    Libraries differ in a few files, so each content is written once, to the folder ``store``, and
-    linked from there.
+    Libraries differ in a few files, so each content is written and compiled once, in the folder
+    ``store``, and linked from there.
     """
     store.mkdir(exist_ok=True)
     for name, source in files.items():
@@ -179,3 +181,15 @@ def write_files(files: Files, folder: Path, store: Path) -> None:
             content.write_bytes(data)
         path.parent.mkdir(parents=True, exist_ok=True)
         os.link(content, path)
+        if path.suffix == ".py":
+            _link_bytecode(content, path)
+
+
+def _link_bytecode(content: Path, path: Path) -> None:
+    """Spare each process in the jail, which can't write, the time to compile what it imports."""
+    compiled, cached = content.with_suffix(".pyc"), Path(cache_from_source(str(path)))
+    if not compiled.exists():
+        unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(str(content), str(compiled), doraise=True, invalidation_mode=unchecked)
+    cached.parent.mkdir(exist_ok=True)
+    os.link(compiled, cached)

@@ -35,7 +35,14 @@ from course_lib.grading.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.wire import HEADER, decode, encode, sizes
 
 VIEW = "/view"  # where a child in bubblewrap sees the library
-_LOADED_BEFORE = ("torch.nn.functional", "jaxtyping", "numpy", "safetensors.torch", "tqdm.auto")
+_LOADED_BEFORE = (
+    "torch.nn.functional",
+    "jaxtyping",
+    "numpy",
+    "safetensors.torch",
+    "tqdm.auto",
+    "sacrebleu",
+)
 
 
 def serve(control: socket.socket, settings: dict[str, Any]) -> None:
