@@ -148,10 +148,13 @@ def _cell(cell: dict[str, Any]) -> Cell:
 
 
 def _clean(text: Any) -> str:
-    """Text with one kind of line end and without broken characters; "" for anything else."""
+    """Text with one kind of line end and without a byte order mark and broken characters.
+
+    "" for anything else.
+    """
     if not isinstance(text, str):
         return ""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

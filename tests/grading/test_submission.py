@@ -68,11 +68,11 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     refused(tmp_path / "x.ipynb", "is it another kind of file")
 
 
-def test_broken_characters_are_replaced(tmp_path):
-    (tmp_path / "x.ipynb").write_text(
-        json.dumps({"cells": [{"cell_type": "code", "source": "\ud800"}]})
-    )
-    assert read_submission(tmp_path / "x.ipynb").cells[0].source == "?"
+@pytest.mark.parametrize(("source", "read"), [("\ud800", "?"), ("\ufeffx = 1\r\n", "x = 1\n")])
+def test_broken_characters_are_replaced_and_a_byte_order_mark_is_dropped(tmp_path, source, read):
+    cell = {"cell_type": "code", "source": source}
+    (tmp_path / "x.ipynb").write_text(json.dumps({"cells": [cell]}))
+    assert read_submission(tmp_path / "x.ipynb").cells[0].source == read
 
 
 def test_an_empty_folder_is_named(tmp_path):
