@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items):
 def missing(reason):
     """Skip, or fail where nothing may be missing."""
     if os.environ.get("CI"):
-        pytest.fail(f"{reason}; in CI the browser tests may not be skipped")
+        pytest.fail(f"{reason}; in CI these tests may not be skipped")
     pytest.skip(reason)
 
 

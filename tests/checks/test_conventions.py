@@ -8,9 +8,10 @@ from course_lib.checks import TABLE, check, load_item
 from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
 from course_lib.checks.conventions.variant_item import translated, under
 from course_lib.checks.diagnose import SEED, diagnose
-from course_lib.checks.trial import expected_answers, try_probe
+from course_lib.checks.trial import expected_answers
 from course_lib.errors import CourseError
 from course_lib.grading.variant_draw import draw_variants, of_items
+from tests.checks.first_failure import first_failure
 
 TAKEN = [(item, each.name) for item in TABLE for each in conventions_of(item)]
 DRAWN = sorted(
@@ -42,14 +43,6 @@ def errors_of(item):
         [answer.failure is not None for answer in expected_answers(probe, item, SEED + i)[1]]
         for i, probe in enumerate(item.probes)
     ]
-
-
-def first_failure(item, subject):
-    """What the first failed test says, without looking for misconceptions."""
-    for i, probe in enumerate(item.probes):
-        if difference := try_probe(probe, item, subject, SEED + i).difference:
-            return str(difference)
-    return None
 
 
 def assert_only_its_own_solution_passes(item_id, names):

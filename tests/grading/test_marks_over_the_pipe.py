@@ -5,9 +5,9 @@ import pytest
 from course_lib.checks import load_item, load_items
 from course_lib.checks.call import ask
 from course_lib.checks.table import TOPICS
-from course_lib.checks.trial import try_probe
-from course_lib.grading.wire import HEADER, decode, encode, sizes
+from tests.checks.first_failure import first_failure
 from tests.checks.test_items import alternatives
+from tests.grading.test_wire import crossed
 
 SEED = 5
 ITEMS = [
@@ -15,26 +15,13 @@ ITEMS = [
 ]
 
 
-def sent(value, *, strides):
-    frame = encode(value)
-    text, tensors = sizes(frame[: HEADER.size])
-    body = frame[HEADER.size :]
-    assert len(body) == text + tensors
-    return decode(body[:text], body[text:], strides=strides)
-
-
 def asked_through_the_pipe(subject, call, use, *, seconds):
     """As the grader and its worker do it, in one process."""
-    answer = ask(subject, sent(call, strides=True), use, seconds=seconds)
-    return sent(answer, strides=False)
+    return crossed(ask(subject, crossed(call, strides=True), use, seconds=seconds))
 
 
 def passes(item, subject):
-    """Whether all tests are passed; no test is made after one that is not."""
-    return not any(
-        try_probe(probe, item, subject, SEED + i, asked=asked_through_the_pipe).difference
-        for i, probe in enumerate(item.probes)
-    )
+    return first_failure(item, subject, seed=SEED, asked=asked_through_the_pipe) is None
 
 
 @pytest.mark.slow

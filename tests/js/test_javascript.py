@@ -5,13 +5,14 @@ Without pytest, in the repository's root: ``node --test tests/js/*.test.js`` and
 where CI is set. The types are checked wherever ``tsc`` is installed.
 """
 
-import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import missing
 
 ROOT = Path(__file__).parents[2]
 TESTS = sorted(path.name for path in Path(__file__).parent.glob("*.test.js"))
@@ -20,13 +21,6 @@ OLDEST = (18, 20)  # the first Node that imports JSON `with { type: "json" }`
 
 def run(*command):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
-
-
-def missing(reason):
-    """Skip, or fail where nothing may be missing."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{reason}; in CI the tests of the scripts may not be skipped")
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")

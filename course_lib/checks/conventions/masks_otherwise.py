@@ -64,6 +64,7 @@ def _translated(boolean: Function, *, inverted: bool) -> Function:
 
 def mask_conventions(items: Mapping[str, Masks]) -> tuple[Convention, ...]:
     """The conventions of what a mask holds, for items of one lesson."""
+    here = {"In this course": "In this task", "in this course": "in this task"}
 
     def convention(
         name: str, sentence: str, there: Function, back: Function, text: Mapping[str, str]
@@ -77,9 +78,8 @@ def mask_conventions(items: Mapping[str, Masks]) -> tuple[Convention, ...]:
             )
             for item, masks in items.items()
         }
-        return Convention(name, "mask", sentence, translations, words(text))
+        return Convention(name, "mask", sentence, translations, words({**text, **here}))
 
-    here = {"In this course": "In this task", "in this course": "in this task"}
     integers = {"a boolean": "an int64", "boolean": "int64", "booleans": "integers (int64)"}
     return (
         convention(
@@ -88,20 +88,20 @@ def mask_conventions(items: Mapping[str, Masks]) -> tuple[Convention, ...]:
             "False means that it may be attended to.",
             _translated(lambda mask: ~mask, inverted=True),
             lambda mask: ~mask,
-            {"True": "False", "False": "True", **here},
+            {"True": "False", "False": "True"},
         ),
         convention(
             "ones_attend",
             "A mask is of integers, `torch.int64`: **1 means may attend, 0 means hidden**.",
             _translated(lambda mask: mask.long(), inverted=False),
             lambda mask: mask != 0,
-            {"True": "1", "False": "0", "torch.bool": "torch.int64", **integers, **here},
+            {"True": "1", "False": "0", "torch.bool": "torch.int64", **integers},
         ),
         convention(
             "ones_hide",
             "A mask is of integers, `torch.int64`: **1 means hidden, 0 means may attend**.",
             _translated(lambda mask: (~mask).long(), inverted=True),
             lambda mask: mask == 0,
-            {"True": "0", "False": "1", "torch.bool": "torch.int64", **integers, **here},
+            {"True": "0", "False": "1", "torch.bool": "torch.int64", **integers},
         ),
     )

@@ -1,0 +1,13 @@
+"""The tests of an item up to the first that fails, without looking for misconceptions."""
+
+from course_lib.checks.call import ask
+from course_lib.checks.diagnose import SEED
+from course_lib.checks.trial import try_probe
+
+
+def first_failure(item, subject, *, seed=SEED, asked=ask):
+    """What the first failed test says; None if all are passed."""
+    for i, probe in enumerate(item.probes):
+        if difference := try_probe(probe, item, subject, seed + i, asked=asked).difference:
+            return str(difference)
+    return None
