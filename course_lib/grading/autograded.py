@@ -11,6 +11,7 @@ import copy
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
@@ -18,6 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from course_lib.checks import load_item
 from course_lib.checks.call import truncated
 from course_lib.checks.table import TABLE
+from course_lib.errors import CourseError
 from course_lib.grading.exercise import Exercise, ReleasedCell
 from course_lib.grading.results import ItemResult, SubmissionResult, shown_points
 from course_lib.grading.transplant import Transplant
@@ -121,7 +123,8 @@ def summary(item: ItemResult) -> str:
 def _misconceptions(item: ItemResult) -> Iterator[str]:
     known = {}
     if item.misconceptions and item.id in TABLE:
-        known = {each.name: each for each in load_item(item.id).misconceptions}
+        with suppress(CourseError):  # conventions of an older course
+            known = {m.name: m for m in load_item(item.id, item.conventions).misconceptions}
     for name in item.misconceptions:
         yield f"  Recognised: {name}"
         if name in known:

@@ -23,8 +23,9 @@ from course_lib.errors import CourseError
 from course_lib.grading.changes import append_changes, changes_between
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.grade import grade_submission, unreadable
-from course_lib.grading.jail import Jail, Level
+from course_lib.grading.jail import Jail
 from course_lib.grading.results import SubmissionResult
+from course_lib.grading.server import Level
 from course_lib.grading.submission import SubmissionError
 from course_lib.grading.variants import Variants
 

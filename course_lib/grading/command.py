@@ -14,9 +14,10 @@ from course_lib.errors import CourseError
 from course_lib.grading.changes import changes_between, changes_summary
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret
 from course_lib.grading.exercise import exercise_file, load_exercise
-from course_lib.grading.jail import Jail, Level
+from course_lib.grading.jail import Jail
 from course_lib.grading.library_view import LIBRARY
 from course_lib.grading.results import SubmissionResult, shown_points
+from course_lib.grading.server import Level, Server
 from course_lib.grading.variants import load_variants
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
@@ -41,8 +42,12 @@ class GradeOptions:
     gradebook: Path | None = None
 
 
-def grade_and_report(options: GradeOptions) -> bool:
+def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool:
     """Grade, print the table, and tell whether everything could be graded.
+
+    Args:
+        options: of the command.
+        begun: a server of the jail that has begun to start.
 
     Raises:
         CourseError: the options name something that is not there, or nothing isolates here.
@@ -78,7 +83,7 @@ def grade_and_report(options: GradeOptions) -> bool:
     )
     students = run.students()
     earlier = {each.student: each for each in map(run.stored, students) if each}
-    with Jail(trusted=options.trusted) as jail:
+    with Jail(trusted=options.trusted, begun=begun) as jail:
         print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)

@@ -191,6 +191,7 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
         ),
         diagnosis.line_found if diagnosis.item.bug else None,
         tuple(map(_plain, flags)),
+        conventions=tuple(task.conventions),
     )
 
 

@@ -16,24 +16,18 @@ import contextlib
 import json
 import os
 import secrets
-import signal
 import socket
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, get_args
 
+from course_lib.checks.call import Call
 from course_lib.errors import CourseError
 from course_lib.grading import library_view
 from course_lib.grading.confinement import Limits
-from course_lib.grading.jail_command import command_of
+from course_lib.grading.server import Level, Server, usual_levels
 from course_lib.grading.session import Session, SessionEnded
-
-Level = Literal["bubblewrap", "landlock", "none"]
-LEVELS: tuple[Level, ...] = get_args(Level)
-_START_SECONDS = 120.0  # PyTorch is read from a cold disk, at worst
 
 
 class Jail:
@@ -44,44 +38,52 @@ class Jail:
     Args:
         levels: which levels may be used, the first that works is; by default the two that isolate.
         trusted: the submissions are trusted, so no isolation at all is accepted.
+        begun: a server that is used for its level, instead of a new one.
 
     Raises:
         CourseError: no level works; it says why for each.
     """
 
-    def __init__(self, *, levels: tuple[Level, ...] | None = None, trusted: bool = False) -> None:
-        wanted = levels or (("none",) if trusted else LEVELS[:2])
+    def __init__(
+        self,
+        *,
+        levels: tuple[Level, ...] | None = None,
+        trusted: bool = False,
+        begun: Server | None = None,
+    ) -> None:
+        wanted = levels or usual_levels(trusted)
         if "none" in wanted and not trusted:
             raise CourseError(
                 'the level "none" isolates nothing: it needs trusted=True (on the command line, '
                 "--i-trust-these-submissions --no-sandbox)"
             )
-        self._folder = tempfile.TemporaryDirectory(prefix="grading-")
-        self.folder = Path(self._folder.name)
-        self.folder.chmod(0o755)
-        (self.folder / "views").mkdir()
-        (self.folder / "views").chmod(0o755)
-        self._write(library_view.engine_files(), self.folder / "engine")
-        self._server: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
+        self._last = ""  # the last request, and what came after each: see `session`
+        self._followed_by: dict[str, str] = {}
+        self._ahead: tuple[str, socket.socket] | None = None
         self.reasons: dict[Level, str] = {}
         for level in wanted:
-            self.level: Level = level
             try:
-                self._start()
-                if level != "none":
-                    self._try_to_escape()
+                self._open(level, begun)
                 return
             except (OSError, SessionEnded, CourseError) as error:
                 self.reasons[level] = str(error)
-                self._stop()
-        self._folder.cleanup()
         told = "; ".join(f"{level}: {reason}" for level, reason in self.reasons.items())
         raise CourseError(
             f"expected a way to isolate learners' code here, and none works ({told}): install "
             "bubblewrap (apt install bubblewrap), or grade in a virtual machine or a container "
             "that has it"
         )
+
+    def _open(self, level: Level, begun: Server | None) -> None:
+        self.level = level
+        self.server = begun if begun and begun.level == level else Server(level)
+        try:
+            self.server.wait()
+            if level != "none":
+                self._try_to_escape()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Jail:
         return self
@@ -91,95 +93,56 @@ class Jail:
 
     def close(self) -> None:
         """End the server and all that runs in the jail."""
-        self._stop()
-        self._folder.cleanup()
+        self._drop_ahead()
+        self.server.close()
 
     def library(self, name: str, files: Mapping[str, str]) -> Path:
         """A library that sessions can be given; written once for each name."""
-        folder = self.folder / "views" / name
-        if not folder.exists():
-            self._write(files, folder)
-        return folder
-
-    def _write(self, files: Mapping[str, str], folder: Path) -> None:
-        before = os.umask(0o022)  # the user that code runs as has to read it
-        try:
-            library_view.write_files(files, folder, self.folder / "contents")
-        finally:
-            os.umask(before)
+        return self.server.library(name, files)
 
     def session(self, library: Path, limits: Limits | None = None) -> Session:
         """A new process that sees this library.
 
+        A class has the same items in the same order, so while this process is used, the one that
+        came after it the last time is started already.
+
         Raises:
             SessionEnded: it could not be started, not even by a new server.
         """
-        request = {
-            "library": f"/views/{library.name}" if self.level == "bubblewrap" else str(library),
-            "limits": asdict(limits or Limits()),
-        }
+        seen = f"/views/{library.name}" if self.level == "bubblewrap" else str(library)
+        request = json.dumps({"library": seen, "limits": asdict(limits or Limits())})
+        self._followed_by[self._last] = request
+        self._last = request
         try:
-            return self._session(request)
+            session = self._session(request)
         except (OSError, SessionEnded):
-            self._stop()
-        try:
-            return self._session(request)
-        except (OSError, SessionEnded, CourseError) as error:
-            self._stop()
-            raise SessionEnded(f"no process could be started in the jail: {error}") from None
+            self.server.stop()
+            try:
+                session = self._session(request)
+            except (OSError, SessionEnded, CourseError) as error:
+                self.server.stop()
+                raise SessionEnded(f"no process could be started in the jail: {error}") from None
+        if following := self._followed_by.get(request):
+            with contextlib.suppress(OSError, CourseError):  # then it is tried when it is needed
+                self._ahead = following, self.server.connection(following)
+        return session
 
-    def _session(self, request: Mapping[str, object]) -> Session:
-        if self._server is None or self._server.poll() is not None:
-            self._start()
-        assert self._control is not None
-        ours, theirs = socket.socketpair()
+    def _session(self, request: str) -> Session:
+        if self._ahead and self._ahead[0] == request:
+            connection, self._ahead = self._ahead[1], None
+        else:
+            self._drop_ahead()
+            connection = self.server.connection(request)
         try:
-            with theirs:
-                message = json.dumps(request).encode()
-                socket.send_fds(self._control, [message], [theirs.fileno()])
-            return Session(ours)
+            return Session(connection)
         except BaseException:
-            ours.close()
+            connection.close()
             raise
 
-    def _start(self) -> None:
-        """Start the server.
-
-        Raises:
-            CourseError: it does not start.
-        """
-        self._stop()
-        ours, theirs = socket.socketpair()
-        command, environment = command_of(self.level, self.folder, theirs.fileno())
-        with theirs, tempfile.TemporaryFile() as errors:
-            self._server = subprocess.Popen(
-                command,
-                env=environment,
-                cwd="/",
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-            )
-            theirs.close()
-            ours.settimeout(_START_SECONDS)
-            self._control = ours
-            with contextlib.suppress(OSError):
-                if ours.recv(1) == b"R":
-                    return
-            self._stop()
-            errors.seek(0)
-            lines = errors.read()[-2000:].decode("utf-8", "replace").strip().splitlines()
-            raise CourseError(f"it does not start ({lines[-1] if lines else 'no message'})")
-
-    def _stop(self) -> None:
-        if self._control is not None:
-            self._control.close()
-        if self._server is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._server.pid, signal.SIGKILL)
-            self._server.wait()
-        self._control = self._server = None
+    def _drop_ahead(self) -> None:
+        if self._ahead:
+            self._ahead[1].close()  # on which the process ends
+            self._ahead = None
 
     def _try_to_escape(self) -> None:
         """Run the attempts in the jail.
@@ -187,8 +150,6 @@ class Jail:
         Raises:
             CourseError: some of them succeeded.
         """
-        from course_lib.checks.call import Call
-
         source = Path(__file__).with_name("attempts.py").read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory(prefix="outside-") as outside:
             os.chmod(outside, 0o777)

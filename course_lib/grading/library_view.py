@@ -23,10 +23,12 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from course_lib.checks import load_item
-from course_lib.checks.item import Item
 from course_lib.grading.source_slice import course_imports, slice_of
+
+if TYPE_CHECKING:
+    from course_lib.checks.item import Item
 
 LIBRARY = Path(__file__).parents[1]
 ENGINE = ("adapters", "call", "compare", "draw", "isolation", "item")  # of ``checks``
@@ -98,6 +100,8 @@ def view_of(item_id: str, subject: str) -> Files:
     Raises:
         CourseError: there is no such item.
     """
+    from course_lib.checks import load_item  # loads PyTorch, which engine_files() does not need
+
     item = load_item(item_id)
     names = withheld_names(item, subject)
     files = engine_files()

@@ -39,6 +39,7 @@ class ItemResult:
         flags: what a person should look at; they deduct nothing.
         text: an answer in words, as it was handed in. It may contain anything, HTML included.
         reason: why it was not run.
+        conventions: those of the student's variant; without any, the course's own.
     """
 
     id: str
@@ -52,6 +53,7 @@ class ItemResult:
     flags: tuple[str, ...] = ()
     text: str = ""
     reason: str = ""
+    conventions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ def _item(data: Mapping[str, Any]) -> ItemResult:
     fields["tests"] = tuple(PropertyResult(**test) for test in data["tests"])
     for name in ("misconceptions", "flags"):
         fields[name] = tuple(data[name])
+    fields["conventions"] = tuple(data.get("conventions", ()))
     return ItemResult(**fields)
 
 

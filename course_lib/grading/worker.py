@@ -57,9 +57,7 @@ def serve(control: socket.socket, settings: dict[str, Any]) -> None:
     for name in _LOADED_BEFORE:
         import_module(name)
     torch.set_num_threads(1)
-    x = torch.randn(2, 2, requires_grad=True)
-    (x @ x).softmax(-1).sum().backward()  # starts what PyTorch starts on first use
-    ask(torch.relu, Call((x.detach(),), gradients=True))  # and what a first call imports
+    _first_call()
     gc.collect()
     gc.freeze()  # so that children share this memory
     if sys.platform == "linux":
@@ -73,8 +71,10 @@ def serve(control: socket.socket, settings: dict[str, Any]) -> None:
         if os.fork() == 0:
             control.close()
             with socket.socket(fileno=descriptors[0]) as connection:
-                _child(connection, json.loads(message), settings)
-            os._exit(0)
+                try:
+                    _child(connection, json.loads(message), settings)
+                finally:
+                    os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -90,8 +90,19 @@ def _child(connection: socket.socket, request: dict[str, Any], settings: dict[st
         os._exit(1)
     course_lib.__path__[:] = [f"{library}/course_lib"]
     checks.__path__[:] = [f"{library}/course_lib/checks"]
+    _first_call()
     connection.sendall(b"R")
     Cells().answer_all(connection)
+
+
+def _first_call() -> None:
+    """Start what PyTorch starts on first use, and import what a first call imports; in a child,
+    touch the memory that it takes. All that is slow, and is done before a child is needed.
+    """
+    x = torch.randn(2, 2, requires_grad=True)
+    (x @ x).softmax(-1).sum().backward()
+    answer = ask(torch.relu, Call((x.detach(),), gradients=True), timer=PROCESSOR_TIME)
+    encode({"number": 0, "reply": answer})
 
 
 def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[str, Any]) -> str:

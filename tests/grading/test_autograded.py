@@ -102,6 +102,23 @@ def test_the_summary_names_misconceptions_with_their_sentences():
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "conventions", "sentence"),
+    [
+        ("polarity_turned_round", ["true_hides"], "False at the padding and True at the real"),
+        ("forgets_true_hides", ["true_hides"], "follows the lesson here, not your conventions"),
+        ("polarity_turned_round", ["of an older course"], "Recognised: polarity_turned_round\n"),
+    ],
+)
+def test_the_summary_has_the_words_of_a_variant(name, conventions, sentence):
+    result = ItemResult(
+        "06.padding_mask", "M", "not yet", 0.0, 2, (name,), conventions=tuple(conventions)
+    )
+    text = summary(result)
+    assert sentence in text
+    assert "True at the padding" not in text
+
+
 def test_long_lines_are_wrapped_and_long_cells_cut(masks, autograded):
     assert as_plain_block("word " * 100).count("\n") > 4
     made = autograded(result_of(masks), answers={"06-causal-mask-answer": "x = 1\n" * 20_000})

@@ -74,7 +74,7 @@ def test_every_change_is_kept_and_names_are_no_formulas(tmp_path):
 def test_course_grade_previews_changes_and_never_makes_them_without_a_word(
     tmp_path, notebook, jail, one_item, capsys, monkeypatch
 ):
-    monkeypatch.setattr(command, "Jail", lambda trusted: Borrowed(jail))
+    monkeypatch.setattr(command, "Jail", lambda trusted, begun: Borrowed(jail))
     monkeypatch.setattr(command, "load_exercise", lambda folder, name: one_item)
     path = tmp_path / "incoming" / "ana" / "masks.ipynb"
     path.parent.mkdir(parents=True)

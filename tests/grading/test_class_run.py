@@ -174,7 +174,7 @@ def test_the_table_has_a_row_for_each_student_and_says_what_needs_a_person():
 def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypatch):
     shutil.rmtree(incoming / "empty")
     shutil.rmtree(incoming / "gone wrong")
-    monkeypatch.setattr(command, "Jail", lambda trusted: Borrowed(jail))
+    monkeypatch.setattr(command, "Jail", lambda trusted, begun: Borrowed(jail))
     arguments = ["grade", str(incoming), "--assignment", "06_masks"]
     arguments += ["--results", str(tmp_path / "out"), "--exercises", str(ROOT / "exercises")]
     assert cli.main(arguments) == 0

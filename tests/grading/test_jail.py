@@ -4,6 +4,7 @@ import os
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 
@@ -15,6 +16,7 @@ from course_lib.grading.confinement import Limits
 from course_lib.grading.item_run import StandIn
 from course_lib.grading.jail import Jail
 from course_lib.grading.library_view import engine_files
+from course_lib.grading.server import early_server
 from course_lib.grading.session import SessionEnded
 from tests.grading.notebooks_to_hand_in import ROOT
 
@@ -30,10 +32,10 @@ PLAINLY = "course_lib.checks.call:call_plainly"
 def unlocked():
     """A jail that isolates nothing; after its end nothing of it is left."""
     with Jail(trusted=True) as made:
-        server = made._server
+        process = made.server._process
         yield made
-    assert server.poll() is not None
-    assert not made.folder.exists()
+    assert process.poll() is not None
+    assert not made.server.folder.exists()
 
 
 @pytest.fixture
@@ -165,10 +167,58 @@ def test_memory_is_limited(jail):
 
 
 def test_a_server_that_has_died_is_started_again(jail):
-    jail._server.kill()
-    jail._server.wait()
+    jail.server._process.kill()
+    jail.server._process.wait()
     with jail.session(jail.library("engine", engine_files())) as session:
         assert session.run("cell", "1", 5) is None
+
+
+def test_a_process_started_ahead_sees_its_own_library_or_ends():
+    """After a, b, a the jail expects b; c comes instead."""
+    with Jail() as jail:
+        started = psutil.Process(jail.server._process.pid)
+        processes = [started, *started.children(recursive=True)]
+        server = next(each for each in processes if "python" in each.name())
+        for name in "ababc":
+            files = engine_files() | {"lesson.py": f"name = {name!r}"}
+            with jail.session(jail.library(name, files)) as session:
+                cell = f"from course_lib.lesson import name\nassert name == {name!r}"
+                assert session.run("cell", cell, 5) is None
+        wait_until(lambda: not server.children())
+
+
+def test_a_process_started_ahead_is_gone_with_the_server(jail):
+    library = jail.library("engine", engine_files())
+    for _ in range(2):
+        with jail.session(library) as session:
+            assert session.run("cell", "1", 5) is None
+    jail.server._process.kill()
+    jail.server._process.wait()
+    with jail.session(library) as session:
+        assert session.run("cell", "1", 5) is None
+
+
+def test_a_server_that_has_begun_is_used_and_closed():
+    with early_server(trusted=True) as begun, Jail(trusted=True, begun=begun) as jail:
+        assert jail.server is begun
+        with jail.session(jail.library("engine", engine_files())) as session:
+            assert session.run("cell", "1", 5) is None
+    assert begun._process is None
+    assert not begun.folder.exists()
+
+
+def test_no_server_begins_where_it_cannot_work(monkeypatch):
+    monkeypatch.setattr(jail_command.shutil, "which", lambda name: None)
+    with early_server(trusted=False) as begun:
+        assert begun is None
+
+
+def wait_until(holds):
+    """Processes take a moment to end."""
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_the_stand_in_of_a_function_cannot_be_called_here():

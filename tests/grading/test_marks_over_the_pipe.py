@@ -25,7 +25,6 @@ def passes(item, subject):
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
 @pytest.mark.parametrize("item", ITEMS)
 def test_every_misconception_loses_its_marks(item):
     assert [m.name for m in item.misconceptions if passes(item, m.subject)] == []

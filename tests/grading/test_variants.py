@@ -15,6 +15,7 @@ from course_lib.grading.class_run import ClassRun, grade_class
 from course_lib.grading.exercise import load_exercise
 from course_lib.grading.grade import FITS_PUBLIC
 from course_lib.grading.library_view import view_of
+from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submission import SubmissionError
 from course_lib.grading.variant_draw import MOST_OF_AN_ITEM, draw_variants, of_items
 from course_lib.grading.variant_notebook import STAMP, variant_notebook
@@ -240,6 +241,8 @@ def test_the_own_solution_earns_its_points_and_the_public_one_is_flagged(
     assert not any(FITS_PUBLIC in item.flags for item in results["own"].items)
     assert results["pasted"].items[0].misconceptions == ("polarity_turned_round",)
     assert results["own"].notes[0].endswith(": true_hides.")
+    stored = SubmissionResult.from_json(results["pasted"].to_json())
+    assert stored.items[0].conventions == ("true_hides",)
 
 
 def test_a_public_notebook_is_named_and_gets_no_silent_0(jail, notebook, released, tmp_path):
