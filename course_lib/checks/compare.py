@@ -133,7 +133,7 @@ def slice_of_axis(axis: int, index: int | str) -> str:
 
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
-    if not isinstance(got, Mapping) or list(expected) != list(got):
+    if not isinstance(got, Mapping) or set(expected) != set(got):
         return Difference("type", _described(expected), _described(got), where)
     for key, value in expected.items():
         inner = f"{where}, {key}" if where else str(key)

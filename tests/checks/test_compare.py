@@ -15,6 +15,7 @@ X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
         (X.bool(), X.bool()),
         ((X, None), [X, None]),
         ({"a": 1}, {"a": 1}),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
         (2, torch.tensor(2)),
         (0.5, torch.tensor([0.5])),
         ("text", "text"),

@@ -8,6 +8,7 @@ from course_lib.checks import TABLE, check, load_item
 from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
 from course_lib.checks.conventions.variant_item import translated, under
 from course_lib.checks.diagnose import SEED, diagnose
+from course_lib.checks.draw import Draw
 from course_lib.checks.trial import expected_answers
 from course_lib.errors import CourseError
 from course_lib.grading.variant_draw import draw_variants, of_items
@@ -66,12 +67,14 @@ def test_a_public_solution_fails_under_each_convention_alone(item, name):
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("item", "names"), DRAWN)
 def test_only_its_own_solution_passes_a_variant_that_is_drawn(item, names):
     assert_only_its_own_solution_passes(item, names)
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("item", "name"), TAKEN)
 def test_misconceptions_keep_their_names(item, name):
     variant = load_item(item, (name,))
@@ -104,14 +107,102 @@ def test_a_mask_of_a_learner_with_the_public_meaning_is_called_inverted():
 def test_the_lesson_s_own_answer_is_told_of_its_convention(item, name):
     (found,) = diagnose(load_item(item, (name,)), load_item(item).reference).misconceptions
     (convention,) = (each for each in conventions_of(item) if each.name == name)
+    assert found.name == f"forgets_{name}"
     assert found.symptom == "Your answer follows the lesson here, not your conventions."
     assert found.why == convention.sentence.replace("**", "")
+
+
+NORM = ["weight_from_one", "bias_subtracted"]
+
+
+@pytest.mark.parametrize(
+    ("followed", "named"),
+    [
+        ([], "forgets_all_conventions"),
+        (["weight_from_one"], "forgets_bias_subtracted"),
+        (["bias_subtracted"], "forgets_weight_from_one"),
+    ],
+)
+def test_the_convention_that_is_forgotten_is_the_one_that_is_named(followed, named):
+    answer = load_item("03.layer_norm", followed).reference
+    assert check("03.layer_norm", answer, conventions=NORM).misconception == named
+
+
+def test_a_mask_that_is_right_but_for_its_dtype_is_not_called_inverted():
+    report = check(
+        "06.padding_mask",
+        lambda tokens, pad_id: (tokens == pad_id)[:, None, None, :],
+        conventions=["ones_hide"],
+    )
+    assert report.misconception == "numbers_instead_of_booleans"
+    assert "it has another dtype than int64" in str(report)
+
+
+def test_a_convention_that_is_forgotten_is_not_put_together_with_a_misconception():
+    variant = load_item("03.layer_norm", NORM)
+    *_, first, second, every = variant.misconceptions
+    assert first.name == "forgets_weight_from_one"
+    for one in (first, second, every):
+        assert variant.both(variant.misconceptions[0], one) is None
+
+
+@pytest.mark.parametrize(("item", "name"), TAKEN)
+def test_what_a_convention_leaves_out_is_there(item, name):
+    (convention,) = (each for each in conventions_of(item) if each.name == name)
+    known = {misconception.name for misconception in load_item(item).misconceptions}
+    assert known.issuperset(convention.items[item].left_out)
 
 
 def test_a_phrase_about_pytorch_keeps_its_meaning():
     for name in ("true_hides", "ones_hide"):
         texts = [m.why for m in load_item("06.causal_mask", (name,)).misconceptions]
         assert not any("MultiheadAttention" in text for text in texts)
+
+
+PUBLIC = [  # phrases of the lesson's convention, which would be wrong
+    ("03.layer_norm", "bias_subtracted", "bias is added"),
+    ("03.layer_norm", "weight_from_one", "weight 1 and bias 0"),
+    ("03.layer_norm", "vectors_first", "column"),
+    ("04.scaled_dot_product_attention", "weights_first", "`context, weights`"),
+    ("04.split_heads", "features_second", "split the last axis"),
+    ("06.padding_mask", "true_hides", "tokens are not padding"),
+    ("06.padding_mask", "keys_then_queries", "treated as queries"),
+    ("07.decoder_block", "features_second", "one row per source token"),
+    ("09.collate", "seq_first", "expects row i"),
+    ("09.collate", "dict_results", "return the target first"),
+    ("09.bucket", "longest_batch_first", "shortest first"),
+    ("10.masked_cross_entropy", "bits", "Your loss is in bits: 1.44"),
+    ("10.train_step", "sum", "not a mean"),
+    ("11.inverse_sqrt_lr", "relative_to_peak", "four times the width"),
+    ("11.inverse_sqrt_lr", "steps_from_zero", "counts from 1"),
+    ("11.label_smoothed_loss", "bits", "Your loss is in bits: 1.44"),
+    ("11.label_smoothed_loss", "smoothing_over_wrong", "among all V tokens"),
+    ("11.label_smoothed_loss", "sum", "not a mean"),
+    ("11.masked_accuracy", "percent", "from 0 to 1"),
+    ("11.bleu", "bleu_to_one", "from 0 to 1."),
+    ("12.greedy_decode", "bos_kept", "still starts with"),
+    ("12.greedy_decode", "time_first", "no row is longer"),
+    ("12.beam_search", "scores_in_bits", "ln p"),
+    ("12.cached_step", "positions_second", "by one row"),
+    ("13.alignment_error_rate", "agreement", "0 is perfect"),
+    ("13.alignment_error_rate", "percent", "1 means"),
+    ("13.align", "rows_are_sources", "largest weight in each column"),
+    ("13.align", "words_from_one", "word t is predicted in row t\n"),
+    ("13.heads_for_figure", "indices_from_one", "heads 4 and 5"),
+]
+
+
+@pytest.mark.parametrize(("item", "name", "phrase"), PUBLIC)
+def test_feedback_is_not_about_the_lesson_s_convention(item, name, phrase):
+    def feedback(names):
+        found = load_item(item, names)
+        calls = [c.about for p in found.probes for c in p.calls(Draw(SEED))]
+        told = [m for m in found.misconceptions if not m.name.startswith("forgets_")]
+        words = [text for m in told for text in (m.symptom, m.why, m.hint)]
+        return "\n".join([*found.hints, *(p.property for p in found.probes), *calls, *words, ""])
+
+    assert phrase in feedback(())
+    assert phrase not in feedback((name,))
 
 
 def test_a_right_mask_passes_in_its_convention():
@@ -125,10 +216,10 @@ def test_a_right_mask_passes_in_its_convention():
 def test_two_misconceptions_at_once_are_named_in_a_variant():
     report = check(
         "06.padding_mask",
-        lambda tokens, pad_id: (tokens != pad_id)[:, None, None, :],
+        lambda tokens, pad_id: (tokens > pad_id)[:, None, :, None],
         conventions=["true_hides", "keys_then_queries"],
     )
-    assert report.misconception == "polarity_turned_round + rows_instead_of_columns"
+    assert report.misconception == "polarity_turned_round + pads_are_the_lowest"
 
 
 def test_the_course_s_own_code_turned_round_earns_nothing():

@@ -74,6 +74,7 @@ def test_an_item_keeps_the_rule(item, rule):
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # the same lines as in grading/test_marks_over_the_pipe.py
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
 def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconception):
     diagnosis = diagnose(item, misconception.subject, line_of(item))

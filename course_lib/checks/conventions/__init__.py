@@ -20,7 +20,7 @@ from course_lib.checks.conventions import (
     lesson_13,
 )
 from course_lib.checks.conventions.convention import Convention
-from course_lib.checks.conventions.variant_item import under
+from course_lib.checks.conventions.variant_item import forgets, under
 from course_lib.checks.item import Item
 from course_lib.errors import CourseError
 
@@ -86,6 +86,9 @@ def under_conventions(item: Item, names: Sequence[str]) -> Item:
     Raises:
         CourseError: as for ``chosen``.
     """
-    for convention in chosen(item.id, names):
+    public, found = item, chosen(item.id, names)
+    for convention in found:
         item = under(item, convention)
+    if len(found) > 1:
+        item.misconceptions.append(forgets(found, public.reference))
     return item

@@ -25,14 +25,16 @@ _LENGTHS = {"S", "T", "Q", "K", "1", "seq", "T − 1", "T - 1", "query", "key", 
 class Axes:
     """Which arguments of an item have a batch first, and whether its result has.
 
-    A pair or another container of results is changed entry by entry. ``forgotten`` are, by the
-    convention's name, misconceptions that are the lesson's own answer there.
+    A pair or another container of results is changed entry by entry. ``edits`` are for all orders
+    of axes, ``edits_of`` for one, by the convention's name; so are ``left_out``, misconceptions
+    that are none there.
     """
 
     arguments: tuple[str, ...] = ("x",)
     result: bool = True
     edits: Edits = ()
-    forgotten: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    edits_of: Mapping[str, Edits] = field(default_factory=dict)
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def tensors_in(change: Function) -> Callable[[Any, Arguments], Any]:
@@ -110,8 +112,8 @@ def axis_conventions(
                 on(**dict.fromkeys(axes.arguments, back)) if axes.arguments else unchanged,
                 tensors_in(there) if axes.result else as_it_is,
                 back if axes.result else same,
-                edits=axes.edits,
-                forgotten=axes.forgotten.get(name, ()),
+                edits=(*axes.edits, *axes.edits_of.get(name, ())),
+                left_out=axes.left_out.get(name, ()),
             )
             for item, axes in items.items()
         }

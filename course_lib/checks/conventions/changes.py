@@ -52,11 +52,11 @@ def self_inverse(
     *names: str,
     result: Callable[[Any, Arguments], Any] = as_it_is,
     edits: Edits = (),
-    forgotten: tuple[str, ...] = (),
+    left_out: tuple[str, ...] = (),
 ) -> Translation:
     """For a change that undoes itself, of these arguments, and of the result."""
     both = on(**dict.fromkeys(names, change)) if names else unchanged
-    return Translation(both, both, result, edits=edits, forgotten=forgotten)
+    return Translation(both, both, result, edits=edits, left_out=left_out)
 
 
 def swapped(a: int, b: int) -> Function:

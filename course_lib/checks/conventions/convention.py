@@ -40,8 +40,7 @@ class Translation:
         renamed: parameters of a module, from public names to the variant's.
         edits: (old, new) phrases of the item's texts; old may be a pattern. One that is nowhere is
             an error, since the texts have changed.
-        forgotten: names of misconceptions that are the lesson's own answer here; a learner who has
-            one is told of the convention instead.
+        left_out: names of misconceptions that are none here, or of which the text isn't true.
     """
 
     given: Change = unchanged
@@ -50,7 +49,7 @@ class Translation:
     back: Callable[[Any], Any] = lambda result: result
     renamed: Mapping[str, str] = field(default_factory=dict)
     edits: Edits = ()
-    forgotten: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,7 +105,7 @@ _MATRIX = (
 
 
 def _convention(
-    name: str, aspect: str, sentence: str, order: Order, forgotten: tuple[str, ...] = ()
+    name: str, aspect: str, sentence: str, order: Order, left_out: tuple[str, ...] = ()
 ) -> Convention:
     there, back = _columns(order)
 
@@ -114,7 +114,7 @@ def _convention(
 
     items = {
         "01.sinusoidal_positions": Translation(
-            result=value(there), edits=(*_TABLE, *_FORMULA), forgotten=forgotten
+            result=value(there), edits=(*_TABLE, *_FORMULA), left_out=left_out
         ),
         "01.positional_encoding": Translation(
             on(x=there, first=there), on(x=back), value(there), back

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from torch import Tensor
 
 from course_lib.checks.conventions.axes_otherwise import Axes, axis_conventions
@@ -12,6 +14,7 @@ from course_lib.checks.conventions.changes import (
     phrases,
     self_inverse,
     value,
+    words,
 )
 from course_lib.checks.conventions.convention import Convention, Translation
 
@@ -48,6 +51,7 @@ def _norm_called(name: str) -> Convention:
         ("`norm`, with `norm.weight`", f"`{name}`, with `{name}.weight`"),
         ("`norm.bias`", f"`{name}.bias`"),
         ("self.norm(x", f"self.{name}(x"),
+        ('"""norm(x +', f'"""{name}(x +'),
     )
     return Convention(
         f"norm_is_{name}",
@@ -57,7 +61,11 @@ def _norm_called(name: str) -> Convention:
     )
 
 
-_FORMULA = r"\odot \text{weight} + \text{bias}"
+_MOVED = (
+    "with the ReLU in place of the dots.",
+    "with the ReLU in place of the dots; nn.Linear works on the last axis, so move the axes before "
+    "and after.",
+)
 CONVENTIONS = (
     Convention(
         "weight_from_one",
@@ -72,7 +80,9 @@ CONVENTIONS = (
                     ("then multiply by `weight` (D,)", "then multiply by 1 + `weight` (D,)"),
                     (r"\odot \text{weight}", r"\odot (1 + \text{weight})"),
                     ("torch.sqrt(... + eps) * weight", "torch.sqrt(... + eps) * (...)"),
-                    ("With weight 1 and bias 0", "With weight 0 and bias 0"),
+                    ("weight 1 and bias 0", "weight 0 and bias 0"),
+                    ("it is multiplied by weight,", "it is multiplied by 1 + weight,"),
+                    ("before you multiply by the weight.", "before you multiply by 1 + weight."),
                 ),
             )
         },
@@ -87,6 +97,7 @@ CONVENTIONS = (
                 "bias",
                 edits=(
                     ("and add `bias` (D,)", "and subtract `bias` (D,)"),
+                    ("and bias is added", "and bias is subtracted"),
                     (r"+ \text{bias}", r"- \text{bias}"),
                     (
                         "You add the bias before you multiply",
@@ -97,8 +108,8 @@ CONVENTIONS = (
         },
         phrases(
             {
-                "eps) * weight + bias.": "eps) * weight, and the bias.",
-                "eps) * (...) + bias.": "eps) * (...), and the bias.",
+                "eps) * weight + bias.": "eps) * weight - bias.",
+                "eps) * (...) + bias.": "eps) * (...) - bias.",
             }
         ),
     ),
@@ -115,18 +126,21 @@ CONVENTIONS = (
                     ("x (…, D)", "x (D, …)"),
                     ("any number of axes in front of D", "any number of axes after D"),
                     ("(…, D) to (…, D)", "(D, …) to (D, …)"),
-                    ("over the last axis only", "over the first axis only"),
-                    ("has lost the last axis", "has lost the first axis"),
                     (
-                        "Broadcasting aligns shapes from the right: with x of shape (2, 3, 4), a "
-                        "mean of shape (2, 3) raises an error. If all sizes are equal there's no "
-                        "error, and each vector gets another vector's mean or variance.",
-                        "A tensor of which an axis is averaged lines up with other axes than you "
-                        "mean, unless that axis stays with size 1.",
+                        "over the last axis only, and keep it as an axis of size 1 so that they "
+                        "broadcast.",
+                        "over the first axis only. Broadcasting aligns shapes from the right, so "
+                        "weight and bias need axes of size 1 behind D.",
+                    ),
+                    (
+                        re.compile(r"eps\) \* (weight|\(\.\.\.\)) ([+-]) bias\."),
+                        r"eps) * \1 \2 bias, with weight and bias in the shape (D, 1, ..., 1).",
                     ),
                 ),
+                left_out=("keepdim_forgotten",),  # the mean broadcasts all the same
             )
         },
+        words({"column": "feature", "columns": "features"}),
     ),
     _layers_called("inner", "outer"),
     _layers_called("up", "down"),
@@ -134,5 +148,7 @@ CONVENTIONS = (
     _norm_called("ln"),
     _norm_called("normalise"),
     # Not seq_first: the network is the same at every position, so the public answer would fit.
-    *axis_conventions({"03.feed_forward": Axes()}, ("features_second", "batch_last")),
+    *axis_conventions(
+        {"03.feed_forward": Axes(edits=(_MOVED,))}, ("features_second", "batch_last")
+    ),
 )

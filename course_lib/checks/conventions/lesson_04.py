@@ -22,20 +22,27 @@ from course_lib.checks.conventions.changes import (
 from course_lib.checks.conventions.convention import Convention, Translation
 from course_lib.checks.conventions.masks_otherwise import MASK_ADDED, Masks, mask_conventions
 
-REVERSED_ATTENTION = Translation(
-    result=reversed_pair,
-    edits=(
-        (
-            re.compile(r"the (?:context|output) (\(.*?\)) and the weights (\(.*?\)), in this"),
-            r"the weights \2 and what they lead to, \1, in this",
+
+def reversed_attention(word: str) -> Translation:
+    """The weights before what attention is called to return, "context" or "output"."""
+    axes = r"(\(.*?\))"
+    return Translation(
+        result=reversed_pair,
+        edits=(
+            (
+                re.compile(rf"the {word} {axes} and the weights {axes}, in this"),
+                rf"the weights \2 and the {word} \1, in this",
+            ),
+            (
+                re.compile(rf"{word.capitalize()} {axes} and weights {axes}\."),
+                rf"Weights \2 and {word} \1.",
+            ),
+            (f"Callers unpack `{word}, weights`.", f"Callers unpack `weights, {word}`."),
         ),
-        (
-            re.compile(r"(Context|Output) (\(.*?\)) and weights (\(.*?\))\."),
-            r"The weights \3 first, and then \2.",
-        ),
-    ),
-    forgotten=("weights_first",),
-)
+        left_out=("weights_first",),
+    )
+
+
 _CODE = (
     (
         "Split only the last axis: (batch, seq, d_model) becomes (batch, seq, heads, d_head). Then "
@@ -47,6 +54,36 @@ _CODE = (
         "x.view(batch, length, n_heads, ...).transpose(..., ...)",
         "x.unflatten(..., (n_heads, ...)) and then movedim or permute, if they are needed.",
     ),
+    (
+        "First split the last axis and nothing else.",
+        "First split the axis of d_model and nothing else.",
+    ),
+    ("each head holds its own columns of", "each head holds its own numbers of"),
+    ("instead of the first columns.", "instead of the first numbers of each token."),
+)
+_SWAPPED = (
+    "The last two axes are swapped: (batch, heads, d_head, seq).",
+    "d_head and seq are swapped: (batch, heads, d_head, seq).",
+)
+_AT_THE_END = (
+    (
+        "The last two axes are swapped: (batch, d_model, seq).",
+        "d_model and seq are swapped: (d_model, batch, seq).",
+    ),
+    ("Everywhere in the course a token is a row:", "A token is a row here:"),
+    ("Which axis should be the second one?", "Which axis should be the last one?"),
+)
+_PROJECTED = (
+    (
+        "q = split_heads(self.q_proj(query), self.n_heads), the same for k and v,",
+        "q = split_heads(... self.q_proj(...) ..., self.n_heads), the same for k and v: nn.Linear "
+        "works on the last axis, and your split_heads takes d_model second;",
+    ),
+    ("Split the last axis first, then", "Split the axis of d_model first, then"),
+)
+_NUMBERS = (
+    "Is there one ~ too many, or one too few?",
+    "Does your mask change on its way to scaled_dot_product_attention?",
 )
 _USE_OF_ATTENTION = (
     (
@@ -88,7 +125,8 @@ def heads_convention(
     there: Function,
     back: Function,
     order: Callable[[Sequence[str]], Any],
-    forgotten: str,
+    left_out: str,
+    left_out_of_merging: tuple[str, ...] = (),
 ) -> Convention:
     """Where the axis of heads is in queries, keys, values and contexts."""
 
@@ -104,8 +142,12 @@ def heads_convention(
             pair(there, same),
             edits=_CODE_OF_ATTENTION,
         ),
-        "04.split_heads": Translation(result=value(there), edits=_CODE, forgotten=(forgotten,)),
-        "04.merge_heads": Translation(on(x=there), on(x=back), edits=_BACK),
+        "04.split_heads": Translation(
+            result=value(there), edits=(*_CODE, _SWAPPED), left_out=(left_out,)
+        ),
+        "04.merge_heads": Translation(
+            on(x=there), on(x=back), edits=_BACK, left_out=left_out_of_merging
+        ),
     }
     return Convention(name, "heads", sentence, items, shapes(reordered))
 
@@ -118,7 +160,13 @@ CONVENTIONS = (
     *mask_conventions(
         {
             "04.scaled_dot_product_attention": Masks(edits={"all": (MASK_ADDED,)}),
-            "04.multi_head_attention": Masks(edits={"all": _USE_OF_ATTENTION}),
+            "04.multi_head_attention": Masks(
+                edits={
+                    "all": _USE_OF_ATTENTION,
+                    "ones_attend": (_NUMBERS,),
+                    "ones_hide": (_NUMBERS,),
+                }
+            ),
         }
     ),
     heads_convention(
@@ -129,6 +177,7 @@ CONVENTIONS = (
         _heads_third,
         lambda axes: [axes[0], axes[2], axes[1], axes[3]],
         "heads_not_moved",
+        ("joined_straight_away",),
     ),
     heads_convention(
         "heads_first",
@@ -144,16 +193,23 @@ CONVENTIONS = (
         "weights_first",
         "results",
         "Attention returns **the weights first**, and then the context.",
-        {"04.scaled_dot_product_attention": REVERSED_ATTENTION},
+        {"04.scaled_dot_product_attention": reversed_attention("context")},
         phrases({"and return weights @ ..., weights": "and return both results"}),
     ),
     *axis_conventions(
         {
             "04.split_heads": Axes(result=False, edits=_CODE),
             "04.merge_heads": Axes(
-                (), edits=_BACK, forgotten={"features_second": ("words_at_the_end",)}
+                (),
+                edits=_BACK,
+                edits_of={"seq_first": _AT_THE_END},
+                left_out={"features_second": ("words_at_the_end",)},
             ),
-            "04.multi_head_attention": Axes(("query", "key", "value"), edits=_USE_OF_ATTENTION),
+            "04.multi_head_attention": Axes(
+                ("query", "key", "value"),
+                edits=_USE_OF_ATTENTION,
+                edits_of={"features_second": _PROJECTED},
+            ),
         },
         ("seq_first", "features_second"),
     ),

@@ -20,7 +20,7 @@ from course_lib.checks.conventions.changes import (
     value,
 )
 from course_lib.checks.conventions.convention import Convention, Translation
-from course_lib.checks.conventions.lesson_04 import REVERSED_ATTENTION
+from course_lib.checks.conventions.lesson_04 import reversed_attention
 from course_lib.checks.conventions.masks_otherwise import (
     MASK_ADDED,
     ROWS_ARE_COLUMNS,
@@ -124,7 +124,7 @@ CONVENTIONS = (
         "Scores, weights and masks have the **keys before the queries**: (batch, heads, key, "
         "query). A query's weights are a column, and sum to one there.",
         {
-            "05.puzzle_3": Translation(result=value(_TURNED), forgotten=("mirrored",)),
+            "05.puzzle_3": Translation(result=value(_TURNED), left_out=("mirrored",)),
             "05.puzzle_5": self_inverse(_TURNED, "weights"),
             "05.attention_einsum": self_inverse(_TURNED, "mask", result=pair(same, _TURNED)),
             "05.multi_head_einsum": self_inverse(_TURNED, "mask", result=pair(same, _TURNED)),
@@ -135,7 +135,10 @@ CONVENTIONS = (
         "weights_first",
         "results",
         "Attention returns **the weights first**, and then the context or output.",
-        dict.fromkeys(_MASKED, REVERSED_ATTENTION),
+        {
+            "05.attention_einsum": reversed_attention("context"),
+            "05.multi_head_einsum": reversed_attention("output"),
+        },
     ),
     _batch(
         "batch_last",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from torch import Tensor
+
 from course_lib.checks.conventions.changes import self_inverse, shapes, swapped, value
 from course_lib.checks.conventions.convention import Convention, Edits, Translation
 from course_lib.checks.conventions.masks_otherwise import (
@@ -14,6 +16,13 @@ from course_lib.checks.conventions.masks_otherwise import (
 )
 
 _TURNED = swapped(-2, -1)
+
+
+def _turned_mask(mask: Tensor) -> Tensor:
+    """With keys before queries, if the mask has both axes."""
+    return _TURNED(mask) if mask.ndim > 2 else mask
+
+
 _CODE_OF_TRIANGLE = "torch.ones(1, 1, size, size, dtype=torch.bool) and then .tril() or .triu()."
 _TRIANGLE = (
     "Start with a square of True and keep one triangle. Which one, and does it include the "
@@ -33,7 +42,22 @@ _FILLED = (
     "masked_fill fills where its mask is True, but here True means: may attend.",
     "A score that is filled loses its weight, and here True means: may attend.",
 )
+_BOOLEANS = ("Return True and False.", "Return booleans.")
+_WHICH_IS_HIDDEN = ("which tokens are not padding?", "which tokens are padding?")
+_DIAGONAL = (
+    "Which diagonal does .tril() start from if you pass a number?",
+    "Which diagonal do .tril() and .triu() start from if you pass a number?",
+)
+_OR = (
+    "Which operator means 'and' for boolean tensors?",
+    "Which operators combine boolean tensors, and which of them do you need here?",
+)
 _OF_INTEGERS = (
+    (
+        "Compare the tokens with pad_id: that gives (batch, seq), True where the token is real.",
+        "Compare the tokens with pad_id, and turn the result into integers: that gives (batch, "
+        "seq), True where the token is real.",
+    ),
     ("holds the numbers 1 and 0 instead of booleans.", "has another dtype than int64."),
     (" masked_fill doesn't accept a mask of numbers, and ~ doesn't invert one.", ""),
     ("What is the dtype of a comparison before you convert it?", "What is the dtype of your mask?"),
@@ -73,17 +97,32 @@ CONVENTIONS: tuple[Convention, ...] = (
     *mask_conventions(
         {
             "06.padding_mask": Masks(
-                (), result=True, edits={"all": (_COMPARED,), **_integers(*_OF_INTEGERS)}
+                (),
+                result=True,
+                edits={
+                    "all": (_COMPARED, _BOOLEANS),
+                    "true_hides": (_WHICH_IS_HIDDEN,),
+                    "ones_attend": _OF_INTEGERS,
+                    "ones_hide": (*_OF_INTEGERS, _WHICH_IS_HIDDEN),
+                },
             ),
             "06.causal_mask": Masks(
                 (),
                 result=True,
                 edits={
-                    "all": (_TRIANGLE, _ANY_CODE, _WORD_OF_MASKED),
+                    "all": (_TRIANGLE, _ANY_CODE, _WORD_OF_MASKED, _BOOLEANS, _DIAGONAL),
                     **_integers(*_TRIANGLE_OF_INTEGERS),
                 },
             ),
-            "06.decoder_mask": Masks((), result=True, edits=_integers(*_BOTH_OF_INTEGERS)),
+            "06.decoder_mask": Masks(
+                (),
+                result=True,
+                edits={
+                    "all": (_BOOLEANS,),
+                    "true_hides": (_OR,),
+                    **_integers(*_BOTH_OF_INTEGERS),
+                },
+            ),
             "06.masked_softmax": Masks(edits={"all": (_FILLED, MASK_ADDED)}),
         }
     ),
@@ -93,13 +132,23 @@ CONVENTIONS: tuple[Convention, ...] = (
         "Scores, masks and weights are (…, key, query): **a column for each query**, whose weights "
         "sum to one.",
         {
-            "06.padding_mask": Translation(result=value(_TURNED), edits=(_COMPARED,)),
+            "06.padding_mask": Translation(
+                result=value(_turned_mask),
+                edits=(
+                    _COMPARED,
+                    (
+                        "batch axis would be treated as queries",
+                        "batch axis would be taken for keys",
+                    ),
+                ),
+            ),
             "06.causal_mask": Translation(
                 result=value(_TURNED),
                 edits=(
                     ("on and below the diagonal", "on and above the diagonal"),
                     _TRIANGLE,
                     _ANY_CODE,
+                    _DIAGONAL,
                 ),
             ),
             "06.decoder_mask": Translation(result=value(_TURNED)),

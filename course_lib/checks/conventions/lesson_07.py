@@ -21,12 +21,22 @@ _LESSONS_PARTS = {
             "take masks and axes as the lesson has them.",
         ),
         ("self.self_attention(..., mask)", "self.self_attention(...)"),
+        (
+            "There are two sublayers, each used as LayerNorm(x + Sublayer(x)).",
+            "There are two sublayers, each used as LayerNorm(x + Sublayer(x)): what do they take, "
+            "and what is your block given?",
+        ),
     ),
     "07.decoder_block": (
         (
             "`FeedForward(d_model, d_ff, 0.0)` and `nn.LayerNorm(d_model)`.",
             "`FeedForward(d_model, d_ff, 0.0)` and `nn.LayerNorm(d_model)`; these take masks and "
             "axes as the lesson has them.",
+        ),
+        (
+            "There are three sublayers, each used as LayerNorm(x + Sublayer(x)).",
+            "There are three sublayers, each used as LayerNorm(x + Sublayer(x)): what do they "
+            "take, and what is your block given?",
         ),
     ),
     "07.pre_norm_encoder_block": (
@@ -35,8 +45,18 @@ _LESSONS_PARTS = {
             "with the same parts as `EncoderBlock`, which take masks and axes as the lesson has "
             "them, and another frame:",
         ),
+        (
+            "Each sublayer is used as x + Sublayer(LayerNorm(x)). What is never normalised?",
+            "Each sublayer is used as x + Sublayer(LayerNorm(x)): what does it take, and what is "
+            "your block given? What is never normalised?",
+        ),
     ),
 }
+_NOT_ROWS = (
+    ("one row per source token", "one vector per source token"),
+    ("the target's rows unless", "the target's vectors unless"),
+    ("How many rows should the result have?", "How many positions should the result have?"),
+)
 _INVERTED = {
     "Your block inverts the mask before it passes it on.": (
         "Your mask has the opposite meaning when it reaches attention."
@@ -67,7 +87,9 @@ CONVENTIONS = (
     *axis_conventions(
         {
             "07.encoder_block": Axes(edits=_LESSONS_PARTS["07.encoder_block"]),
-            "07.decoder_block": Axes(("x", "memory"), edits=_LESSONS_PARTS["07.decoder_block"]),
+            "07.decoder_block": Axes(
+                ("x", "memory"), edits=(*_LESSONS_PARTS["07.decoder_block"], *_NOT_ROWS)
+            ),
             "07.pre_norm_encoder_block": Axes(edits=_LESSONS_PARTS["07.pre_norm_encoder_block"]),
         }
     ),

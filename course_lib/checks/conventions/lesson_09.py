@@ -5,13 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from course_lib.checks.conventions.axes_otherwise import Axes, axis_conventions
 from course_lib.checks.conventions.changes import as_dict, reversed_pair, value
-from course_lib.checks.conventions.convention import Convention, Edits, Translation
+from course_lib.checks.conventions.convention import Convention, Edits, Rewrite, Translation
+from course_lib.checks.conventions.masks_otherwise import ROWS_ARE_COLUMNS
 
 Batches = list[list[int]]
 _LISTS = re.compile(r"\[\[.*?\]\]")
+_FORMED = (
+    "The shortest sentences come first, in a batch and from batch to batch.",
+    "Batches are formed from the shortest sentences on.",
+    "sentences of similar length share a batch, the shortest first",
+    "sentences of similar length share a batch, filled from the shortest on",
+    "But this task wants the shortest first, and the batches come out differently.",
+    "But in this task the shortest form batches first, and the batches come out differently.",
+)
 _COLLATED = "to `(source, target)`, two tensors of int64, (B, S) and (B, T)."
 _FORCED = "to `(decoder_input, labels)`, each (B, T − 1)."
 _RETURNS_PAIR = "-> tuple[Tensor, Tensor]:"
@@ -30,6 +40,19 @@ def _batches(
     return Convention(name, aspect, sentence, items, example)
 
 
+def _in_columns(items: dict[str, Axes]) -> list[Convention]:
+    """The position first: a sentence is a column, except in hints about lists."""
+
+    def rewrite(shapes: Rewrite) -> Rewrite:
+        lists = ("list of", "helper for one side")
+        return lambda text: shapes(
+            text if any(each in text for each in lists) else ROWS_ARE_COLUMNS(text)
+        )
+
+    found = axis_conventions(items, ("seq_first",))
+    return [replace(each, rewrite=rewrite(each.rewrite)) for each in found]
+
+
 CONVENTIONS = (
     Convention(
         "second_first",
@@ -39,7 +62,7 @@ CONVENTIONS = (
         {
             "09.collate": Translation(
                 result=reversed_pair,
-                forgotten=("swapped",),
+                left_out=("swapped",),
                 edits=(
                     (
                         _COLLATED,
@@ -54,7 +77,7 @@ CONVENTIONS = (
             ),
             "09.teacher_forcing": Translation(
                 result=reversed_pair,
-                forgotten=("exchanged",),
+                left_out=("exchanged",),
                 edits=(
                     (_FORCED, "to `(labels, decoder_input)`, each (B, T − 1)."),
                     (
@@ -68,8 +91,8 @@ CONVENTIONS = (
     Convention(
         "dict_results",
         "results",
-        "What a function returns is a **dict** and no pair, with the keys `source` and `target`, "
-        "or `decoder_input` and `labels`, in this order.",
+        "A function returns a **dict** instead of a pair, with the keys `source` and `target`, or "
+        "`decoder_input` and `labels`.",
         {
             "09.collate": Translation(
                 result=as_dict("source", "target"),
@@ -77,6 +100,18 @@ CONVENTIONS = (
                     (
                         _COLLATED,
                         "to a dict of two tensors of int64, `source` (B, S) and `target` (B, T).",
+                    ),
+                    (
+                        "You return the target first and the source second.",
+                        "Your `source` holds the target, and your `target` the source.",
+                    ),
+                    (
+                        "The caller unpacks (source, target). Swapped,",
+                        "The caller looks them up by their keys. Swapped,",
+                    ),
+                    (
+                        "In which order does the task name the two tensors?",
+                        "Which key belongs to which tensor?",
                     ),
                     (_RETURNS_PAIR, "-> dict[str, Tensor]:"),
                 ),
@@ -90,16 +125,28 @@ CONVENTIONS = (
             ),
         },
     ),
-    *axis_conventions(
+    *_in_columns(
         {
             "09.collate": Axes(
                 (),
-                edits=(("Row i is pair i.", "Column i is pair i."),),
-                forgotten={"seq_first": ("length_first",)},
+                edits=(
+                    ("Row i is pair i.", "Column i is pair i."),
+                    (
+                        "An id is a row number, and there is no row 5.0:",
+                        "An id is an index, and there is no index 5.0:",
+                    ),
+                    ("networks needed sorted rows;", "networks needed a sorted batch;"),
+                    (
+                        "torch.tensor turns integers into int64.",
+                        "torch.tensor turns integers into int64, each list into a row; .T swaps "
+                        "the axes.",
+                    ),
+                ),
+                left_out={"seq_first": ("length_first",)},
             ),
             "09.teacher_forcing": Axes(
                 ("target",),
-                forgotten={"seq_first": ("along_the_batch",)},
+                left_out={"seq_first": ("along_the_batch",)},
                 edits=(
                     (
                         "target[:, :-1] and target[:, 1:], the second with masked_fill(…, pad_id) "
@@ -109,8 +156,7 @@ CONVENTIONS = (
                     ),
                 ),
             ),
-        },
-        ("seq_first",),
+        }
     ),
     _batches(
         "indices_from_one",
@@ -119,24 +165,36 @@ CONVENTIONS = (
         lambda batches: [[i + 1 for i in batch] for batch in batches],
         "whole numbers from 0 to N − 1",
         "whole numbers from 1 to N",
+        "sorted(range(len(lengths)), key=…), and for each i: if there is a batch, and (rows "
+        "including this one) * lengths[i] is",
+        "sorted(range(...), key=…), and for each i: if there is a batch, and (rows including this "
+        "one) * lengths[...] is",
+        "so looking up pair 0 finds",
+        "so looking up pair 1 finds",
+        "or the numbers from 0 to N - 1?",
+        "or the numbers from 1 to N?",
     ),
     _batches(
         "longest_batch_first",
         "batches",
-        "The list of batches is **turned round** at the end: the batch of the longest sentences "
+        "The list of batches is **reversed** at the end: the batch of the longest sentences "
         "comes first. How batches are formed stays the same.",
         lambda batches: batches[::-1],
-        "The shortest sentences come first, in a batch and from batch to batch.",
-        "Batches are formed from the shortest sentences on.",
+        *_FORMED,
+        "There's an empty batch before a sentence that is too long.",
+        "There's an empty batch beside a sentence that is too long.",
+        "The last batch is missing.",
+        "The batch that was filled last is missing.",
     ),
     _batches(
         "longest_in_batch_first",
         "rows",
-        "Each batch is **turned round** at the end: its longest sentence comes first, and of "
-        "equally long ones the last. How batches are formed stays the same.",
+        "Each batch is **reversed** at the end: its longest sentence comes first, and of equally "
+        "long ones the last. How batches are formed stays the same.",
         lambda batches: [batch[::-1] for batch in batches],
-        "The shortest sentences come first, in a batch and from batch to batch.",
-        "Batches are formed from the shortest sentences on.",
+        *_FORMED,
+        "equal lengths keep their order; one",
+        "equal lengths come in the right order; one",
         "Equal lengths keep their order.",
         "While they are formed, equal lengths keep their order.",
     ),

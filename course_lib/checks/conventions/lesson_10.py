@@ -46,6 +46,10 @@ CONVENTIONS = (
     in_bits(
         {"10.masked_cross_entropy": (), "10.target_only_entropy": ()},
         {"10.train_step": Translation(result=_returned_in_bits, edits=_STEP)},
+        {
+            "10.masked_cross_entropy": ("in_bits",),
+            "10.target_only_entropy": ("entropy_in_bits", "perplexity"),
+        },
     ),
     summed(
         {
@@ -76,6 +80,7 @@ CONVENTIONS = (
                     ),
                     (' per token."""', ', summed over the real tokens."""'),
                 ),
+                left_out=("divided_by_all_positions", "returns_the_sum", "the_loss_is_a_sum"),
             ),
             "10.target_only_entropy": Translation(
                 result=_in_all,
@@ -84,8 +89,16 @@ CONVENTIONS = (
                     (" per token, if it", ", if it"),
                     ("Lowest loss per token of", "Lowest loss, summed over all labels, of"),
                 ),
+                left_out=("not_divided", "per_sentence"),
             ),
         },
+        {
+            "10.masked_cross_entropy": (
+                "a_sum",
+                "divided_by_all_positions",
+                "divided_by_sentences",
+            )
+        },
     ),
-    *logits_conventions(["10.masked_cross_entropy"]),
+    *logits_conventions({"10.masked_cross_entropy": ("words_on_the_wrong_axis",)}),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from course_lib.checks.conventions.changes import exchanged, on, phrases, times
@@ -39,7 +40,11 @@ _SHARES: Edits = (
     ),
     (
         "goes to all V words alike, the right one and pad among them.",
-        "goes to the V − 1 wrong words alike, pad among them (unless pad is the label).",
+        "goes to the V − 1 wrong words alike, pad among them.",
+    ),
+    (
+        "With smoothing 1, all tokens should be equally right.",
+        "With smoothing 1, how much should be left for the right token?",
     ),
     ("is divided equally among all V tokens", "is divided equally among the V − 1 wrong tokens"),
 )
@@ -63,10 +68,23 @@ CONVENTIONS = (
                         "Equation (3) of the paper:",
                         "Equation (3) of the paper, where steps count from 1:",
                     ),
-                    ("the peak is at step warmup", "the peak is at step warmup - 1"),
+                    ("the peak is at step warmup,", "the peak is at step warmup - 1,"),
+                    (
+                        "It rises in proportion to the step for",
+                        "It rises in proportion to step + 1 for",
+                    ),
+                    ("then it falls with 1/√step;", "then it falls with 1/√(step + 1);"),
+                    (
+                        "rises in proportion to the step during",
+                        "rises in proportion to step + 1 during",
+                    ),
                 ),
+                left_out=("counts_from_zero",),
             )
         },
+        phrases(
+            {"min(step ** ..., step * warmup ** ...)": ("min((...) ** ..., (...) * warmup ** ...)")}
+        ),
     ),
     Convention(
         "relative_to_peak",
@@ -82,14 +100,28 @@ CONVENTIONS = (
                     ),
                     (
                         "a wider model gets a smaller rate.",
-                        "so the width of the model has no effect.",
+                        "the width of the model has no effect.",
                     ),
                     ("1 / √(d_model · warmup) at its highest", "1 at its highest"),
                     ("and is 1 / √(d_model · warmup)", "and is 1"),
+                    ("four times the width halves the rate", "the width has no effect"),
+                    ("You divide by d_model, not by its square root.", "You divide by √d_model."),
                     (
-                        "d_model ** ... * min(step ** ..., step * warmup ** ...)",
-                        "min(step ** ..., step * warmup ** ...), divided by its largest value",
+                        "Check the exponent.",
+                        "What is left of the width in a multiple of the peak?",
                     ),
+                    (
+                        re.compile(r"d_model \*\* \.\.\. \* (min\(.*\))"),
+                        r"\1, divided by its largest value",
+                    ),
+                ),
+                left_out=(  # they are about the height of the peak
+                    "any_width",
+                    "grows_with_the_width",
+                    "rises_to_one",
+                    "rises_too_far",
+                    "falls_from_the_peak_on",
+                    "same_peak_for_any_warm_up",
                 ),
             )
         },
@@ -115,7 +147,7 @@ CONVENTIONS = (
             )
         },
     ),
-    in_bits({"11.label_smoothed_loss": ()}, {}),
+    in_bits({"11.label_smoothed_loss": ()}, {}, {"11.label_smoothed_loss": ("in_bits",)}),
     summed(
         {
             "11.label_smoothed_loss": (
@@ -130,9 +162,19 @@ CONVENTIONS = (
                 (" per token. Each", ", summed over the real tokens. Each"),
                 _HINT,
                 ("mixed[real].sum() / real.sum().clamp(min=...)", "mixed[...].sum()"),
+                ("padding isn't counted, in the sum or in the divisor", "padding isn't counted"),
             )
         },
         {},
+        {
+            "11.label_smoothed_loss": (
+                "divides_by_all_positions",
+                "mean_of_sentences",
+                "not_divided",
+                "divided_by_sentences",
+                "nothing_by_nothing",
+            )
+        },
     ),
     Convention(
         "smoothing_over_wrong",
@@ -140,9 +182,24 @@ CONVENTIONS = (
         "The share `smoothing` goes to the **wrong words only**: each of the V − 1 others gets the "
         "same part of it, and the right one keeps 1 − `smoothing`.",
         {
-            "11.label_smoothed_loss": Translation(_over_wrong, _over_all, edits=_SHARES),
+            "11.label_smoothed_loss": Translation(
+                _over_wrong,
+                _over_all,
+                edits=_SHARES,
+                left_out=(
+                    "shared_by_the_others",
+                    "no_share_for_the_pad",
+                    "a_share_for_each",
+                    "nothing_taken_from_the_label",
+                    "parts_exchanged",
+                    "as_in_the_annotated_transformer",
+                ),
+            ),
         },
-        phrases({"smoothing 1.0": "smoothing nearly 1"}),
+        # The numbers in descriptions of calls are shares of all words.
+        lambda text: re.sub(
+            r", smoothing 0\.[1-9]\d*$", "", text.replace("smoothing 1.0", "smoothing nearly 1")
+        ),
     ),
     Convention(
         "percent",
@@ -160,11 +217,23 @@ CONVENTIONS = (
                         "The share of real tokens that are right",
                         "The percentage of real tokens that are right",
                     ),
+                    (
+                        "without padding it is the share of tokens",
+                        "without padding it is the percentage of tokens",
+                    ),
+                    ("It can get above 1.", "It can get above 100."),
+                    (
+                        "Almost every share lies between 0 and 1,",
+                        "Almost every share is a fraction,",
+                    ),
                 ),
+                left_out=("in_per_cent", "a_count"),
             )
         },
     ),
-    *logits_conventions(["11.label_smoothed_loss", "11.masked_accuracy"]),
+    *logits_conventions(
+        {"11.label_smoothed_loss": ("words_on_the_wrong_axis",), "11.masked_accuracy": ()}
+    ),
     Convention(
         "bleu_to_one",
         "scale of BLEU",
@@ -186,6 +255,7 @@ CONVENTIONS = (
                     ("100 * min(1, exp(1 - r / c))", "min(1, exp(1 - r / c))"),
                     ("the references themselves score 100", "the references themselves score 1"),
                 ),
+                left_out=("up_to_one",),
             )
         },
     ),

@@ -18,6 +18,7 @@ from course_lib.checks.conventions.changes import (
     same,
     shapes,
     value,
+    words,
 )
 from course_lib.checks.conventions.convention import Arguments, Convention, Translation
 
@@ -47,8 +48,14 @@ _OLD_KEYS = (
     "key = torch.cat((past[0], key), dim=...)",
     "key = torch.cat((the old keys, key), dim=...)",
 )
+_ROWS = words({"row": "position", "rows": "positions"})
 # What split_heads gives is no past.
 _IN_FORWARD = phrases({"split the heads: (B, 1, H, E)": "split the heads: (B, H, 1, E)"})
+
+
+def _positions(text: str) -> str:
+    """Of rows of a past; a call is described by how many rows a batch has."""
+    return text if text.endswith(" new") else _ROWS(text)
 
 
 def _past_shape(axes: Sequence[str]) -> list[str] | None:
@@ -81,13 +88,19 @@ CONVENTIONS = (
                         "T is the length of the longest translation without BOS,",
                     ),
                     ("return generated without its first column.", "return generated."),
+                    (
+                        "no row is longer than max_len",
+                        "no row has more than max_len tokens after BOS",
+                    ),
                 ),
+                left_out=("begin_kept",),
             ),
             "12.beam_search": Translation(
                 result=_bos_in_front,
                 edits=(
                     ("a list without the begin token", "a list that starts with the begin token"),
                 ),
+                left_out=("begin_kept",),
             ),
         },
     ),
@@ -105,6 +118,19 @@ CONVENTIONS = (
                 ),
             )
         },
+        phrases(
+            {
+                "after EOS a row has": "after EOS a translation has",
+                "no row is longer": "no translation is longer",
+                "no row has more": "no translation has more",
+                "at the end return generated without its first column.": (
+                    "at the end return generated without its first column, with its axes swapped."
+                ),
+                "at the end return generated.": (
+                    "at the end return generated with its axes swapped."
+                ),
+            }
+        ),
     ),
     Convention(
         "scores_in_bits",
@@ -113,9 +139,16 @@ CONVENTIONS = (
         {
             "12.beam_search": Translation(
                 result=pair(same, lambda score: score / math.log(2)),
-                edits=(("is ln p / ((5 + n) / 6)", "is log₂ p / ((5 + n) / 6)"),),
+                edits=(
+                    ("is ln p / ((5 + n) / 6)", "is log₂ p / ((5 + n) / 6)"),
+                    (
+                        "log_p = logits.log_softmax(-1).tolist()",
+                        "log_p = (logits.log_softmax(-1) / ...).tolist()",
+                    ),
+                ),
             )
         },
+        phrases({"ln p": "log₂ p"}),
     ),
     Convention(
         "score_first",
@@ -127,8 +160,7 @@ CONVENTIONS = (
                 edits=(
                     (
                         "It returns a pair: the tokens of the best hypothesis,",
-                        "It returns a pair, "
-                        "the score first: the other entry has the tokens of the best hypothesis,",
+                        "It returns a pair: the score of the best hypothesis, and its tokens,",
                     ),
                     (", and its score.", "."),
                     ("-> tuple[list[int], float]:", "-> tuple[float, list[int]]:"),
@@ -168,9 +200,16 @@ CONVENTIONS = (
                 on(past=_positions_second),
                 on(past=_positions_second),
                 pair(same, _positions_second),
-                edits=(_OLD_KEYS,),
+                edits=(
+                    _OLD_KEYS,
+                    (
+                        "in which the new token's key and value are the last row,",
+                        "in which the new token's key and value are at the last position,",
+                    ),
+                    ("the past grows by one row at its end", "the past grows by one position"),
+                ),
             )
         },
-        lambda text: _IN_FORWARD(shapes(_past_shape)(text)),
+        lambda text: _positions(_IN_FORWARD(shapes(_past_shape)(text))),
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from torch import Tensor
 
 from course_lib.checks.conventions.changes import (
@@ -11,10 +13,11 @@ from course_lib.checks.conventions.changes import (
     self_inverse,
     swapped,
     value,
-    words,
 )
-from course_lib.checks.conventions.convention import Arguments, Convention, Translation
+from course_lib.checks.conventions.convention import Arguments, Convention, Edits, Translation
+from course_lib.checks.conventions.masks_otherwise import ROWS_ARE_COLUMNS
 
+_INDICES = re.compile(r"\b(heads?|sentence|query) \d+(?:(?:, | and )\d+)*")
 Links = set[tuple[int, ...]]
 
 
@@ -34,7 +37,8 @@ def _record(
     there: Function,
     back: Function,
     axes: str,
-    forgotten: tuple[str, ...] = (),
+    left_out: tuple[str, ...] = (),
+    edits: Edits = (),
 ) -> Convention:
     """The axes of a record of attention weights."""
     axis_names = {
@@ -50,7 +54,7 @@ def _record(
             "13.heads_for_figure": Translation(
                 on(attention=there),
                 on(attention=back),
-                forgotten=forgotten,
+                left_out=left_out,
                 edits=(
                     ("(N, B, H, S, S)", f"({', '.join(plain)})"),
                     (
@@ -61,6 +65,7 @@ def _record(
                         "attention[layer, sentence, :, :length, :length]",
                         "attention with an index or a slice for each of its axes",
                     ),
+                    *edits,
                 ),
             )
         },
@@ -77,10 +82,10 @@ def _heads_third(x: Tensor) -> Tensor:
 
 
 def _columns_of_targets(text: str) -> str:
-    """For hints about a row for each token that the decoder reads."""
+    """For texts about a row for each token that the decoder reads."""
     if text.startswith("{("):
         return "Which entry of each column is largest, for all columns that belong to a word?"
-    return words({"row": "column", "rows": "columns", "Row": "Column"})(text)
+    return ROWS_ARE_COLUMNS(text)
 
 
 def _one_more(index: int) -> int:
@@ -99,16 +104,30 @@ def _indices(change: Function) -> dict[str, Function]:
     return {**dict.fromkeys(("layer", "query", "sentence"), change), "heads": _each(change)}
 
 
+def _numbers_of_a_call(text: str) -> str:
+    """The indices in what a call is described by, "heads 7, 0 and 2", count from 1."""
+    if text.endswith((".", "?")):
+        return text
+    return _INDICES.sub(lambda found: re.sub(r"\d+", lambda n: str(int(n[0]) + 1), found[0]), text)
+
+
 CONVENTIONS = (
     Convention(
         "agreement",
         "direction",
-        "What is returned is **one minus the error rate**: the higher, the better.",
+        "The result is **one minus the error rate**: the higher, the better.",
         {
             "13.alignment_error_rate": Translation(
                 result=value(lambda rate: 1 - rate),
-                forgotten=("share_that_is_right",),
+                left_out=("share_that_is_right",),
                 edits=(
+                    ("0 is perfect, and 1 means", "1 is perfect, and 0 means"),
+                    ("which is right, gets 0.", "which is right, gets 1."),
+                    ("That's one minus precision.", "That's precision."),
+                    ("every word to every other gets 0.", "every word to every other gets 1."),
+                    ("That's one minus recall.", "That's recall."),
+                    ("your rate is 0, perfect", "your result is 1, perfect"),
+                    ("and its rate is 1.", "and its result is 0."),
                     ("$1 - \\frac{", "$\\frac{"),
                     (
                         "0 if all sure links are found and no impossible one, 1 if nothing fits.",
@@ -122,7 +141,7 @@ CONVENTIONS = (
     Convention(
         "percent",
         "percent",
-        "What is returned is **in percent**.",
+        "The result is **in percent**.",
         {
             "13.alignment_error_rate": Translation(
                 result=value(lambda rate: 100 * rate),
@@ -131,6 +150,13 @@ CONVENTIONS = (
         },
         phrases(
             {
+                "0 is perfect, and 1 means": "0 is perfect, and 100 means",
+                "1 is perfect, and 0 means": "100 is perfect, and 0 means",
+                "perfect head gets 1.": "perfect head gets 100.",
+                "which is right, gets 1.": "which is right, gets 100.",
+                "every other gets 1.": "every other gets 100.",
+                "your result is 1, perfect": "your result is 100, perfect",
+                "and its rate is 1.": "and its rate is 100.",
                 "0 if all sure links are found and no impossible one, 1 if": "0 if all sure links "
                 "are found and no impossible one, 100 if",
                 "1 if all sure links are found and no impossible one, 0 if": "100 if all sure "
@@ -149,8 +175,9 @@ CONVENTIONS = (
                 _all_possible,
                 edits=(
                     (
-                        "The sure links are among the possible ones.",
-                        "The sure links are not in `possible`.",
+                        "and $P$ the possible ones. The sure links are among the possible ones.",
+                        "and $P$ the possible ones, with the sure ones among them, which "
+                        "`possible` leaves out.",
                     ),
                 ),
             )
@@ -164,7 +191,7 @@ CONVENTIONS = (
         {
             "13.align": Translation(
                 result=value(lambda links: {(t, s) for s, t in links}),
-                forgotten=("turned_round",),
+                left_out=("turned_round",),
                 edits=(
                     (
                         "(source index, target index), tuples",
@@ -188,6 +215,15 @@ CONVENTIONS = (
                         "Word 0 is the first word of the sentence",
                         "Word 1 is the first word of the sentence",
                     ),
+                    ("word t is predicted in row t", "word t is predicted in row t - 1"),
+                    ("look up word t in row t + 1, whose", "look up word t in row t, whose"),
+                    ("word 0 has no link", "word 1 has no link"),
+                    ("as a word: they start at 1.", "as a word: they start at 2."),
+                    ("Row t predicts word t.", "Row t predicts word t + 1."),
+                    (
+                        "Column s belongs to source word s:",
+                        "Column s belongs to source word s + 1:",
+                    ),
                 ),
             )
         },
@@ -195,7 +231,8 @@ CONVENTIONS = (
             {
                 "predicts word 0. So rows and words have the same numbers,": (
                     "predicts word 1. So the number of a row is that of its word minus one,"
-                )
+                ),
+                "int(weights[t].argmax())": "int(weights[t].argmax()) + ...",
             }
         ),
     ),
@@ -209,14 +246,9 @@ CONVENTIONS = (
                 swapped(0, 1),
                 "weights",
                 edits=(
-                    ("(rows, source words)", "(source words, columns)"),
-                    ("there is one row more than words", "there is one column more than words"),
-                    ("No two weights of a row are alike.", "No two weights of a column are alike."),
-                    (
-                        "Cross-attention (T + 1, S), a row for each token read",
-                        "Cross-attention (S, T + 1), a column for each token read",
-                    ),
-                    ("word t is predicted in row t", "word t is predicted in column t"),
+                    ("(rows, source words)", "(source words, rows)"),  # columns, see below
+                    ("Cross-attention (T + 1, S)", "Cross-attention (S, T + 1)"),
+                    ("Over which axis of (T, S)", "Over which axis of (S, T)"),
                 ),
             )
         },
@@ -236,6 +268,7 @@ CONVENTIONS = (
         _heads_last,
         _heads_third,
         "N, B, Q, K, H",
+        edits=(("with the heads instead of the dots.", "with the heads moved to the front."),),
     ),
     Convention(
         "indices_from_one",
@@ -249,9 +282,16 @@ CONVENTIONS = (
                     ("query=0, sentence=0", "query=1, sentence=1"),
                     ("query: int = 0", "query: int = 1"),
                     ("sentence: int = 0", "sentence: int = 1"),
-                    ("All numbers are indices, from 0.", "All numbers are indices, from 1."),
+                    ("All numbers are indices, from 0.", "All of these numbers count from 1."),
+                    ("return the row of token 0,", "return the row of token 1,"),
+                    (
+                        "Layer and sentence are fixed in all four,",
+                        "PyTorch counts from 0. Layer and sentence are fixed in all four,",
+                    ),
                 ),
+                left_out=("counted_from_one",),
             )
         },
+        _numbers_of_a_call,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from course_lib.checks.conventions.changes import moved, on, phrases, shapes
@@ -16,6 +16,7 @@ from course_lib.checks.conventions.convention import (
 )
 
 MORE = Mapping[str, Translation]
+NAMES = Mapping[str, tuple[str, ...]]  # of misconceptions, by item
 
 
 def _bits(result: Any, arguments: Arguments) -> Any:
@@ -27,9 +28,18 @@ def _total(result: Any, arguments: Arguments) -> Any:
     return result * (arguments["labels"] != arguments["pad_id"]).sum()
 
 
-def in_bits(items: Mapping[str, Edits], more: MORE) -> Convention:
+def _with_result(
+    result: Callable[[Any, Arguments], Any], items: Mapping[str, Edits], left_out: NAMES
+) -> dict[str, Translation]:
+    return {
+        item: Translation(result=result, edits=edits, left_out=left_out.get(item, ()))
+        for item, edits in items.items()
+    }
+
+
+def in_bits(items: Mapping[str, Edits], more: MORE, left_out: NAMES) -> Convention:
     """Logarithms to the base 2; of these items, and of others with a translation of their own."""
-    own = {item: Translation(result=_bits, edits=edits) for item, edits in items.items()}
+    own = _with_result(_bits, items, left_out)
     return Convention(
         "bits",
         "unit",
@@ -40,6 +50,7 @@ def in_bits(items: Mapping[str, Edits], more: MORE) -> Convention:
                 "in nats": "in bits",
                 "−ln p": "−log₂ p",
                 "gives ln p of every": "gives ln p (not log₂ p) of every",
+                "Take log_softmax over V.": "Take log_softmax over V, which is in nats.",
                 "2 · ln 2 / 12 = 0.1155": "2 / 12 = 0.1667",
                 "2 · ln 2 = 1.3863": "2",
             }
@@ -47,9 +58,9 @@ def in_bits(items: Mapping[str, Edits], more: MORE) -> Convention:
     )
 
 
-def summed(items: Mapping[str, Edits], more: MORE) -> Convention:
+def summed(items: Mapping[str, Edits], more: MORE, left_out: NAMES) -> Convention:
     """Sums over real tokens, where the course takes their mean."""
-    own = {item: Translation(result=_total, edits=edits) for item, edits in items.items()}
+    own = _with_result(_total, items, left_out)
     return Convention(
         "sum",
         "reduction",
@@ -75,8 +86,8 @@ _OTHER_AXES = phrases(
 )
 
 
-def logits_conventions(items: Sequence[str]) -> tuple[Convention, ...]:
-    """Where the vocabulary is in ``logits``."""
+def logits_conventions(items: NAMES) -> tuple[Convention, ...]:
+    """Where the vocabulary is in ``logits``; items, and the misconceptions that are none there."""
 
     def rewrite(order: str) -> Rewrite:
         def reordered(axes: Sequence[str]) -> list[str] | None:
@@ -87,10 +98,12 @@ def logits_conventions(items: Sequence[str]) -> tuple[Convention, ...]:
         return lambda text: _OTHER_AXES(shapes(reordered)(text))
 
     def convention(name: str, sentence: str, order: str, axis: int) -> Convention:
-        translation = Translation(on(logits=moved(-1, axis)), on(logits=moved(axis, -1)))
-        return Convention(
-            name, "logits", sentence, dict.fromkeys(items, translation), rewrite(order)
-        )
+        given, understood = on(logits=moved(-1, axis)), on(logits=moved(axis, -1))
+        translations = {
+            item: Translation(given, understood, left_out=left_out)
+            for item, left_out in items.items()
+        }
+        return Convention(name, "logits", sentence, translations, rewrite(order))
 
     # Not the length first: what is summed over all positions would be right there, too.
     return (

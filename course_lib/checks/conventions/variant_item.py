@@ -29,6 +29,7 @@ from course_lib.checks.conventions.convention import (
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Misconception, Probe
 
+_FORGETS = "forgets_"
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -42,6 +43,8 @@ class VariantItem(Item):
     def both(self, a: Misconception, b: Misconception) -> Any:
         """An answer with both misconceptions, or None, in the variant's convention."""
         public = {m.name: m for m in self.public.misconceptions}
+        if a.name not in public or b.name not in public:
+            return None  # words about a misconception aren't those of the lesson's convention
         subject = self.public.both(public[a.name], public[b.name])
         return None if subject is None else translated(subject, self.public, self.convention)
 
@@ -58,12 +61,12 @@ def under(item: Item, convention: Convention) -> Item:
 
     def misconception(m: Misconception) -> Misconception:
         subject, *others = (translated(s, item, convention) for s in (m.subject, *m.spellings))
-        if m.name in convention.items[item.id].forgotten:
-            symptom, why, hint = _forgotten(convention)
-        else:
-            symptom, why, hint = map(text, (m.symptom, m.why, m.hint))
-        return Misconception(m.name, subject, symptom, why, hint, others)
+        if m.name.startswith(_FORGETS):  # it states another convention
+            return replace(m, subject=subject, spellings=others)
+        return Misconception(m.name, subject, text(m.symptom), text(m.why), text(m.hint), others)
 
+    left_out = convention.items[item.id].left_out
+    known = [misconception(m) for m in item.misconceptions if m.name not in left_out]
     nudge, approach, code = map(text, item.hints)
     return VariantItem(
         item.id,
@@ -72,7 +75,7 @@ def under(item: Item, convention: Convention) -> Item:
         (nudge, approach, code),
         use=item.use,
         tolerance=item.tolerance,
-        misconceptions=list(map(misconception, item.misconceptions)),
+        misconceptions=[*known, forgets([convention], item.reference)],
         apart=item.apart,
         conventions=(*item.conventions, convention.name),
         public=item,
@@ -80,11 +83,19 @@ def under(item: Item, convention: Convention) -> Item:
     )
 
 
-def _forgotten(convention: Convention) -> tuple[str, str, str]:
-    """Symptom, why and hint of an answer that follows the lesson where the variant differs."""
-    return (
+def forgets(conventions: Sequence[Convention], subject: Any) -> Misconception:
+    """What to tell a learner whose answer is right except for these conventions.
+
+    Args:
+        conventions: one that was overlooked, or all of the item's.
+        subject: the answer without them.
+    """
+    name = conventions[0].name if len(conventions) == 1 else "all_conventions"
+    return Misconception(
+        _FORGETS + name,
+        subject,
         "Your answer follows the lesson here, not your conventions.",
-        convention.sentence.replace("**", ""),
+        " ".join(each.sentence.replace("**", "") for each in conventions),
         "Read your conventions at the head of the task again.",
     )
 
