@@ -9,6 +9,8 @@ from typing import Any
 import anywidget
 import traitlets
 
+from course_lib.viz.figure_html import STYLE
+
 SCRIPTS = Path(__file__).parent.parent / "assets" / "widgets"
 
 
@@ -70,18 +72,37 @@ class Slider(anywidget.AnyWidget):
             return value
         return self._value_at(min(max(value, self.min), self.max))
 
+    def text_of(self, value: Any) -> str:
+        """How a value is written beside the slider."""
+        large = isinstance(value, (int, float)) and value >= 1000
+        short = f"{value:.4g}" if isinstance(value, float) else str(value)
+        return f"{value:,.0f}" if large else short
+
+    def values_between(self, most: int) -> list[Any]:
+        """At most so many of its values, evenly spaced; the first, last and present one are in."""
+        steps = round((self.max - self.min) / self.step)
+        now = min(max(round((self.position - self.min) / self.step), 0), steps)
+        indices = {round(i * steps / (most - 1)) for i in range(most)} if steps else {0}
+        inner = sorted(indices - {0, steps})
+        if now not in indices and inner:
+            indices.remove(min(inner, key=lambda i: abs(i - now)))
+        values = [self._value_at(self.min + i * self.step) for i in sorted(indices - {now})]
+        return sorted([*values, self.value], key=self._position_of)
+
+    def _position_of(self, value: Any) -> float:
+        return self.options.index(value) if self.options else float(value)
+
     @traitlets.observe("value")
     def _update_position(self, change: Any) -> None:
         value = change["new"]
-        large = isinstance(value, (int, float)) and value >= 1000
-        short = f"{value:.4g}" if isinstance(value, float) else str(value)
-        self.text = f"{value:,.0f}" if large else short
-        self.position = self.options.index(value) if self.options else value
+        self.text = self.text_of(value)
+        self.position = self._position_of(value)
 
 
 class ImageWidget(anywidget.AnyWidget):
     """A PNG, ``value``, and its alt text, ``alt``."""
 
     _esm = (SCRIPTS / "picture.js").read_text("utf-8")
+    _css = STYLE
     value = traitlets.Bytes().tag(sync=True)
     alt = traitlets.Unicode().tag(sync=True)

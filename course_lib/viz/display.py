@@ -1,6 +1,5 @@
 """What a notebook stores of a plot: one PNG, and its alt text."""
 
-import base64
 from io import BytesIO
 
 import numpy as np
@@ -10,23 +9,30 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from PIL import Image
 
 from course_lib.viz.alt_text import describe
+from course_lib.viz.figure_html import figure_html
 from course_lib.viz.style import figure_of, styled
 
 VISIBLE = 48  # of 255: a larger error would change the colour visibly
 
 
 @styled
+def pixels_of(picture: Axes | Figure) -> NDArray[np.uint8]:
+    """The picture as (height, width, 3)."""
+    canvas = FigureCanvasAgg(figure_of(picture))
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3]
+
+
 def to_png(picture: Axes | Figure) -> bytes:
     """The picture as a PNG; equal pictures give equal bytes.
 
     256 colours are enough for every plot here, and make the file about three times smaller.
     """
-    canvas = FigureCanvasAgg(figure_of(picture))
-    canvas.draw()
-    pixels = np.asarray(canvas.buffer_rgba())[..., :3]
+    pixels = pixels_of(picture)
     buffer = BytesIO()
     indexed = Image.fromarray(pixels).quantize(256, dither=Image.Dither.NONE)
     if np.abs(np.asarray(indexed.convert("RGB")).astype(int) - pixels).max() > VISIBLE:
@@ -39,12 +45,9 @@ def to_png(picture: Axes | Figure) -> bytes:
     return buffer.getvalue()
 
 
-def bundle(png: bytes, alt: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Data and metadata of one notebook output.
-
-    The alt text is stored twice. As text/plain it is what a reader without images sees, and what
-    the test of the stored outputs compares. As metadata it becomes the image's ``alt`` attribute
-    in pages made by nbconvert; JupyterLab 4 ignores it.
+def bundle(png: bytes, alt: str) -> dict[str, str]:
+    """Data of one notebook output: the picture as HTML, and its alt text as text/plain, which is
+    what a reader without images sees, and what the test of the stored outputs compares.
 
     Raises:
         ValueError: the alt text is empty.
@@ -54,8 +57,7 @@ def bundle(png: bytes, alt: str) -> tuple[dict[str, str], dict[str, dict[str, st
             "a picture needs an alt text of one or two sentences, got an empty one: "
             "say what the picture shows, with one number from it"
         )
-    data = {"image/png": base64.b64encode(png).decode("ascii"), "text/plain": alt}
-    return data, {"image/png": {"alt": alt}}
+    return {"text/html": figure_html(png, alt), "text/plain": alt}
 
 
 def show_figure(picture: Axes | Figure, alt: str | None = None) -> None:
@@ -71,10 +73,10 @@ def show_figure(picture: Axes | Figure, alt: str | None = None) -> None:
     """
     if alt is None:
         alt = describe(figure_of(picture))  # the whole figure is shown, not only these axes
-    data, metadata = bundle(to_png(picture), alt)
+    data = bundle(to_png(picture), alt)
     # A figure made with pyplot would be shown again at the end of the cell.
     pyplot.close(figure_of(picture))
     if InteractiveShell.initialized():
-        display(data, metadata=metadata, raw=True)
+        display(data, raw=True)
     else:
         print(alt)

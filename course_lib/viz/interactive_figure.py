@@ -6,21 +6,27 @@ the newest position of a slider, so dragging never queues up outdated images.
 
 import html
 import inspect
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import ipywidgets as widgets
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from course_lib.viz.accessible_widgets import ImageWidget, Slider
-from course_lib.viz.display import bundle, to_png
+from course_lib.viz.display import pixels_of, to_png
+from course_lib.viz.figure_html import figure_html
+from course_lib.viz.frames import Stops, frames_of
 
 DrawnFigure = tuple[Axes | Figure, str]
 """A picture and its alt text."""
 PlotFunction = Callable[..., DrawnFigure | Iterator[DrawnFigure]]
 ALL = -1  # not None, which a dropdown takes for "nothing chosen"
 NO_START = object()  # for a control whose start value is not given
+STORING = "COURSE_STORING"  # set where an output is made to be stored
 
 
 class InteractiveFigure:
@@ -41,13 +47,20 @@ class InteractiveFigure:
         self._show(*last)
         for control in controls.values():
             control.observe(self._redraw, names="value")
-        row = widgets.Layout(flex_flow="row wrap")
+        columns = "repeat(auto-fit, minmax(min(20em, 100%), 1fr))"
+        grid = widgets.Layout(
+            display="grid",
+            grid_template_columns=columns,
+            grid_gap="0 1.5em",
+            align_items="center",
+        )
         self.box = widgets.VBox(
-            [widgets.Box(list(controls.values()), layout=row), self.image, self.status]
+            [widgets.Box(list(controls.values()), layout=grid), self.image, self.status]
         )
 
-    def _drawn(self) -> Iterator[DrawnFigure]:
-        drawn = self.draw(**{name: c.value for name, c in self.controls.items()})
+    def _drawn(self, **others: Any) -> Iterator[DrawnFigure]:
+        values = {name: c.value for name, c in self.controls.items()} | others
+        drawn = self.draw(**values)
         yield from [drawn] if isinstance(drawn, tuple) else drawn
 
     def _show(self, picture: Axes | Figure, alt: str) -> None:
@@ -68,10 +81,31 @@ class InteractiveFigure:
             )
             raise
 
-    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
-        data, metadata = bundle(bytes(self.image.value), self.alt)
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         view = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
-        return {"application/vnd.jupyter.widget-view+json": view, **data}, metadata
+        return {
+            "application/vnd.jupyter.widget-view+json": view,
+            "text/html": self._without_kernel(),
+            "text/plain": self.alt,
+        }
+
+    def _without_kernel(self) -> str:
+        """The figure for pages behind which no Python runs."""
+        labels = [c.description for c in self.controls.values()]
+        names = " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
+        still = f"This picture is still. Run the cell to change {names}."
+        if os.environ.get(STORING) and (frames := frames_of(self._pixels, self._stops)):
+            few = f"{len(frames.alts)} stored pictures. Run the cell to change {names} freely."
+            return frames.html(few, still)
+        return figure_html(bytes(self.image.value), self.alt, after=f"<p>{html.escape(still)}</p>")
+
+    def _pixels(self, **values: Any) -> tuple[NDArray[np.uint8], str]:
+        *_, (picture, alt) = self._drawn(**values)
+        return pixels_of(picture), alt
+
+    def _stops(self, fineness: int) -> dict[str, Stops]:
+        found = {name: stops_of(c, fineness) for name, c in self.controls.items()}
+        return {name: stops for name, stops in found.items() if stops}
 
 
 def interact(draw: PlotFunction, **controls: Any) -> InteractiveFigure:
@@ -137,3 +171,25 @@ def make_control(name: str, spec: Any, *, start: Any = NO_START) -> widgets.DOMW
         f"control {name!r} must be (low, high), (low, high, step), a list, True or False, "
         f"a string or an ipywidgets control, got {spec!r}"
     )
+
+
+def stops_of(control: widgets.DOMWidget, fineness: int) -> Stops | None:
+    """What a control can be set to in a stored page; None for one that has endless values.
+
+    Args:
+        control: a slider, a dropdown or a checkbox.
+        fineness: the most values of a slider, its first, last and present ones among them.
+    """
+    match control:
+        case Slider():
+            values = control.values_between(fineness)
+            texts = [control.text_of(value) for value in values]
+            return Stops(control.description, "range", values, texts, values.index(control.value))
+        case widgets.Dropdown():
+            texts, values = list(control._options_labels), list(control._options_values)
+            return Stops(control.description, "list", values, texts, control.index)
+        case widgets.Checkbox():
+            return Stops(
+                control.description, "switch", [False, True], ["no", "yes"], int(control.value)
+            )
+    return None

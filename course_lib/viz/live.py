@@ -91,13 +91,13 @@ class LiveCurves:
         # A resumed run knows earlier validations, too.
         rows = getattr(self.run, "epochs", self.rows)
         now = Snapshot(name, self.run.losses if self.run else [], rows)
-        data, metadata = bundle(to_png(plot_runs([now], total=total)), describe_run(now))
+        data = bundle(to_png(plot_runs([now], total=total)), describe_run(now))
         if not InteractiveShell.initialized():
             print(data["text/plain"])
         elif self._handle:
-            self._handle.update(data, metadata=metadata, raw=True)
+            self._handle.update(data, raw=True)
         else:
-            self._handle = display(data, metadata=metadata, raw=True, display_id=True)
+            self._handle = display(data, raw=True, display_id=True)
         self._drawn = True
         ended = time.monotonic()
         self._next = ended + max(PAUSE, SHARE * (ended - began))

@@ -1,6 +1,7 @@
 """Self-test questions: answered in a live notebook, text with a folded answer in a stored one.
 
-In the texts, `backticks` become code and $…$ a formula.
+In the texts, `backticks` become code, *asterisks* emphasis, **two of them** strong emphasis, and
+$…$ a formula.
 """
 
 from __future__ import annotations
@@ -18,6 +19,14 @@ from course_lib.errors import CourseError
 
 RIGHT, WRONG = "✓", "✗"
 _SHAPE = re.compile(r"(?:torch\.Size)?[\s(\[]*([^()\[\]]*)[\s)\]]*")
+# What a text may contain beside plain words, in the order in which it is looked for: a formula may
+# contain asterisks, and code may contain anything. A blank inside an asterisk makes it a product.
+_MARKUP = re.compile(
+    r"`(?P<code>[^`]+)`"
+    r"|(?P<formula>\$[^$\s](?:[^$]*[^$\s])?\$)"
+    r"|\*\*(?P<strong>[^\s*](?:[^*]*[^\s*])?)\*\*"
+    r"|\*(?P<emphasis>[^\s*](?:[^*]*[^\s*])?)\*"
+)
 _BETWEEN = re.compile(r"\s*[,×x*;]\s*|\s+")
 
 
@@ -75,7 +84,7 @@ class Quiz(Question):
         self.choices, self.right, self.why = choices, right, why
         self.buttons = [
             # The full text of the answer is above; a button would cut it off.
-            widgets.Button(description=letter, tooltip=choice, layout={"width": "3.5em"})
+            widgets.Button(description=letter, tooltip=plain(choice), layout={"width": "3.5em"})
             for letter, choice in zip(ascii_lowercase, choices, strict=False)
         ]
         for i, button in enumerate(self.buttons):
@@ -226,8 +235,30 @@ def parse_shape(text: str) -> tuple[int, ...]:
 
 
 def markup(text: str) -> str:
-    """Escaped HTML in which `backticks` are code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    """HTML of a text with code, emphasis and formulas; everything else in it is escaped.
+
+    A formula stays as it is, for the page to typeset.
+    """
+    parts, end = [], 0
+    for found in _MARKUP.finditer(text):
+        parts += [html.escape(text[end : found.start()]), _marked(found)]
+        end = found.end()
+    return "".join([*parts, html.escape(text[end:])])
+
+
+def _marked(found: re.Match[str]) -> str:
+    if found["code"]:
+        return f"<code>{html.escape(found['code'])}</code>"
+    if found["formula"]:
+        return html.escape(found["formula"])
+    tag, inner = ("strong", found["strong"]) if found["strong"] else ("em", found["emphasis"])
+    return f"<{tag}>{markup(inner)}</{tag}>"
+
+
+def plain(text: str) -> str:
+    """The text without the signs of its markup, for where no HTML can be shown."""
+    shown = ("code", "formula", "strong", "emphasis")
+    return _MARKUP.sub(lambda found: next(found[kind] for kind in shown if found[kind]), text)
 
 
 def _check_texts(question: str, why: str) -> None:

@@ -14,20 +14,26 @@ from urllib.error import URLError
 
 import nbformat
 
-CONFIG = Path(__file__).parents[2] / "course_lib" / "assets" / "jupyter"
+from course_lib.lab import JUPYTER_CONFIG, WORKSPACE
+
 START = 300  # seconds that the server may take
 
 
 @dataclass
 class Lab:
-    """A server, its folder, and where it keeps which notebooks are trusted."""
+    """A server, its folder, and where it keeps which notebooks are trusted, and layouts."""
 
     folder: Path
     data: Path
+    workspaces: Path
     port: int
 
     def address(self, name):
         return f"http://127.0.0.1:{self.port}/lab/tree/{name}?reset"
+
+    def address_of_a_learner(self, name):
+        """Where `course lab` opens a notebook."""
+        return f"http://127.0.0.1:{self.port}/lab/workspaces/{WORKSPACE}/tree/{name}"
 
     def write(self, name, cells, *, trusted=False):
         """Store a notebook of code cells: (source, outputs)."""
@@ -60,13 +66,13 @@ def start_lab(folder):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    lab = Lab(folder / "notebooks", folder / "data", port)
+    lab = Lab(folder / "notebooks", folder / "data", folder / "workspaces", port)
     lab.folder.mkdir()
     environment = os.environ | {
         "JUPYTER_DATA_DIR": str(lab.data),
         "JUPYTER_CONFIG_DIR": str(folder / "config"),
-        "JUPYTER_CONFIG_PATH": str(CONFIG),
-        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
+        "JUPYTER_CONFIG_PATH": str(JUPYTER_CONFIG),
+        "JUPYTERLAB_WORKSPACES_DIR": str(lab.workspaces),
         "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }

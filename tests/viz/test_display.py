@@ -5,12 +5,14 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from bs4 import BeautifulSoup
 from matplotlib import pyplot
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from nbclient import NotebookClient
 from PIL import Image
 
 from course_lib.viz.display import bundle, show_figure, to_png
+from course_lib.viz.figure_html import data_uri
 from course_lib.viz.heatmaps import plot_heatmap
 from course_lib.viz.plot_attention_lines import plot_attention_lines
 from course_lib.viz.style import new_axes
@@ -51,10 +53,16 @@ def test_fewer_colours_change_no_pixel_visibly():
 
 
 def test_one_output_holds_the_picture_and_its_words():
-    data, metadata = bundle(b"bytes", "Two lines up to 16.")
-    assert base64.b64decode(data["image/png"]) == b"bytes"
-    assert data["text/plain"] == "Two lines up to 16."
-    assert metadata["image/png"]["alt"] == "Two lines up to 16."
+    png = to_png(new_axes())
+    data = bundle(png, "Two lines <up> to 16.")
+    assert set(data) == {"text/html", "text/plain"}
+    page = BeautifulSoup(data["text/html"], "html.parser")
+    assert page.img["src"].startswith("data:image/webp;base64,")
+    stored = base64.b64decode(page.img["src"].split(",")[1])
+    assert len(stored) < len(png)
+    assert (pixels(stored) == pixels(png)).all()
+    assert data["text/plain"] == "Two lines <up> to 16."
+    assert page.img["alt"] == page.figcaption.text == data["text/plain"]
 
 
 @pytest.mark.parametrize("alt", ["", "  \n"])
@@ -89,8 +97,8 @@ def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
         "An empty figure.",
         "Depth 2.",
     ]
-    assert outputs[2][0].metadata["image/png"]["alt"] == "Depth 2."
-    assert base64.b64decode(outputs[0][0].data["image/png"]) == to_png(new_axes())
+    assert 'alt="Depth 2."' in outputs[2][0].data["text/html"]
+    assert data_uri(to_png(new_axes())) in outputs[0][0].data["text/html"]
     assert "application/vnd.jupyter.widget-view+json" in outputs[2][0].data
 
 

@@ -1,5 +1,6 @@
 import ipywidgets as widgets
 import pytest
+from bs4 import BeautifulSoup
 
 from course_lib.viz.accessible_widgets import Slider
 from course_lib.viz.curves import plot_curves
@@ -55,11 +56,13 @@ def test_an_error_in_the_first_drawing_is_raised_at_once():
 
 def test_a_stored_notebook_keeps_the_picture_and_its_alt_text():
     shown = figure()
-    data, metadata = shown._repr_mimebundle_(include=None, exclude=None)
-    assert set(data) == {VIEW, "image/png", "text/plain"}
+    data = shown._repr_mimebundle_(include=None, exclude=None)
+    assert set(data) == {VIEW, "text/html", "text/plain"}
     assert data[VIEW]["model_id"] == shown.box.model_id
     assert data["text/plain"] == "A line up to 3 with post-norm."
-    assert metadata["image/png"]["alt"] == data["text/plain"]
+    page = BeautifulSoup(data["text/html"], "html.parser")
+    assert page.img["alt"] == page.figcaption.text == data["text/plain"]
+    assert page.p.text == "This picture is still. Run the cell to change depth and norm."
 
 
 def test_controls_start_at_the_defaults_of_the_plot_function():

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from course_lib.errors import CourseError
-from course_lib.viz.quiz import parse_shape, predict_shape, quiz
+from course_lib.viz.quiz import markup, parse_shape, predict_shape, quiz
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 CHOICES = ["the rows", "the columns, `dim=-2`", "neither <b>"]
@@ -56,8 +56,39 @@ def test_markup_in_a_question_is_escaped():
     assert "<pre><code>if a &lt; b: pass</code></pre>" in data["text/html"]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the *wrong* sources", "the <em>wrong</em> sources"),
+        ("**all** of *it*, `here`", "<strong>all</strong> of <em>it</em>, <code>here</code>"),
+        ("*the `x` axis*", "<em>the <code>x</code> axis</em>"),
+        ("`x[:, *shape]` and `2 * 3 * 4`", "<code>x[:, *shape]</code> and <code>2 * 3 * 4</code>"),
+        ("2 * 3 and 4 * 5", "2 * 3 and 4 * 5"),
+        ("d_model and d_head", "d_model and d_head"),
+        (r"$a*b$ and $c*d$", "$a*b$ and $c*d$"),
+        (r"$x < \sqrt{d_\text{head}}$", r"$x &lt; \sqrt{d_\text{head}}$"),
+        ("*<img src=x onerror=alert(1)>*", "<em>&lt;img src=x onerror=alert(1)&gt;</em>"),
+        ("`</code><script>`", "<code>&lt;/code&gt;&lt;script&gt;</code>"),
+        ("$</p><script>$", "$&lt;/p&gt;&lt;script&gt;$"),
+        ("one *star", "one *star"),
+    ],
+)
+def test_code_emphasis_and_formulas_are_shown_and_the_rest_is_escaped(text, expected):
+    assert markup(text) == expected
+
+
+def test_emphasis_is_shown_in_question_choices_and_answer():
+    asked = quiz("*Which* one?", ["the *first*", "none"], "a", "It is *first*.")
+    shown, folded = asked._repr_mimebundle_()[0]["text/html"].split("<details>")
+    assert "<em>Which</em> one?" in shown and "<li>a) the <em>first</em></li>" in shown
+    assert folded.count("<em>first</em>") == 2
+    asked.buttons[0].click()
+    assert "<em>first</em>" in asked.status.value
+
+
 def test_each_button_gives_a_screen_reader_the_whole_answer():
-    assert [button.tooltip for button in question().buttons] == CHOICES
+    tooltips = [button.tooltip for button in question().buttons]
+    assert tooltips == ["the rows", "the columns, dim=-2", "neither <b>"]
     assert [button.description for button in question().buttons] == ["a", "b", "c"]
 
 

@@ -10,7 +10,7 @@ export default {
     const label = document.createElement("label");
     const input = document.createElement("input");
     const output = document.createElement("output");
-    label.style.cssText = "display:inline-flex;align-items:center;gap:.5em;margin:2px .8em 2px 0";
+    label.style.cssText = "display:flex;align-items:center;gap:.5em;margin:2px";
     output.style.cssText = "min-width:4em";
     input.type = "range";
     input.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys

@@ -1,0 +1,201 @@
+"""Lessons as HTML pages that need no kernel and no network: what ``course pages`` writes.
+
+nbconvert makes the pages. Its own ask a server for MathJax, which typesets formulas in the browser,
+and for require.js, which nothing in a lesson needs. Here, formulas become MathML, which browsers
+show themselves.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib.metadata
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+from course_lib.atomic import write_atomically
+from course_lib.errors import CourseError
+from course_lib.lab import NOTEBOOKS, find_notebook
+
+DISTRIBUTION = "transformer-question-by-question"
+TEMPLATE = """{% extends 'lab/index.html.j2' %}
+{% block html_head_js_requirejs %}{% endblock %}
+{% block html_head_js_mathjax %}{% endblock %}
+{% block html_head_js_mermaidjs %}{% endblock %}
+{% block input_group %}{% if cell.metadata.get('jupyter', {}).get('source_hidden') %}
+<details class="folded"><summary>Code</summary>{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}{% endblock %}
+{% block html_head_css %}<style>
+.formula { display: block; overflow-x: auto; overflow-y: hidden; padding: 0.3em 0; }
+math { font-size: 1.1em; }
+/* nbconvert's own colours of numbers, operators, comments and prompts are too faint. */
+body {
+  --jp-mirror-editor-number-color: #007000; --jp-mirror-editor-operator-color: #8a1bd1;
+  --jp-mirror-editor-comment-color: #356c6c; --jp-cell-prompt-not-active-opacity: 1;
+  --jp-cell-prompt-not-active-font-color: #616161;
+}
+.jp-RenderedMarkdown a:not(.anchor-link) { text-decoration: underline; }
+.folded > summary { margin: 0 0 0.3em 8em; width: fit-content; color: #545454; cursor: pointer; }
+@media (max-width: 640px) { .folded > summary { margin-left: 1em; } }
+</style>{% endblock %}"""
+# As MathJax finds them: $$…$$ or $…$, where \$ is a dollar, and a single one has no blank inside.
+FORMULA = re.compile(
+    r"\$\$(?P<block>.+?)\$\$|(?<![\\$])\$(?P<inline>[^\s$](?:[^$]*?[^\s\\$])?)\$(?!\d)", re.DOTALL
+)
+NO_FORMULAS = {"script", "style", "pre", "code", "textarea", "title"}  # as MathJax skips them
+
+
+def write_pages(names: Sequence[str], folder: Path) -> list[Path]:
+    """Write notebooks as pages into a folder; links between them lead from page to page.
+
+    Args:
+        names: lessons by the start of their names, or paths; none means all lessons.
+        folder: is made if it is not there.
+
+    Raises:
+        CourseError: no such notebook, two with the same name, it cannot be read or written, or
+            nbconvert or latex2mathml is not installed.
+    """
+    notebooks = [find_notebook(name) for name in names] or sorted(NOTEBOOKS.glob("*.ipynb"))
+    if not notebooks:
+        find_notebook("00")  # says why there are none
+    pages = {notebook.stem: notebook for notebook in notebooks}
+    if len(pages) < len(notebooks):
+        raise CourseError(
+            "each page needs a name of its own, got two notebooks with the same name: write one of "
+            "them into another folder"
+        )
+    written = []
+    for stem, notebook in pages.items():
+        path = folder / f"{stem}.html"
+        write_atomically(path, page_of(notebook, pages.keys()))
+        written.append(path)
+    return written
+
+
+def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
+    """A notebook, with the outputs that it stores, as one HTML page.
+
+    Args:
+        notebook: its path.
+        pages: names, without ending, of notebooks whose pages stand beside this one.
+
+    Raises:
+        CourseError: it cannot be read, or nbconvert or latex2mathml is not installed.
+    """
+    try:
+        import latex2mathml.converter  # noqa: F401
+        from nbconvert import HTMLExporter
+    except ImportError as error:
+        raise CourseError(
+            f"expected nbconvert and latex2mathml beside the course, but {error.name} cannot be "
+            "imported: install them with pip install -e '.[lab]'"
+        ) from error
+    exporter = HTMLExporter(raw_template=TEMPLATE, language_code="en")
+    try:
+        text, _ = exporter.from_filename(str(notebook))
+    except (OSError, ValueError) as error:  # nbformat's errors are ValueErrors
+        raise CourseError(
+            f"expected a notebook in {notebook}, but it cannot be read ({error}): is it damaged?"
+        ) from error
+    editor = _Editor({*pages}, home=_home() if notebook.parent == NOTEBOOKS else "")
+    editor.feed(text)
+    editor.close()
+    return "".join(editor.parts)
+
+
+def _home() -> str:
+    """Where the files beside the lessons can be read, "" if the course is not installed."""
+    try:
+        urls = importlib.metadata.metadata(DISTRIBUTION).get_all("Project-URL") or []
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    found = [url.partition(", ")[2] for url in urls if url.startswith("Repository, ")]
+    return f"{found[0]}/blob/main" if found else ""
+
+
+class _Editor(HTMLParser):
+    """Copies a page as it is, but for formulas in its text and for links to files."""
+
+    def __init__(self, pages: set[str], *, home: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pages, self.home = pages, home
+        self.parts: list[str] = []
+        self.inside: list[str] = []  # of the elements in NO_FORMULAS
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        text = self.get_starttag_text() or ""
+        href = dict(attrs).get("href")
+        if tag == "a" and href:
+            target = self._target(href)
+            if target != href:
+                text = re.sub(r'href="[^"]*"', f'href="{html.escape(target)}"', text, count=1)
+        self.parts.append(text)
+        if tag in NO_FORMULAS:
+            self.inside.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.parts.append(self.get_starttag_text() or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.parts.append(f"</{tag}>")
+        if self.inside and self.inside[-1] == tag:
+            self.inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if {"script", "style"} & {*self.inside}:
+            self.parts.append(data)
+        elif self.inside:
+            self.parts.append(html.escape(data, quote=False))
+        else:
+            self.parts.extend(with_formulas(data))
+
+    def handle_comment(self, data: str) -> None:
+        self.parts.append(f"<!--{data}-->")
+
+    def handle_decl(self, decl: str) -> None:
+        self.parts.append(f"<!{decl}>")
+
+    def _target(self, href: str) -> str:
+        """Where a link leads from the page: to another page, or to the repository."""
+        path, hash_, anchor = href.partition("#")
+        if not path or re.match(r"[a-z]+:|/", path):
+            return href
+        stem, ending = posixpath.splitext(posixpath.basename(path))
+        if ending == ".ipynb" and stem in self.pages:
+            return f"{stem}.html{hash_}{anchor}"
+        if not self.home:
+            return href
+        return f"{self.home}/{posixpath.normpath(f'notebooks/{path}')}{hash_}{anchor}"
+
+
+def with_formulas(text: str) -> Iterator[str]:
+    """The parts of a text as HTML: escaped words, and formulas as MathML.
+
+    A formula that cannot be read stays as it was written.
+    """
+    end = 0
+    for found in FORMULA.finditer(text):
+        yield html.escape(text[end : found.start()].replace(r"\$", "$"), quote=False)
+        end = found.end()
+        try:
+            if found["block"]:
+                yield f'<span class="formula">{_mathml(found["block"], display="block")}</span>'
+            else:
+                yield _mathml(found["inline"], display="inline")
+        except Exception:  # its errors share no base class
+            yield html.escape(found[0], quote=False)
+    yield html.escape(text[end:].replace(r"\$", "$"), quote=False)
+
+
+def _mathml(formula: str, *, display: str) -> str:
+    from latex2mathml.converter import convert_to_element
+
+    math = convert_to_element(formula, display=display)
+    # Signs are stored as "&#x0002B;", for text that is not escaped: so a formula could hold a tag.
+    for node in math.iter():
+        node.text = node.text and html.unescape(node.text)
+    return ElementTree.tostring(math, encoding="unicode")

@@ -1,0 +1,81 @@
+"""What a learner finds who opens a lesson with `course lab`, before a cell is run."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from course_lib import lab as course_lab
+from tests.browser.lab import wait_until_open
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+LINKED = "07_blocks.ipynb"  # from the diagram of lesson 00
+FOLDED = "window.jupyterapp.shell.leftCollapsed"
+
+
+def git(folder, *arguments):
+    name = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", str(folder), *name, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def learner(lab, open_page, monkeypatch):
+    """Open a lesson of a clone as `course lab` does, after `change` has edited the clone."""
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(lab.data))
+    monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(lab.workspaces))
+    clone = lab.folder / "clone"
+
+    def open_(lesson, change=lambda path: None):
+        (clone / "notebooks").mkdir(parents=True)
+        for name in (lesson, LINKED):
+            shutil.copy(NOTEBOOKS / name, clone / "notebooks")
+        git(clone.parent, "init", "-q", str(clone))
+        git(clone, "add", ".")
+        git(clone, "commit", "-qm", "the course")
+        change(clone / "notebooks" / lesson)
+        course_lab.trust(course_lab.unmodified_notebooks(clone))
+        course_lab.fold_file_browser()
+        address = lab.address_of_a_learner(f"clone/notebooks/{lesson}")
+        page = open_page(address, network=True, width=1300)
+        wait_until_open(page, kernel=False)
+        return page
+
+    yield open_
+    lab.end_sessions()
+    shutil.rmtree(clone)
+    shutil.rmtree(lab.workspaces)
+
+
+def test_explorer_and_diagram_of_the_first_lesson_are_live_and_the_files_are_folded(learner):
+    page = learner("00_start_here.ipynb")
+    assert page.evaluate(FOLDED)
+    page.locator(".ae[data-state]").first.wait_for(state="attached")
+    page.locator(".md[data-step]").wait_for(state="attached")
+    page.locator(".ae-layer:visible").first.press("ArrowRight")
+    assert '"layer":1' in page.locator(".ae").first.get_attribute("data-state")
+    page.locator(".md-controls button").last.click()
+    assert page.get_attribute(".md", "data-step") == "4"
+    page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
+    assert not page.evaluate(FOLDED)
+
+
+def test_a_lesson_that_somebody_changed_opens_with_pictures(learner):
+    def change(path):
+        text = path.read_text("utf-8")
+        path.write_text(text.replace("Start here", "Start there", 1), "utf-8")
+
+    page = learner("00_start_here.ipynb", change)
+    page.locator(".jp-OutputArea-output img").first.wait_for(state="attached")
+    assert page.locator(".ae, .md").count() == 0
+
+
+def test_a_part_of_the_diagram_opens_its_lesson(learner):
+    page = learner("00_start_here.ipynb")
+    page.locator(".md [data-part=cross_attention] a").click()
+    page.wait_for_function(
+        "(name) => window.jupyterapp.shell.currentWidget?.context?.path.endsWith(name)", arg=LINKED
+    )
+    wait_until_open(page, kernel=False)

@@ -1,0 +1,108 @@
+"""Lessons as pages in a browser without a network: formulas are seen, figures are live."""
+
+import pytest
+
+from course_lib.lab import NOTEBOOKS
+from course_lib.pages import write_pages
+from tests.browser.lab import serious_violations
+
+EXERCISES = NOTEBOOKS.parent / "exercises"
+NAMES = sorted(p.stem for p in [*NOTEBOOKS.glob("*.ipynb"), *EXERCISES.glob("*/*.ipynb")])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    write_pages(["00", "04"], folder)
+    return folder
+
+
+@pytest.fixture
+def open_lesson(open_page, folder):
+    """Open a lesson's page, and note what it asks for."""
+
+    def open_(name, **options):
+        page = open_page("about:blank", **options)
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((folder / f"{name}.html").as_uri())
+        return page, asked
+
+    return open_
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_formulas_are_seen_and_nothing_is_asked_for(open_lesson, width):
+    page, asked = open_lesson("04_attention_matmul", width=width)
+    boxes = page.eval_on_selector_all(
+        "math",
+        "(all) => all.map((node) => node.getBoundingClientRect()).map((b) => [b.width, b.height])",
+    )
+    seen = [box for box in boxes if min(box) > 4]
+    folded = page.locator("details:not([open]) math").count()
+    assert len(seen) + folded >= len(boxes) > 40
+    fraction = page.locator("math mfrac").first.bounding_box()
+    assert fraction["height"] > 20  # two lines, not "a/b" in one
+    assert r"\sqrt" not in page.evaluate(
+        "(() => { for (const code of document.querySelectorAll('pre')) code.remove();"
+        " return document.body.textContent; })()"
+    )
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_explorer_and_diagram_are_live_and_the_diagram_leads_to_pages(open_lesson):
+    page, _ = open_lesson("00_start_here", width=1280)
+    page.locator(".ae[data-state]").first.wait_for()
+    page.locator(".md-controls button").last.click()
+    assert page.get_attribute(".md", "data-step") == "4"
+    assert page.get_attribute(".md [data-part=encoder_attention] a", "href") == (
+        "04_attention_matmul.html"
+    )
+    assert page.get_attribute(".md", "data-form") == "wide"
+    page.click(".md [data-part=encoder_attention] a")
+    page.wait_for_url("**/04_attention_matmul.html")
+
+
+def test_the_answer_of_a_quiz_is_folded_away(open_lesson):
+    page, _ = open_lesson("00_start_here")
+    assert page.locator("em:text-is('wrong')").count() == 1
+    assert not page.locator("summary:text-is('Answer') + p").first.is_visible()
+    assert not page.locator("text=viz.quiz").first.is_visible()
+
+
+@pytest.fixture(scope="module")
+def all_pages(tmp_path_factory):
+    """All lessons and exercises as pages."""
+    folder = tmp_path_factory.mktemp("all")
+    notebooks = [*NOTEBOOKS.glob("*.ipynb"), *EXERCISES.glob("*/*.ipynb")]
+    write_pages([str(path) for path in notebooks], folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_page_has_a_dead_control(all_pages, open_page, name):
+    page = open_page((all_pages / f"{name}.html").as_uri(), width=1280)
+    page.wait_for_timeout(300)  # the scripts look for their figures
+    for figure in page.locator(".course-figure:has([data-frames])").all():
+        before = figure.get_attribute("data-state")
+        control = figure.locator("input, select").first
+        if control.get_attribute("type") == "checkbox":
+            control.click()
+        else:
+            control.focus()
+            page.keyboard.press("ArrowRight")
+            if figure.get_attribute("data-state") == before:  # it was at its end
+                page.keyboard.press("ArrowLeft")
+        assert figure.get_attribute("data-state") != before
+    live = ".ae[data-state], .md[data-step], .course-figure:has([data-frames])"
+    dead = """(live) => [...document.querySelectorAll("input, select, button")]
+      .filter((control) => !control.closest(live)).map((control) => control.outerHTML)"""
+    assert page.evaluate(dead, live) == []
+
+
+@pytest.mark.parametrize("name", ["00_start_here", "masks"])
+def test_axe_finds_nothing_serious(all_pages, open_page, axe, name):
+    page = open_page((all_pages / f"{name}.html").as_uri(), width=1280)
+    page.wait_for_timeout(300)
+    assert serious_violations(page, axe) == {}
