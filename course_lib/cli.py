@@ -47,6 +47,32 @@ def run_lab(options: Namespace) -> int:
     return 0
 
 
+def add_pages_arguments(parser: ArgumentParser) -> None:
+    """Which notebooks, and where to put their pages."""
+    parser.add_argument(
+        "notebooks",
+        nargs="*",
+        metavar="NOTEBOOK",
+        help="lessons by the start of their names, or paths (default: all lessons)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("pages"),
+        metavar="DIR",
+        help="where the pages go, one file for each (default: pages)",
+    )
+
+
+def run_pages(options: Namespace) -> int:
+    """Write notebooks as pages and say where they are."""
+    from course_lib.pages import write_pages
+
+    for path in write_pages(options.notebooks, options.output):
+        print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+    return 0
+
+
 def add_doctor_arguments(parser: ArgumentParser) -> None:
     """It takes no arguments."""
 
@@ -232,6 +258,46 @@ def run_translate(options: Namespace) -> int:
     return 0
 
 
+def add_translator_arguments(parser: ArgumentParser) -> None:
+    """Where to put the page, and whether to open it."""
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="where translator.html goes (default: here); it is all there is: copy it anywhere",
+    )
+    parser.add_argument("--no-browser", action="store_true", help="write the page only")
+
+
+def run_translator(options: Namespace) -> int:
+    """Write the course's translator as a page that needs neither Python nor a network; open it."""
+    from course_lib.atomic import write_atomically
+    from course_lib.data import load_corpus
+    from course_lib.lab import has_browser
+    from course_lib.training import load_translator
+    from course_lib.viz.translator_page import translator_page
+
+    translator = load_translator()
+    pairs = load_corpus("grammar_de_en").pairs("test", 300)
+    page = options.output / "translator.html"
+    text = translator_page(
+        translator.model,
+        translator.source_vocabulary.tokens,
+        translator.target_vocabulary.tokens,
+        sentences=[(pair.source_text, pair.target_text) for pair in pairs],
+    )
+    write_atomically(page, text)
+    print(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
+    if not options.no_browser and has_browser():
+        import webbrowser
+
+        webbrowser.open(page.resolve().as_uri())
+    else:
+        print("Open it in a browser, on this or any other machine.")
+    return 0
+
+
 def add_progress_arguments(parser: ArgumentParser) -> None:
     """It takes no arguments."""
 
@@ -376,15 +442,17 @@ def run_grade(options: Namespace) -> int:
             "course grade needs Linux, or macOS with --no-sandbox, and this is Windows: run it in "
             "WSL or in a container"
         )
-    from course_lib.grading.command import GradeOptions, grade_and_report
-
     if options.no_sandbox != options.i_trust_these_submissions:
         raise CourseError(
             "--no-sandbox and --i-trust-these-submissions need each other: without a sandbox, what "
             "is handed in can read and delete your files"
         )
-    graded = grade_and_report(
-        GradeOptions(
+    from course_lib.grading.server import early_server
+
+    with early_server(options.no_sandbox) as begun:  # it loads PyTorch while this process does
+        from course_lib.grading.command import GradeOptions, grade_and_report
+
+        grading = GradeOptions(
             options.incoming,
             options.assignment,
             options.exercises,
@@ -398,8 +466,7 @@ def run_grade(options: Namespace) -> int:
             diff=options.diff,
             gradebook=options.gradebook,
         )
-    )
-    return 0 if graded else 1
+        return 0 if grade_and_report(grading, begun) else 1
 
 
 def add_plot_arguments(parser: ArgumentParser) -> None:
@@ -469,6 +536,12 @@ VERBS = {
         add_arguments=add_translate_arguments,
         run=run_translate,
     ),
+    "translator": Verb(
+        help="write a page that translates by itself and shows all that the model computes",
+        example="course translator --output site",
+        add_arguments=add_translator_arguments,
+        run=run_translator,
+    ),
     "plot": Verb(
         help="draw the curves of one run, or compare several",
         example="course plot runs/small-seed0 runs/small-seed1 --out curves --open",
@@ -516,6 +589,12 @@ VERBS = {
         example="course lab 06 --port 9000",
         add_arguments=add_lab_arguments,
         run=run_lab,
+    ),
+    "pages": Verb(
+        help="write lessons as HTML pages that need no kernel and no network",
+        example="course pages 00 04 --output pages",
+        add_arguments=add_pages_arguments,
+        run=run_pages,
     ),
     "doctor": Verb(
         help="say what is installed, what is missing and how to fix it",

@@ -35,7 +35,7 @@ def no_jail(monkeypatch):
 
 
 @pytest.fixture
-def started(monkeypatch):
+def started(monkeypatch, tmp_path):
     """The arguments of every JupyterLab that would have started."""
     calls = []
 
@@ -46,6 +46,8 @@ def started(monkeypatch):
     module.LabApp = LabApp
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", module)
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(tmp_path / "workspaces"))
     return calls
 
 
@@ -136,7 +138,7 @@ def test_a_lesson_opens_with_the_whole_repository_beside_it(lessons):
     arguments = lab.lab_arguments(lessons / "06_masks.ipynb")
     assert arguments == [
         f"--ServerApp.root_dir={lessons.parent}",
-        "--LabApp.default_url=/lab/tree/notebooks/06_masks.ipynb",
+        "--LabApp.default_url=/lab/workspaces/course/tree/notebooks/06_masks.ipynb",
     ]
 
 
@@ -144,7 +146,7 @@ def test_a_notebook_of_ones_own_opens_in_its_own_folder(lessons, tmp_path):
     arguments = lab.lab_arguments(tmp_path / "my own.ipynb")
     assert arguments == [
         f"--ServerApp.root_dir={tmp_path}",
-        "--LabApp.default_url=/lab/tree/my%20own.ipynb",
+        "--LabApp.default_url=/lab/workspaces/course/tree/my%20own.ipynb",
     ]
 
 
@@ -386,3 +388,17 @@ def test_lessons_are_counted_and_missing_ones_reported(lessons):
         lesson.unlink()
     assert not doctor.examine_lessons().fine
     assert "clone the repository" in doctor.examine_lessons().fix
+
+
+def test_translator_writes_one_page_and_opens_it_where_there_is_a_browser(
+    tmp_path, monkeypatch, capsys
+):
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(lab, "has_browser", lambda: True)
+    folder = tmp_path / "a site"
+    assert cli.main(["translator", "--output", str(folder)]) == 0
+    page = folder / "translator.html"
+    assert list(folder.iterdir()) == [page]
+    assert f"Written to {page} (2.9 MB, the model included)" in capsys.readouterr().out
+    assert opened == [page.as_uri()]

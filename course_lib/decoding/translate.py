@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.data import BOS, EOS, UNK, Tokenizer, join_words, pad_sequences
@@ -135,12 +136,25 @@ class Translator:
         its input is BOS and the tokens before.
         """
         translation = self.translate(text)
-        source = _padded(self.model, [self._encode(translation.source)])
-        decoder_input = self.target_vocabulary.encode([BOS, *translation.target])
-        target = _padded(self.model, [decoder_input])
         with evaluating(self.model), record_attention(self.model) as record:
-            self.model(source, target)
+            self.model(*self._teacher_forced(translation))
         return translation, record
+
+    def next_token_probabilities(self, translation: Translation) -> Float[Tensor, "steps vocab"]:
+        """What the model predicted at each step of one of its translations.
+
+        Row t is the distribution that target token t was chosen from, given the tokens before it;
+        the last row is the one that EOS was chosen from.
+        """
+        with evaluating(self.model):
+            logits = self.model(*self._teacher_forced(translation))
+        return logits[0].softmax(dim=-1)
+
+    def _teacher_forced(self, translation: Translation) -> tuple[Tensor, Tensor]:
+        """The ids with which one forward pass repeats all the steps: source, decoder input."""
+        decoder_input = self.target_vocabulary.encode([BOS, *translation.target])
+        source = _padded(self.model, [self._encode(translation.source)])
+        return source, _padded(self.model, [decoder_input])
 
     def _generate(
         self, sources: list[list[int]], decoding: Decoding, *, n_best: int = 1

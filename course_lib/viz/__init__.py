@@ -10,6 +10,7 @@ from course_lib.viz.curves import (
 )
 from course_lib.viz.display import show_figure
 from course_lib.viz.explorer import AttentionExplorer, explore_attention
+from course_lib.viz.explorer_model import explore_model
 from course_lib.viz.heatmaps import plot_attention, plot_heads, plot_heatmap
 from course_lib.viz.interactive_figure import InteractiveFigure, interact
 from course_lib.viz.lesson_widgets import (
@@ -27,6 +28,7 @@ from course_lib.viz.lesson_widgets import (
     schedule_widget,
 )
 from course_lib.viz.live import LiveCurves, live_curves
+from course_lib.viz.model_diagram import ModelDiagram, model_diagram
 from course_lib.viz.norms_by_layer import (
     gradient_norms,
     plot_gradient_norms,
@@ -51,6 +53,7 @@ __all__ = [
     "Branch",
     "InteractiveFigure",
     "LiveCurves",
+    "ModelDiagram",
     "Quiz",
     "ShapeQuestion",
     "alignment_error",
@@ -66,11 +69,13 @@ __all__ = [
     "embedding_widget",
     "entropy",
     "explore_attention",
+    "explore_model",
     "gradient_norms",
     "interact",
     "live_curves",
     "live_training_widget",
     "mask_widget",
+    "model_diagram",
     "new_axes",
     "padding_share",
     "plot_alignment",

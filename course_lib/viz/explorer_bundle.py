@@ -4,7 +4,7 @@ Not a general bundler. It knows a small part of the language and refuses everyth
 it cannot change what a script means. The joined modules share one scope, so no two of them may
 define the same name at the top level. It expects
 
-- imports like ``import { a, b } from "./file.js";`` and
+- imports like ``import { a, b } from "./file.js";`` or ``from "../folder/file.js";``, and
   ``import data from "./file.json" with { type: "json" };``;
 - functions, classes, ``const`` and ``let`` with one name at the top level, with or without
   ``export``, and ``export default {`` in the entry module;
@@ -23,7 +23,7 @@ from pathlib import Path
 import rjsmin
 
 _IMPORT = re.compile(
-    r'^import \{(?P<names>[^{}]*)\} from "\./(?P<file>[\w-]+\.js)";$'
+    r'^import \{(?P<names>[^{}]*)\} from "(?P<file>\.(?:\./[\w-]+)?/[\w-]+\.js)";$'
     r'|^import (?P<data>\w+) from "\./(?P<json>[\w-]+\.json)" with \{ type: "json" \};$',
     re.MULTILINE,
 )
@@ -35,7 +35,7 @@ _TOP_LEVEL = re.compile(r"(?!//|/\*)[^\s)}\]]")
 
 @dataclass(frozen=True)
 class _Module:
-    imports: dict[str, list[str]]  # file → names
+    imports: dict[Path, list[str]]  # file → names
     defined: list[str]
     exported: list[str]
     code: str  # without imports
@@ -45,32 +45,33 @@ def bundle_modules(entry: Path) -> str:
     """The entry module and all that it imports as one minified ES module with its exports.
 
     Args:
-        entry: a file; the modules and JSON files that are imported are in its folder.
+        entry: a file; the modules that are imported are in its folder or in one beside it, and
+            JSON files in the folder of the module that imports them.
 
     Raises:
         ValueError: modules that import each other, a name that two of them define, an imported
             name that is not exported, or a line in a form that this bundler does not know.
     """
-    modules: dict[str, _Module] = {}
-    waiting = [entry.name]
+    modules: dict[Path, _Module] = {}
+    waiting = [entry.resolve()]
     while waiting:
-        name = waiting.pop()
-        if name not in modules:
-            modules[name] = _read(entry.parent / name, is_entry=name == entry.name)
-            waiting += modules[name].imports
+        path = waiting.pop()
+        if path not in modules:
+            modules[path] = _read(path, is_entry=path == entry.resolve())
+            waiting += modules[path].imports
     _check_names(modules)
     try:
-        order = [*TopologicalSorter({n: m.imports for n, m in modules.items()}).static_order()]
+        order = [*TopologicalSorter({p: m.imports for p, m in modules.items()}).static_order()]
     except CycleError as error:
-        circle = " imports ".join(reversed(error.args[1]))
+        circle = " imports ".join(path.name for path in reversed(error.args[1]))
         raise ValueError(
             f"modules must not import each other, got {circle}: move what they share to a third one"
         ) from None
-    return str(rjsmin.jsmin("".join(modules[name].code for name in order)))
+    return str(rjsmin.jsmin("".join(modules[path].code for path in order)))
 
 
 def _read(path: Path, *, is_entry: bool) -> _Module:
-    imports: dict[str, list[str]] = {}
+    imports: dict[Path, list[str]] = {}
 
     def take_out(statement: re.Match[str]) -> str:
         if statement["data"]:
@@ -79,7 +80,8 @@ def _read(path: Path, *, is_entry: bool) -> _Module:
         names = [name.strip() for name in statement["names"].split(",") if name.strip()]
         if unknown := [name for name in names if not name.isidentifier()]:
             raise _unknown(path, f"import of {unknown[0]!r}", "names must be imported unchanged")
-        imports.setdefault(statement["file"], []).extend(names)
+        imported = (path.parent / statement["file"]).resolve()
+        imports.setdefault(imported, []).extend(names)
         return ""
 
     defined, exported, code = [], [], []
@@ -96,21 +98,21 @@ def _read(path: Path, *, is_entry: bool) -> _Module:
     return _Module(imports, defined, exported, "\n".join(code))
 
 
-def _check_names(modules: dict[str, _Module]) -> None:
-    home: dict[str, str] = {}
+def _check_names(modules: dict[Path, _Module]) -> None:
+    home: dict[str, Path] = {}
     for file, module in modules.items():
         for name in module.defined:
             if name in home:
                 raise ValueError(
-                    f"a name may be defined once, got {name} in {home[name]} and {file}: the "
-                    "modules share one scope when they are joined, so rename one of the two"
+                    f"a name may be defined once, got {name} in {home[name].name} and {file.name}: "
+                    "the modules share one scope when they are joined, so rename one of the two"
                 )
             home[name] = file
         for source, names in module.imports.items():
             for name in names:
                 if name not in modules[source].exported:
                     raise ValueError(
-                        f"{file} imports {name} from {source}, which exports "
+                        f"{file.name} imports {name} from {source.name}, which exports "
                         f"{', '.join(modules[source].exported) or 'nothing'}: is it misspelt?"
                     )
 

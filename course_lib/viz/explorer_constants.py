@@ -9,8 +9,8 @@ _CONSTANTS: dict[str, Any] = json.loads((ASSETS / "constants.json").read_text("u
 
 MEAN: int = _CONSTANTS["mean"]  # the head number that stands for the mean of all heads
 QUANTISATION_LEVELS: int = _CONSTANTS["quantisationLevels"]  # see `explorer_data.pack`
-KINDS: tuple[str, ...] = tuple(_CONSTANTS["kinds"])
+KINDS: dict[str, str] = _CONSTANTS["kinds"]  # and what readers see
 VIEWS: tuple[str, ...] = tuple(_CONSTANTS["views"])
 STEPS: tuple[str, ...] = tuple(_CONSTANTS["steps"])  # from scores to weights
-PALETTES: tuple[str, ...] = tuple(_CONSTANTS["palettes"])
-START: dict[str, Any] = _CONSTANTS["start"]  # what is shown first; `query` is the locked row
+PALETTES: dict[str, str] = _CONSTANTS["palettes"]  # colours from the lowest value to the highest
+START: dict[str, Any] = _CONSTANTS["start"]  # what is shown first: see `explorer_state`

@@ -1,30 +1,24 @@
-"""What the attention explorer shows: checked once, then packed for the browser."""
+"""What the attention explorer shows: one kind of attention of one sentence, checked once."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
-import struct
-import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from torch import Tensor
 
 from course_lib.errors import CourseError
 from course_lib.viz.attention_summary import as_array, entropy
-from course_lib.viz.explorer_constants import KINDS, QUANTISATION_LEVELS
+from course_lib.viz.explorer_constants import KINDS
 from course_lib.viz.heatmaps import check_orientation, visible
 from course_lib.viz.plot_alignment import Link, alignment_error
 
 AttentionKind = Literal["self", "causal", "cross"]
 
 SLACK = 1e-5  # how far rounding may carry a weight beyond 0, 1, or the mask
-_SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z]+\]")
 
 
 @dataclass(frozen=True)
@@ -40,6 +34,8 @@ class AttentionData:
         mask: True = may attend, broadcastable to (query, key); see ``allowed``.
         scores: query · key before scaling and mask, of the shape of the weights.
         d_head: the scores are divided by its square root.
+        queries: (layers, heads, query, d_head); with ``keys``, the scores are their products.
+        keys: (layers, heads, key, d_head).
         gold: right links (key index, query index).
         pad: the padding token.
 
@@ -53,11 +49,13 @@ class AttentionData:
     weights: np.ndarray
     query_tokens: tuple[str, ...]
     key_tokens: tuple[str, ...]
-    mask: Tensor | np.ndarray | None
-    scores: np.ndarray | None
-    d_head: int | None
-    gold: tuple[Link, ...]
-    pad: str
+    mask: Tensor | np.ndarray | None = None
+    scores: np.ndarray | None = None
+    d_head: int | None = None
+    queries: np.ndarray | None = None
+    keys: np.ndarray | None = None
+    gold: tuple[Link, ...] = ()
+    pad: str = "<pad>"
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -87,12 +85,12 @@ class AttentionData:
         allowed = ~np.ma.getmaskarray(visible(np.zeros(shape), self.mask))
         return np.tril(allowed) if self.kind == "causal" else allowed
 
-    @property
+    @cached_property
     def entropies(self) -> np.ndarray:
         """The entropy of each head's rows in nats, averaged over its queries: (layers, heads)."""
         return entropy(self.weights).mean(axis=-1)
 
-    @property
+    @cached_property
     def alignment_errors(self) -> np.ndarray:
         """The alignment error rate of each head, (layers, heads); NaN without gold links."""
         n_layers, n_heads = self.weights.shape[:2]
@@ -180,56 +178,22 @@ def as_scores(scores: Tensor | np.ndarray, weights: np.ndarray) -> np.ndarray:
     return raw.reshape(weights.shape)
 
 
-def word_numbers(tokens: Sequence[str]) -> list[int]:
-    """The word that each token belongs to, counted from 0.
+def as_vectors(
+    queries: Tensor | np.ndarray, keys: Tensor | np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Queries as (layers, heads, query, d_head), and keys as (layers, heads, key, d_head).
 
-    It knows "▁der" and "Ġder" (a word starts here), "##er" (the word continues) and "d@@" (it
-    continues in the next token). Special tokens such as <eos> are words of their own. Without any
-    of these marks every token is a word.
+    Raises:
+        CourseError: they belong to other layers, heads or tokens, or to each other's.
     """
-    special = [_SPECIAL.fullmatch(token) is not None for token in tokens]
-    if any(token.startswith(("▁", "Ġ")) for token in tokens):
-        begins = [token.startswith(("▁", "Ġ")) for token in tokens]
-    elif any(token.startswith("##") for token in tokens):
-        begins = [not token.startswith("##") for token in tokens]
-    else:
-        begins = [True, *(not token.endswith("@@") for token in tokens[:-1])]
-    numbers = [0]
-    for i in range(1, len(tokens)):
-        numbers.append(numbers[-1] + (begins[i] or special[i] or special[i - 1]))
-    return numbers
-
-
-def pack(data: AttentionData) -> bytes:
-    """Everything that the browser needs, deflated: a header in JSON, then the numbers.
-
-    Each number becomes an integer from 0 to QUANTISATION_LEVELS, two bytes long, so a weight is off
-    by at most 7.6e-6. All high bytes come before all low bytes: deflate compresses them better.
-    """
-    header: dict[str, Any] = {
-        "title": data.title,
-        "kind": data.kind,
-        "shape": data.weights.shape,
-        "queries": data.query_tokens,
-        "keys": data.key_tokens,
-        "queryWords": word_numbers(data.query_tokens),
-        "keyWords": word_numbers(data.key_tokens),
-        "masked": "".join("01"[int(cell)] for cell in ~data.allowed.ravel())
-        if not data.allowed.all()
-        else "",
-        "gold": data.gold,
-        "pad": data.pad,
-        "dHead": data.d_head,
-    }
-    planes = _planes(np.rint(data.weights.clip(0, 1) * QUANTISATION_LEVELS))
-    if data.scores is not None:
-        low, high = float(data.scores.min()), float(data.scores.max())
-        header |= {"low": low, "high": high}
-        planes += _planes(np.rint((data.scores - low) / ((high - low) or 1) * QUANTISATION_LEVELS))
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode("utf-8")
-    return zlib.compress(struct.pack("<I", len(text)) + text + planes, 9)
-
-
-def _planes(levels: np.ndarray) -> bytes:
-    levels = levels.astype("<u2").ravel()
-    return (levels >> 8).astype(np.uint8).tobytes() + (levels & 255).astype(np.uint8).tobytes()
+    n_layers, n_heads, n_queries, n_keys = weights.shape
+    pair = as_array(queries).astype(np.float64), as_array(keys).astype(np.float64)
+    d_head = pair[0].shape[-1] if pair[0].ndim else 0
+    expected = [(n_layers, n_heads, n, d_head) for n in (n_queries, n_keys)]
+    for name, vectors, shape in zip(("queries", "keys"), pair, expected, strict=True):
+        if vectors.size != math.prod(shape) or vectors.shape[-2:] != shape[-2:]:
+            raise CourseError(
+                f"{name} must have shape (layers, heads, tokens, d_head) = {shape}, got "
+                f"{vectors.shape}: do they belong to this attention, split into its heads?"
+            )
+    return pair[0].reshape(expected[0]), pair[1].reshape(expected[1])

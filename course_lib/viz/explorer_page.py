@@ -1,4 +1,7 @@
-"""The attention explorer as HTML that needs no kernel, no network and no second file."""
+"""The attention explorer as HTML that needs no kernel, no network and no second file.
+
+`live_fragment` does the same for any other figure that has a script.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ from typing import Any
 
 from course_lib.viz.explorer_bundle import bundle_modules
 from course_lib.viz.explorer_constants import ASSETS
+from course_lib.viz.figure_html import picture_tag
 
 # A notebook may show one output twice, and may run the script before the picture is in the page:
-# so for two seconds this looks for pictures, and turns each into an explorer once. A browser that
-# cannot inflate the script and the data keeps the picture.
+# so for two seconds this looks for pictures, and brings each to life once. A browser that cannot
+# inflate the script and the data keeps the picture.
 STARTER = """
 (() => {
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -30,9 +34,9 @@ STARTER = """
     await mount(el, {...code, data: bytes(el.querySelector("[data-packed]").dataset.packed)});
   };
   const look = (times) => {
-    for (const el of document.querySelectorAll("[data-attention=ID]:not([data-found])")) {
+    for (const el of document.querySelectorAll("[data-live=ID]:not([data-found])")) {
       el.dataset.found = "";
-      start(el).catch((error) => console.error("The attention explorer did not start:", error));
+      start(el).catch((error) => console.error("The interactive figure did not start:", error));
     }
     if (times) setTimeout(look, 50, times - 1);
   };
@@ -63,13 +67,23 @@ def fragment(packed: bytes, state: Mapping[str, Any], *, png: bytes, alt: str) -
         alt: its alt text.
     """
     code = {"module": module(), "style": stylesheet(), "state": dict(state)}
+    return live_fragment(picture_tag(png, alt), code, packed)
+
+
+def live_fragment(static: str, code: Mapping[str, Any], packed: bytes = b"") -> str:
+    """HTML that is complete without a script, and that its own script brings to life.
+
+    Args:
+        static: HTML, shown as it is where no script runs.
+        code: "module", the text of an ES module that exports ``mount(element, {…code, data})``,
+            and whatever else that function is given.
+        packed: bytes that it is given as ``data``.
+    """
     deflated = zlib.compress(json.dumps(code, sort_keys=True).encode("utf-8"), 9)
     code_text, data_text = (base64.b64encode(part).decode("ascii") for part in (deflated, packed))
     name = "a" + hashlib.sha256((code_text + data_text).encode("ascii")).hexdigest()[:12]
-    image = base64.b64encode(png).decode("ascii")
     return (
-        f'<div data-attention="{name}">'
-        f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{image}">'
+        f'<div data-live="{name}">{static}'
         f'<span hidden data-code="{code_text}"></span>'
         f'<span hidden data-packed="{data_text}"></span></div>'
         f"<script>{STARTER.replace('ID', name)}</script>"
@@ -84,6 +98,7 @@ def page(content: str, *, title: str) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         f'<link rel="icon" href="data:,"><title>{html.escape(title)}</title>\n'
         "<style>body { margin: 16px; } main { max-width: 1100px; margin: 0 auto; }\n"
+        "h1 { font: 600 20px system-ui, sans-serif; } h1 ~ * .ae-what { display: none; }\n"
         "img { max-width: 100%; }</style></head>\n"
-        f"<body><main>{content}</main></body></html>\n"
+        f"<body><main><h1>{html.escape(title)}</h1>{content}</main></body></html>\n"
     )

@@ -27,9 +27,9 @@ def explorer():
 
 def stored_output():
     """What a lesson stores: everything but the view of a widget that is gone."""
-    data, metadata = explorer()._repr_mimebundle_()
+    data = explorer()._repr_mimebundle_()
     data.pop(WIDGET_VIEW)
-    return nbformat.v4.new_output("execute_result", data, metadata=metadata, execution_count=1)
+    return nbformat.v4.new_output("execute_result", data, execution_count=1)
 
 
 def state(page):
@@ -46,7 +46,7 @@ def drive(page):
     page.keyboard.press("ArrowRight")
     at = json.loads(page.get_attribute(READY, "data-geometry"))
     page.locator(".ae-stage").click(
-        position={"x": at["left"] + 2.5 * at["cell"], "y": at["top"] + 0.5 * at["cell"]}
+        position={"x": at["left"] + 2.5 * at["w"], "y": at["top"] + 0.5 * at["h"]}
     )
     assert "“a” reads “c”: 1.0000" in page.inner_text(".ae-panel")
     now = state(page)
@@ -83,7 +83,7 @@ def test_a_page_made_by_nbconvert_is_interactive_without_a_network(open_page, tm
 
 def test_under_colab_the_markup_alone_is_interactive(open_page, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
-    data, _ = explorer()._repr_mimebundle_()
+    data = explorer()._repr_mimebundle_()
     assert WIDGET_VIEW not in data
     path = tmp_path / "output.html"  # Colab shows each output in a frame of its own
     path.write_text(f"<!doctype html><meta charset=utf-8>{data['text/html']}", "utf-8")

@@ -1,8 +1,6 @@
 """The explorer as a page of its own, without a kernel and without a network."""
 
-import json
 import re
-from base64 import b64decode
 from io import BytesIO
 
 import numpy as np
@@ -13,6 +11,7 @@ from PIL import Image
 from course_lib.training import alignment_error_rate
 from course_lib.viz.explorer import explore_attention
 from course_lib.viz.explorer_constants import VIEWS
+from tests.browser.explorer import focus, layout, panel, pixels, point, state
 from tests.browser.lab import serious_violations
 
 QUERIES = ["the", "old", "dog", "<eos>"]
@@ -50,54 +49,13 @@ def causal():
     return explore_attention(weights, tokens, title="Subwords", **given), scores, weights
 
 
-def state(page):
-    return json.loads(page.get_attribute(".ae", "data-state"))
-
-
-def focus(page):
-    return json.loads(page.get_attribute(".ae", "data-focus") or "null")
-
-
-def layout(page):
-    return json.loads(page.get_attribute(".ae", "data-geometry"))
-
-
-def panel(page):
-    return page.inner_text(".ae-panel")
-
-
-def pixels(page):
-    """The cells as they were drawn, one colour per CSS pixel: (height, width, 4)."""
-    width, height, encoded = page.evaluate(
-        """() => {
-          const canvas = document.querySelector(".ae-cells");
-          const { width, height } = canvas;
-          const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-          let bytes = "";
-          for (let i = 0; i < data.length; i += 8192)
-            bytes += String.fromCharCode(...data.subarray(i, i + 8192));
-          return [width, height, btoa(bytes)];
-        }"""
-    )
-    return np.frombuffer(b64decode(encoded), dtype=np.uint8).reshape(height, width, 4).astype(float)
-
-
-def choose_view(page, name):
-    page.click(f".ae-segments span:text-is('{name}')")
-
-
-def point(page, x, y):
-    box = page.locator(".ae-stage").bounding_box()
-    page.mouse.move(box["x"] + x, box["y"] + y)
-
-
 def test_one_lit_cell_is_dark_in_its_row_and_column_of_the_heatmap(open_explorer):
     page = open_explorer(lit().select(layer=1, head=2))
     at, image = layout(page), pixels(page)
     for query in range(4):
         for key in range(4):
-            x = int(at["left"] + (key + 0.12) * at["cell"])
-            y = int(at["top"] + (query + 0.12) * at["cell"])
+            x = int(at["left"] + (key + 0.12) * at["w"])
+            y = int(at["top"] + (query + 0.12) * at["h"])
             dark = image[y, x, :3].mean() < 60
             assert dark == ((query, key) == (2, 3) or (key == 0 and query != 2)), (query, key)
             point(page, x, y)
@@ -109,7 +67,7 @@ def test_one_lit_cell_is_dark_in_its_row_and_column_of_the_heatmap(open_explorer
 def test_masked_cells_show_the_hatching_and_are_called_masked(open_explorer):
     page = open_explorer(lit())
     at = layout(page)
-    x, y = at["left"] + 4.5 * at["cell"], at["top"] + 1.5 * at["cell"]
+    x, y = at["left"] + 4.5 * at["w"], at["top"] + 1.5 * at["h"]
     assert pixels(page)[int(y), int(x), 3] == 0
     point(page, x, y)
     assert "“old” reads “<pad>”: masked (padding)" in panel(page)
@@ -167,12 +125,12 @@ def test_sliders_answer_to_arrow_keys_and_the_mean_of_heads_to_space(open_explor
     page.focus(".ae-head")
     page.keyboard.press("End")
     assert (state(page)["layer"], state(page)["head"]) == (1, 2)
-    assert page.inner_text(".ae-title") == "By hand, layer 1, head 2"
+    assert page.inner_text(".ae-title") == "layer 1, head 2"  # the page has the title above
     page.focus(".ae-mean")
     page.keyboard.press("Space")
     assert state(page)["head"] == -1
     at = layout(page)
-    point(page, at["left"] + 3.5 * at["cell"], at["top"] + 2.5 * at["cell"])
+    point(page, at["left"] + 3.5 * at["w"], at["top"] + 2.5 * at["h"])
     assert "“dog” reads “.”: 0.3333" in panel(page)
     page.keyboard.press("Space")
     assert state(page)["head"] == 2
@@ -210,7 +168,7 @@ def test_everything_on_the_stage_is_reached_by_keys(open_explorer):
 def test_a_click_locks_a_row_and_a_second_one_releases_it(open_explorer):
     page = open_explorer(lit())
     at = layout(page)
-    x, y = at["left"] + 1.5 * at["cell"], at["top"] + 2.5 * at["cell"]
+    x, y = at["left"] + 1.5 * at["w"], at["top"] + 2.5 * at["h"]
     for locked in (2, None):
         point(page, x, y)
         page.mouse.down()
@@ -232,9 +190,7 @@ def test_the_steps_lead_from_scores_to_weights(open_explorer):
     for step in ("query · key", "÷ √d", "mask", "softmax"):
         page.click(f".ae-segments span:text-is('{step}')")
         for query, key in ((3, 1), (1, 3)):
-            point(
-                page, at["left"] + (key + 0.5) * at["cell"], at["top"] + (query + 0.5) * at["cell"]
-            )
+            point(page, at["left"] + (key + 0.5) * at["w"], at["top"] + (query + 0.5) * at["h"])
             read[step, query, key] = page.inner_text(".ae-cell").rpartition(": ")[2]
     raw = scores[0, 0]
     assert float(read["query · key", 3, 1]) == pytest.approx(float(raw[3, 1]), abs=2e-3)
@@ -251,10 +207,10 @@ def test_subwords_are_joined_and_split_again(open_explorer):
     page.check(".ae-joined")
     at = layout(page)
     assert (at["rows"], at["columns"]) == (4, 4)
-    point(page, at["left"] + 1.5 * at["cell"], at["top"] + 2.5 * at["cell"])
+    point(page, at["left"] + 1.5 * at["w"], at["top"] + 2.5 * at["h"])
     expected = float(weights[0, 0, 4, 1:4].sum())
     assert f"“<eos>” reads “Donaudampf”: {expected:.4f}"[:-1] in panel(page)
-    point(page, at["left"] + 0.5 * at["cell"], at["top"] + 1.5 * at["cell"])
+    point(page, at["left"] + 0.5 * at["w"], at["top"] + 1.5 * at["h"])
     read = float(page.inner_text(".ae-cell").rpartition(": ")[2])
     assert read == pytest.approx(float(weights[0, 0, 1:4, 0].mean()), abs=6e-5)
     assert page.is_disabled(".ae-segments input[value=scores]")
@@ -276,17 +232,18 @@ def test_gold_links_and_the_error_rate_are_those_of_python(open_explorer):
     changed = np.abs(pixels(page) - with_rings).sum(axis=-1) > 0
     at = layout(page)
     rows, columns = np.nonzero(changed)
-    cells = set(
-        zip((rows - at["top"]) // at["cell"], (columns - at["left"]) // at["cell"], strict=True)
-    )
+    cells = set(zip((rows - at["top"]) // at["h"], (columns - at["left"]) // at["w"], strict=True))
     assert cells == {(q, k) for k, q in set(gold) | links}
+    x, y = columns - at["left"], rows - at["top"]
+    inside_x, inside_y = x % at["w"] / at["w"] - 0.5, y % at["h"] / at["h"] - 0.5
+    assert (np.maximum(abs(inside_x), abs(inside_y)) > 0.2).all()  # where no number is
 
 
 def test_the_top_three_keys_are_in_order_and_exact(open_explorer):
     _, weights = synthetic(1, 1, 4, 5)
     page = open_explorer(explore_attention(weights, QUERIES, KEYS))
     at = layout(page)
-    point(page, at["left"] - 20, at["top"] + 1.5 * at["cell"])
+    point(page, at["left"] - 20, at["top"] + 1.5 * at["h"])
     values, keys = weights[0, 0, 1].topk(3)
     shown = page.eval_on_selector_all(
         ".ae-bar", "(rows) => rows.map((r) => r.innerText.split(/\\s+/))"
@@ -300,7 +257,7 @@ def test_a_dark_page_makes_it_dark_and_colours_can_be_chosen(open_explorer):
     page = open_explorer(lit(), dark=True)
     assert page.get_attribute(".ae", "data-theme") == "dark"
     at, image = layout(page), pixels(page)
-    x, y = int(at["left"] + 1.5 * at["cell"]), int(at["top"] + 1.1 * at["cell"])
+    x, y = int(at["left"] + 1.5 * at["w"]), int(at["top"] + 1.1 * at["h"])
     assert image[y, x, :3].mean() < 40  # a weight of zero
     page.emulate_media(color_scheme="light")
     page.wait_for_selector(".ae[data-theme=light]")
@@ -335,7 +292,7 @@ def test_it_is_saved_as_png_and_as_a_page_that_works_like_this_one(
     download.value.save_as(path)
     assert path.name == "by-hand-layer-1-head-1.png"
     image = Image.open(BytesIO(path.read_bytes())).convert("RGB")
-    assert image.width > layout(page)["width"]
+    assert image.width > 2 * layout(page)["width"]  # twice the pixels of this screen
     assert len(image.getcolors(1 << 20)) > 20
     with page.expect_download() as download:
         page.click("text=Save HTML")
@@ -345,6 +302,7 @@ def test_it_is_saved_as_png_and_as_a_page_that_works_like_this_one(
     copy = open_page(saved.as_uri())
     copy.wait_for_selector(".ae[data-state]", state="attached")
     assert state(copy) == state(page)
+    assert copy.locator("h1").all_inner_texts() == ["By hand"]
     copy.focus(".ae-head")
     copy.keyboard.press("ArrowRight")
     assert state(copy)["head"] == 2

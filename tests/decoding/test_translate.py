@@ -232,3 +232,16 @@ def test_vocabularies_of_another_size_than_the_models_are_refused():
     t = make_translator()
     with pytest.raises(CourseError, match="expects vocabularies of 8 and 8 tokens, got 8 and 9"):
         Translator(t.model, t.source_vocabulary, Vocabulary([*t.target_vocabulary.tokens, "bird"]))
+
+
+def test_each_token_is_the_most_probable_of_its_step():
+    translator = make_translator()
+    with torch.no_grad():
+        translator.model.output.bias[0] -= 9  # no padding, which a translation leaves out
+    translation = translator.translate("der hund schläft .")
+    probabilities = translator.next_token_probabilities(translation)
+    assert probabilities.shape == (len(translation.target) + 1, len(translator.target_vocabulary))
+    torch.testing.assert_close(probabilities.sum(dim=-1), torch.ones(len(probabilities)))
+    expected = translator.target_vocabulary.encode(translation.target)
+    assert probabilities.argmax(dim=-1).tolist()[: len(expected)] == expected
+    assert not probabilities.requires_grad

@@ -1,5 +1,5 @@
 // @ts-check
-// Unpacking, matrices, and the numbers computed from them.
+// Matrices, and the numbers computed from them.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { MEAN, STEPS } from "../../course_lib/assets/explorer/constants.js";
 import {
   alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf, range, strongestKey,
 } from "../../course_lib/assets/explorer/data.js";
-import { makeAttention, rounded } from "./attention.js";
+import { makeAttention, makeProducts, rounded } from "./attention.js";
 
 const CASES = JSON.parse(readFileSync(new URL("alignment_cases.json", import.meta.url), "utf-8"));
 
@@ -25,31 +25,6 @@ const matrixOfRows = (rows, masked = [], step = "weights") => ({
 
 test("range counts from 0", () => assert.deepEqual(range(3), [0, 1, 2]));
 
-test("unpacking gives what was packed", async () => {
-  const attention = await makeAttention({ gold: [[1, 0]] });
-  const { nLayers, nHeads, nQueries, nKeys } = attention;
-  assert.deepEqual([nLayers, nHeads, nQueries, nKeys], [1, 2, 3, 4]);
-  assert.equal(attention.queries[1], "▁dog");
-  assert.deepEqual(attention.gold, [[1, 0]]);
-  assert.deepEqual(attention.weights.levels.slice(0, 4), Uint16Array.of(32768, 16384, 16384, 0));
-  assert.deepEqual([...attention.masked], [0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 1]);
-  assert.equal(attention.scores, null);
-  assert.ok(attention.anyMasked);
-  assert.ok(attention.hasSubwords);
-});
-
-test("without a mask nothing is masked, and whole words have no subwords", async () => {
-  const attention = await makeAttention({ masked: "", keyWords: [0, 1, 2, 3] });
-  assert.equal(attention.anyMasked, false);
-  assert.equal(attention.hasSubwords, false);
-});
-
-test("scores come after the weights, between their own limits", async () => {
-  const { scores } = await makeAttention({}, { scores: true });
-  assert.deepEqual([scores?.low, scores?.high], [-8, 8]);
-  assert.deepEqual(scores?.levels.slice(0, 4), Uint16Array.of(32768, 16384, 16384, 0));
-});
-
 test("the axes are tokens, or words with their subwords joined", async () => {
   const attention = await makeAttention();
   const tokens = axesOf(attention, false), words = axesOf(attention, true);
@@ -63,10 +38,18 @@ test("the axes are tokens, or words with their subwords joined", async () => {
 
 test("joining removes the marks of other tokenizers, too", async () => {
   /** @param {string[]} keys */
-  const join = async (keys) => axesOf(await makeAttention({ keys, keyWords: [0, 0, 0, 1] }), true).keys[0].text;
+  const join = async (keys) => axesOf(await makeAttention({ keyTokens: keys, keyWords: [0, 0, 0, 1] }), true).keys[0].text;
   assert.equal(await join(["un", "##want", "##ed", "x"]), "unwanted");
   assert.equal(await join(["un@@", "want@@", "ed", "x"]), "unwanted");
   assert.equal(await join(["Ġun", "want", "ed", "Ġx"]), "unwanted");
+});
+
+test("a comma or a full stop on its own is drawn in quotation marks", async () => {
+  const tokens = { queryTokens: [",", "'s", "<pad>"], keyTokens: ["▁.", "..", "§1", "_"] };
+  const { queries, keys } = axesOf(await makeAttention(tokens), false);
+  assert.deepEqual(queries.map((group) => group.label), ["“,”", "'s", "<pad>"]);
+  assert.deepEqual(keys.map((group) => group.label), ["“▁.”", "“..”", "§1", "_"]);
+  assert.equal(queries[0].text, ",");
 });
 
 test("gold links between the same two words count once", async () => {
@@ -102,6 +85,15 @@ test("the steps scale the scores, and then mask them", async () => {
   assert.deepEqual(at("masked").values, at("scaled").values);
   assert.deepEqual([...at("scaled").masked].includes(1), false);
   assert.deepEqual(at("masked").masked, attention.masked);
+});
+
+test("scores that are not stored are the products of queries and keys", async () => {
+  const attention = await makeProducts(), axes = axesOf(attention, false);
+  const { values } = matrixOf(attention, axes, "scores", 0, 0);
+  assert.deepEqual(rounded(values.slice(0, 8)).map((value) => Math.round(value * 100) / 100),
+    [4, -2, -4, 0, -2, 0, -4, 0]);
+  const mean = matrixOf(attention, axes, "scaled", 0, MEAN).values[0];
+  assert.ok(Math.abs(mean - 4 / Math.SQRT2) < 1e-3);
 });
 
 test("a step before the softmax is refused without scores", async () => {

@@ -9,7 +9,7 @@ import { MEAN } from "../../course_lib/assets/explorer/constants.js";
 import { range } from "../../course_lib/assets/explorer/data.js";
 import { gridView, headsView } from "../../course_lib/assets/explorer/heads.js";
 import { heatmapView } from "../../course_lib/assets/explorer/heatmap.js";
-import { linesView } from "../../course_lib/assets/explorer/lines.js";
+import { faintestLine, linesView } from "../../course_lib/assets/explorer/lines.js";
 import { sceneMaker } from "../../course_lib/assets/explorer/scene.js";
 import { makeAttention, makeState } from "./attention.js";
 
@@ -28,7 +28,7 @@ const tokens = (count) => Array.from({ length: count }, (_, i) => `token${i}`);
 const makeLongScene = async (queries, keys) => {
   const scene = await makeScene();
   /** @param {string[]} texts */
-  const groups = (texts) => texts.map((text, i) => ({ text, members: [i], pad: false }));
+  const groups = (texts) => texts.map((text, i) => ({ text, label: text, members: [i], pad: false }));
   return { ...scene, axes: { ...scene.axes, queries: groups(tokens(queries)), keys: groups(tokens(keys)) } };
 };
 
@@ -50,26 +50,32 @@ for (const [name, view] of Object.entries({ heatmapView, linesView, headsView, g
     for (const width of WIDTHS) assert.ok(view.layout(scene, width).width <= width, `${width}`);
   });
 
-test("the cells of a heatmap shrink with their number, but never below 4 pixels", async () => {
+test("the cells of a heatmap fill the width, up to 112 pixels, and shrink with their number to 4", async () => {
   const few = heatmapView.layout(await makeScene(), 900);
-  assert.deepEqual([few.cell, few.labelEvery, few.rows, few.columns], [52, 1, 3, 4]);
+  assert.deepEqual([few.w, few.h, few.rows, few.columns], [112, 52, 3, 4]);
   assert.equal(few.height, few.top + 3 * 52 + 8);
+  const some = heatmapView.layout(await makeLongScene(12, 12), 900);
+  assert.ok(some.left + 12 * some.w > 900 - 12 - 12 && some.h < some.w);
+  const square = heatmapView.layout(await makeLongScene(40, 40), 900);
+  assert.equal(square.h, Math.min(square.w, 17));
   const many = heatmapView.layout(await makeLongScene(300, 300), 900);
-  assert.deepEqual([many.cell, many.labelEvery], [4, 4]);
+  assert.deepEqual([many.w, many.h], [4, 4]);
 });
 
 test("key labels of a heatmap are horizontal only where all of them fit", async () => {
-  assert.ok(heatmapView.layout(await makeScene(), 900).horizontal); // 48 pixels in 52, with 4 to spare
+  assert.ok(heatmapView.layout(await makeScene(), 900).horizontal); // 48 pixels in 112
   assert.ok(!heatmapView.layout(await makeLongScene(3, 4), 240).horizontal);
 });
 
-test("a point in a heatmap is a cell, one left of it a row, one outside nothing", async () => {
-  const layout = heatmapView.layout(await makeScene(), 900), { left, top, cell } = layout;
-  assert.deepEqual(heatmapView.hit(layout, left + 2.5 * cell, top + 1.5 * cell), { query: 1, key: 2 });
-  assert.deepEqual(heatmapView.hit(layout, left - 5, top + 1.5 * cell), { query: 1 });
-  assert.equal(heatmapView.hit(layout, left + 5, top - 5), null);
-  assert.equal(heatmapView.hit(layout, left + 4 * cell + 1, top + 5), null);
-  assert.equal(heatmapView.hit(layout, left + 5, top + 3 * cell + 1), null);
+test("a point in a heatmap is a cell, left of it a row, above it a column, outside nothing", async () => {
+  const layout = heatmapView.layout(await makeScene(), 900), { left, top, w, h } = layout;
+  assert.deepEqual(heatmapView.hit(layout, left + 2.5 * w, top + 1.5 * h), { query: 1, key: 2 });
+  assert.deepEqual(heatmapView.hit(layout, left - 5, top + 1.5 * h), { query: 1 });
+  assert.deepEqual(heatmapView.hit(layout, left + 2.5 * w, top - 5), { key: 2 });
+  assert.equal(heatmapView.hit(layout, left + 5, 5), null); // "key (is read)"
+  assert.equal(heatmapView.hit(layout, left - 5, top - 5), null);
+  assert.equal(heatmapView.hit(layout, left + 4 * w + 1, top + 5), null);
+  assert.equal(heatmapView.hit(layout, left + 5, top + 3 * h + 1), null);
 });
 
 test("lines centre the shorter of the two columns", async () => {
@@ -101,6 +107,12 @@ test("the grid has a row for each layer", async () => {
   assert.equal(new Set(layout.thumbnails.map(({ y }) => y)).size, 3);
 });
 
+test("the grid has only the layers that were chosen", async () => {
+  const scene = await makeScene({ layers: [0, 2] }), state = { ...scene.state, layers: [0, 2] };
+  const layout = gridView.layout({ ...scene, state, attention: { ...scene.attention, nLayers: 3 } }, 700);
+  assert.deepEqual(layout.thumbnails.map(({ layer }) => layer), [0, 0, 0, 2, 2, 2]);
+});
+
 test("a single head has no mean beside it", async () => {
   const scene = await makeScene(), single = { ...scene, attention: { ...scene.attention, nHeads: 1 } };
   assert.deepEqual(headsView.layout(single, 700).thumbnails.map(({ head }) => head), [0]);
@@ -113,4 +125,21 @@ test("a point in a thumbnail is a head and a cell, one below it the head alone",
   assert.deepEqual(inside, { layer: 0, head: 1, query: 1, key: 2 });
   assert.deepEqual(headsView.hit(layout, x + 5, y + layout.h + 5), { layer: 0, head: 1 });
   assert.equal(headsView.hit(layout, x + layout.w + 3, y + 5), null);
+});
+
+test("lines are drawn from 0.02 on, and of very many only the strongest", async () => {
+  const scene = await makeScene({ view: "lines" });
+  assert.equal(scene.faintest(), 0.02);
+  /** Strengths from 0 to `top` in equal steps. @param {number} count @param {number} top */
+  const strand = (count, top) => {
+    const values = Float32Array.from({ length: count }, (_, i) => (i / count) * top);
+    return { ...scene.strands[0], matrix: { ...scene.matrix, values, masked: new Uint8Array(count) } };
+  };
+  /** @param {number} found @param {number} expected */
+  const near = (found, expected) => assert.ok(Math.abs(found - expected) < 0.011, `${found}, expected ${expected}`);
+  assert.equal(faintestLine([strand(100, 1)], [0, 1]), 0.02);
+  near(faintestLine([strand(1000, 1)], [0, 1]), 0.86); // 140 wide lines of 1000
+  near(faintestLine([strand(500, 1), strand(500, 1)], [0, 1]), 0.86);
+  near(faintestLine([strand(2000, 0.12)], [0, 1]), 0.078); // 700 hairlines of 2000
+  near(faintestLine([strand(1000, 3)], [0, 3]), 0.86); // a share of the largest
 });

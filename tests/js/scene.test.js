@@ -1,51 +1,16 @@
 // @ts-check
-// States, scenes, their descriptions, and what is saved.
+// Scenes, their descriptions, and what is saved.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { THEMES } from "../../course_lib/assets/explorer/colour.js";
 import { MEAN, PALETTES, VIEW_NAMES } from "../../course_lib/assets/explorer/constants.js";
 import { focusText, topKeys, topQueries } from "../../course_lib/assets/explorer/describe.js";
 import { escapeHtml, fileName, standalonePage } from "../../course_lib/assets/explorer/save.js";
-import { sceneMaker, stageLabel, titleOf, validState } from "../../course_lib/assets/explorer/scene.js";
+import { sceneMaker, stageLabel, titleOf } from "../../course_lib/assets/explorer/scene.js";
 import { VIEWS } from "../../course_lib/assets/explorer/views.js";
-import { makeAttention, makeState, rounded } from "./attention.js";
-
-test("a state that can be shown stays as it is", async () => {
-  const attention = await makeAttention({}, { scores: true });
-  const state = makeState({ head: MEAN, view: "grid", step: "scaled", query: 2, palette: "grey", stretch: true });
-  assert.deepEqual(validState(state, attention), state);
-});
-
-test("numbers are brought within their limits", async () => {
-  const attention = await makeAttention();
-  const state = validState(makeState({ layer: 7, head: 7, query: 7 }), attention);
-  assert.deepEqual([state.layer, state.head, state.query], [0, 1, 2]);
-  assert.equal(validState(makeState({ head: -5 }), attention).head, MEAN);
-  assert.equal(validState(makeState({ layer: NaN }), attention).layer, 0);
-});
-
-test("unknown names become those shown first", async () => {
-  const attention = await makeAttention();
-  const unknown = /** @type {any} */ ({ view: "cube", palette: "jet", step: "logits" });
-  const { view, palette, step } = validState(makeState(unknown), attention);
-  assert.deepEqual([view, palette, step], ["heatmap", "mako", "weights"]);
-});
-
-test("steps need scores and single tokens, joining needs subwords", async () => {
-  const words = { keyWords: [0, 1, 2, 3] }, weights = await makeAttention(words);
-  const scores = await makeAttention({}, { scores: true });
-  assert.equal(validState(makeState({ step: "scores" }), weights).step, "weights");
-  assert.equal(validState(makeState({ step: "scores" }), scores).step, "scores");
-  assert.equal(validState(makeState({ step: "scores", joined: true }), scores).step, "weights");
-  assert.equal(validState(makeState({ joined: true }), weights).joined, false);
-});
-
-test("the state that was given is not changed", async () => {
-  const state = makeState({ layer: 7 });
-  validState(state, await makeAttention());
-  assert.equal(state.layer, 7);
-});
+import { makeAttention, makeModel, makeState, rounded } from "./attention.js";
 
 test("a scene holds the chosen head, and summaries of all", async () => {
   const sceneFor = sceneMaker(await makeAttention({ gold: [[0, 0], [0, 1]] }));
@@ -67,6 +32,28 @@ test("joined subwords lock the row of their word", async () => {
 test("there is a view for each name, and a name for each view", () =>
   assert.deepEqual(Object.keys(VIEWS), Object.keys(VIEW_NAMES)));
 
+test("the lines show the chosen head, or those that are compared, each in a colour", async () => {
+  const sceneFor = sceneMaker(await makeAttention());
+  const [one] = sceneFor(makeState({ view: "lines", head: 1 }), "light").strands;
+  assert.deepEqual([one.head, one.colour], [1, THEMES.light.line]);
+  const two = sceneFor(makeState({ view: "lines", heads: [0, 1] }), "dark").strands;
+  assert.deepEqual(two.map(({ head, colour }) => [head, colour]), [0, 1].map((head) => [head, THEMES.dark.heads[head]]));
+  assert.equal(sceneFor(makeState({ view: "heatmap", heads: [0, 1] }), "dark").strands.length, 1);
+});
+
+test("compared heads share the limits of their values", async () => {
+  const sceneFor = sceneMaker(await makeAttention({ masked: "" }, { scores: true }));
+  const { limits } = sceneFor(makeState({ view: "lines", heads: [0, 1], step: "scores" }), "light");
+  assert.deepEqual(rounded(limits), [-8, 8]);
+});
+
+test("an opened cell is the one of its tokens, also when they are joined to words", async () => {
+  const sceneFor = sceneMaker(await makeAttention());
+  assert.equal(sceneFor(makeState({ query: 1, key: 2 }), "light").opened, 2);
+  assert.equal(sceneFor(makeState({ query: 1, key: 1, joined: true }), "light").opened, 0);
+  assert.equal(sceneFor(makeState({ query: 1 }), "light").opened, null);
+});
+
 test("the largest weights come first, those of masked keys never", async () => {
   const { matrix } = sceneMaker(await makeAttention())(makeState(), "light");
   assert.deepEqual(topKeys(matrix, 0).map(({ key }) => key), [0, 1, 2]);
@@ -87,6 +74,15 @@ test("a focus is described: a cell, a row, a column, a head", async () => {
     "layer 0, mean of heads: entropy 0.59 of at most 1.39 nats");
 });
 
+test("a focus among the lines of several heads is described for each", async () => {
+  const scene = sceneMaker(await makeAttention())(makeState({ view: "lines", heads: [0, 1] }), "light");
+  assert.equal(focusText(scene, { query: 1 }),
+    "“▁dog” reads most, head 0: “▁fluss” 1.0000; head 1: “▁Don” 1.0000.");
+  assert.equal(focusText(scene, { key: 0 }),
+    "“▁Don” is read most by, head 0: “▁the” 0.5000; head 1: “▁dog” 1.0000.");
+  assert.match(focusText(scene, { query: 2 }), /head 0: nothing; head 1: nothing/);
+});
+
 test("the title names what is shown, the label says how to use it", async () => {
   const attention = await makeAttention();
   /** @param {Partial<import("../../course_lib/assets/explorer/constants.js").State>} changes */
@@ -94,8 +90,16 @@ test("the title names what is shown, the label says how to use it", async () => 
   assert.equal(titleOf(scene({})), "By hand, layer 0, head 0");
   assert.equal(titleOf(scene({ view: "heads" })), "By hand, layer 0");
   assert.equal(titleOf(scene({ view: "grid" })), "By hand");
+  assert.equal(titleOf(scene({ view: "lines", heads: [0, 1] })), "By hand, layer 0, heads 0, 1");
   assert.match(stageLabel(scene({})), /cross-attention: heatmap of 3 queries by 4 keys\. .* Enter locks a row/);
   assert.match(stageLabel(scene({ view: "grid" })), /all layers of .* Enter opens a head/);
+});
+
+test("among several kinds of attention the title says which is shown", async () => {
+  const [, causal] = await makeModel();
+  const scene = sceneMaker(causal, true)(makeState({ kind: "causal", view: "grid" }), "light");
+  assert.equal(titleOf(scene), "Model, causal self-attention");
+  assert.match(stageLabel(scene), /^Model, causal self-attention: all layers/);
 });
 
 test("a file name has no special characters", () => {
@@ -109,6 +113,7 @@ test("no title and no state ends an element of a saved page", () => {
   const page = standalonePage({ module: "</script>", style: "</style>", data: Uint8Array.of(1, 2), state, title });
   assert.equal(page.split("</script>").length, 3); // those of the page itself
   assert.equal(page.split("</title>").length, 2);
+  assert.equal(page.split("<h1>").length, 2);
   const source = JSON.parse(page.split('id="source">')[1].split("</script>")[0]);
   assert.deepEqual(source, { module: "</script>", style: "</style>", state });
   assert.ok(page.includes('atob("AQI=")'));

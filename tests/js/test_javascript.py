@@ -7,33 +7,13 @@ where CI is set. The types are checked wherever ``tsc`` is installed.
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import missing
+from tests.js.conftest import run
 
-ROOT = Path(__file__).parents[2]
 TESTS = sorted(path.name for path in Path(__file__).parent.glob("*.test.js"))
-OLDEST = (18, 20)  # the first Node that imports JSON `with { type: "json" }`
-
-
-def run(*command):
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def node():
-    """The path of Node."""
-    found = shutil.which("node")
-    version = run(found, "--version").stdout.strip() if found else "none"
-    if tuple(map(int, re.findall(r"\d+", version)))[:2] < OLDEST:
-        missing(
-            f"the scripts are tested with Node {OLDEST[0]}.{OLDEST[1]} or newer, found {version}: "
-            "install it from https://nodejs.org, or with apt-get install nodejs"
-        )
-    return found
 
 
 @pytest.mark.parametrize("name", TESTS)

@@ -118,3 +118,29 @@ def test_record_without_a_forward_pass_is_explained(make_model, kind):
         pass
     with pytest.raises(ValueError, match=f"no {kind} attention was recorded: call the model ins"):
         getattr(attention, kind)
+
+
+def test_the_recorded_queries_and_keys_lead_to_the_recorded_weights(make_model, make_batch):
+    config = preset("small")
+    model = make_model(config)
+    source, target = make_batch(config, [5, 5], [4, 4])
+    with torch.no_grad(), record_attention(model) as record:
+        model(source, target)
+    assert record.kinds == ("encoder", "decoder", "cross")
+    for kind, seq in (("encoder", (5, 5)), ("cross", (4, 5))):
+        queries, keys = record.queries(kind), record.keys(kind)
+        head = (config.n_layers, 2, config.n_heads)
+        assert queries.shape == (*head, seq[0], config.resolved_d_head)
+        assert keys.shape == (*head, seq[1], config.resolved_d_head)
+        weights = (queries @ keys.mT / config.resolved_d_head**0.5).softmax(-1)
+        torch.testing.assert_close(weights, getattr(record, kind))
+
+
+def test_kinds_are_those_that_ran(make_model, make_batch):
+    config = preset("small")
+    model = make_model(config)
+    source, _ = make_batch(config, [3], [2])
+    with torch.no_grad(), record_attention(model) as record:
+        assert record.kinds == ()
+        model.encode(source)
+    assert record.kinds == ("encoder",)

@@ -72,6 +72,20 @@ def test_two_modules_must_not_define_the_same_name(bundle):
         )
 
 
+def test_a_module_may_be_in_a_folder_beside_that_of_the_entry(tmp_path):
+    for path, text in {
+        "page/main.js": 'import { a } from "../other/a.js";\nimport { b } from "./b.js";\n'
+        "export const c = a + b;\n",
+        "page/b.js": 'import { a } from "../other/a.js";\nexport const b = a;\n',
+        "other/a.js": 'import { d } from "./b.js";\nexport const a = d;\n',
+        "other/b.js": "export const d = 1;\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, "utf-8")
+    code = bundle_modules(tmp_path / "page" / "main.js")
+    assert code == "const d=1;const a=d;const b=a;export const c=a+b;"
+
+
 def test_modules_must_not_import_each_other(bundle):
     circle = r"each other, got (a|b)\.js imports (?!\1)[ab]\.js imports \1\.js: "
     with pytest.raises(ValueError, match=circle):

@@ -44,7 +44,7 @@ export function truncate(text, width, size = LABEL, weight = 400) {
  * @param {number} maximum
  */
 export const widestLabel = (groups, maximum) =>
-  Math.min(maximum, Math.max(...groups.map((group) => widthOf(group.text, LABEL, 600))));
+  Math.min(maximum, Math.max(...groups.map((group) => widthOf(group.label, LABEL, 600))));
 
 /**
  * Resize a canvas, with as many pixels as the screen has, and return its context.
@@ -124,7 +124,7 @@ let scratch;
  * @param {number} height
  */
 export function paintCells(ctx, matrix, palette, limits, x, y, width, height) {
-  const ratio = self.devicePixelRatio || 1;
+  const ratio = ctx.getTransform().a; // pixels of the canvas in a CSS pixel
   const columns = Math.min(matrix.columns, Math.ceil(width * ratio));
   const rows = Math.min(matrix.rows, Math.ceil(height * ratio));
   const image = new ImageData(columns, rows), pixels = new Uint32Array(image.data.buffer);

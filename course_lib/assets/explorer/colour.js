@@ -26,11 +26,15 @@ const SIGNED = {
   dark: "bde7db 81bfcf 4798ce 4167c7 444282 2b2a40 1f1e1e 412329 782c3f b93540 e25f33 f39a5f ffd4ac",
 };
 
+// `heads` are the lines of several heads. Any two differ by at least 28 in CIELAB, for normal vision and for
+// each of the three kinds of colour blindness (Machado et al. 2009); tests/js/colour.test.js computes it.
 export const THEMES = {
-  light: { back: "#ffffff", ink: "#1d2430", soft: "#586273", edge: "#c9d0d9", accent: "#b3320a",
-    line: "#0b5fa5", hatch: "#9aa3ae", hatched: "#eceef1", gold: "#c25a00", halo: "#ffffff" },
-  dark: { back: "#12161d", ink: "#e8ebf0", soft: "#a7b2c1", edge: "#3a4452", accent: "#ffb000",
-    line: "#6cc0ff", hatch: "#667180", hatched: "#232a34", gold: "#ffa14a", halo: "#12161d" },
+  light: { back: "#ffffff", ink: "#1d2430", soft: "#586273", edge: "#c9d0d9", accent: "#b0106b",
+    line: "#0b5fa5", hatch: "#9aa3ae", hatched: "#eceef1", gold: "#c25a00", halo: "#ffffff",
+    heads: ["#1166aa", "#ee6622", "#552255", "#bb7799", "#aa0000", "#9966ff", "#993344", "#4400aa"] },
+  dark: { back: "#12161d", ink: "#e8ebf0", soft: "#a7b2c1", edge: "#3a4452", accent: "#ff8ad8",
+    line: "#6cc0ff", hatch: "#667180", hatched: "#232a34", gold: "#ffa14a", halo: "#12161d",
+    heads: ["#66bbff", "#eeee99", "#ee11aa", "#aaff44", "#8866ff", "#ffaabb", "#448855", "#888800"] },
 };
 
 /**
@@ -60,6 +64,20 @@ export function paletteOf(name, theme, signed) {
   };
   return { table, css, gradient: `linear-gradient(90deg, ${range(13).map((i) => css((i * 255) / 12))})` };
 }
+
+// From the ninth head on the colours come again, in this many dashes, and then in more of them.
+const DASHES = [0, 20, 50];
+
+/**
+ * How the lines of a head look beside those of others.
+ *
+ * @param {Theme} theme
+ * @param {number} head
+ */
+export const headStyle = (theme, head) => ({
+  colour: theme.heads[head % theme.heads.length],
+  dashes: DASHES[Math.floor(head / theme.heads.length) % DASHES.length],
+});
 
 /**
  * From a value to its colour, as canvases store it. Values beyond the limits get the colours of the ends.

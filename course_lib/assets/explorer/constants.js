@@ -12,11 +12,15 @@ import constants from "./constants.json" with { type: "json" };
  * What is shown. Python's `select` and the controls change it.
  *
  * @typedef {object} State
+ * @property {Kind} kind the tab
  * @property {number} layer
  * @property {number} head MEAN for the mean of all heads
+ * @property {number[]} heads those that the lines show together; empty: the chosen head alone
+ * @property {number[]} layers those that the grid shows; empty: all of them
  * @property {ViewName} view
  * @property {Step} step
  * @property {number | null} query the token whose row is locked
+ * @property {number | null} key the token whose cell in that row is opened
  * @property {boolean} joined whether the subwords of a word are joined
  * @property {boolean} gold whether the gold alignment is shown
  * @property {boolean} stretch whether the colours end at a head's largest weight instead of at 1
@@ -31,6 +35,7 @@ export const QUANTISATION_LEVELS = constants.quantisationLevels;
 
 // The names that a reader sees.
 export const KINDS = constants.kinds;
+export const TABS = constants.tabs;
 export const VIEW_NAMES = constants.views;
 
 // From scores to weights: `label` is the button, `value` what one number is called.

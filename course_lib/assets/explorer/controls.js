@@ -1,20 +1,23 @@
 // @ts-check
 // The controls above the picture.
 
+import { headStyle } from "./colour.js";
 import { MEAN, PALETTES, STEPS, VIEW_NAMES } from "./constants.js";
-import { make } from "./dom.js";
+import { range } from "./data.js";
+import { make, styleSwatch } from "./dom.js";
+import { makeToggles } from "./toggles.js";
 
+/** @import { Theme } from "./colour.js" */
 /** @import { PaletteName, State } from "./constants.js" */
 /** @import { Attention } from "./data.js" */
 
 /**
  * @typedef {object} Controls
  * @property {HTMLElement} root
- * @property {HTMLElement} buttons
- * @property {(state: State) => void} sync makes the controls show a state
+ * @property {(state: State, theme: Theme) => void} sync makes the controls show a state
  */
 
-/** @typedef {{ root: HTMLElement, sync: (state: State) => void }} Control */
+/** @typedef {{ root: HTMLElement, sync: (state: State, theme: Theme) => void }} Control */
 
 let instances = 0; // radio buttons with the same name belong together, across the whole page
 
@@ -22,13 +25,12 @@ let instances = 0; // radio buttons with the same name belong together, across t
  * @param {Attention} attention
  * @param {object} actions
  * @param {(patch: Partial<State>) => void} actions.choose
- * @param {() => void} actions.savePng
- * @param {() => void} actions.saveHtml
+ * @param {(head: number | null) => void} actions.point shows one of several heads alone
  * @returns {Controls}
  */
-export function makeControls(attention, { choose, savePng, saveHtml }) {
+export function makeControls(attention, { choose, point }) {
   const group = ++instances, { nLayers, nHeads } = attention;
-  let lastHead = 0; // shown again when "mean of heads" is unticked
+  let lastHead = 0, lastLayer = 0; // the head is shown again when "mean of heads" is unticked
 
   /**
    * @param {"view" | "step"} name
@@ -61,9 +63,9 @@ export function makeControls(attention, { choose, savePng, saveHtml }) {
     input.addEventListener("input", () => choose({ [name]: +input.value }));
     const root = make("label", { className: "ae-slider" }, make("span", { textContent: name }), input, output);
     return { root, sync: (state) => {
-      const isMean = state[name] === MEAN;
+      const isMean = state[name] === MEAN, several = name === "head" && state.view === "lines" && state.heads.length;
       input.value = String(isMean ? lastHead : state[name]);
-      output.value = isMean ? "mean" : String(state[name]);
+      output.value = several ? "several" : isMean ? "mean" : String(state[name]);
       input.setAttribute("aria-valuetext", `${name} ${output.value}`);
     } };
   };
@@ -93,18 +95,45 @@ export function makeControls(attention, { choose, savePng, saveHtml }) {
     return { root, sync: (state) => { select.value = state.palette; } };
   };
 
-  /** @param {string} text @param {() => void} click */
-  const button = (text, click) => {
-    const node = make("button", { type: "button", textContent: text });
-    node.addEventListener("click", click);
-    return node;
+  /** The heads that are drawn now: one, or those that are compared. @type {number[]} */
+  let drawn = [];
+  /** @returns {Control} */
+  const headToggles = () => {
+    const { root, inputs } = makeToggles({
+      legend: "heads", name: "head", count: nHeads, all: "all", reset: "one", chosen: () => drawn, point,
+      choose: (chosen) => choose({ heads: chosen === "all" ? range(nHeads) : chosen === "reset" ? [] : chosen }),
+    });
+    return { root, sync: (state, theme) => {
+      root.hidden = state.view !== "lines";
+      drawn = state.heads.length || state.head === MEAN ? state.heads : [state.head];
+      inputs.forEach((input, head) => {
+        input.checked = drawn.includes(head);
+        const swatch = /** @type {HTMLElement} */ (input.nextElementSibling);
+        styleSwatch(swatch, state.heads.length ? headStyle(theme, head) : { colour: theme.line, dashes: 0 });
+      });
+    } };
+  };
+
+  /** @type {number[]} */
+  let layers = [];
+  /** @returns {Control} */
+  const layerToggles = () => {
+    const { root, inputs } = makeToggles({
+      legend: "layers", name: "layer", count: nLayers, all: "all", reset: "one", chosen: () => layers,
+      choose: (chosen) => choose({ layers: chosen === "all" ? [] : chosen === "reset" ? [lastLayer] : chosen }),
+    });
+    return { root, sync: (state) => {
+      root.hidden = state.view !== "grid";
+      layers = state.layers.length ? state.layers : range(nLayers);
+      inputs.forEach((input, layer) => { input.checked = layers.includes(layer); });
+    } };
   };
 
   const views = segments("view", "View", Object.entries(VIEW_NAMES));
   // Words have weights but no scores: the steps before the softmax need single tokens.
-  const steps = attention.scores && segments("step", "Step",
+  const steps = attention.hasScores ? segments("step", "Step",
     Object.entries(STEPS).map(([step, { label }]) => [step, label]),
-    (state, step) => state.joined && step !== "weights");
+    (state, step) => state.joined && step !== "weights") : null;
   const sliders = [nLayers > 1 ? slider("layer", nLayers) : null, nHeads > 1 ? slider("head", nHeads) : null];
   const rest = [
     nHeads > 1
@@ -114,15 +143,17 @@ export function makeControls(attention, { choose, savePng, saveHtml }) {
     attention.gold.length > 0 ? flag("gold", "gold alignment") : null,
     flag("stretch", "stretch colours"),
     paletteMenu(),
+    nHeads > 1 ? headToggles() : null,
+    nLayers > 1 ? layerToggles() : null,
   ];
   const roots = (/** @type {(Control | null)[]} */ controls) => controls.map((control) => control && control.root);
   return {
     root: make("div", { className: "ae-controls" }, ...roots([views, steps]),
       make("span", { className: "ae-sliders" }, ...roots(sliders)), ...roots(rest)),
-    buttons: make("span", { className: "ae-buttons" }, button("Save PNG", savePng), button("Save HTML", saveHtml)),
-    sync: (state) => {
+    sync: (state, theme) => {
       if (state.head !== MEAN) lastHead = state.head;
-      for (const control of [views, steps, ...sliders, ...rest]) control?.sync(state);
+      lastLayer = state.layer;
+      for (const control of [views, steps, ...sliders, ...rest]) control?.sync(state, theme);
     },
   };
 }

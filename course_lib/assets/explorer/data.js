@@ -1,22 +1,14 @@
 // @ts-check
-// Unpacks what Python packed (course_lib/viz/explorer_data.py), and computes matrices from it.
-// Pure functions that need no browser.
+// What is known of the attention, and the matrices that are computed from it. Pure functions.
 
-import { MEAN, QUANTISATION_LEVELS } from "./constants.js";
+import { MEAN } from "./constants.js";
+import { addNumbers, addScores } from "./numbers.js";
 
 /** @import { Kind, Step } from "./constants.js" */
+/** @import { Quantised } from "./numbers.js" */
 
 /**
- * Numbers stored as integers from 0 to QUANTISATION_LEVELS, which stand for `low` to `high`.
- *
- * @typedef {object} Quantised
- * @property {Uint16Array} levels (layers, heads, query, key), row after row
- * @property {number} low
- * @property {number} high
- */
-
-/**
- * The attention weights of one sentence, and all that is known about them.
+ * One kind of attention, and all that is known about it.
  *
  * @typedef {object} Attention
  * @property {string} title
@@ -25,12 +17,16 @@ import { MEAN, QUANTISATION_LEVELS } from "./constants.js";
  * @property {number} nHeads
  * @property {number} nQueries
  * @property {number} nKeys
- * @property {string[]} queries the query tokens
- * @property {string[]} keys the key tokens
+ * @property {string[]} queryTokens
+ * @property {string[]} keyTokens
  * @property {number[]} queryWords the word that each query token belongs to
  * @property {number[]} keyWords the word that each key token belongs to
- * @property {Quantised} weights
+ * @property {Quantised} weights (layers, heads, query, key)
  * @property {Quantised | null} scores query · key, before scaling and mask
+ * @property {Quantised | null} queries (layers, heads, query, dHead); with the keys they are stored in place of
+ *   scores
+ * @property {Quantised | null} keys (layers, heads, key, dHead)
+ * @property {boolean} hasScores whether the steps before the softmax are known
  * @property {number | null} dHead the scores are divided by its square root
  * @property {Uint8Array} masked (query, key), 1 = may not attend
  * @property {boolean} anyMasked
@@ -45,6 +41,7 @@ import { MEAN, QUANTISATION_LEVELS } from "./constants.js";
  * @typedef {object} Group
  * @property {number[]} members token indices
  * @property {string} text
+ * @property {string} label the text as it is drawn: a comma on its own would look like a speck
  * @property {boolean} pad
  */
 
@@ -74,45 +71,7 @@ import { MEAN, QUANTISATION_LEVELS } from "./constants.js";
 /** @param {number} count */
 export const range = (count) => Array.from({ length: count }, (_, i) => i);
 
-/** @param {BlobPart} bytes */
-async function inflate(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-/**
- * All high bytes come before all low bytes, because deflate compresses them better that way.
- *
- * @param {Uint8Array} bytes
- * @param {number} start
- * @param {number} count
- */
-function fromPlanes(bytes, start, count) {
-  const levels = new Uint16Array(count);
-  for (let i = 0; i < count; i++) levels[i] = (bytes[start + i] << 8) | bytes[start + count + i];
-  return levels;
-}
-
-/**
- * @param {Uint8Array<ArrayBuffer>} packed
- * @returns {Promise<Attention>}
- */
-export async function unpack(packed) {
-  const bytes = await inflate(packed);
-  const length = new DataView(bytes.buffer).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const { title, kind, queries, keys, queryWords, keyWords, gold, pad, dHead, low, high } = header;
-  const [nLayers, nHeads, nQueries, nKeys] = header.shape;
-  const count = nLayers * nHeads * nQueries * nKeys, start = 4 + length;
-  const masked = Uint8Array.from({ length: nQueries * nKeys }, (_, i) => +(header.masked[i] ?? 0));
-  const nWords = queryWords.at(-1) + keyWords.at(-1) + 2;
-  return {
-    title, kind, nLayers, nHeads, nQueries, nKeys, queries, keys, queryWords, keyWords, gold, pad, dHead,
-    weights: { levels: fromPlanes(bytes, start, count), low: 0, high: 1 },
-    scores: low === undefined ? null : { levels: fromPlanes(bytes, start + 2 * count, count), low, high },
-    masked, anyMasked: masked.includes(1), hasSubwords: nWords < queries.length + keys.length,
-  };
-}
+const SPECK = /^[^\p{L}\p{N}\s_]{1,2}$/u;
 
 /**
  * What the rows and columns stand for: tokens, or words whose subwords are joined.
@@ -127,15 +86,16 @@ export function axesOf(attention, joined) {
     /** @type {Group[]} */
     const groups = [];
     tokens.forEach((token, i) => {
-      const group = (groups[joined ? words[i] : i] ??= { members: [], text: "", pad: true });
+      const group = (groups[joined ? words[i] : i] ??= { members: [], text: "", label: "", pad: true });
       group.members.push(i);
       group.text += joined ? token.replace(/^[▁Ġ]|^##|@@$/g, "") : token.replace(/^Ġ/, "▁");
       group.pad &&= token === attention.pad;
     });
+    for (const group of groups) group.label = SPECK.test(group.text) ? `“${group.text}”` : group.text;
     return groups;
   };
-  const queries = groupsOf(attention.queries, attention.queryWords);
-  const keys = groupsOf(attention.keys, attention.keyWords);
+  const queries = groupsOf(attention.queryTokens, attention.queryWords);
+  const keys = groupsOf(attention.keyTokens, attention.keyWords);
   /** @type {Map<string, Link>} */
   const gold = new Map(); // links between the same two words count once
   for (const [keyToken, queryToken] of attention.gold) {
@@ -164,17 +124,16 @@ export const groupIndex = (groups, token) => groups.findIndex((group) => group.m
  * @returns {Matrix}
  */
 export function matrixOf(attention, axes, step, layer, head) {
-  const stored = step === "weights" ? attention.weights : attention.scores;
-  if (!stored) throw new Error(`expected scores for the step "${step}", got weights only`);
-  const size = attention.nQueries * attention.nKeys;
+  if (step !== "weights" && !attention.hasScores)
+    throw new Error(`expected scores for the step "${step}", got weights only`);
+  const size = attention.nQueries * attention.nKeys, values = new Float32Array(size);
   const heads = head === MEAN ? range(attention.nHeads) : [head];
   const divided = step === "scaled" || step === "masked";
-  const scale = divided && attention.dHead ? 1 / Math.sqrt(attention.dHead) : 1;
-  const slope = ((stored.high - stored.low) / QUANTISATION_LEVELS / heads.length) * scale;
-  const values = new Float32Array(size).fill(stored.low * scale);
+  const share = (divided && attention.dHead ? 1 / Math.sqrt(attention.dHead) : 1) / heads.length;
   for (const h of heads) {
-    const start = (layer * attention.nHeads + h) * size;
-    for (let i = 0; i < size; i++) values[i] += stored.levels[start + i] * slope;
+    const index = layer * attention.nHeads + h;
+    if (step === "weights") addNumbers(values, attention.weights, index * size, share);
+    else addScores(values, attention, index, share);
   }
   const masked = step === "masked" || step === "weights" ? attention.masked : new Uint8Array(size);
   const matrix = { values, masked, rows: attention.nQueries, columns: attention.nKeys, step };

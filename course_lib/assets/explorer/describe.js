@@ -5,7 +5,7 @@ import { MEAN } from "./constants.js";
 import { range } from "./data.js";
 
 /** @import { Axes, Matrix } from "./data.js" */
-/** @import { Focus, Scene, Summary } from "./scene.js" */
+/** @import { Focus, Scene, Strand, Summary } from "./scene.js" */
 
 export const ALL_MASKED = "nothing: all keys are masked";
 
@@ -90,16 +90,46 @@ export function summaryText({ entropy, error }, columns) {
 }
 
 /**
+ * What each of several heads reads most in a row, or which query reads a column most; undefined where that is
+ * nothing.
+ *
+ * @param {Scene} scene
+ * @param {number | undefined} query
+ * @param {number | undefined} key
+ * @returns {{ strand: Strand, text: string, value: number | undefined }[]}
+ */
+export const strandTops = ({ strands, axes }, query, key) => strands.map((strand) => {
+  if (query !== undefined) {
+    const [top] = topKeys(strand.matrix, query, 1);
+    return { strand, text: top ? axes.keys[top.key].text : "", value: top?.value };
+  }
+  const [top] = topQueries(strand.matrix, key ?? 0, 1);
+  return { strand, text: top ? axes.queries[top.query].text : "", value: top?.value };
+});
+
+/** @param {Scene} scene @param {number | undefined} query @param {number | undefined} key */
+function strandsText(scene, query, key) {
+  const { axes } = scene;
+  const tops = strandTops(scene, query, key).map(({ strand, text, value }) =>
+    `${headName(strand.head)}: ` + (value === undefined ? "nothing" : `${quote(text)} ${formatNumber(value)}`));
+  const what = query !== undefined ? `${quote(axes.queries[query].text)} reads most`
+    : `${quote(axes.keys[key ?? 0].text)} is read most by`;
+  return `${what}, ${tops.join("; ")}.`;
+}
+
+/**
  * The cell, row, column or head that has the focus.
  *
  * @param {Scene} scene
  * @param {Focus} focus
  */
-export function focusText({ matrix, axes, summary }, focus) {
+export function focusText(scene, focus) {
+  const { matrix, axes, summary, strands } = scene;
   if ("layer" in focus) {
     const text = summaryText(summary(focus.layer, focus.head), matrix.columns);
     return `layer ${focus.layer}, ${headName(focus.head)}: ${text}`;
   }
+  if (strands.length > 1) return strandsText(scene, focus.query, focus.key);
   if (focus.query !== undefined) {
     const row = rowText(matrix, axes, focus.query);
     return focus.key === undefined ? row : `${cellText(matrix, axes, focus.query, focus.key)}. ${row}`;

@@ -20,6 +20,24 @@ export function make(tag, properties = {}, ...children) {
   return node;
 }
 
+/** @typedef {{ colour: string, dashes: number }} LineStyle */
+
+/** @param {HTMLElement} node @param {LineStyle} style */
+export function styleSwatch(node, { colour, dashes }) {
+  node.style.borderTop = `4px ${dashes ? (dashes < 40 ? "dashed" : "dotted") : "solid"} ${colour}`;
+}
+
+/**
+ * A short line, as a head is drawn with.
+ *
+ * @param {LineStyle} style
+ */
+export function swatch(style) {
+  const node = make("i", { className: "ae-swatch" });
+  styleSwatch(node, style);
+  return node;
+}
+
 /**
  * Stop JupyterLab from taking arrow keys and letters for its own shortcuts.
  *

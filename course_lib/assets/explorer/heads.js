@@ -3,7 +3,7 @@
 
 import { drawText, hatch, paintCells, truncate } from "./canvas.js";
 import { MEAN } from "./constants.js";
-import { limitsOf, range } from "./data.js";
+import { range } from "./data.js";
 import { headName } from "./describe.js";
 
 /** @import { Axes } from "./data.js" */
@@ -52,7 +52,7 @@ function paintThumbnails(ctx, scene, { thumbnails, w, h }) {
   for (const { x, y, layer, head } of thumbnails) {
     const matrix = scene.matrixAt(layer, head);
     if (scene.attention.anyMasked) hatch(ctx, scene.theme, x, y, w, h);
-    paintCells(ctx, matrix, scene.palette, limitsOf(matrix, scene.state.stretch), x, y, w, h);
+    paintCells(ctx, matrix, scene.palette, scene.limitsAt(layer, head), x, y, w, h);
     ctx.strokeStyle = scene.theme.edge;
     ctx.lineWidth = 1;
     ctx.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1);
@@ -129,16 +129,17 @@ export const headsView = {
 
 /** @type {View<ThumbnailLayout>} */
 export const gridView = {
-  layout({ attention, axes }, width) {
-    const { nHeads, nLayers } = attention, perRow = nHeads + +(nHeads > 1);
+  layout({ attention, axes, state }, width) {
+    const { nHeads, nLayers } = attention, layers = state.layers.length ? state.layers : range(nLayers);
+    const perRow = nHeads + +(nHeads > 1);
     const left = 24, gap = width < 500 ? 3 : 8, meanGap = nHeads > 1 ? 8 : 0;
     const w = Math.max(18, Math.min(120, Math.floor((width - left - meanGap - 6) / perRow) - gap));
     const h = Math.round(w * aspectOf(axes)), below = w >= 44 ? 24 : 10;
-    const thumbnails = range(nLayers * perRow).map((i) => {
-      const layer = Math.floor(i / perRow), column = i % perRow, isMean = column === nHeads;
+    const thumbnails = range(layers.length * perRow).map((i) => {
+      const row = Math.floor(i / perRow), column = i % perRow, isMean = column === nHeads;
       return {
-        layer, head: isMean ? MEAN : column,
-        x: left + column * (w + gap) + (isMean ? meanGap : 0), y: 40 + layer * (h + below + gap),
+        layer: layers[row], head: isMean ? MEAN : column,
+        x: left + column * (w + gap) + (isMean ? meanGap : 0), y: 40 + row * (h + below + gap),
       };
     });
     return layoutOf(axes, { thumbnails, w, h, below, perRow });

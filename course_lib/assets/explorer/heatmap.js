@@ -12,9 +12,9 @@ import { strongestKey } from "./data.js";
  * @typedef {object} HeatmapLayout
  * @property {number} left of the matrix
  * @property {number} top
- * @property {number} cell the side of a cell
+ * @property {number} w the width of a cell
+ * @property {number} h its height
  * @property {boolean} horizontal whether key labels are horizontal; otherwise they are vertical
- * @property {number} labelEvery label one in so many rows and columns
  * @property {number} rows
  * @property {number} columns
  * @property {number} width
@@ -22,84 +22,97 @@ import { strongestKey } from "./data.js";
  */
 
 const MOST_NUMBERED_CELLS = 400;
+const LEAST_NUMBER = 0.005; // smaller weights would be written as 0.00
+const NARROW = 420;
+const WIDEST = 112, HIGHEST = 52; // cells fill the stage up to here
 
 /** @type {View<HeatmapLayout>} */
 export const heatmapView = {
   layout({ axes }, width) {
     const columns = axes.keys.length, rows = axes.queries.length;
-    const widest = widestLabel(axes.queries, Math.max(86, Math.min(150, width * 0.3)));
-    const left = Math.ceil(Math.max(86, widest)) + 10;
-    const available = (width - left - 12) / columns;
-    const cell = Math.max(4, Math.min(52, Math.floor(available), Math.max(10, Math.floor(680 / rows))));
-    const horizontal = axes.keys.every((key) => widthOf(key.text, LABEL, 600) <= cell - 4);
+    const least = width < NARROW ? 46 : 86; // what the caption above the query tokens needs
+    const widest = widestLabel(axes.queries, Math.max(least, Math.min(150, width * 0.3)));
+    const left = Math.ceil(Math.max(least, widest)) + 10;
+    const available = Math.max(4, Math.min(WIDEST, Math.floor((width - left - 12) / columns)));
+    // High enough to be read where there are few rows, never higher than wide, and not much flatter.
+    const h = Math.min(HIGHEST, available, Math.max(10, Math.floor(680 / rows)));
+    const w = Math.min(available, Math.max(h, Math.floor(2.2 * h)));
+    const horizontal = axes.keys.every((key) => widthOf(key.label, LABEL, 600) <= w - 4);
     const top = 26 + (horizontal ? 18 : Math.ceil(widestLabel(axes.keys, 110)) + 8);
     return {
-      left, top, cell, horizontal, labelEvery: Math.ceil(14 / cell), rows, columns,
-      width: left + columns * cell + 12, height: top + rows * cell + 8,
+      left, top, w, h, horizontal, rows, columns, width: left + columns * w + 12, height: top + rows * h + 8,
     };
   },
 
-  frame(ctx, { axes, theme }, { left, top, cell, horizontal, labelEvery, rows, columns }) {
+  frame(ctx, { axes, theme }, { left, top, w, h, horizontal, rows, columns }) {
     const soft = { size: 11, colour: theme.soft };
     drawText(ctx, "key (is read) →", left, 9, soft);
-    drawText(ctx, "query (reads) ↓", left - 8, top - 10, { ...soft, align: "right" });
-    hatch(ctx, theme, left, top, columns * cell, rows * cell);
+    const caption = widthOf("query (reads) ↓", 11) > left - 8 ? "query ↓" : "query (reads) ↓";
+    drawText(ctx, caption, left - 8, top - 10, { ...soft, align: "right" });
+    hatch(ctx, theme, left, top, columns * w, rows * h);
     axes.queries.forEach((query, q) => {
-      if (q % labelEvery) return;
+      if (q % Math.ceil(14 / h)) return; // a label needs so many pixels
       const colour = query.pad ? theme.soft : theme.ink;
-      drawText(ctx, truncate(query.text, left - 14), left - 8, top + (q + 0.5) * cell, { align: "right", colour });
+      drawText(ctx, truncate(query.label, left - 14), left - 8, top + (q + 0.5) * h, { align: "right", colour });
     });
     axes.keys.forEach((key, k) => {
-      if (k % labelEvery) return;
-      const colour = key.pad ? theme.soft : theme.ink, x = left + (k + 0.5) * cell;
-      if (horizontal) return drawText(ctx, key.text, x, top - 11, { align: "center", colour });
+      if (k % Math.ceil(14 / w)) return;
+      const colour = key.pad ? theme.soft : theme.ink, x = left + (k + 0.5) * w;
+      const short = key.label !== key.text && widthOf(key.label) <= w; // a comma that lies on its side
+      if (horizontal || short) return drawText(ctx, key.label, x, top - 11, { align: "center", colour });
       ctx.save();
       ctx.translate(x, top - 6);
       ctx.rotate(-Math.PI / 2);
-      drawText(ctx, truncate(key.text, top - 34), 0, 0, { colour });
+      drawText(ctx, truncate(key.label, top - 34), 0, 0, { colour });
       ctx.restore();
     });
   },
 
   cells(ctx, scene, layout) {
-    const { matrix, axes, theme, palette, limits, state } = scene, { left, top, cell } = layout;
-    paintCells(ctx, matrix, palette, limits, left, top, matrix.columns * cell, matrix.rows * cell);
+    const { matrix, axes, theme, palette, limits, state } = scene, { left, top, w, h } = layout;
+    paintCells(ctx, matrix, palette, limits, left, top, matrix.columns * w, matrix.rows * h);
     // The rows of padding mean nothing: they are shown, but faded.
     ctx.fillStyle = theme.back;
     ctx.globalAlpha = 0.65;
     axes.queries.forEach((query, q) => {
-      if (query.pad) ctx.fillRect(left, top + q * cell, matrix.columns * cell, cell);
+      if (query.pad) ctx.fillRect(left, top + q * h, matrix.columns * w, h);
     });
     ctx.globalAlpha = 1;
-    if (cell >= 34 && matrix.columns * matrix.rows <= MOST_NUMBERED_CELLS) drawNumbers(ctx, scene, layout);
+    if (w >= 34 && h >= 20 && matrix.columns * matrix.rows <= MOST_NUMBERED_CELLS) drawNumbers(ctx, scene, layout);
     if (state.gold) drawGold(ctx, scene, layout);
   },
 
-  over(ctx, { axes, theme, locked }, { left, top, cell, rows, columns }, focus) {
+  over(ctx, { axes, theme, locked, opened }, { left, top, w, h, rows, columns }, focus) {
     if (locked !== null) {
       ctx.fillStyle = theme.back;
       ctx.globalAlpha = 0.6;
-      ctx.fillRect(left, top, columns * cell, locked * cell);
-      ctx.fillRect(left, top + (locked + 1) * cell, columns * cell, (rows - locked - 1) * cell);
+      ctx.fillRect(left, top, columns * w, locked * h);
+      ctx.fillRect(left, top + (locked + 1) * h, columns * w, (rows - locked - 1) * h);
       ctx.globalAlpha = 1;
     }
-    const query = focus?.query ?? locked;
-    if (query === null) return;
+    const key = focus ? focus.key : opened ?? undefined;
+    const query = focus ? focus.query : locked ?? undefined;
     ctx.strokeStyle = theme.accent;
     ctx.lineWidth = 2;
-    ctx.strokeRect(left - 1, top + query * cell - 1, columns * cell + 2, cell + 2);
-    drawTag(ctx, theme, axes.queries[query].text, left - 10, top + (query + 0.5) * cell, "right", left - 20);
-    if (focus?.key === undefined) return;
-    const x = left + focus.key * cell;
-    ctx.strokeRect(x - 1, top + query * cell - 1, cell + 2, cell + 2);
-    const text = axes.keys[focus.key].text, wide = widthOf(truncate(text, 140, LABEL, 600), LABEL, 600) + 8;
-    const start = Math.max(4, Math.min(x + cell / 2 - wide / 2, left + columns * cell + 8 - wide));
+    /** @param {number} row @param {number} column @param {number} nRows @param {number} nColumns */
+    const outline = (row, column, nRows, nColumns) =>
+      ctx.strokeRect(left + column * w - 1, top + row * h - 1, nColumns * w + 2, nRows * h + 2);
+    if (query !== undefined) {
+      outline(query, 0, 1, columns);
+      drawTag(ctx, theme, axes.queries[query].label, left - 10, top + (query + 0.5) * h, "right", left - 20);
+    }
+    if (key === undefined) return;
+    if (query === undefined) outline(0, key, rows, 1);
+    else outline(query, key, 1, 1);
+    const text = axes.keys[key].label, wide = widthOf(truncate(text, 140, LABEL, 600), LABEL, 600) + 8;
+    const start = Math.max(4, Math.min(left + (key + 0.5) * w - wide / 2, left + columns * w + 8 - wide));
     drawTag(ctx, theme, text, start + 4, top - 11, "left", 140);
   },
 
-  hit({ left, top, cell, rows, columns }, x, y) {
-    const query = Math.floor((y - top) / cell), key = Math.floor((x - left) / cell);
-    if (query < 0 || query >= rows || key >= columns) return null;
+  hit({ left, top, w, h, rows, columns }, x, y) {
+    const query = Math.floor((y - top) / h), key = Math.floor((x - left) / w);
+    if (query >= rows || key >= columns || (query < 0 && key < 0) || y < 18) return null;
+    if (query < 0) return { key };
     return key < 0 ? { query } : { query, key };
   },
 };
@@ -109,48 +122,54 @@ export const heatmapView = {
  * @param {Scene} scene
  * @param {HeatmapLayout} layout
  */
-function drawNumbers(ctx, { matrix, limits, palette }, { left, top, cell }) {
-  const colourAt = colourScale(palette, limits), digits = matrix.step === "weights" ? 2 : 1;
+function drawNumbers(ctx, { matrix, limits, palette }, { left, top, w, h }) {
+  const colourAt = colourScale(palette, limits), weights = matrix.step === "weights";
+  const size = w >= 52 && h >= 30 ? 12 : 10.5;
   matrix.values.forEach((value, i) => {
-    if (matrix.masked[i]) return;
-    const x = left + ((i % matrix.columns) + 0.5) * cell;
-    const y = top + (Math.floor(i / matrix.columns) + 0.5) * cell;
+    if (matrix.masked[i] || (weights && value < LEAST_NUMBER)) return;
+    const x = left + ((i % matrix.columns) + 0.5) * w;
+    const y = top + (Math.floor(i / matrix.columns) + 0.5) * h;
     const colour = isBright(colourAt(value)) ? "#1d2430" : "#ffffff";
-    drawText(ctx, value.toFixed(digits), x, y + 0.5, { size: 10.5, align: "center", colour });
+    const text = value.toFixed(weights ? 2 : 1).replace(/^-(0\.0*)$/, "$1");
+    drawText(ctx, text, x, y + 0.5, { size, align: "center", colour });
   });
 }
 
 /**
- * Rings around the gold links, and a dot at the strongest key of each query that has one.
+ * Frames along the edges of the gold links' cells, and a corner in the strongest cell of each query that has
+ * a link: never over a number.
  *
  * @param {CanvasRenderingContext2D} ctx
  * @param {Scene} scene
  * @param {HeatmapLayout} layout
  */
-function drawGold(ctx, { matrix, axes, theme }, { left, top, cell }) {
-  const radius = Math.max(2.5, Math.min(9, cell * 0.36));
-  /** @param {number} query @param {number} key @param {number} r */
-  const circle = (query, key, r) => {
-    ctx.beginPath();
-    ctx.arc(left + (key + 0.5) * cell, top + (query + 0.5) * cell, r, 0, 2 * Math.PI);
-  };
-  /** @param {string} colour @param {number} width */
-  const stroke = (colour, width) => {
-    ctx.strokeStyle = colour;
-    ctx.lineWidth = width;
-    ctx.stroke();
-  };
+function drawGold(ctx, { matrix, axes, theme }, { left, top, w, h }) {
+  const line = h >= 20 ? 2.5 : 1.5, corner = Math.max(3, Math.min(12, 0.32 * h));
   for (const { query, key } of axes.gold) {
-    circle(query, key, radius);
-    stroke(theme.halo, 4);
-    stroke(theme.gold, 2);
+    const x = left + key * w, y = top + query * h;
+    /** @param {string} colour @param {number} inset @param {number} width */
+    const frame = (colour, inset, width) => {
+      ctx.strokeStyle = colour;
+      ctx.lineWidth = width;
+      ctx.strokeRect(x + inset, y + inset, w - 2 * inset, h - 2 * inset);
+    };
+    if (h >= 20) frame(theme.halo, line + 0.5, 1);
+    frame(theme.gold, line / 2, line);
   }
   for (const query of new Set(axes.gold.map((link) => link.query))) {
     const key = strongestKey(matrix, query);
     if (key < 0) continue;
-    circle(query, key, Math.max(1.5, radius * 0.4));
-    stroke(theme.halo, 1.5);
-    ctx.fillStyle = theme.gold;
-    ctx.fill();
+    const x = left + (key + 1) * w, y = top + query * h;
+    /** @param {string} colour @param {number} size */
+    const triangle = (colour, size) => {
+      ctx.fillStyle = colour;
+      ctx.beginPath();
+      ctx.moveTo(x - size, y);
+      ctx.lineTo(x, y);
+      ctx.lineTo(x, y + size);
+      ctx.fill();
+    };
+    triangle(theme.halo, Math.min(h, corner + 2));
+    triangle(theme.gold, corner);
   }
 }

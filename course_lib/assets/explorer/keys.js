@@ -2,10 +2,10 @@
 // The keyboard: whatever a pointer can do on the stage can be done with keys.
 
 import { MEAN } from "./constants.js";
+import { range } from "./data.js";
 import { isOverview } from "./views.js";
 
 /** @import { State } from "./constants.js" */
-/** @import { Group } from "./data.js" */
 /** @import { HeatmapLayout } from "./heatmap.js" */
 /** @import { Focus, Scene } from "./scene.js" */
 
@@ -18,7 +18,7 @@ import { isOverview } from "./views.js";
  * @property {() => number} perRow thumbnails in a row
  * @property {(focus: Focus | null) => void} moveTo
  * @property {(patch: Partial<State>) => void} choose
- * @property {(query: number) => void} lock
+ * @property {(query: number, key?: number) => void} lock a row, or a cell in it
  * @property {(head: { layer: number, head: number }) => void} open
  */
 
@@ -37,31 +37,47 @@ export function listenToKeys(node, stage) {
   };
   /** @param {number} step */
   const layerAfter = (step) => stage.scene().state.layer + step;
+  /** The next of the layers that the grid shows. @param {number} step */
+  const shownLayerAfter = (step) => {
+    const { attention: { nLayers }, state } = stage.scene();
+    const shown = state.layers.length ? state.layers : range(nLayers);
+    const ahead = shown.filter((layer) => (layer - state.layer) * step > 0);
+    return ahead.length ? (step > 0 ? ahead[0] : ahead[ahead.length - 1]) : state.layer;
+  };
 
+  // Beyond the first cell of a row is its query token, above the first of a column its key token: both are -1.
   /** @param {number} rows @param {number} columns */
   const moveCell = (rows, columns) => {
-    const { axes, locked } = stage.scene(), focus = stage.focus();
-    /** @param {number} index @param {Group[]} groups */
-    const within = (index, groups) => Math.max(0, Math.min(groups.length - 1, index));
-    // The first key shows the current cell, those after it move.
-    const [down, right] = focus ? [rows, columns] : [0, 0];
-    stage.moveTo({
-      query: within((focus?.query ?? locked ?? 0) + down, axes.queries),
-      key: within((focus?.key ?? 0) + right, axes.keys),
-    });
+    const { axes, locked, opened } = stage.scene(), focus = stage.focus();
+    if (!focus) return stage.moveTo({ query: locked ?? 0, key: opened ?? 0 }); // the first key shows where one is
+    /** @param {number} index @param {number} count */
+    const within = (index, count) => Math.max(-1, Math.min(count - 1, index));
+    const query = within((focus.query ?? -1) + rows, axes.queries.length);
+    const key = within((focus.key ?? -1) + columns, axes.keys.length);
+    if (query >= 0) stage.moveTo(key < 0 ? { query } : { query, key });
+    else if (key >= 0) stage.moveTo({ key });
   };
-  const lockRow = () => stage.lock(stage.focus()?.query ?? stage.scene().locked ?? 0);
+  /** @param {number} key */
+  const moveAlong = (key) => {
+    const query = stage.focus()?.query ?? stage.scene().locked ?? 0;
+    stage.moveTo({ query, key });
+  };
+  const lock = () => {
+    const focus = stage.focus(), { locked } = stage.scene();
+    if (!focus) stage.lock(locked ?? 0);
+    else if (focus.query !== undefined) stage.lock(focus.query, focus.key);
+  };
   /** @type {Record<string, () => void>} */
   const inMatrix = {
     ArrowUp: () => moveCell(-1, 0), ArrowDown: () => moveCell(1, 0),
     ArrowLeft: () => moveCell(0, -1), ArrowRight: () => moveCell(0, 1),
-    Home: () => moveCell(0, -Infinity), End: () => moveCell(0, Infinity),
-    Enter: lockRow, " ": lockRow,
+    Home: () => moveAlong(0), End: () => moveAlong(stage.scene().axes.keys.length - 1),
+    Enter: lock, " ": lock,
   };
 
   /** @param {number} rows */
   const moveRow = (rows) => stage.choose(stage.scene().state.view === "grid"
-    ? { layer: layerAfter(rows) } : { head: headAfter(rows * stage.perRow()) });
+    ? { layer: shownLayerAfter(rows) } : { head: headAfter(rows * stage.perRow()) });
   const openChosen = () => stage.open(stage.scene().state);
   /** @type {Record<string, () => void>} */
   const inOverview = {
@@ -98,11 +114,11 @@ export function listenToKeys(node, stage) {
  * @param {number} query
  * @param {number} key
  */
-export function scrollToCell(scroller, { left, top, cell }, query, key) {
-  const x = left + key * cell, y = top + query * cell;
+export function scrollToCell(scroller, { left, top, w, h }, query, key) {
+  const x = left + key * w, y = top + query * h;
   const { scrollLeft, scrollTop, clientWidth, clientHeight } = scroller;
   if (x < scrollLeft + left) scroller.scrollLeft = x - left;
-  if (x + cell > scrollLeft + clientWidth) scroller.scrollLeft = x + cell - clientWidth;
+  if (x + w > scrollLeft + clientWidth) scroller.scrollLeft = x + w - clientWidth;
   if (y < scrollTop + top) scroller.scrollTop = y - top;
-  if (y + cell > scrollTop + clientHeight) scroller.scrollTop = y + cell - clientHeight;
+  if (y + h > scrollTop + clientHeight) scroller.scrollTop = y + h - clientHeight;
 }

@@ -1,11 +1,7 @@
 // @ts-check
-// The picture as a PNG, and the explorer as one HTML file that needs no other file.
-
-import { contextOf, drawText, truncate } from "./canvas.js";
-import { STEPS } from "./constants.js";
+// The explorer as one HTML file that needs no other file, and what saving any file needs.
 
 /** @import { State } from "./constants.js" */
-/** @import { Scene } from "./scene.js" */
 
 /** @type {Record<string, string>} */
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -33,39 +29,6 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/**
- * The canvases on top of each other, with the title above them and the colour scale below.
- *
- * @param {HTMLCanvasElement[]} canvases
- * @param {string} title
- * @param {Scene} scene
- * @returns {Promise<Blob>}
- */
-export function composePng(canvases, title, { theme, palette, limits, matrix }) {
-  const ratio = self.devicePixelRatio || 1, [{ width, height }] = canvases;
-  const out = document.createElement("canvas");
-  const wide = Math.max(width, ratio * 340);
-  out.width = wide + 24 * ratio;
-  out.height = height + 92 * ratio;
-  const ctx = contextOf(out);
-  ctx.fillStyle = theme.back;
-  ctx.fillRect(0, 0, out.width, out.height);
-  for (const canvas of canvases) ctx.drawImage(canvas, 12 * ratio, 44 * ratio);
-  ctx.scale(ratio, ratio);
-  drawText(ctx, truncate(title, wide / ratio, 14, 600), 12, 22, { size: 14, weight: 600, colour: theme.ink });
-  const y = height / ratio + 64;
-  for (let i = 0; i < 120; i++) {
-    ctx.fillStyle = palette.css((i / 119) * 255);
-    ctx.fillRect(12 + i, y, 1.5, 10);
-  }
-  const masked = matrix.masked.includes(1) ? "; hatched: masked" : "";
-  const meaning = `${limits[0].toFixed(2)} – ${limits[1].toFixed(2)} ${STEPS[matrix.step].value}${masked}`;
-  drawText(ctx, meaning, 142, y + 5, { size: 11, colour: theme.soft });
-  return new Promise((resolve, reject) => {
-    out.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no PNG"))), "image/png");
-  });
-}
-
 /** @param {Uint8Array} bytes */
 function toBase64(bytes) {
   let text = "";
@@ -87,8 +50,9 @@ export function standalonePage({ module, style, data, state, title }) {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">',
     `<title>${escapeHtml(title)}</title>`,
-    "<style>body { margin: 16px; } main { max-width: 1100px; margin: 0 auto; }</style></head>",
-    '<body><main id="explorer"></main>',
+    "<style>body { margin: 16px; } main { max-width: 1100px; margin: 0 auto; }",
+    "h1 { font: 600 20px system-ui, sans-serif; } h1 ~ * .ae-what { display: none; }</style></head>",
+    `<body><main><h1>${escapeHtml(title)}</h1><div id="explorer"></div></main>`,
     `<script type="application/json" id="source">${source}</script>`,
     '<script type="module">',
     'const source = JSON.parse(document.getElementById("source").textContent);',

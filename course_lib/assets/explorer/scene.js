@@ -1,10 +1,11 @@
 // @ts-check
 // From a state to what is drawn: a scene holds all that the views need.
 
-import { THEMES, paletteOf } from "./colour.js";
-import { KINDS, MEAN, PALETTES, STEPS, VIEW_NAMES } from "./constants.js";
+import { THEMES, headStyle, paletteOf } from "./colour.js";
+import { KINDS, VIEW_NAMES } from "./constants.js";
 import { alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf } from "./data.js";
 import { headName } from "./describe.js";
+import { faintestLine } from "./lines.js";
 import { isOverview } from "./views.js";
 
 /** @import { Palette, Theme, ThemeName } from "./colour.js" */
@@ -12,6 +13,17 @@ import { isOverview } from "./views.js";
 /** @import { Attention, Axes, Matrix } from "./data.js" */
 
 /** @typedef {{ entropy: number, error: number | null }} Summary the error is the alignment error rate */
+/** @typedef {[low: number, high: number]} Limits */
+
+/**
+ * A head that is drawn as lines.
+ *
+ * @typedef {object} Strand
+ * @property {number} head
+ * @property {Matrix} matrix
+ * @property {string} colour
+ * @property {number} dashes how many the lines consist of; 0 for unbroken ones
+ */
 
 /**
  * What the pointer or the keyboard is at: a head (and a cell in it), a row or a cell, a column.
@@ -24,37 +36,57 @@ import { isOverview } from "./views.js";
 /**
  * @typedef {object} Scene
  * @property {Attention} attention
+ * @property {boolean} several whether there are tabs with other kinds of attention
  * @property {State} state
  * @property {Matrix} matrix of the chosen layer, head and step
+ * @property {Strand[]} strands the heads that the lines show: the chosen one, or several to compare
+ * @property {() => number} faintest how strong a line must be to be drawn, from 0 to 1
  * @property {Axes} axes
  * @property {Theme} theme
  * @property {Palette} palette
- * @property {[low: number, high: number]} limits
+ * @property {Limits} limits the values at the two ends of the colours
  * @property {number | null} locked the row that is locked
+ * @property {number | null} opened the column of the cell in it that is opened
  * @property {(layer: number, head: number) => Matrix} matrixAt another head at the chosen step
+ * @property {(layer: number, head: number) => Limits} limitsAt
  * @property {(layer: number, head: number) => Summary} summary of the weights, whichever step is chosen
  */
 
-const CACHE_SIZE = 400; // matrices and summaries
+const CACHE_SIZE = 900; // matrices, limits and summaries
 
-/** @param {Attention} attention */
-export function sceneMaker(attention) {
+/** @param {Attention} attention @param {boolean} several */
+export function sceneMaker(attention, several = false) {
   const axes = { tokens: axesOf(attention, false), words: axesOf(attention, true) };
   const cached = cache(CACHE_SIZE);
 
-  /** @param {State} state @param {ThemeName} theme @returns {Scene} */
-  return (state, theme) => {
-    const chosen = state.joined ? axes.words : axes.tokens;
+  /** @param {State} state @param {ThemeName} themeName @returns {Scene} */
+  return (state, themeName) => {
+    const { layer, head, step, joined, stretch } = state;
+    const chosen = joined ? axes.words : axes.tokens, theme = THEMES[themeName];
     /** @type {(step: Step, layer: number, head: number) => Matrix} */
     const compute = (step, layer, head) => cached(
-      `${step} ${layer} ${head} ${state.joined}`, () => matrixOf(attention, chosen, step, layer, head));
-    const matrix = compute(state.step, state.layer, state.head);
+      `${step} ${layer} ${head} ${joined}`, () => matrixOf(attention, chosen, step, layer, head));
+    /** @param {number} layer @param {number} head @returns {Limits} */
+    const limitsAt = (layer, head) => cached(
+      `limits ${step} ${layer} ${head} ${joined} ${stretch}`, () => limitsOf(compute(step, layer, head), stretch));
+    const compared = state.view === "lines" && state.heads.length > 0;
+    const strands = compared
+      ? state.heads.map((head) => ({ head, matrix: compute(step, layer, head), ...headStyle(theme, head) }))
+      : [{ head, matrix: compute(step, layer, head), colour: theme.line, dashes: 0 }];
+    const ends = strands.map((strand) => limitsAt(layer, strand.head));
+    /** @type {Limits} */
+    const limits = [Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high))];
+    const locked = state.query === null ? null : groupIndex(chosen.queries, state.query);
     return {
-      attention, state, matrix, axes: chosen, theme: THEMES[theme], limits: limitsOf(matrix, state.stretch),
-      palette: paletteOf(state.palette, theme, state.step !== "weights"),
-      locked: state.query === null ? null : groupIndex(chosen.queries, state.query),
-      matrixAt: (layer, head) => compute(state.step, layer, head),
-      summary: (layer, head) => cached(`summary ${layer} ${head} ${state.joined} ${state.gold}`, () => {
+      attention, several, state, matrix: compute(step, layer, head), strands, axes: chosen, theme, locked,
+      limits, limitsAt, faintest: () => cached(
+        `faintest ${step} ${layer} ${strands.map((strand) => strand.head)} ${joined} ${stretch}`,
+        () => faintestLine(strands, limits)),
+      palette: cached(`palette ${state.palette} ${themeName} ${step}`,
+        () => paletteOf(state.palette, themeName, step !== "weights")),
+      opened: locked === null || state.key === null ? null : groupIndex(chosen.keys, state.key),
+      matrixAt: (layer, head) => compute(step, layer, head),
+      summary: (layer, head) => cached(`summary ${layer} ${head} ${joined} ${state.gold}`, () => {
         const weights = compute("weights", layer, head);
         return { entropy: entropyOf(weights), error: state.gold ? alignmentError(weights, chosen.gold) : null };
       }),
@@ -78,34 +110,14 @@ function cache(size) {
   };
 }
 
-/**
- * The nearest state that can be shown: a saved one may come from another version, and a control may ask
- * for what this attention does not have.
- *
- * @param {State} state
- * @param {Attention} attention
- * @returns {State}
- */
-export function validState(state, attention) {
-  /** @param {number} value @param {number} low @param {number} high */
-  const within = (value, low, high) => Math.max(low, Math.min(high, Math.round(value) || 0));
-  const joined = state.joined && attention.hasSubwords;
-  return {
-    ...state,
-    layer: within(state.layer, 0, attention.nLayers - 1),
-    head: within(state.head, MEAN, attention.nHeads - 1),
-    view: state.view in VIEW_NAMES ? state.view : "heatmap",
-    palette: state.palette in PALETTES ? state.palette : "mako",
-    joined,
-    step: attention.scores && !joined && state.step in STEPS ? state.step : "weights",
-    query: state.query === null ? null : within(state.query, 0, attention.nQueries - 1),
-  };
-}
-
 /** @param {Scene} scene */
-export function titleOf({ attention, state }) {
-  if (state.view === "grid") return attention.title;
-  return `${attention.title}, layer ${state.layer}` + (state.view === "heads" ? "" : `, ${headName(state.head)}`);
+export function titleOf({ attention, several, state }) {
+  const parts = [attention.title];
+  if (several) parts.push(KINDS[attention.kind]);
+  if (state.view !== "grid") parts.push(`layer ${state.layer}`);
+  if (state.view === "lines" && state.heads.length) parts.push(`heads ${state.heads.join(", ")}`);
+  else if (!isOverview(state.view)) parts.push(headName(state.head));
+  return parts.join(", ");
 }
 
 /**
@@ -114,9 +126,10 @@ export function titleOf({ attention, state }) {
  * @param {Scene} scene
  */
 export function stageLabel(scene) {
-  const { attention, axes, state } = scene;
-  const enter = isOverview(state.view) ? "Enter opens a head" : "Enter locks a row, Escape releases it";
-  return `${titleOf(scene)}, ${KINDS[attention.kind]}: ${VIEW_NAMES[state.view].toLowerCase()} of ` +
+  const { attention, axes, several, state } = scene;
+  const enter = isOverview(state.view) ? "Enter opens a head" : "Enter locks a row or opens a cell, Escape releases it";
+  const kind = several ? "" : `, ${KINDS[attention.kind]}`; // otherwise it is in the title
+  return `${titleOf(scene)}${kind}: ${VIEW_NAMES[state.view].toLowerCase()} of ` +
     `${axes.queries.length} queries by ${axes.keys.length} keys. ` +
     `The arrow keys move, ${enter}, Page Up and Page Down change the head.`;
 }

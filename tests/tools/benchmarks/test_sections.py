@@ -45,7 +45,8 @@ def stored(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "steps_to_learn", lambda recipe: 22)
     monkeypatch.setattr(runs, "tokens_per_second", lambda processes: 100.0 * processes)
     monkeypatch.setattr(explorer, "start_chromium", browser)
-    monkeypatch.setattr(explorer, "TARGETS", {(2, 3, 4, 4): 16})
+    monkeypatch.setattr(explorer, "SIZES", [(2, 3, 4, 4)])
+    monkeypatch.setattr(explorer, "BUILT", {(2, 3, 4, 4): 2})
 
     def measure(section):
         if section == "processes":

@@ -1,0 +1,78 @@
+// @ts-check
+// Below the picture: what its colours and marks mean, and the same as a table.
+
+import { STEPS } from "./constants.js";
+import { ALL_MASKED, formatNumber, headName, topKeys } from "./describe.js";
+import { make, swatch } from "./dom.js";
+import { isOverview } from "./views.js";
+
+/** @import { Scene } from "./scene.js" */
+
+/**
+ * @param {HTMLElement} legend
+ * @param {Scene} scene
+ */
+export function fillLegend(legend, scene) {
+  const { attention, axes, matrix, state, strands, theme } = scene;
+  const overview = isOverview(state.view), lines = state.view === "lines";
+  const gold = attention.gold.length > 0 && state.gold && !overview;
+  const pads = [...axes.queries, ...axes.keys].some((group) => group.pad);
+  /** @param {string} className @param {string} text */
+  const item = (className, text) => make("span", { className: "ae-item" }, make("i", { className }), text);
+  const items = [
+    overview && (state.stretch || matrix.step !== "weights")
+      ? make("span", { className: "ae-item" }, "each head has its own colour scale")
+      : lines ? item(strands.length > 1 ? "ae-none" : "ae-stroke", thickness(scene)) : scaleLegend(scene),
+  ];
+  if (strands.length > 1) items.push(...strands.map((strand) =>
+    make("span", { className: "ae-item" }, swatch(strand), headName(strand.head))));
+  if (matrix.masked.includes(1)) items.push(item("ae-hatched", "masked"));
+  if (pads) items.push(item("ae-faded", "padding, faded"));
+  if (state.view === "grid") items.push(item("ae-entropy", "mean entropy, full if all keys have the same weight"));
+  if (gold) items.push(item(lines ? "ae-dashed" : "ae-frame", "gold link"));
+  if (gold && !lines) items.push(item("ae-corner", "largest weight of its row"));
+  legend.replaceChildren(...items);
+  legend.style.setProperty("--hatch", theme.hatch);
+}
+
+/**
+ * The numbers at the two ends of the colours.
+ *
+ * @param {Scene} scene
+ */
+export function scaleEnds({ matrix, limits: [low, high], state }) {
+  const weights = matrix.step === "weights", top = high.toFixed(weights && !state.stretch ? 0 : 2);
+  return [low.toFixed(weights ? 0 : 2), `${top} ${STEPS[matrix.step].value}`];
+}
+
+/**
+ * What the lines mean, in words that are true on a light page and on a dark one.
+ *
+ * @param {Scene} scene
+ */
+export const thickness = (scene) => `${STEPS[scene.matrix.step].value}: the thicker the line, the larger; ` +
+  `none below ${(scene.faintest() * scene.limits[1]).toFixed(2)}`;
+
+/** @param {Scene} scene */
+function scaleLegend(scene) {
+  const strip = make("i", { className: "ae-scale" }), [low, high] = scaleEnds(scene);
+  strip.style.background = scene.palette.gradient;
+  return make("span", { className: "ae-item" }, low, strip, high);
+}
+
+/**
+ * For readers who do not see the picture: each query with its largest weights.
+ *
+ * @param {HTMLTableElement} table
+ * @param {Scene} scene
+ */
+export function fillTable(table, { matrix, axes }) {
+  const head = ["query (reads)", "keys read most"].map((text) => make("th", { scope: "col", textContent: text }));
+  const rows = axes.queries.map((query, q) => {
+    const top = topKeys(matrix, q).map(({ key, value }) => `${axes.keys[key].text} ${formatNumber(value)}`).join(", ");
+    return make("tr", {},
+      make("th", { scope: "row", textContent: query.text + (query.pad ? " (padding)" : "") }),
+      make("td", { textContent: top || ALL_MASKED }));
+  });
+  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+}

@@ -1,0 +1,40 @@
+// @ts-check
+// The probabilities of the next word at one step, as bars.
+
+import { make } from "../explorer/dom.js";
+import { TOP_WORDS } from "./sizes.js";
+import { largestIndices, softmax } from "./transformer.js";
+
+/** @param {number} share */
+export function percent(share) {
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
+  if (share < 1 && share >= 0.9995) return "> 99.9 %";
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+/**
+ * A row for each of the most probable words, one for the generated word if it is not among them, and one for
+ * all others together. The temperature divides the logits before the softmax (lesson 12).
+ *
+ * @param {HTMLElement} list is filled
+ * @param {{ logits: Float32Array, words: string[], generated: number, temperature: number }} step
+ */
+export function showNextWords(list, { logits, words, generated, temperature }) {
+  const probabilities = softmax(logits.map((logit) => logit / temperature));
+  const shown = largestIndices(logits, TOP_WORDS);
+  if (!shown.includes(generated)) shown.push(generated);
+  const rest = 1 - shown.reduce((total, word) => total + probabilities[word], 0);
+  const rows = shown.map((word) => barRow(words[word], probabilities[word], word === generated));
+  list.replaceChildren(...rows, barRow(`${words.length - shown.length} others`, Math.max(0, rest), false));
+}
+
+/** @param {string} word @param {number} share @param {boolean} generated */
+function barRow(word, share, generated) {
+  const bar = make("i");
+  bar.style.width = `${100 * share}%`;
+  return make("li", { className: generated ? "generated" : "" },
+    make("span", { className: "word", textContent: word }),
+    make("span", { className: "bar", aria: { hidden: true } }, bar),
+    make("span", { className: "share", textContent: percent(share) }),
+    generated ? make("span", { className: "hint", textContent: "generated" }) : null);
+}

@@ -1,0 +1,76 @@
+// @ts-check
+// From text to words and back, as course_lib/data/vocabulary.py does it (lesson 09), and similar words.
+
+// Python's \w and \s, which JavaScript's own differ from.
+const LETTER = "\\p{L}\\p{N}_";
+const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const WORD = new RegExp(`[${LETTER}]+(?:['’-][${LETTER}]+)*|[^${LETTER}${SPACE}]`, "gu");
+
+const SIMILAR = 0.6; // as in Python's difflib.get_close_matches
+
+/**
+ * Lower-case words and punctuation marks: "Der Hund schläft." gives der, hund, schläft, "."
+ *
+ * @param {string} text
+ * @returns {string[]}
+ */
+export const splitWords = (text) => text.normalize("NFC").toLowerCase().match(WORD) ?? [];
+
+/**
+ * Readable text from words.
+ *
+ * @param {string[]} words
+ */
+export const joinWords = (words) => words.join(" ").replace(/ ([.,?!])/g, "$1");
+
+/**
+ * A text with another word instead of one of its words, wherever that stands.
+ *
+ * @param {string} text
+ * @param {string} word in lower case
+ * @param {string} other
+ */
+export const replaceWord = (text, word, other) =>
+  text.normalize("NFC").replace(WORD, (found) => (found.toLowerCase() === word ? other : found));
+
+/**
+ * The known words most similar to an unknown one, best first; none if nothing is similar.
+ *
+ * @param {string} word
+ * @param {string[]} known
+ * @param {number} count
+ */
+export function similarWords(word, known, count) {
+  const characters = [...word];
+  return known.map((other) => ({ other, ratio: similarity([...other], characters) }))
+    .filter(({ ratio }) => ratio >= SIMILAR)
+    .sort((a, b) => b.ratio - a.ratio || (a.other < b.other ? 1 : -1))
+    .slice(0, count).map(({ other }) => other);
+}
+
+/**
+ * The share of characters that match (Ratcliff and Obershelp 1988), as Python's SequenceMatcher computes it.
+ *
+ * @param {string[]} a
+ * @param {string[]} b
+ */
+const similarity = (a, b) => (2 * matching(a, b)) / (a.length + b.length);
+
+/**
+ * The characters of the longest common run, of that left of it, and of that right of it.
+ *
+ * @param {string[]} a
+ * @param {string[]} b
+ * @returns {number}
+ */
+function matching(a, b) {
+  let length = 0, startA = 0, startB = 0;
+  a.forEach((_, i) => b.forEach((_, j) => {
+    let n = 0;
+    while (i + n < a.length && j + n < b.length && a[i + n] === b[j + n]) n++;
+    if (n > length) [length, startA, startB] = [n, i, j];
+  }));
+  if (!length) return 0;
+  return length + matching(a.slice(0, startA), b.slice(0, startB)) +
+    matching(a.slice(startA + length), b.slice(startB + length));
+}

@@ -1,0 +1,178 @@
+"""The parts of the model diagram: what each is called, which lesson builds it, what it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from course_lib.model import TransformerConfig
+
+LESSONS = {
+    "01": "01_positional_encoding",
+    "02": "02_embeddings",
+    "03": "03_feed_forward",
+    "04": "04_attention_matmul",
+    "06": "06_masks",
+    "07": "07_blocks",
+    "08": "08_full_model",
+    "09": "09_batching",
+    "12": "12_decoding",
+    "13": "13_reading_attention",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part, the lesson that builds it, and a sentence that says what it does."""
+
+    id: str
+    name: str
+    lesson: str
+    text: str
+
+    @property
+    def link(self) -> str:
+        """The notebook of its lesson, beside the lesson that shows the diagram."""
+        return f"{LESSONS[self.lesson]}.ipynb"
+
+    @property
+    def stack(self) -> str:
+        """What it belongs to, which decides its colour."""
+        if self.id in ("norm", "residual"):
+            return "small"
+        if self.id in ("output", "prediction"):
+            return "output"
+        return "encoder" if self.id.startswith(("source", "encoder", "memory")) else "decoder"
+
+
+def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
+    """The parts of this model, each once, in the order in which the words pass through them."""
+    c = config
+    width, heads, layers = f"{c.d_model} numbers", _count(c.n_heads, "head"), c.n_layers
+    where = "before" if c.norm == "pre" else "after"
+    stack = f"{_count(layers, 'layer')} with the same parts and different numbers in them"
+    positions = "a pattern of sines and cosines" if c.positions == "sinusoidal" else "numbers"
+    return (
+        Part(
+            "source",
+            "German words",
+            "09",
+            f"The sentence, cut into tokens; each is one of the {c.source_vocab:,} of the "
+            "vocabulary, and becomes its number there, its id.",
+        ),
+        Part(
+            "source_embedding",
+            "embedding",
+            "02",
+            f"A table with {width} for each word of the vocabulary: each id becomes a vector.",
+        ),
+        Part(
+            "source_positions",
+            "positions",
+            "01",
+            f"Adds {positions} that tell the model where in the sentence each word stands.",
+        ),
+        Part(
+            "encoder_layers",
+            f"layer × {layers}",
+            "07",
+            f"The encoder: {stack}, one after the other.",
+        ),
+        Part(
+            "norm",
+            "norm",
+            "03",
+            f"Gives every vector mean 0 and standard deviation 1, {where} each part, so that many "
+            "layers can be trained.",
+        ),
+        Part(
+            "encoder_attention",
+            "self-attention",
+            "04",
+            f"Each German word attends to all German words, in {heads} at the same time, and takes "
+            "in what it finds there.",
+        ),
+        Part(
+            "residual",
+            "+",
+            "03",
+            "The line around a part carries the vectors past it unchanged, and what the part "
+            "computed is added to them.",
+        ),
+        Part(
+            "encoder_feed_forward",
+            "feed-forward",
+            "03",
+            f"Two matrices, {c.d_ff:,} numbers wide in between, change each word's vector without "
+            "regard to the other words.",
+        ),
+        Part(
+            "memory",
+            "memory",
+            "13",
+            "One vector for each German word, which now knows the others; a word is filled as far "
+            "as the last layer's cross-attention attends to it in this step.",
+        ),
+        Part(
+            "target",
+            "English words so far",
+            "09",
+            "A token that says 'begin', and the words that the model has generated itself: each "
+            "new one joins them, and is read in the next step.",
+        ),
+        Part(
+            "target_embedding",
+            "embedding",
+            "02",
+            f"A second table, with {width} for each of {c.target_vocab:,} English words.",
+        ),
+        Part(
+            "target_positions",
+            "positions",
+            "01",
+            f"Adds {positions} that tell the model where each English word stands.",
+        ),
+        Part(
+            "decoder_layers",
+            f"layer × {layers}",
+            "07",
+            f"The decoder: {stack}, one after the other.",
+        ),
+        Part(
+            "decoder_attention",
+            "masked self-attention",
+            "06",
+            "Each English word attends to itself and to the words before it; a mask hides the "
+            "words after it, which the model has to predict.",
+        ),
+        Part(
+            "cross_attention",
+            "cross-attention",
+            "07",
+            "Each English word asks, and the memory answers: here German flows into English.",
+        ),
+        Part(
+            "decoder_feed_forward",
+            "feed-forward",
+            "03",
+            f"Two matrices, {c.d_ff:,} numbers wide in between, change each word's vector without "
+            "regard to the other words.",
+        ),
+        Part(
+            "output",
+            "output layer",
+            "08",
+            f"Turns each vector into logits, a score for each of the {c.target_vocab:,} English "
+            "words; those of the last vector decide about the next word.",
+        ),
+        Part(
+            "prediction",
+            "next word",
+            "12",
+            "Softmax turns the logits into probabilities, and greedy decoding takes the most "
+            "probable word.",
+        ),
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

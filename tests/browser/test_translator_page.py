@@ -1,0 +1,186 @@
+"""The translator page in a real browser, without a network: by pointer, by keyboard, on a phone."""
+
+import re
+from contextlib import nullcontext
+
+import pytest
+
+from course_lib import cli
+from course_lib.decoding import Decoding
+from course_lib.training import load_translator
+from tests.browser.lab import serious_violations
+from tools import compare_translator
+from tools.compare_translator import compare, translate_in_page
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("translator")
+    cli.main(["translator", "--no-browser", "--output", str(folder)])
+    return (folder / "translator.html").as_uri()
+
+
+@pytest.fixture
+def open_translator(open_page, address):
+    """The page with its first example translated."""
+
+    def open_(**options):
+        page = open_page(address, **options)
+        page.wait_for_selector("body[data-runs]")
+        return page
+
+    return open_
+
+
+def act(page, action):
+    """Do what leads to a translation, and wait for it."""
+    runs = int(page.get_attribute("body", "data-runs"))
+    action()
+    page.wait_for_function("(runs) => +document.body.dataset.runs > runs", arg=runs)
+
+
+def test_a_typed_sentence_is_translated_by_enter_alone(open_translator):
+    page = open_translator()
+    assert page.inner_text("#translation") == "the old dog sees the cat."
+    page.fill("#sentence", "Jeden Tag steht Lena auf.")
+    act(page, lambda: page.press("#sentence", "Enter"))
+    assert page.inner_text("#translation") == "every day lena gets up."
+    assert re.fullmatch(
+        r"Translated 6 words and marks in \d+ ms, greedy decoding\.", page.inner_text("#status")
+    )
+    act(page, lambda: page.select_option("#width", "8"))
+    assert page.is_checked("#beam")
+    assert "beam search of width 8" in page.inner_text("#status")
+
+
+def test_the_browser_computes_what_pytorch_computes(open_translator):
+    page, translator = open_translator(), load_translator()
+    texts = ["Hund", "Die Birne kann leuchten, wenn sie kaputt ist.", "Das Eichhörnchen schläft."]
+    for width, decoding in ((0, Decoding()), (4, Decoding("beam", width=4))):
+        results = translate_in_page(page, texts, width=width)
+        assert compare(translator, texts, results, decoding=decoding).equal
+
+
+def test_the_command_compares_and_times(browser, monkeypatch, capsys):
+    monkeypatch.setattr(compare_translator, "start_chromium", lambda: nullcontext(browser))
+    assert compare_translator.main("--sentences 2 --timed 1 --slowdown 2".split()) == 0
+    printed = capsys.readouterr().out
+    for line in (
+        r"greedy: 2 of 2 translations equal; largest difference of a logit \d\.\de-0[5-9], of an",
+        r"beam: 2 of 2 translations equal; ",
+        r"page: 2\.\d+ MB, first translation after [\d.]+ s with a CPU 2 times slower",
+        r"beam: \d+ ms a sentence, at most \d+ ms, 1 sentences with a CPU 2 times slower",
+    ):
+        assert re.search(f"^{line}", printed, re.MULTILINE), line
+
+
+def test_an_unknown_word_is_named_and_a_click_replaces_it_by_a_similar_one(open_translator):
+    page = open_translator()
+    page.fill("#sentence", "Die Katzze schläft.")
+    act(page, lambda: page.click("text=Translate"))
+    assert "does not know katzze and reads <unk>" in page.inner_text("#unknown")
+    act(page, lambda: page.click("#unknown button >> nth=0"))
+    assert page.input_value("#sentence") == "Die katze schläft."
+    assert page.inner_text("#translation") == "the cat sleeps."
+    assert page.inner_text("#unknown") == ""
+    assert page.evaluate("document.activeElement.id") == "sentence"
+
+
+def test_markup_in_a_sentence_stays_text(open_translator):
+    page = open_translator()
+    page.fill("#sentence", "<img src=x onerror=alert(1)> <b>hund</b>")
+    act(page, lambda: page.click("text=Translate"))
+    assert page.locator("main img").count() == 0
+    assert "does not know img" in page.inner_text("#unknown")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("  ", "got an empty one"), ("hund " * 257, "at most 256 .* got 257")],
+    ids=["empty", "too long"],
+)
+def test_an_empty_or_too_long_sentence_is_an_error_that_says_what_to_do(
+    open_translator, text, message
+):
+    page = open_translator()
+    page.fill("#sentence", text)
+    page.click("text=Translate")
+    page.wait_for_function("document.getElementById('error').textContent !== ''")
+    assert re.search(message, page.inner_text("#error"))
+    assert page.get_attribute("#sentence", "aria-invalid") == "true"
+    act(page, lambda: page.click("#examples button >> nth=2"))
+    assert page.inner_text("#error") == ""
+    assert page.inner_text("#translation") == "every day lena gets up."
+
+
+def test_a_step_shows_its_probabilities_and_the_temperature_changes_them(open_translator):
+    page = open_translator()
+    page.click("#steps button:has-text('dog')")
+    assert page.inner_text("#step") == (
+        "Step 3 of 8. The decoder has read <bos> the old; the next word:"
+    )
+    assert page.inner_text("#words .generated .word") == "dog"
+    share = "parseFloat(document.querySelector('#words .generated .share').innerText.slice(-6))"
+    before = page.evaluate(share)
+    page.focus("#temperature")
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    assert page.inner_text("#shown-temperature") == "3.0"
+    assert page.evaluate(share) < before - 10
+
+
+def test_attention_is_chosen_and_read_by_keyboard(open_translator):
+    page = open_translator()
+    page.click("#steps button:has-text('dog')")
+    assert "“dog” reads most: “hund” 0.9" in page.inner_text(".readout")
+    page.focus("input[name=part]:checked")
+    page.keyboard.press("ArrowDown")
+    assert "Decoder (self-attention), layer 0, head 0" in page.inner_text(".large h3")
+    page.keyboard.press("ArrowUp")
+    page.focus("[data-head='1 3']")
+    page.keyboard.press("Enter")
+    assert "layer 1, head 3" in page.inner_text(".large h3")
+    assert page.evaluate("document.activeElement.dataset.head") == "1 3"
+    page.focus(".large canvas")
+    page.keyboard.press("ArrowDown")
+    assert page.inner_text(".readout").startswith("“sees” reads “der”: ")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text(".readout").startswith("“sees” reads “alte”: ")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#step").startswith("Step 4 of 8.")
+    assert page.evaluate("document.activeElement.tagName") == "CANVAS"
+
+
+def test_the_arrow_keys_scroll_a_large_heatmap_to_the_cell(open_translator):
+    page = open_translator(width=390)
+    page.fill("#sentence", "hund " * 60)
+    act(page, lambda: page.click("text=Translate"))
+    page.click(".heads button >> nth=0")
+    page.focus(".large canvas")
+    for _ in range(50):
+        page.keyboard.press("ArrowRight")
+    scrolled, right = page.evaluate(
+        """() => { const s = document.querySelector('.scroll');
+          return [s.scrollLeft, s.scrollWidth - s.clientWidth]; }"""
+    )
+    assert 100 < scrolled < right
+    page.keyboard.press("Escape")
+    assert page.inner_text(".readout").startswith("“dog” reads most: ")
+
+
+def test_any_sentence_of_the_grammar_is_known_with_its_right_translation(open_translator):
+    page = open_translator()
+    act(page, lambda: page.click("#random"))
+    assert re.match("This is the right translation|Expected: ", page.inner_text("#reference"))
+    assert page.inner_text("#unknown") == ""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390, 360])
+def test_it_is_accessible_and_nothing_is_wider_than_the_screen(open_translator, axe, width, dark):
+    page = open_translator(width=width, dark=dark)
+    page.fill("#sentence", "Dem freundlichen Studenten kann Paul einen Hammmer zeigen.")
+    act(page, lambda: page.click("text=Translate"))
+    page.click("#code summary")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert serious_violations(page, axe) == {}
