@@ -31,6 +31,7 @@ from tools.notebook_normal_form import (
 )
 
 CELL_SECONDS = 600
+STORING = "COURSE_STORING"  # tells figures to store what pages without a kernel need
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -84,7 +85,8 @@ def execute(notebook: NotebookNode, path: Path) -> NotebookNode:
             on_cell_start=remember,
         )
         try:
-            return client.execute(env=kernel_environment())
+            # Only what is stored needs pictures for pages without a kernel; a check does not.
+            return client.execute(env=kernel_environment() | {STORING: "1"})
         except CellExecutionError as error:
             reason = f"{error.ename}: {error.evalue}"
             raise NotebookError(f"{path}, cell {current!r}: {reason}") from error

@@ -95,8 +95,8 @@ def colab_link(path: str, *, home: str) -> str:
 def normal_form(notebook: NotebookNode, *, path: str, home: str) -> NotebookNode:
     """A copy of `notebook` without traces of the machine that ran it.
 
-    Code cells are numbered 1…n as in one run from the top, widget state and views are gone, each
-    picture's text is also its alt text, and links lead to the repository `home`.
+    Code cells are numbered 1…n as in one run from the top, widget state and views are gone, and
+    links lead to the repository `home`.
     """
     notebook = copy.deepcopy(notebook)
     notebook.metadata = nbformat.from_dict(METADATA)
@@ -144,19 +144,8 @@ def _outputs(outputs: list[NotebookNode], count: int) -> list[NotebookNode]:
             output.data.pop(WIDGET_VIEW, None)
             if not output.data:
                 continue
-            output.metadata = _output_metadata(output)
+            output.metadata = NotebookNode()
             if output.output_type == "execute_result":
                 output.execution_count = count
         kept.append(output)
     return kept
-
-
-def _output_metadata(output: NotebookNode) -> NotebookNode:
-    """Only what a picture needs: its size on screen, and the alt text where nbconvert reads it."""
-    if "image/png" not in output.data:
-        return NotebookNode()
-    given = output.metadata.get("image/png", {})
-    kept = {key: given[key] for key in ("width", "height") if key in given}
-    if "text/plain" in output.data:
-        kept["alt"] = output.data["text/plain"]
-    return NotebookNode({"image/png": kept} if kept else {})

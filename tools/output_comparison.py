@@ -17,6 +17,7 @@ from tools.notebook_normal_form import WIDGET_VIEW
 
 # A number without digits after its point ("1." in a tensor) is a choice or a count: it is exact.
 FLOAT = re.compile(r"(?<![\w.])[-+]?\d+\.(\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
+PICTURE = re.compile(r'<img [^>]*src="data:image/\w+;base64,([^"]+)"')
 BLOCKS = 32
 # Another release of matplotlib stays below 0.05; another head's weights are above 0.25.
 PICTURE_TOLERANCE = 0.08
@@ -54,7 +55,7 @@ def same_text(new: str, stored: str) -> bool:
 
 
 def picture_distance(new: str, stored: str) -> float:
-    """The largest difference between two base64 PNGs, 0 to 1, after averaging over 32×32 blocks.
+    """The largest difference, 0 to 1, between two pictures in base64, averaged over 32×32 blocks.
 
     Pictures of different sizes are infinitely far apart.
     """
@@ -77,14 +78,15 @@ def _parts(output: NotebookNode) -> dict[str, Any]:
     if output.output_type == "error":
         return {"error": f"{output.ename}: {output.evalue}"}
     parts = {kind: value for kind, value in output.data.items() if kind != WIDGET_VIEW}
-    if "image/png" in parts:
-        # Markup beside a picture is the same thing made interactive, and may hold fresh ids.
-        parts.pop("text/html", None)
+    if picture := PICTURE.search(parts.get("text/html", "")):
+        # The markup around it makes the same thing interactive, and may hold fresh ids.
+        del parts["text/html"]
+        parts["picture"] = picture[1]
     return dict(sorted(parts.items()))
 
 
 def _difference(kind: str, *, new: Any, stored: Any) -> str:
-    if kind == "image/png":
+    if kind == "picture":
         distance = picture_distance(new, stored)
         if distance == float("inf"):
             sizes = (f"{picture.width}×{picture.height}" for picture in map(_open, (stored, new)))

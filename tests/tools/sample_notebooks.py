@@ -35,9 +35,16 @@ def stream(text: str, name: str = "stdout") -> Any:
     return nbformat.v4.new_output("stream", name=name, text=text)
 
 
+def image(png: str, alt: str) -> str:
+    """HTML of a picture given as base64."""
+    return f'<img alt="{alt}" src="data:image/png;base64,{png}">'
+
+
 def bundle(**data: str) -> Any:
-    """What `display` shows: `png` and `html` for short, and `plain`."""
-    kinds = {"png": "image/png", "html": "text/html", "plain": "text/plain", "svg": "image/svg+xml"}
+    """What `display` shows: `html` for short, and `plain`; a `png` is put into HTML."""
+    kinds = {"html": "text/html", "plain": "text/plain", "svg": "image/svg+xml"}
+    if "png" in data:
+        data["html"] = image(data.pop("png"), data.get("plain", ""))
     return nbformat.v4.new_output(
         "display_data", data={kinds[kind]: value for kind, value in data.items()}
     )

@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from tests.tools.sample_notebooks import bundle, code, heatmap, notebook, stream
+from tests.tools.sample_notebooks import bundle, code, heatmap, image, notebook, stream
 from tools import ROOT
 from tools.notebook_normal_form import WIDGET_VIEW, to_bytes
 from tools.notebook_rules import MAX_BYTES
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 DIAGONAL = heatmap(np.eye(8))
 DRIFTED = heatmap(np.eye(8), smooth_text=False)
 WRONG = heatmap(np.eye(8)[::-1])
-SHOW = "display({{'image/png': {}, 'text/plain': 'a map'}}, raw=True)"
+SHOW = "display({{'text/html': {}, 'text/plain': 'a map'}}, raw=True)"
 NEVER_RUN = nbformat.v4.new_code_cell("later = 1", id="never-run")
 LIVE = f"display({{{WIDGET_VIEW!r}: {{'model_id': '1'}}, 'text/plain': 'a map'}}, raw=True)"
 
@@ -27,11 +27,23 @@ CELLS = [
     code("same", "print('loss', 0.123)", [stream("loss 0.123\n")]),
     code("last-digit", "print('loss', 0.123)", [stream("loss 0.124\n")]),
     code("larger-drift", "print('loss', 0.123)", [stream("loss 0.125\n")]),
-    code("same-picture", SHOW.format(repr(DIAGONAL)), [bundle(png=DIAGONAL, plain="a map")]),
-    code("drifted-picture", SHOW.format(repr(DRIFTED)), [bundle(png=DIAGONAL, plain="a map")]),
-    code("wrong-picture", SHOW.format(repr(WRONG)), [bundle(png=DIAGONAL, plain="a map")]),
+    code(
+        "same-picture",
+        SHOW.format(repr(image(DIAGONAL, "a map"))),
+        [bundle(png=DIAGONAL, plain="a map")],
+    ),
+    code(
+        "drifted-picture",
+        SHOW.format(repr(image(DRIFTED, "a map"))),
+        [bundle(png=DIAGONAL, plain="a map")],
+    ),
+    code(
+        "wrong-picture",
+        SHOW.format(repr(image(WRONG, "a map"))),
+        [bundle(png=DIAGONAL, plain="a map")],
+    ),
     code("missing-picture", "None", [bundle(png=DIAGONAL, plain="a map")]),
-    code("new-picture", SHOW.format(repr(DIAGONAL))),
+    code("new-picture", SHOW.format(repr(image(DIAGONAL, "a map")))),
     code("live-widget", LIVE, [bundle(plain="a map")]),
     NEVER_RUN,
     code("leans-on-never-run", "print(later)", [stream("1\n")]),
@@ -53,8 +65,8 @@ PASSING = {
 REASONS = {
     "larger-drift": "- loss 0.125",
     "wrong-picture": "> 0.08",
-    "missing-picture": "stored image/png and text/plain, now nothing",
-    "new-picture": "stored nothing, now image/png and text/plain",
+    "missing-picture": "stored picture and text/plain, now nothing",
+    "new-picture": "stored nothing, now picture and text/plain",
     "never-run": "The stored cell was never run",
     "writes-to-stderr": "writes to stderr",
     "stored-stderr": "the stored output holds stderr",

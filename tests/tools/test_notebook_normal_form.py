@@ -76,14 +76,14 @@ def test_widget_views_go_and_the_picture_beside_them_stays() -> None:
     for output in (live, alone):
         output.data[WIDGET_VIEW] = {"model_id": "1f"}
     [stored] = normal(code("a", "1", [live, alone])).cells[1].outputs
-    assert set(stored.data) == {"image/png", "text/plain"}
+    assert set(stored.data) == {"text/html", "text/plain"}
 
 
-def test_the_text_beside_a_picture_becomes_its_alt_text() -> None:
+def test_an_output_keeps_no_metadata() -> None:
     picture = bundle(png="aGk=", plain="what is seen")
-    picture.metadata = {"image/png": {"width": 300, "dpi": 2}, "needs_background": "light"}
+    picture.metadata = {"needs_background": "light"}
     [stored] = normal(code("a", "1", [picture])).cells[1].outputs
-    assert stored.metadata == {"image/png": {"width": 300, "alt": "what is seen"}}
+    assert stored.metadata == {}
 
 
 def test_an_error_is_stored_without_its_traceback() -> None:
