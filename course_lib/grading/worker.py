@@ -100,6 +100,7 @@ def _first_call() -> None:
     touch the memory that it takes. All that is slow, and is done before a child is needed.
     """
     x = torch.randn(2, 2, requires_grad=True)
+    torch.optim.SGD([x])  # imports a compiler: most of a second in which a learner did nothing
     (x @ x).softmax(-1).sum().backward()
     answer = ask(torch.relu, Call((x.detach(),), gradients=True), timer=PROCESSOR_TIME)
     encode({"number": 0, "reply": answer})

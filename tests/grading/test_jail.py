@@ -153,6 +153,12 @@ def test_packages_may_lie_where_the_jail_has_its_own_folder(tmp_path, monkeypatc
         Jail(levels=("bubblewrap",))
 
 
+def test_the_first_optimizer_takes_no_time_of_the_learner(session):
+    """The first one made in a process has PyTorch import its compiler, 800 modules."""
+    source = "import sys\nassert 'torch._dynamo' in sys.modules"
+    assert session.run("cell", source, 10) is None
+
+
 def test_an_error_inside_pytorch_is_told_with_the_line_of_the_learner(session):
     source = "from torch.nn import functional as F\ndef f(x):\n    return F.softmax(x, dim='a')"
     assert session.run("cell", source, 5) is None
