@@ -136,16 +136,18 @@ def translator_page(folder: Path, *, slowdown: float = 1) -> Iterator[tuple[Page
     """
     with contextlib.redirect_stdout(io.StringIO()):
         cli.main(["translator", "--no-browser", "--output", str(folder)])
-    with start_chromium() as browser:
-        page = browser.new_page()
+    with start_chromium() as browser, browser.new_context(offline=True) as context:
+        page = context.new_page()
         page.set_default_timeout(PATIENCE)
-        page.context.set_offline(True)
-        session = page.context.new_cdp_session(page)
+        session = context.new_cdp_session(page)
         session.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
-        began = time.perf_counter()
-        page.goto((folder / "translator.html").resolve().as_uri())
-        page.wait_for_selector("body[data-runs]")
-        yield page, time.perf_counter() - began
+        try:
+            began = time.perf_counter()
+            page.goto((folder / "translator.html").resolve().as_uri())
+            page.wait_for_selector("body[data-runs]")
+            yield page, time.perf_counter() - began
+        finally:  # slowing down keeps a processor busy, and may outlive the page
+            session.send("Emulation.setCPUThrottlingRate", {"rate": 1})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
