@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 from tools import ROOT
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+COLLAPSED = "jp-MarkdownHeadingCollapsed"  # JupyterLab opens the section folded
 METADATA = {
     "kernelspec": {
         "display_name": "Python 3 (ipykernel)",
@@ -124,6 +125,8 @@ def _cell_metadata(metadata: NotebookNode) -> NotebookNode:
     kept: dict[str, Any] = {"tags": list(metadata["tags"])} if metadata.get("tags") else {}
     if metadata.get("jupyter", {}).get("source_hidden"):
         kept["jupyter"] = {"source_hidden": True}
+    if metadata.get(COLLAPSED):
+        kept[COLLAPSED] = True
     kept |= {key: metadata[key] for key in ("deletable", "editable", "nbgrader") if key in metadata}
     return NotebookNode(kept)
 
