@@ -47,8 +47,8 @@ def test_the_museum_counts_with_the_losses_of_the_page_of_bugs():
     )
     [cell] = (
         cell
-        for cell in read(ROOT / "notebooks" / "14_museum.ipynb").cells
-        if cell.id == "q14c-cost"
+        for cell in read(ROOT / "notebooks" / "15_museum.ipynb").cells
+        if cell.id == "q15c-cost"
     )
     cost, other_seed = (ast.literal_eval(line.value) for line in ast.parse(cell.source).body[:2])
     assert list(cost.values()) == list(zip(fixed, released, strict=True))

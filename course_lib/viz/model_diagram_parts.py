@@ -15,8 +15,8 @@ LESSONS = {
     "07": "07_blocks",
     "08": "08_full_model",
     "09": "09_batching",
-    "12": "12_decoding",
-    "13": "13_reading_attention",
+    "13": "13_decoding",
+    "14": "14_reading_attention",
 }
 
 
@@ -108,7 +108,7 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
         Part(
             "memory",
             "memory",
-            "13",
+            "14",
             "One vector for each German word, which now knows the others; a word is filled as far "
             "as the last layer's cross-attention attends to it in this step.",
         ),
@@ -167,7 +167,7 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
         Part(
             "prediction",
             "next word",
-            "12",
+            "13",
             "Softmax turns the logits into probabilities, and greedy decoding takes the most "
             "probable word.",
         ),

@@ -101,7 +101,7 @@ def test_a_mask_of_a_learner_with_the_public_meaning_is_called_inverted():
         ("01.sinusoidal_positions", "cosine_first"),
         ("04.split_heads", "heads_third"),
         ("09.collate", "second_first"),
-        ("13.align", "target_first"),
+        ("14.align", "target_first"),
     ],
 )
 def test_the_lesson_s_own_answer_is_told_of_its_convention(item, name):
@@ -180,15 +180,15 @@ PUBLIC = [  # phrases of the lesson's convention, which would be wrong
     ("11.label_smoothed_loss", "sum", "not a mean"),
     ("11.masked_accuracy", "percent", "from 0 to 1"),
     ("11.bleu", "bleu_to_one", "from 0 to 1."),
-    ("12.greedy_decode", "bos_kept", "still starts with"),
-    ("12.greedy_decode", "time_first", "no row is longer"),
-    ("12.beam_search", "scores_in_bits", "ln p"),
-    ("12.cached_step", "positions_second", "by one row"),
-    ("13.alignment_error_rate", "agreement", "0 is perfect"),
-    ("13.alignment_error_rate", "percent", "1 means"),
-    ("13.align", "rows_are_sources", "largest weight in each column"),
-    ("13.align", "words_from_one", "word t is predicted in row t\n"),
-    ("13.heads_for_figure", "indices_from_one", "heads 4 and 5"),
+    ("13.greedy_decode", "bos_kept", "still starts with"),
+    ("13.greedy_decode", "time_first", "no row is longer"),
+    ("13.beam_search", "scores_in_bits", "ln p"),
+    ("13.cached_step", "positions_second", "by one row"),
+    ("14.alignment_error_rate", "agreement", "0 is perfect"),
+    ("14.alignment_error_rate", "percent", "1 means"),
+    ("14.align", "rows_are_sources", "largest weight in each column"),
+    ("14.align", "words_from_one", "word t is predicted in row t\n"),
+    ("14.heads_for_figure", "indices_from_one", "heads 4 and 5"),
 ]
 
 
@@ -254,6 +254,6 @@ def test_conventions_that_an_item_does_not_take_are_refused(item, names, message
 
 
 def test_the_smallest_failing_call_is_asked_for_with_its_conventions():
-    report = check("13.align", lambda weights: {(0, 0)}, conventions=["words_from_one"])
+    report = check("14.align", lambda weights: {(0, 0)}, conventions=["words_from_one"])
     assert report.example is not None
     assert 'conventions=["words_from_one"]' in report.example.code

@@ -200,10 +200,10 @@ ANSWERS = [
     ("10.masked_cross_entropy", masked_cross_entropy, "bits sum vocabulary_first"),
     ("11.inverse_sqrt_lr", rate, "steps_from_zero relative_to_peak width_last"),
     ("11.label_smoothed_loss", smoothed, "bits smoothing_over_wrong vocabulary_second"),
-    ("12.cached_step", cached_step, "values_first positions_second"),
-    ("13.align", align, "target_first words_from_one rows_are_sources"),
-    ("13.alignment_error_rate", error_rate, "agreement percent possible_without_sure"),
-    ("13.heads_for_figure", heads, "heads_last indices_from_one"),
+    ("13.cached_step", cached_step, "values_first positions_second"),
+    ("14.align", align, "target_first words_from_one rows_are_sources"),
+    ("14.alignment_error_rate", error_rate, "agreement percent possible_without_sure"),
+    ("14.heads_for_figure", heads, "heads_last indices_from_one"),
 ]
 
 

@@ -79,7 +79,7 @@ def test_a_gradient_that_is_cut_and_a_result_of_another_type_are_named():
 
     report = Report(diagnose(item, detached))
     assert report.misconception == "gradient_cut" and "`.item()`" in str(report)
-    item = load_item("13.align")
+    item = load_item("14.align")
     report = Report(diagnose(item, lambda *args: sorted(item.reference(*args))))
     assert report.misconception == "another_type" and "got a list" in str(report)
 

@@ -72,7 +72,7 @@ def _item(entry, ability, source):
     line = source.random() < 0.8 if entry.kind == "bug" else None
     if (
         ability + source.gauss(0.9, 0.7) > (entry.difficulty - 2) * 0.8
-        and entry.id != "12.beam_search"
+        and entry.id != "13.beam_search"
     ):
         flags = ("unusual in this course: gc (cell 3, line 1)",) if source.random() < 0.01 else ()
         return ItemResult(

@@ -112,7 +112,7 @@ def test_an_item_has_as_many_different_variants_as_it_can(lesson):
 @pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize(
     ("lesson", "number", "message"),
-    [("06", 0, "--variants must be at least 1, got 0"), ("14", 6, "lesson 14 has no variants")],
+    [("06", 0, "--variants must be at least 1, got 0"), ("14", 6, "lesson 15 has no variants")],
 )
 def test_what_can_t_be_drawn_is_refused(lesson, number, message):
     with pytest.raises(CourseError, match=message):
@@ -126,7 +126,7 @@ def test_what_can_t_be_drawn_is_refused(lesson, number, message):
 @pytest.mark.parametrize("seed", ["2026-autumn", "2027-spring", "x"])
 def test_every_text_that_a_convention_changes_is_there(seed, tmp_path):
     drawn = write_variants(EXERCISES, tmp_path, ASSIGNMENTS, number=6, seed=seed)
-    assert [name for name, choices in drawn.items() if not choices] == ["14_museum"]
+    assert [name for name, choices in drawn.items() if not choices] == ["15_museum"]
 
 
 def test_a_task_states_its_conventions_and_a_check_names_them(hiding):
@@ -168,9 +168,9 @@ def test_a_phrase_that_is_not_there_any_more_is_an_error(notebook, monkeypatch):
 
 
 def test_an_assignment_without_conventions_stays_as_it_is(tmp_path):
-    write_variants(EXERCISES, tmp_path, ["14_museum"], number=2, seed="x")
-    public = load_exercise(EXERCISES, "14_museum")
-    for variant in load_variants(tmp_path, "14_museum").of_groups.values():
+    write_variants(EXERCISES, tmp_path, ["15_museum"], number=2, seed="x")
+    public = load_exercise(EXERCISES, "15_museum")
+    for variant in load_variants(tmp_path, "15_museum").of_groups.values():
         assert variant.exercise.cells == public.cells
         assert variant.note == "Everybody was given the public exercise."
 

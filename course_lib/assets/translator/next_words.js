@@ -14,7 +14,7 @@ export function percent(share) {
 
 /**
  * A row for each of the most probable words, one for the generated word if it is not among them, and one for
- * all others together. The temperature divides the logits before the softmax (lesson 12).
+ * all others together. The temperature divides the logits before the softmax (lesson 13).
  *
  * @param {HTMLElement} list is filled
  * @param {{ logits: Float32Array, words: string[], generated: number, temperature: number }} step

@@ -13,7 +13,7 @@
 /** @typedef {{ tokens: number[], logProb: number }} Hypothesis without BOS, with EOS if it was generated */
 
 /**
- * The KV cache: keys and values of the tokens decoded so far, so that none is computed twice (lesson 12).
+ * The KV cache: keys and values of the tokens decoded so far, so that none is computed twice (lesson 13).
  *
  * @typedef {object} Cache
  * @property {number} length how many target tokens it holds
@@ -254,7 +254,7 @@ export class Transformer {
     return { logits: this.linear("output", x), decoder, cross };
   }
 
-  /** The most tokens to generate: enough for any honest translation, and it always stops (lesson 12). */
+  /** The most tokens to generate: enough for any honest translation, and it always stops (lesson 13). */
   limit(/** @type {Matrix} */ memory) {
     return Math.min(2 * memory.rows + 10, this.config.max_len);
   }
@@ -263,7 +263,7 @@ export class Transformer {
 /** @returns {Cache} */
 const emptyCache = () => ({ length: 0, layers: {} });
 
-// ---- Decoding (lesson 12) -----------------------------------------------------------------------------
+// ---- Decoding (lesson 13) -----------------------------------------------------------------------------
 
 /**
  * Greedy decoding: generate the most probable token, read it, generate the next.

@@ -16,8 +16,8 @@ from course_lib.checks.conventions import (
     lesson_09,
     lesson_10,
     lesson_11,
-    lesson_12,
     lesson_13,
+    lesson_14,
 )
 from course_lib.checks.conventions.convention import Convention
 from course_lib.checks.conventions.variant_item import forgets, under
@@ -39,8 +39,8 @@ CONVENTIONS: dict[str, tuple[Convention, ...]] = {
         lesson_09,
         lesson_10,
         lesson_11,
-        lesson_12,
         lesson_13,
+        lesson_14,
     )
 }
 # Why other items take none, by their kind or by their id.

@@ -1,297 +1,215 @@
-"""Reading attention: how links, sets and records of attention are written."""
+"""Decoding: what is returned, in what unit and order, and how a cache is laid out."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
+from typing import Any
 
+import torch
 from torch import Tensor
 
 from course_lib.checks.conventions.changes import (
-    Function,
     on,
+    pair,
     phrases,
-    self_inverse,
-    swapped,
+    reversed_pair,
+    same,
+    shapes,
     value,
+    words,
 )
-from course_lib.checks.conventions.convention import Arguments, Convention, Edits, Translation
-from course_lib.checks.conventions.masks_otherwise import ROWS_ARE_COLUMNS
+from course_lib.checks.conventions.convention import Arguments, Convention, Translation
 
-_INDICES = re.compile(r"\b(heads?|sentence|query) \d+(?:(?:, | and )\d+)*")
-Links = set[tuple[int, ...]]
+Past = tuple[Tensor, Tensor]
 
 
-def _merely_possible(arguments: Arguments) -> Arguments:
-    """Without the sure links, which are lists in the call."""
-    left = [link for link in arguments["possible"] if link not in arguments["sure"]]
-    return {**arguments, "possible": left}
+def _column_of_bos(tokens: Tensor, arguments: Arguments) -> Tensor:
+    begin = torch.full((tokens.size(0), 1), arguments["bos_id"], dtype=tokens.dtype)
+    return torch.cat((begin, tokens), dim=1)
 
 
-def _all_possible(arguments: Arguments) -> Arguments:
-    return {**arguments, "possible": arguments["possible"] | arguments["sure"]}
+def _bos_in_front(found: tuple[list[int], float], arguments: Arguments) -> Any:
+    tokens, score = found
+    return [arguments["bos_id"], *tokens], score
 
 
-def _record(
-    name: str,
-    sentence: str,
-    there: Function,
-    back: Function,
-    axes: str,
-    left_out: tuple[str, ...] = (),
-    edits: Edits = (),
-) -> Convention:
-    """The axes of a record of attention weights."""
-    axis_names = {
-        "N": "layers", "B": "batch", "H": "heads", "Q": "query", "K": "key"
-    }  # fmt: skip
-    order = [letter for letter in axes if letter.isalpha()]
-    plain = [letter if letter in "NBH" else "S" for letter in order]
-    return Convention(
-        name,
-        "record",
-        sentence,
-        {
-            "13.heads_for_figure": Translation(
-                on(attention=there),
-                on(attention=back),
-                left_out=left_out,
-                edits=(
-                    ("(N, B, H, S, S)", f"({', '.join(plain)})"),
-                    (
-                        "as layers, batch, heads, query, key,",
-                        f"as {', '.join(axis_names[letter] for letter in order)},",
-                    ),
-                    (
-                        "attention[layer, sentence, :, :length, :length]",
-                        "attention with an index or a slice for each of its axes",
-                    ),
-                    *edits,
-                ),
-            )
-        },
-        phrases({"(N, B, H, Q, K)": f"({axes})"}),
-    )
+def _values_first(past: Past) -> Past:
+    keys, values = past
+    return values, keys
 
 
-def _heads_last(x: Tensor) -> Tensor:
-    return x.movedim(2, -1)
+def _positions_second(past: Past) -> tuple[Tensor, ...]:
+    return tuple(x.transpose(1, 2) for x in past)
 
 
-def _heads_third(x: Tensor) -> Tensor:
-    return x.movedim(-1, 2)
+_OLD_KEYS = (
+    "key = torch.cat((past[0], key), dim=...)",
+    "key = torch.cat((the old keys, key), dim=...)",
+)
+_ROWS = words({"row": "position", "rows": "positions"})
+# What split_heads gives is no past.
+_IN_FORWARD = phrases({"split the heads: (B, 1, H, E)": "split the heads: (B, H, 1, E)"})
 
 
-def _columns_of_targets(text: str) -> str:
-    """For texts about a row for each token that the decoder reads."""
-    if text.startswith("{("):
-        return "Which entry of each column is largest, for all columns that belong to a word?"
-    return ROWS_ARE_COLUMNS(text)
+def _positions(text: str) -> str:
+    """Of rows of a past; a call is described by how many rows a batch has."""
+    return text if text.endswith(" new") else _ROWS(text)
 
 
-def _one_more(index: int) -> int:
-    return index + 1
-
-
-def _one_less(index: int) -> int:
-    return index - 1
-
-
-def _each(change: Function) -> Function:
-    return lambda indices: type(indices)(change(i) for i in indices)
-
-
-def _indices(change: Function) -> dict[str, Function]:
-    return {**dict.fromkeys(("layer", "query", "sentence"), change), "heads": _each(change)}
-
-
-def _numbers_of_a_call(text: str) -> str:
-    """The indices in what a call is described by, "heads 7, 0 and 2", count from 1."""
-    if text.endswith((".", "?")):
-        return text
-    return _INDICES.sub(lambda found: re.sub(r"\d+", lambda n: str(int(n[0]) + 1), found[0]), text)
+def _past_shape(axes: Sequence[str]) -> list[str] | None:
+    if len(axes) != 4 or axes[1] != "H":
+        return None
+    return [axes[0], axes[2], axes[1], axes[3]]
 
 
 CONVENTIONS = (
     Convention(
-        "agreement",
-        "direction",
-        "The result is **one minus the error rate**: the higher, the better.",
+        "bos_kept",
+        "begin token",
+        "Translations **keep the BOS token** in front. It counts neither for `max_len` nor for a "
+        "length.",
         {
-            "13.alignment_error_rate": Translation(
-                result=value(lambda rate: 1 - rate),
-                left_out=("share_that_is_right",),
+            "13.greedy_decode": Translation(
+                result=_column_of_bos,
                 edits=(
-                    ("0 is perfect, and 1 means", "1 is perfect, and 0 means"),
-                    ("which is right, gets 0.", "which is right, gets 1."),
-                    ("That's one minus precision.", "That's precision."),
-                    ("every word to every other gets 0.", "every word to every other gets 1."),
-                    ("That's one minus recall.", "That's recall."),
-                    ("your rate is 0, perfect", "your result is 1, perfect"),
-                    ("and its rate is 1.", "and its result is 0."),
-                    ("$1 - \\frac{", "$\\frac{"),
                     (
-                        "0 if all sure links are found and no impossible one, 1 if nothing fits.",
-                        "1 if all sure links are found and no impossible one, 0 if nothing fits.",
+                        "The BOS token is left out, the EOS token is not.",
+                        "The BOS token stays in front, and the EOS token stays, too.",
+                    ),
+                    ("to translations (B, T)", "to translations (B, 1 + T)"),
+                    (
+                        "(B, S) to (B, T) with T at most max_len",
+                        "(B, S) to (B, 1 + T) with T at most max_len",
+                    ),
+                    (
+                        "T is the length of the longest translation,",
+                        "T is the length of the longest translation without BOS,",
+                    ),
+                    ("return generated without its first column.", "return generated."),
+                    (
+                        "no row is longer than max_len",
+                        "no row has more than max_len tokens after BOS",
                     ),
                 ),
-            )
-        },
-        phrases({"1 - (len(": "(len("}),
-    ),
-    Convention(
-        "percent",
-        "percent",
-        "The result is **in percent**.",
-        {
-            "13.alignment_error_rate": Translation(
-                result=value(lambda rate: 100 * rate),
-                edits=(("to a number, $", "to a number, 100 times $"),),
-            )
-        },
-        phrases(
-            {
-                "0 is perfect, and 1 means": "0 is perfect, and 100 means",
-                "1 is perfect, and 0 means": "100 is perfect, and 0 means",
-                "perfect head gets 1.": "perfect head gets 100.",
-                "which is right, gets 1.": "which is right, gets 100.",
-                "every other gets 1.": "every other gets 100.",
-                "your result is 1, perfect": "your result is 100, perfect",
-                "and its rate is 1.": "and its rate is 100.",
-                "0 if all sure links are found and no impossible one, 1 if": "0 if all sure links "
-                "are found and no impossible one, 100 if",
-                "1 if all sure links are found and no impossible one, 0 if": "100 if all sure "
-                "links are found and no impossible one, 0 if",
-            }
-        ),
-    ),
-    Convention(
-        "possible_without_sure",
-        "possible",
-        "`possible` holds the **merely possible links**, without the sure ones; $P$ is both sets "
-        "together.",
-        {
-            "13.alignment_error_rate": Translation(
-                _merely_possible,
-                _all_possible,
+                left_out=("begin_kept",),
+            ),
+            "13.beam_search": Translation(
+                result=_bos_in_front,
                 edits=(
-                    (
-                        "and $P$ the possible ones. The sure links are among the possible ones.",
-                        "and $P$ the possible ones, with the sure ones among them, which "
-                        "`possible` leaves out.",
-                    ),
+                    ("a list without the begin token", "a list that starts with the begin token"),
                 ),
-            )
+                left_out=("begin_kept",),
+            ),
         },
-        phrases({"len(... & possible)": "len(... & ...)"}),
     ),
     Convention(
-        "target_first",
-        "links",
-        "A link is **(target index, source index)**.",
+        "time_first",
+        "axes",
+        "A batch of translations is returned **position first**, (length, batch). What the model "
+        "takes and gives stays as it is.",
         {
-            "13.align": Translation(
-                result=value(lambda links: {(t, s) for s, t in links}),
-                left_out=("turned_round",),
+            "13.greedy_decode": Translation(
+                result=value(lambda tokens: tokens.T),
                 edits=(
-                    (
-                        "(source index, target index), tuples",
-                        "(target index, source index), tuples",
-                    ),
-                    ("to links (source, target)", "to links (target, source)"),
-                ),
-            )
-        },
-        phrases({"{(int(weights[t].argmax()), ...) for": "{(..., int(weights[t].argmax())) for"}),
-    ),
-    Convention(
-        "words_from_one",
-        "indices",
-        "Words **count from 1**, in source and target.",
-        {
-            "13.align": Translation(
-                result=value(lambda links: {(a + 1, b + 1) for a, b in links}),
-                edits=(
-                    (
-                        "Word 0 is the first word of the sentence",
-                        "Word 1 is the first word of the sentence",
-                    ),
-                    ("word t is predicted in row t", "word t is predicted in row t - 1"),
-                    ("look up word t in row t + 1, whose", "look up word t in row t, whose"),
-                    ("word 0 has no link", "word 1 has no link"),
-                    ("as a word: they start at 1.", "as a word: they start at 2."),
-                    ("Row t predicts word t.", "Row t predicts word t + 1."),
-                    (
-                        "Column s belongs to source word s:",
-                        "Column s belongs to source word s + 1:",
-                    ),
+                    (re.compile(r"to translations \(B, ([^)]*)\)"), r"to translations (\1, B)"),
+                    (re.compile(r"\(B, S\) to \(B, ([^)]*)\) with"), r"(B, S) to (\1, B) with"),
                 ),
             )
         },
         phrases(
             {
-                "predicts word 0. So rows and words have the same numbers,": (
-                    "predicts word 1. So the number of a row is that of its word minus one,"
+                "after EOS a row has": "after EOS a translation has",
+                "no row is longer": "no translation is longer",
+                "no row has more": "no translation has more",
+                "at the end return generated without its first column.": (
+                    "at the end return generated without its first column, with its axes swapped."
                 ),
-                "int(weights[t].argmax())": "int(weights[t].argmax()) + ...",
+                "at the end return generated.": (
+                    "at the end return generated with its axes swapped."
+                ),
             }
         ),
     ),
     Convention(
-        "rows_are_sources",
-        "weights",
-        "The weights come **transposed**: a row for each source word, a column for each token that "
-        "the decoder reads.",
+        "scores_in_bits",
+        "unit",
+        "Scores are made of **log₂ p**, not ln p.",
         {
-            "13.align": self_inverse(
-                swapped(0, 1),
-                "weights",
+            "13.beam_search": Translation(
+                result=pair(same, lambda score: score / math.log(2)),
                 edits=(
-                    ("(rows, source words)", "(source words, rows)"),  # columns, see below
-                    ("Cross-attention (T + 1, S)", "Cross-attention (S, T + 1)"),
-                    ("Over which axis of (T, S)", "Over which axis of (S, T)"),
-                ),
-            )
-        },
-        _columns_of_targets,
-    ),
-    _record(
-        "batch_first",
-        "The record has the **batch before the layers**.",
-        swapped(0, 1),
-        swapped(0, 1),
-        "B, N, H, Q, K",
-        ("layer_and_sentence_swapped",),
-    ),
-    _record(
-        "heads_last",
-        "The record has the **heads last**.",
-        _heads_last,
-        _heads_third,
-        "N, B, Q, K, H",
-        edits=(("with the heads instead of the dots.", "with the heads moved to the front."),),
-    ),
-    Convention(
-        "indices_from_one",
-        "indices",
-        "Layers, heads, queries and sentences **count from 1**.",
-        {
-            "13.heads_for_figure": Translation(
-                on(**_indices(_one_more)),
-                on(**_indices(_one_less)),
-                edits=(
-                    ("query=0, sentence=0", "query=1, sentence=1"),
-                    ("query: int = 0", "query: int = 1"),
-                    ("sentence: int = 0", "sentence: int = 1"),
-                    ("All numbers are indices, from 0.", "All of these numbers count from 1."),
-                    ("return the row of token 0,", "return the row of token 1,"),
+                    ("is ln p / ((5 + n) / 6)", "is log₂ p / ((5 + n) / 6)"),
                     (
-                        "Layer and sentence are fixed in all four,",
-                        "PyTorch counts from 0. Layer and sentence are fixed in all four,",
+                        "log_p = logits.log_softmax(-1).tolist()",
+                        "log_p = (logits.log_softmax(-1) / ...).tolist()",
                     ),
                 ),
-                left_out=("counted_from_one",),
             )
         },
-        _numbers_of_a_call,
+        phrases({"ln p": "log₂ p"}),
+    ),
+    Convention(
+        "score_first",
+        "results",
+        "The **score comes first**, and then the tokens.",
+        {
+            "13.beam_search": Translation(
+                result=reversed_pair,
+                edits=(
+                    (
+                        "It returns a pair: the tokens of the best hypothesis,",
+                        "It returns a pair: the score of the best hypothesis, and its tokens,",
+                    ),
+                    (", and its score.", "."),
+                    ("-> tuple[list[int], float]:", "-> tuple[float, list[int]]:"),
+                    (
+                        "The tokens of the best hypothesis and its score;",
+                        "The score of the best hypothesis and its tokens;",
+                    ),
+                ),
+            )
+        },
+    ),
+    Convention(
+        "values_first",
+        "order of the past",
+        "A past is the pair **(values, keys)**.",
+        {
+            "13.cached_step": Translation(
+                on(past=_values_first),
+                on(past=_values_first),
+                pair(same, _values_first),
+                edits=(
+                    _OLD_KEYS,
+                    (
+                        "the keys and the values of the tokens before",
+                        "the values and the keys of the tokens before",
+                    ),
+                ),
+            )
+        },
+    ),
+    Convention(
+        "positions_second",
+        "axes of the past",
+        "Keys and values of a past are **(batch, position, heads, d_head)**.",
+        {
+            "13.cached_step": Translation(
+                on(past=_positions_second),
+                on(past=_positions_second),
+                pair(same, _positions_second),
+                edits=(
+                    _OLD_KEYS,
+                    (
+                        "in which the new token's key and value are the last row,",
+                        "in which the new token's key and value are at the last position,",
+                    ),
+                    ("the past grows by one row at its end", "the past grows by one position"),
+                ),
+            )
+        },
+        lambda text: _positions(_IN_FORWARD(shapes(_past_shape)(text))),
     ),
 )

@@ -1,4 +1,4 @@
-"""Lesson 12: the tree of a beam search, for any width and length penalty."""
+"""Lesson 13: the tree of a beam search, for any width and length penalty."""
 
 from collections.abc import Callable, Sequence
 

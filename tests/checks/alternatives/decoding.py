@@ -1,4 +1,4 @@
-"""Correct solutions to the items of lesson 12, written differently: all must pass."""
+"""Correct solutions to the items of lesson 13, written differently: all must pass."""
 
 import heapq
 import math
@@ -241,18 +241,18 @@ def bug_by_sorting(prefixes, log_prob, logits, width):
 
 
 ALTERNATIVES = {
-    "12.greedy_decode": (greedy_row_by_row, greedy_in_one_batch, greedy_with_a_cache),
-    "12.beam_search": (
+    "13.greedy_decode": (greedy_row_by_row, greedy_in_one_batch, greedy_with_a_cache),
+    "13.beam_search": (
         beam_with_sorted_lists,
         beam_one_by_one,
         beam_of_the_library,
         beam_with_the_greedy_prefix,
     ),
-    "12.cached_step": (
+    "13.cached_step": (
         step_by_einsum,
         step_by_views,
         step_by_the_library,
         step_head_by_head,
     ),
-    "12.bug": (bug_by_divmod, bug_by_unravelling, bug_by_sorting),
+    "13.bug": (bug_by_divmod, bug_by_unravelling, bug_by_sorting),
 }

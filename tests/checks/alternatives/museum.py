@@ -1,4 +1,4 @@
-"""Correct solutions to the items of lesson 14, written differently: all must pass."""
+"""Correct solutions to the items of lesson 15, written differently: all must pass."""
 
 import copy
 import math
@@ -157,10 +157,10 @@ def best_without_editing(weights, updates, losses):
 
 
 ALTERNATIVES = {
-    "14.bug_1": (next_by_stride, next_by_a_loop, next_by_all_positions),
-    "14.bug_2": (letters_with_heads_first, letters_by_torch, letters_head_by_head),
-    "14.bug_3": (pairs_by_a_loop, pairs_by_index, pairs_by_filter),
-    "14.bug_4": (layer_with_scaled_queries, layer_by_torch, layer_head_by_head),
-    "14.bug_5": (PositionsNotSaved, PositionsMovedWithTheInput, PositionsComputedInForward),
-    "14.bug_6": (best_by_clones, best_by_deepcopy, best_without_editing),
+    "15.bug_1": (next_by_stride, next_by_a_loop, next_by_all_positions),
+    "15.bug_2": (letters_with_heads_first, letters_by_torch, letters_head_by_head),
+    "15.bug_3": (pairs_by_a_loop, pairs_by_index, pairs_by_filter),
+    "15.bug_4": (layer_with_scaled_queries, layer_by_torch, layer_head_by_head),
+    "15.bug_5": (PositionsNotSaved, PositionsMovedWithTheInput, PositionsComputedInForward),
+    "15.bug_6": (best_by_clones, best_by_deepcopy, best_without_editing),
 }

@@ -1,4 +1,4 @@
-"""Correct solutions to the items of lesson 13, written differently: all must pass."""
+"""Correct solutions to the items of lesson 14, written differently: all must pass."""
 
 import numpy as np
 import torch
@@ -121,8 +121,8 @@ def entropy_by_nanmean(weights, lengths):
 
 
 ALTERNATIVES = {
-    "13.alignment_error_rate": (rate_by_loops, rate_by_what_is_wrong, rate_by_two_shares),
-    "13.align": (align_by_loops, align_by_zip, align_by_sorting),
-    "13.heads_for_figure": (figure_by_slices, figure_by_index_select, figure_by_einsum),
-    "13.bug": (entropy_by_loops, entropy_of_real_tokens, entropy_by_nanmean),
+    "14.alignment_error_rate": (rate_by_loops, rate_by_what_is_wrong, rate_by_two_shares),
+    "14.align": (align_by_loops, align_by_zip, align_by_sorting),
+    "14.heads_for_figure": (figure_by_slices, figure_by_index_select, figure_by_einsum),
+    "14.bug": (entropy_by_loops, entropy_of_real_tokens, entropy_by_nanmean),
 }

@@ -1,4 +1,4 @@
-"""12.beam_search: keep the most probable hypotheses."""
+"""13.beam_search: keep the most probable hypotheses."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def _tree(draw: Draw, tree: Tree, width: int, length_penalty: float, *, max_len:
 
 
 item = Item(
-    "12.beam_search",
+    "13.beam_search",
     reference=_beam_search,
     use=use_decoder,
     tolerance=1e-4,

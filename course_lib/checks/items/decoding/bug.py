@@ -1,4 +1,4 @@
-"""12.bug: a beam step that mixes up beams and tokens."""
+"""13.bug: a beam step that mixes up beams and tokens."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _one_strong_beam(draw: Draw) -> Call:
 
 
 item = Item(
-    "12.bug",
+    "13.bug",
     reference=_beam_step,
     bug=Bug(BUG, line=5),
     tolerance=1e-4,

@@ -1,4 +1,4 @@
-"""12.cached_step: one step of self-attention with a key/value cache."""
+"""13.cached_step: one step of self-attention with a key/value cache."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _tokens(
 
 
 item = Item(
-    "12.cached_step",
+    "13.cached_step",
     reference=_cached_step,
     use=_use,
     tolerance=1e-4,

@@ -1,4 +1,4 @@
-"""12.greedy_decode: at each step the most probable token, until EOS."""
+"""13.greedy_decode: at each step the most probable token, until EOS."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _call(
 
 
 item = Item(
-    "12.greedy_decode",
+    "13.greedy_decode",
     reference=decoding.greedy_decode,
     use=use_decoder,
     probes=[

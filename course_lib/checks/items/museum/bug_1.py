@@ -1,4 +1,4 @@
-"""14.bug_1: a decoding step that is right for a batch of one."""
+"""15.bug_1: a decoding step that is right for a batch of one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _step(draw: Draw, batch: int, length: int, about: str, *, vocab: int = 30) -
 
 
 item = Item(
-    "14.bug_1",
+    "15.bug_1",
     reference=_append_next,
     bug=Bug(NEXT, line=3),
     probes=[

@@ -1,4 +1,4 @@
-"""14.bug_2: a mask that broadcasts over the wrong axes."""
+"""15.bug_2: a mask that broadcasts over the wrong axes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _learning(draw: Draw) -> list[Call]:
 
 
 item = Item(
-    "14.bug_2",
+    "15.bug_2",
     reference=_attention_in_letters,
     bug=Bug(MASK, line=4),
     probes=[

@@ -1,4 +1,4 @@
-"""14.bug_3: blank lines dropped from each side separately."""
+"""15.bug_3: blank lines dropped from each side separately."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _blank_on_both(draw: Draw) -> list[Call]:
 
 
 item = Item(
-    "14.bug_3",
+    "15.bug_3",
     reference=_read_pairs,
     bug=Bug(LINES, line=4),
     probes=[

@@ -1,4 +1,4 @@
-"""14.bug_4: scores divided by √d_model instead of √d_head."""
+"""15.bug_4: scores divided by √d_model instead of √d_head."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _layer(
 
 
 item = Item(
-    "14.bug_4",
+    "15.bug_4",
     reference=_self_attention,
     tolerance=1e-4,
     bug=Bug(ROOT, line=4),

@@ -1,4 +1,4 @@
-"""14.bug_5: a table that .to() leaves behind."""
+"""15.bug_5: a table that .to() leaves behind."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _add(draw: Draw, batch: int, length: int, d_model: int, about: str, **how: A
 
 
 item = Item(
-    "14.bug_5",
+    "15.bug_5",
     reference=_AddPositions,
     use=_moved,
     bug=Bug(ADD_TABLE, line=5),

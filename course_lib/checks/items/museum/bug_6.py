@@ -1,4 +1,4 @@
-"""14.bug_6: the best weights, overwritten by later steps."""
+"""15.bug_6: the best weights, overwritten by later steps."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _training(draw: Draw, losses: Sequence[float], about: str) -> Call:
 
 
 item = Item(
-    "14.bug_6",
+    "15.bug_6",
     reference=_keep_best,
     use=_on_copies,
     bug=Bug(BEST, line=7),

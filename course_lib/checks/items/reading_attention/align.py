@@ -1,4 +1,4 @@
-"""13.align: from cross-attention weights to alignment links."""
+"""14.align: from cross-attention weights to alignment links."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _staircase(draw: Draw) -> list[Call]:
 
 
 item = Item(
-    "13.align",
+    "14.align",
     reference=_align,
     use=_links_of,
     probes=[

@@ -1,4 +1,4 @@
-"""13.alignment_error_rate: how far an alignment is from the gold one."""
+"""14.alignment_error_rate: how far an alignment is from the gold one."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _many_sentences(draw: Draw) -> list[Call]:
 
 
 item = Item(
-    "13.alignment_error_rate",
+    "14.alignment_error_rate",
     reference=_alignment_error_rate,
     use=_of_sets,
     probes=[

@@ -1,4 +1,4 @@
-"""Alignment links, and calls that should raise a ValueError, for the items of lesson 13."""
+"""Alignment links, and calls that should raise a ValueError, for the items of lesson 14."""
 
 from __future__ import annotations
 

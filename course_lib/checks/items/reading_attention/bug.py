@@ -1,4 +1,4 @@
-"""13.bug: a mean entropy that depends on the rest of the batch."""
+"""14.bug: a mean entropy that depends on the rest of the batch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _beside_a_longer_one(draw: Draw) -> list[Call]:
 
 
 item = Item(
-    "13.bug",
+    "14.bug",
     reference=_mean_entropy,
     bug=Bug(BUG, line=6),
     probes=[

@@ -1,4 +1,4 @@
-"""13.heads_for_figure: the attention weights that three figures of the paper show."""
+"""14.heads_for_figure: the attention weights that three figures of the paper show."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _padded(draw: Draw) -> list[Call]:
 
 
 item = Item(
-    "13.heads_for_figure",
+    "14.heads_for_figure",
     reference=_heads_for_figure,
     use=_drawn,
     probes=[
