@@ -13,7 +13,13 @@ from course_lib.atomic import write_atomically
 from course_lib.checks.table import TABLE, TOPICS, Entry
 from course_lib.errors import CourseError
 
-FORMER_IDS = {"10.source_blind_floor": "10.target_only_entropy"}  # in files written before
+# In files and notebooks from before honest numbers got a lesson of their own, as number 12.
+FORMER_IDS = {
+    "10.source_blind_floor": "10.target_only_entropy",
+    "11.bleu": "12.bleu",
+    "11.honest_number": "12.honest_number",
+    **{f"{int(i[:2]) - 1}{i[2:]}": i for i in TABLE if i >= "13."},
+}
 
 
 def progress_file() -> Path:
@@ -32,12 +38,13 @@ def under_nbgrader() -> bool:
 def load_passed() -> set[str]:
     """The ids of all items passed so far, former ids translated; none if there is no valid file."""
     try:
-        ids = json.loads(progress_file().read_text(encoding="utf-8"))
+        stored = json.loads(progress_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return set()
-    if not isinstance(ids, list):
-        return set()
-    return {FORMER_IDS.get(i, i) for i in ids if isinstance(i, str)} & TABLE.keys()
+    if isinstance(stored, list):  # the lessons had other numbers
+        stored = {"passed": [FORMER_IDS.get(i, i) for i in stored if isinstance(i, str)]}
+    ids = stored.get("passed") if isinstance(stored, dict) else None
+    return {i for i in ids if isinstance(i, str)} & TABLE.keys() if isinstance(ids, list) else set()
 
 
 def note_passed(item_id: str) -> None:
@@ -50,7 +57,8 @@ def note_passed(item_id: str) -> None:
         return
     # The check itself passed, and its report matters more than the progress file.
     with suppress(CourseError):
-        write_atomically(progress_file(), json.dumps(sorted(passed | {item_id}), indent=1) + "\n")
+        stored = {"version": 2, "passed": sorted(passed | {item_id})}
+        write_atomically(progress_file(), json.dumps(stored, indent=1) + "\n")
 
 
 class Progress:

@@ -29,7 +29,7 @@ _READY_MADE = {
     "07.encoder_block": {"TransformerEncoderLayer"},
     "07.decoder_block": {"TransformerDecoderLayer"},
     "07.pre_norm_encoder_block": {"TransformerEncoderLayer"},
-    "11.bleu": {"sacrebleu", "nltk", "bleu_score", "corpus_bleu", "sentence_bleu"},
+    "12.bleu": {"sacrebleu", "nltk", "bleu_score", "corpus_bleu", "sentence_bleu"},
 }
 _MOST = 10  # flags of one item
 

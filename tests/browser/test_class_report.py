@@ -30,7 +30,7 @@ COLOURS = """['body', '.soft'].map(
 @pytest.fixture(scope="module", params=[3, 30])
 def address(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    store(synthetic_class(request.param, ("04", "06", "14")), folder)
+    store(synthetic_class(request.param, ("04", "06", "15")), folder)
     page = folder / "class.html"
     page.write_text(report_page(load_class(folder), sentence_of), encoding="utf-8")
     return page.as_uri()

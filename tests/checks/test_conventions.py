@@ -179,7 +179,7 @@ PUBLIC = [  # phrases of the lesson's convention, which would be wrong
     ("11.label_smoothed_loss", "smoothing_over_wrong", "among all V tokens"),
     ("11.label_smoothed_loss", "sum", "not a mean"),
     ("11.masked_accuracy", "percent", "from 0 to 1"),
-    ("11.bleu", "bleu_to_one", "from 0 to 1."),
+    ("12.bleu", "bleu_to_one", "from 0 to 1."),
     ("13.greedy_decode", "bos_kept", "still starts with"),
     ("13.greedy_decode", "time_first", "no row is longer"),
     ("13.beam_search", "scores_in_bits", "ln p"),

@@ -16,6 +16,7 @@ from course_lib.checks.conventions import (
     lesson_09,
     lesson_10,
     lesson_11,
+    lesson_12,
     lesson_13,
     lesson_14,
 )
@@ -39,6 +40,7 @@ CONVENTIONS: dict[str, tuple[Convention, ...]] = {
         lesson_09,
         lesson_10,
         lesson_11,
+        lesson_12,
         lesson_13,
         lesson_14,
     )

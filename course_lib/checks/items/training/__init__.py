@@ -1,4 +1,4 @@
-"""Items of lesson 11: learning rate, loss, accuracy and BLEU.
+"""Items of lesson 11: learning rate, loss and accuracy.
 
 B batch, T target length, V vocabulary.
 """

@@ -1,4 +1,4 @@
-"""11.bleu: BLEU from n-grams, equal to sacrebleu's."""
+"""12.bleu: BLEU from n-grams, equal to sacrebleu's."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _alike(draw: Draw) -> list[Call]:
 
 
 item = Item(
-    "11.bleu",
+    "12.bleu",
     reference=_of_sacrebleu,
     probes=[
         Probe(

@@ -1,0 +1,1 @@
+"""Items of lesson 12: BLEU."""
