@@ -17,13 +17,15 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.notebook_normal_form import read
+from tools.notebook_normal_form import COLLAPSED, read
 
 MOST_WORDS, MOST_LINES, MOST_MINUTES = 3000, 350, 50
 DEEPER = re.compile(r"^## Deeper\b", re.MULTILINE)
 NOT_READ = re.compile(r"\]\([^)\s]*\)|</?[a-z][^<>]*>")  # targets of links, tags
 WIDGET = re.compile(r"^(?:viz\.)?(?:interact|\w+_widget|explore_\w+|type_a_\w+)\(", re.MULTILINE)
 QUIZ = re.compile(r"^(?:viz\.)?(?:quiz|predict_shape)\(", re.MULTILINE)
+TIME = re.compile(r"^\*\*Time\*\* about (\d+) minutes\b", re.MULTILINE)
+HEADINGS = ("What goes wrong", "Check yourself", "What next", "Deeper")  # in this order, at the end
 BARE = re.compile(r"(?:^|[\s:=])(?:True|False)\s*$")
 
 
@@ -57,7 +59,7 @@ class Size:
         return max(5, 5 * round((reading + looking) / 5))
 
     @property
-    def problems(self) -> list[str]:
+    def too_long(self) -> list[str]:
         """What is longer than a lesson may be."""
         limits = (("words", MOST_WORDS), ("lines", MOST_LINES), ("minutes", MOST_MINUTES))
         return [
@@ -86,6 +88,30 @@ def size_of(notebook: NotebookNode) -> Size:
             counts["figures"] += 0 if widgets else _pictures(cell)
             counts["questions"] += len(QUIZ.findall(cell.source))
     return Size(**counts)
+
+
+def form_problems(notebook: NotebookNode) -> list[str]:
+    """Where a lesson departs from the form that all have."""
+    size = size_of(notebook)
+    problems = size.too_long
+    if size.bare:
+        problems.append(f"{size.bare} lines of output end in True or False: print the number")
+    told = TIME.search(notebook.cells[0].source)
+    if told is None or int(told[1]) != size.minutes:
+        problems.append(f"expected '**Time** about {size.minutes} minutes' in the first cell")
+    found = [
+        line.removeprefix("## ")
+        for cell in notebook.cells
+        if cell.cell_type == "markdown"
+        for line in cell.source.splitlines()
+        if line.removeprefix("## ") in HEADINGS
+    ]
+    if found != [heading for heading in HEADINGS if heading in found] or "What next" not in found:
+        problems.append(f"expected the headings {', '.join(HEADINGS)} in this order, got {found}")
+    for cell in notebook.cells:
+        if DEEPER.search(cell.source) and not cell.metadata.get(COLLAPSED):
+            problems.append(f"cell {cell.id!r}: the section Deeper is not folded")
+    return problems
 
 
 def _pictures(cell: NotebookNode) -> int:
@@ -122,7 +148,7 @@ def main() -> int:
     for path in paths:
         size = size_of(read(path))
         print(f"{path.stem:24}" + "".join(f"{getattr(size, name):>10}" for name in columns))
-        long += bool(size.problems)
+        long += bool(size.too_long)
     print(f"at most {MOST_WORDS} words, {MOST_LINES} lines, {MOST_MINUTES} minutes; longer: {long}")
     return 0
 

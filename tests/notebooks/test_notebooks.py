@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tools import ROOT
+from tools.lesson_size import form_problems, size_of
 from tools.notebook_normal_form import read
 from tools.notebook_rules import RULES, Rule, set_up
 from tools.prose_numbers import prose_numbers_have_a_source
@@ -28,3 +29,15 @@ def test_the_set_up_cell_is_that_of_all_lessons(path: Path) -> None:
     source = set_up(read(path))
     assert source is not None, f"{path.name} has no code cell with the id 'set-up'"
     assert source == set_up(read(LESSONS[0]))
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_lesson_is_as_short_as_it_says_and_has_the_form_of_all(path: Path) -> None:
+    assert form_problems(read(path)) == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_the_map_tells_how_long_a_lesson_takes(path: Path) -> None:
+    page = (ROOT / "docs" / "map.md").read_text("utf-8")
+    [row] = [line for line in page.splitlines() if f"(../notebooks/{path.name}) | " in line]
+    assert f" | {size_of(read(path)).minutes} | " in row, "python -m tools.lesson_size"
