@@ -43,6 +43,10 @@ STARTER = """
   look(40);
 })();
 """
+STILL = (
+    "<p>This is a still picture of the attention explorer. To explore, run this cell; on a page, "
+    "allow scripts.</p>"
+)
 
 
 @cache
@@ -67,7 +71,7 @@ def fragment(packed: bytes, state: Mapping[str, Any], *, png: bytes, alt: str) -
         alt: its alt text.
     """
     code = {"module": module(), "style": stylesheet(), "state": dict(state)}
-    return live_fragment(picture_tag(png, alt), code, packed)
+    return live_fragment(picture_tag(png, alt) + STILL, code, packed)
 
 
 def live_fragment(static: str, code: Mapping[str, Any], packed: bytes = b"") -> str:

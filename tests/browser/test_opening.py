@@ -70,6 +70,9 @@ def test_a_lesson_that_somebody_changed_opens_with_pictures(learner):
     page = learner("00_start_here.ipynb", change)
     page.locator(".jp-OutputArea-output img").first.wait_for(state="attached")
     assert page.locator(".ae, .md").count() == 0
+    controls = "input, button, select, textarea"
+    assert page.locator(f".jp-OutputArea-output :is({controls}):visible").count() == 0
+    assert page.locator(".jp-OutputArea-output p", has_text="run this cell").count() >= 1
 
 
 def test_a_part_of_the_diagram_opens_its_lesson(learner):
