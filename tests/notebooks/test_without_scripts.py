@@ -9,10 +9,11 @@ import pytest
 from tools import ROOT
 from tools.notebook_normal_form import read
 
-NOTEBOOKS = sorted([*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "exercises").rglob("*.ipynb")])
+FOLDERS = ("notebooks", "exercises")
+NOTEBOOKS = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.ipynb"))
 # As in GitHub's html-pipeline; what is not listed loses its tag and keeps its text.
-TAGS = """a b blockquote br caption code dd details del div dl dt em figcaption figure h1 h2 h3 h4 h5
-    h6 hr i img ins kbd li ol p pre s samp span strong sub summary sup table tbody td th thead tr
+TAGS = """a b blockquote br caption code dd details del div dl dt em figcaption figure h1 h2 h3 h4
+    h5 h6 hr i img ins kbd li ol p pre s samp span strong sub summary sup table tbody td th thead tr
     ul var""".split()
 ATTRIBUTES = ["alt", "colspan", "href", "open", "rowspan", "src", "title"]
 REMOVED_WHOLE = re.compile(r"<(script|style)\b.*?</\1>", re.DOTALL)
@@ -36,7 +37,9 @@ def test_every_output_still_says_what_it_shows(path: Path) -> None:
             html = output.get("data", {}).get("text/html", "")
             shown = as_github_shows(html)
             assert not CONTROLS.search(shown), cell.id
-            assert html.count("<img") == len(re.findall(r'<img [^>]*alt="[^"]{15,}', shown)), cell.id
+            assert html.count("<img") == len(re.findall(r'<img [^>]*alt="[^"]{15,}', shown)), (
+                cell.id
+            )
             words = re.sub("<[^>]*>", " ", shown).split()
             assert not html or len(words) >= 3, f"{cell.id}: no visible words"
 
