@@ -16,8 +16,8 @@ _TURNED = (
 _LESSONS_PARTS = {
     "07.encoder_block": (
         (
-            "each in the frame LayerNorm(x + Sublayer(x)).",
-            "each in the frame LayerNorm(x + Sublayer(x)); the sublayers are the course's, and "
+            "each as LayerNorm(x + Sublayer(x)).",
+            "each as LayerNorm(x + Sublayer(x)); the sublayers are the course's, and "
             "take masks and axes as the lesson has them.",
         ),
         ("self.self_attention(..., mask)", "self.self_attention(...)"),
@@ -41,9 +41,9 @@ _LESSONS_PARTS = {
     ),
     "07.pre_norm_encoder_block": (
         (
-            "with the same parts as `EncoderBlock` and another frame:",
+            "with the same parts as `EncoderBlock` in another order:",
             "with the same parts as `EncoderBlock`, which take masks and axes as the lesson has "
-            "them, and another frame:",
+            "them, in another order:",
         ),
         (
             "Each sublayer is used as x + Sublayer(LayerNorm(x)). What is never normalised?",

@@ -57,10 +57,8 @@ def _unit(name: str, sentence: str, factor: int) -> Convention:
                 result=times(factor),
                 edits=(
                     (
-                        "to the number of parameters of its model, a whole number, to the last "
-                        "digit.",
-                        "to the number of bytes that *your conventions* name, a whole number, to "
-                        "the last digit.",
+                        "to the exact number of parameters of its model, an integer.",
+                        "to the exact number of bytes that *your conventions* name, an integer.",
                     ),
                     ("the lesson counted 506.", "the lesson counted 506 parameters."),
                     (

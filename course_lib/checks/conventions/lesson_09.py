@@ -81,8 +81,8 @@ CONVENTIONS = (
                 edits=(
                     (_FORCED, "to `(labels, decoder_input)`, each (B, T − 1)."),
                     (
-                        re.compile("to what is read and what (.*?),"),
-                        r"to what \1 and what is read,",
+                        "to the decoder's input and the labels,",
+                        "to the labels and the decoder's input,",
                     ),
                 ),
             ),
@@ -163,8 +163,8 @@ CONVENTIONS = (
         "indices",
         "Indices of sentences **count from 1**.",
         lambda batches: [[i + 1 for i in batch] for batch in batches],
-        "whole numbers from 0 to N − 1",
-        "whole numbers from 1 to N",
+        "integers from 0 to N − 1",
+        "integers from 1 to N",
         "sorted(range(len(lengths)), key=…), and for each i: if there is a batch, and (rows "
         "including this one) * lengths[i] is",
         "sorted(range(...), key=…), and for each i: if there is a batch, and (rows including this "
