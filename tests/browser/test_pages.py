@@ -66,7 +66,7 @@ def test_explorer_and_diagram_are_live_and_the_diagram_leads_to_pages(open_lesso
 
 def test_the_answer_of_a_quiz_is_folded_away(open_lesson):
     page, _ = open_lesson("00_start_here")
-    assert page.locator("em:text-is('wrong')").count() == 1
+    assert page.locator("em:text-is('shuffled')").count() == 1
     assert not page.locator("summary:text-is('Answer') + p").first.is_visible()
     assert not page.locator("text=viz.quiz").first.is_visible()
 
