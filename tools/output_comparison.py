@@ -17,6 +17,8 @@ from tools.notebook_normal_form import WIDGET_VIEW
 
 # A number without digits after its point ("1." in a tensor) is a choice or a count: it is exact.
 FLOAT = re.compile(r"(?<![\w.])[-+]?\d+\.(\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
+# A result of training, with what it may differ by from seed to seed and from machine to machine.
+UNCERTAIN = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?)( ?%)? \(± (\d+(?:\.\d+)?)(?=[ )])")
 PICTURE = re.compile(r'<img [^>]*src="data:image/\w+;base64,([^"]+)"')
 BLOCKS = 32
 # Another release of matplotlib stays below 0.05; another head's weights are above 0.25.
@@ -44,10 +46,17 @@ def differences(new: list[NotebookNode], stored: list[NotebookNode]) -> list[str
 def same_text(new: str, stored: str) -> bool:
     """Equal, but for floats one unit apart in their last digit and for blanks that align columns.
 
-    A float must keep its number of decimals: `0.123` is not a new form of `0.12`.
+    A float must keep its number of decimals: `0.123` is not a new form of `0.12`. A number with its
+    uncertainty, `0.98 (± 0.02)`, may lie anywhere within the stored one.
     """
     if new == stored:
         return True
+    uncertain = [list(UNCERTAIN.finditer(text)) for text in (new, stored)]
+    if len(uncertain[0]) != len(uncertain[1]):
+        return False
+    if not all(_within_uncertainty(a, b) for a, b in zip(*uncertain, strict=True)):
+        return False
+    new, stored = (UNCERTAIN.sub("± ", text) for text in (new, stored))
     if _skeleton(new) != _skeleton(stored):
         return False
     pairs = zip(FLOAT.finditer(new), FLOAT.finditer(stored), strict=True)
@@ -110,6 +119,15 @@ def _within_one_unit(new: Decimal, stored: Decimal) -> bool:
     exponent = stored.as_tuple().exponent
     assert isinstance(exponent, int)  # FLOAT matches neither nan nor inf
     return bool(abs(new - stored) <= Decimal(1).scaleb(exponent))
+
+
+def _within_uncertainty(new: re.Match[str], stored: re.Match[str]) -> bool:
+    """The number may move by the stored uncertainty; the uncertainty itself, by half of it."""
+    values = [(Decimal(match[1]), match[2], Decimal(match[3])) for match in (new, stored)]
+    (number, unit, spread), (number_before, unit_before, spread_before) = values
+    near = abs(number - number_before) <= spread_before
+    alike = abs(spread - spread_before) <= spread_before / 2
+    return unit == unit_before and near and (alike or _within_one_unit(spread, spread_before))
 
 
 def _open(picture: str) -> Image.Image:

@@ -28,6 +28,25 @@ def test_floats_one_unit_apart_in_the_last_digit_are_the_same(new: str, stored: 
 
 
 @pytest.mark.parametrize(
+    ("new", "stored", "same"),
+    [
+        ("0.96 (± 0.02)", "0.98 (± 0.02)", True),
+        ("0.95 (± 0.02)", "0.98 (± 0.02)", False),
+        ("153 (± 6) of 200", "157 (± 5) of 200", True),
+        ("153 (± 6) of 200", "157 (± 5) of 201", False),
+        ("7.1 (± 1.0 between six seeds), 0.123", "7.8 (± 1.3 between six seeds), 0.124", True),
+        ("97 % (± 2)", "95 % (± 2)", True),
+        ("97 (± 2)", "95 % (± 2)", False),
+        ("0.98 (± 0.09)", "0.98 (± 0.02)", False),  # another uncertainty is another statement
+        ("0.98", "0.98 (± 0.02)", False),
+        ("0.5 (± 0.1) 3 heads", "0.5 (± 0.1) 4 heads", False),
+    ],
+)
+def test_a_number_may_move_within_its_stored_uncertainty(new: str, stored: str, same: bool) -> None:
+    assert same_text(new, stored) is same
+
+
+@pytest.mark.parametrize(
     ("new", "stored"),
     [
         ("loss 0.125", "loss 0.123"),
