@@ -2,6 +2,7 @@
 
     python -m tools.lesson_size              # a table of all lessons
     python -m tools.lesson_size notebooks/06_masks.ipynb
+    python -m tools.lesson_size --write      # also into the lessons' first cells and the map
 
 Counted is the core path: everything up to the heading *Deeper*. A reader is assumed to read 200
 words and 20 lines of code a minute, to look at a figure for half a minute, to spend two minutes on
@@ -19,12 +20,13 @@ from nbformat import NotebookNode
 from tools import ROOT
 from tools.notebook_normal_form import COLLAPSED, read
 
+MAP = ROOT / "docs" / "map.md"
 MOST_WORDS, MOST_LINES, MOST_MINUTES = 3000, 350, 50
 DEEPER = re.compile(r"^## Deeper\b", re.MULTILINE)
 NOT_READ = re.compile(r"\]\([^)\s]*\)|</?[a-z][^<>]*>")  # targets of links, tags
 WIDGET = re.compile(r"^(?:viz\.)?(?:interact|\w+_widget|explore_\w+|type_a_\w+)\(", re.MULTILINE)
 QUIZ = re.compile(r"^(?:viz\.)?(?:quiz|predict_shape)\(", re.MULTILINE)
-TIME = re.compile(r"^\*\*Time\*\* about (\d+) minutes\b", re.MULTILINE)
+TIME = re.compile(r"\*\*Time\*\* about (\d+) minutes\b")
 HEADINGS = ("What goes wrong", "Check yourself", "What next", "Deeper")  # in this order, at the end
 BARE = re.compile(r"(?:^|[\s:=])(?:True|False)\s*$")
 
@@ -135,13 +137,31 @@ def lessons() -> list[Path]:
     return sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
+def write_times() -> None:
+    """Write each lesson's minutes into its first cell and the map, and there their sum, too."""
+    page, total = MAP.read_text("utf-8"), 0
+    for path in lessons():
+        minutes = size_of(read(path)).minutes
+        total += minutes
+        text = path.read_text("utf-8")
+        path.write_text(TIME.sub(f"**Time** about {minutes} minutes", text, count=1), "utf-8")
+        row = re.compile(rf"(\(\.\./notebooks/{re.escape(path.name)}\) \| )[\d–]+( \|)")
+        page = row.sub(rf"\g<1>{minutes}\g<2>", page)
+    page = re.sub(r"about \d+ hours without", f"about {round(total / 60)} hours without", page)
+    MAP.write_text(page, "utf-8")
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("paths", nargs="*", type=Path, help="notebooks; by default all lessons")
-    paths = parser.parse_args().paths or lessons()
+    parser.add_argument("--write", action="store_true", help="write the minutes where they stand")
+    options = parser.parse_args()
+    if options.write:
+        write_times()
+    paths = options.paths or lessons()
     columns = [*Size.__dataclass_fields__, "minutes"]
     print(f"{'':24}" + "".join(f"{name:>10}" for name in columns))
     long = 0
