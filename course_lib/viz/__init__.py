@@ -1,6 +1,7 @@
 """Plots of tensors and tokens, and widgets that remain an image where no kernel runs."""
 
 from course_lib.viz.alt_text import describe
+from course_lib.viz.attention_diagram import AttentionDiagram, attention_diagram
 from course_lib.viz.attention_summary import describe_attention, entropy, top_keys
 from course_lib.viz.curves import (
     plot_bars,
@@ -49,6 +50,7 @@ from course_lib.viz.runs_page import runs_page
 from course_lib.viz.style import new_axes
 
 __all__ = [
+    "AttentionDiagram",
     "AttentionExplorer",
     "Branch",
     "InteractiveFigure",
@@ -57,6 +59,7 @@ __all__ = [
     "Quiz",
     "ShapeQuestion",
     "alignment_error",
+    "attention_diagram",
     "attention_steps_widget",
     "batch_widget",
     "beam_widget",

@@ -38,9 +38,11 @@ def picture_tag(picture: bytes | Image.Image, alt: str) -> str:
 
 
 def data_uri(picture: bytes | Image.Image) -> str:
-    """A picture, or the bytes of its file, as an address: WebP without loss, which takes a fifth
-    less room than PNG.
+    """A picture, or the bytes of its file, as an address: an SVG as it is, others as WebP without
+    loss, which takes a fifth less room than PNG.
     """
+    if isinstance(picture, bytes) and picture.startswith(b"<svg"):
+        return "data:image/svg+xml;base64," + base64.b64encode(picture).decode("ascii")
     image = Image.open(BytesIO(picture)) if isinstance(picture, bytes) else picture
     buffer = BytesIO()
     image.save(buffer, format="webp", lossless=True, quality=75, method=6)
