@@ -1,7 +1,12 @@
 """From a recipe to a trained translator, and honest numbers about it."""
 
 from course_lib.alignment_error_rate import alignment_error_rate
-from course_lib.training.checkpoint import load_translator, read_checkpoint, save_checkpoint
+from course_lib.training.checkpoint import (
+    load_early_translators,
+    load_translator,
+    read_checkpoint,
+    save_checkpoint,
+)
 from course_lib.training.evaluation import (
     evaluate,
     head_alignment_errors,
@@ -38,6 +43,7 @@ __all__ = [
     "head_alignment_errors",
     "inverse_sqrt_lr",
     "label_smoothed_loss",
+    "load_early_translators",
     "load_recipe",
     "load_training_data",
     "load_translator",

@@ -26,6 +26,7 @@ from course_lib.model import Transformer, TransformerConfig
 from course_lib.training.injected_bugs import inject_bugs
 
 PRETRAINED = Path(__file__).parent.parent / "assets" / "small.safetensors"
+EARLY = tuple(PRETRAINED.with_name(f"early-{seed}.safetensors") for seed in range(3))
 
 
 def save_checkpoint(
@@ -171,6 +172,13 @@ def load_translator(path: Path | str | None = None) -> Translator:
     if file.is_dir():
         file = weights_of_run(file)
     return read_checkpoint(file)[0]
+
+
+def load_early_translators() -> list[Translator]:
+    """Three translators like the pretrained one, of three seeds, whose training stopped after 300
+    steps: models that are not sure of their next word.
+    """
+    return [load_translator(path) for path in EARLY]
 
 
 def weights_of_run(folder: Path) -> Path:
