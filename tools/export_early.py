@@ -1,6 +1,6 @@
 """Train the decoding lesson's translators that stopped early, one for each seed; store them.
 
-    python -m tools.export_early        # two minutes; writes course_lib/assets/early-SEED.safetensors
+    python -m tools.export_early        # a minute or two; writes assets/early-SEED.safetensors
 
 They are stored because a short training ends elsewhere on another processor: lessons would show
 other numbers on each machine.
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -20,7 +21,13 @@ from course_lib.training import RunOptions, load_recipe, load_training_data, loa
 from course_lib.training.checkpoint import EARLY, save_checkpoint
 
 STEPS = 300
-SETTINGS = {"train_size": 12_000, "batch_tokens": 512, "warmup": 50, "epochs": 1, "valid_size": 0}
+SETTINGS: dict[str, Any] = {
+    "train_size": 12_000,
+    "batch_tokens": 512,
+    "warmup": 50,
+    "epochs": 1,
+    "valid_size": 0,
+}
 
 
 def train_early(seed: int) -> Translator:
