@@ -162,7 +162,7 @@ LIMITS: dict[str, float | None] = {
 item.switch(
     "off_by_one",
     "Your rows are off by one: you look up word t in row t + 1, whose input is word t.",
-    why="In that row the decoder is already predicting the next word. On the lesson's 200 "
+    why="In that row the decoder is already predicting the next word. On the lesson's 500 "
     "sentences this raises the error rate from 0.11 to 0.92.",
     hint="What does the decoder predict in row 0, where its only input is <bos>?",
 )
