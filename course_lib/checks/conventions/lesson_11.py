@@ -16,7 +16,7 @@ def _relative(rate: Any, arguments: Arguments) -> Any:
 
 
 def _over_wrong(arguments: Arguments) -> Arguments:
-    """Smoothing over all words, as the smoothing over the wrong ones alone that equals it."""
+    """Smoothing over all tokens, as the equal smoothing over the wrong ones only."""
     share = 1 - 1 / arguments["logits"].size(-1)
     return {**arguments, "smoothing": arguments["smoothing"] * share}
 
@@ -29,18 +29,18 @@ def _over_all(arguments: Arguments) -> Arguments:
 _SHARES: Edits = (
     ("smoothing 0 and 1,", "smoothing 0 and nearly 1,"),
     (
-        "Compute two numbers for each position: the surprise of the right token, and the mean "
-        "surprise of all tokens.",
-        "Compute two numbers for each position: the surprise of the right "
-        "token, and the mean surprise of the others.",
+        "Compute two numbers for each position: the surprisal of the right token, and the mean "
+        "surprisal of all tokens.",
+        "Compute two numbers for each position: the surprisal of the right token, and the mean "
+        "surprisal of the others.",
     ),
     (
         "and take the mean over V for the second.",
         "and take the mean of the V − 1 others for the second.",
     ),
     (
-        "goes to all V words alike, the right one and pad among them.",
-        "goes to the V − 1 wrong words alike, pad among them.",
+        "is divided equally among all V tokens, including the right one and the pad token.",
+        "is divided equally among the V − 1 wrong tokens, including the pad token.",
     ),
     (
         "With smoothing 1, all tokens should be equally right.",
@@ -179,8 +179,8 @@ CONVENTIONS = (
     Convention(
         "smoothing_over_wrong",
         "smoothing",
-        "The share `smoothing` goes to the **wrong words only**: each of the V − 1 others gets the "
-        "same part of it, and the right one keeps 1 − `smoothing`.",
+        "The share `smoothing` is divided among the **wrong tokens only**: each of the V − 1 "
+        "others gets the same part of it, and the right one keeps 1 − `smoothing`.",
         {
             "11.label_smoothed_loss": Translation(
                 _over_wrong,
@@ -196,7 +196,7 @@ CONVENTIONS = (
                 ),
             ),
         },
-        # The numbers in descriptions of calls are shares of all words.
+        # The numbers in descriptions of calls are shares of all tokens.
         lambda text: re.sub(
             r", smoothing 0\.[1-9]\d*$", "", text.replace("smoothing 1.0", "smoothing nearly 1")
         ),

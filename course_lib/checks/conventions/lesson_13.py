@@ -67,8 +67,8 @@ def _past_shape(axes: Sequence[str]) -> list[str] | None:
 CONVENTIONS = (
     Convention(
         "bos_kept",
-        "begin token",
-        "Translations **keep the BOS token** in front. It counts neither for `max_len` nor for a "
+        "BOS token",
+        "Translations **keep the BOS token** in front. It isn't counted in `max_len` or in a "
         "length.",
         {
             "13.greedy_decode": Translation(
@@ -97,9 +97,7 @@ CONVENTIONS = (
             ),
             "13.beam_search": Translation(
                 result=_bos_in_front,
-                edits=(
-                    ("a list without the begin token", "a list that starts with the begin token"),
-                ),
+                edits=(("a list without the BOS token", "a list that starts with the BOS token"),),
                 left_out=("begin_kept",),
             ),
         },
@@ -107,8 +105,8 @@ CONVENTIONS = (
     Convention(
         "time_first",
         "axes",
-        "A batch of translations is returned **position first**, (length, batch). What the model "
-        "takes and gives stays as it is.",
+        "A batch of translations is returned **position first**, (length, batch). The model's own "
+        "inputs and outputs stay as they are.",
         {
             "13.greedy_decode": Translation(
                 result=value(lambda tokens: tokens.T),
@@ -135,7 +133,7 @@ CONVENTIONS = (
     Convention(
         "scores_in_bits",
         "unit",
-        "Scores are made of **log₂ p**, not ln p.",
+        "Scores are computed from **log₂ p**, not ln p.",
         {
             "13.beam_search": Translation(
                 result=pair(same, lambda score: score / math.log(2)),

@@ -82,7 +82,7 @@ def _heads_third(x: Tensor) -> Tensor:
 
 
 def _columns_of_targets(text: str) -> str:
-    """For texts about a row for each token that the decoder reads."""
+    """For texts about a row for each of the decoder's input tokens."""
     if text.startswith("{("):
         return "Which entry of each column is largest, for all columns that belong to a word?"
     return ROWS_ARE_COLUMNS(text)
@@ -130,8 +130,10 @@ CONVENTIONS = (
                     ("and its rate is 1.", "and its result is 0."),
                     ("$1 - \\frac{", "$\\frac{"),
                     (
-                        "0 if all sure links are found and no impossible one, 1 if nothing fits.",
-                        "1 if all sure links are found and no impossible one, 0 if nothing fits.",
+                        "0 if all sure links are predicted and no wrong ones, 1 if nothing "
+                        "matches.",
+                        "1 if all sure links are predicted and no wrong ones, 0 if nothing "
+                        "matches.",
                     ),
                 ),
             )
@@ -157,10 +159,10 @@ CONVENTIONS = (
                 "every other gets 1.": "every other gets 100.",
                 "your result is 1, perfect": "your result is 100, perfect",
                 "and its rate is 1.": "and its rate is 100.",
-                "0 if all sure links are found and no impossible one, 1 if": "0 if all sure links "
-                "are found and no impossible one, 100 if",
-                "1 if all sure links are found and no impossible one, 0 if": "100 if all sure "
-                "links are found and no impossible one, 0 if",
+                "0 if all sure links are predicted and no wrong ones, 1 if": "0 if all sure links "
+                "are predicted and no wrong ones, 100 if",
+                "1 if all sure links are predicted and no wrong ones, 0 if": "100 if all sure "
+                "links are predicted and no wrong ones, 0 if",
             }
         ),
     ),
@@ -176,8 +178,8 @@ CONVENTIONS = (
                 edits=(
                     (
                         "and $P$ the possible ones. The sure links are among the possible ones.",
-                        "and $P$ the possible ones, with the sure ones among them, which "
-                        "`possible` leaves out.",
+                        "and $P$ the possible ones, which include the sure ones; "
+                        "`possible` leaves those out.",
                     ),
                 ),
             )
@@ -239,8 +241,8 @@ CONVENTIONS = (
     Convention(
         "rows_are_sources",
         "weights",
-        "The weights come **transposed**: a row for each source word, a column for each token that "
-        "the decoder reads.",
+        "The weights come **transposed**: a row for each source word, a column for each of the "
+        "decoder's input tokens.",
         {
             "14.align": self_inverse(
                 swapped(0, 1),
@@ -256,7 +258,7 @@ CONVENTIONS = (
     ),
     _record(
         "batch_first",
-        "The record has the **batch before the layers**.",
+        "In the attention weights, the **batch comes before the layers**.",
         swapped(0, 1),
         swapped(0, 1),
         "B, N, H, Q, K",
@@ -264,7 +266,7 @@ CONVENTIONS = (
     ),
     _record(
         "heads_last",
-        "The record has the **heads last**.",
+        "In the attention weights, the **heads come last**.",
         _heads_last,
         _heads_third,
         "N, B, Q, K, H",

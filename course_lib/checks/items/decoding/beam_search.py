@@ -446,16 +446,16 @@ item.switch(
 item.switch(
     "plain_length",
     "You divide the log-probability by n or a power of n.",
-    why="That's also in use, but it favours long sentences more. Here the base is ((5 + n) / 6), "
+    why="That's also common, but it favours long sentences more. Here the base is ((5 + n) / 6), "
     "which is gentler.",
     hint="Look at the formula in the task: a 5 and a 6.",
     spellings=["mean_per_token"],
 )
 item.switch(
     "brackets_missing",
-    "Your length penalty is another formula than the task's: look at the order of operations.",
-    why="Only if the formula is the same can scores be compared with published ones, and is the "
-    "penalty of a single token 1.",
+    "Your length penalty isn't the task's formula: look at the order of operations.",
+    why="Scores can be compared with published ones only if the formula is the same. With the "
+    "task's formula, the penalty of a single token is 1.",
     hint="What does your penalty give for n = 1, and what should it be? Try two values of α.",
     spellings=["penalty_is_a_factor"],
 )

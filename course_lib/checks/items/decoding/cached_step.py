@@ -279,9 +279,9 @@ item.switch(
 )
 item.switch(
     "softmax_over_the_query",
-    "Your softmax is over another axis than the keys.",
+    "Your softmax doesn't run over the keys.",
     why="The weights of the keys should sum to one. There's only one query, so a softmax over "
-    "queries gives every key the weight 1, and one over heads compares heads.",
+    "queries gives every key the weight 1, and a softmax over heads compares heads.",
     hint="The scores are (batch, heads, query, key). Which axis is dim=-1?",
     spellings=["softmax_over_the_heads"],
 )
@@ -294,7 +294,7 @@ item.switch(
 item.switch(
     "keys_from_q_proj",
     "Your keys go through q_proj, and k_proj is never used.",
-    why="A token would look for others exactly as it is found by them.",
+    why="A token's key would equal its query: what it looks for would also be what it is found by.",
     hint="For each of the four projections, find the line that uses it.",
 )
 item.switch(

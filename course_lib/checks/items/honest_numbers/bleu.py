@@ -123,7 +123,7 @@ item = Item(
                 for words in (_sentence(draw, 9), _sentence(draw, 4))
             ],
         ),
-        Probe("an n-gram counts at most as often as the reference has it", _repeated),
+        Probe("an n-gram counts at most as often as it occurs in the reference", _repeated),
         Probe(
             "translations that are too short get a penalty, and longer ones don't",
             lambda draw: [
@@ -141,11 +141,11 @@ item = Item(
             ],
         ),
         Probe(
-            "without a match of some length the score is 0, and short sentences do no harm",
+            "if nothing matches for some n the score is 0, and short sentences are no problem",
             _few_ngrams,
         ),
         Probe(
-            "capital letters, word order and the limits of words matter",
+            "capital letters, word order and word boundaries matter",
             _alike,
         ),
     ],
@@ -271,7 +271,7 @@ def _added(counters: Iterable[NGrams]) -> NGrams:
 
 item.switch(
     "not_clipped",
-    "Your matches aren't clipped: an n-gram counts as often as the translation has it.",
+    "Your matches aren't clipped: an n-gram counts as often as it occurs in the translation.",
     why="'the the the the' would have perfect precision for every reference with a 'the' in it.",
     hint="Each n-gram of the reference can be matched only once.",
 )
@@ -304,12 +304,13 @@ item.switch(
     "same_position",
     "Your n-grams match only at the same position of both sentences.",
     why="One more word at the start, and nothing would match any more.",
-    hint="Does it matter for BLEU where in the reference an n-gram stands?",
+    hint="Does it matter for BLEU where in the reference an n-gram occurs?",
 )
 item.switch(
     "last_ngram_lost",
     "The last n-gram of each sentence is missing.",
-    why="A sentence of 5 words has 4 pairs of neighbours and 5 single words. You count one less.",
+    why="A sentence of 5 words has 4 pairs of neighbours and 5 single words. You count one too "
+    "few.",
     hint="At which index does the last n-gram of a sentence begin?",
 )
 item.switch(
@@ -323,12 +324,12 @@ item.switch(
     "Your total is too small when a translation is shorter than n − 1 words.",
     why="A sentence of one word has no n-grams of length 4. The number of words − n + 1 is "
     "negative there.",
-    hint="How many n-grams of length 4 has a sentence of one word, in your code?",
+    hint="In your code, how many n-grams of length 4 does a sentence of one word have?",
 )
 item.switch(
     "lower_case",
     "Your code ignores capital letters.",
-    why="The score should equal sacrebleu's, which takes 'The' and 'the' for different words "
+    why="The score should equal sacrebleu's, which treats 'The' and 'the' as different words "
     "unless it's told not to.",
     hint="Does your code change the words before it compares them?",
 )
@@ -400,14 +401,14 @@ item.switch(
 )
 item.switch(
     "lengths_without_match_left_out",
-    "Some lengths are left out of your mean: it is over the others.",
-    why="A translation with no matching pair of words would be scored by its single words. The "
-    "geometric mean of numbers of which one is 0 is 0.",
-    hint="What does the task say about a length of which nothing matches?",
+    "Your mean leaves out the values of n for which nothing matches.",
+    why="A translation with no matching pair of words would be scored by its single words. If one "
+    "factor is 0, the geometric mean is 0.",
+    hint="What does the task say about an n for which nothing matches?",
 )
 item.switch(
     "no_guard",
-    "Your code raises an error where there is nothing to match, or nothing that matches.",
+    "Your code raises an error if there are no n-grams of some length, or none that match.",
     why="Without n-grams of some length you divide by 0, and without matches you take the "
     "logarithm of 0.",
     hint="What is the score in these cases? Find it before you divide or take a logarithm.",

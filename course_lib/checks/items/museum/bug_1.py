@@ -99,7 +99,7 @@ def the_last_rows(logits: Tensor, prefix: Tensor) -> Tensor:
 @item.misconception(
     "You take the first position of each sentence.",
     why="The first position predicts the first token, which was generated long ago.",
-    hint="Which token does the row predict that you take for the second sentence?",
+    hint="Look at the row that you take for the second sentence: which token does it predict?",
 )
 def the_first_positions(logits: Tensor, prefix: Tensor) -> Tensor:
     return _with_best(logits[:, 0], prefix)

@@ -111,7 +111,7 @@ def queries_meet_heads(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) 
 
 @item.misconception(
     "You swap the mask's queries and keys: the past is hidden, and the future isn't.",
-    why="Keys come last both in the mask and in the scores. It's another pair that is out of "
+    why="Keys come last both in the mask and in the scores. A different pair of axes is out of "
     "order.",
     hint="Which two letters differ in position between bhqk and bqhk?",
 )
@@ -131,7 +131,7 @@ def turned_inside_out(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -
 
 @item.misconception(
     "The mask is gone: every position attends to everything, the future and padding included.",
-    why="Without it everything fits, and the model learns to copy the answer.",
+    why="Without it no shape is wrong, but the model learns to copy the answer.",
     hint="Fix the line, don't remove it.",
 )
 def mask_removed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:

@@ -162,7 +162,7 @@ LIMITS: dict[str, float | None] = {
 item.switch(
     "off_by_one",
     "Your rows are off by one: you look up word t in row t + 1, whose input is word t.",
-    why="In that row the decoder is already predicting the next word. On the lesson's 200 "
+    why="In that row the decoder is already predicting the next word. On the lesson's 500 "
     "sentences this raises the error rate from 0.11 to 0.92.",
     hint="What does the decoder predict in row 0, where its only input is <bos>?",
 )
@@ -204,7 +204,7 @@ item.switch(
     "strongest_of_each_column",
     "You look for the largest weight in each column: each source word gets a link, instead of each "
     "target word.",
-    why="A row sums to one and says what its word attends to. A column doesn't have to sum to "
+    why="A row sums to one and shows what its word attends to. A column doesn't have to sum to "
     "anything: all target words may attend to a source word, or none.",
     hint="Over which axis of (T, S) do you take the argmax?",
     spellings=["strongest_of_each_column_if_any"],
@@ -212,14 +212,14 @@ item.switch(
 item.switch(
     "weakest_of_each_row",
     "You link each target word to the source word that it attends to least.",
-    why="The smallest weight of a row says where its word does not look.",
+    why="The smallest weight of a row shows what its word does not attend to.",
     hint="Do you want the smallest or the largest weight of a row? Look at the sorting order, too.",
 )
 item.switch(
     "above_one_half",
     "You link all weights above a limit, not the largest weight of each row.",
     why="A word that attends to several source words may have no weight above the limit and get no "
-    "link, or have several and get several. But every row has one largest weight.",
+    "link, or have several and get several links. But every row has one largest weight.",
     hint="How many links does a row without any large weight get, and how many should it get?",
     spellings=[name for name in LIMITS if name != "above_one_half"],
 )

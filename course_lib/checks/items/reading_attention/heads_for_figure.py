@@ -245,12 +245,12 @@ item.switch(
 item.switch(
     "always_the_first_query",
     "You always return the row of token 0, whichever token is asked for.",
-    why="The lines of a picture would start at another token than its title says.",
+    why="The lines of a picture would start at a different token from the one in its title.",
     hint="Does your code use `query`?",
 )
 item.switch(
     "figures_4_exchanged",
-    "The two pictures of Figure 4 are exchanged: you return one where the other is asked for.",
+    "The two pictures of Figure 4 are swapped: you return one where the other is asked for.",
     why="The upper picture shows one head in full, the lower one shows one token's row in several "
     "heads.",
     hint="Which of the two has an axis of heads?",
@@ -275,7 +275,7 @@ item.switch(
     "A head that is asked for twice comes only once.",
     why="The caller counts on as many maps as there are heads in the list, and labels them in that "
     "order.",
-    hint="What becomes of heads=[1, 5, 1] in your code? A set or a dictionary keeps one of each.",
+    hint="What happens to heads=[1, 5, 1] in your code? A set or a dictionary keeps one of each.",
 )
 item.switch(
     "only_two_heads",
@@ -364,7 +364,7 @@ item.switch(
 item.switch(
     "part_of_the_name",
     "You look at part of the figure's name only: names that aren't in the table are accepted.",
-    why="A name with a slip, such as '3 above', would give a picture with the wrong title, and no "
+    why="A name with a typo, such as '3 above', would give a picture with the wrong title, and no "
     "error.",
     hint="Do you use startswith, `in`, or the first character of the name?",
     spellings=["part_of_the_name_3_and_5", "part_of_the_name_3", "part_of_the_name_4"],
@@ -372,6 +372,6 @@ item.switch(
 item.switch(
     "no_error",
     "An unknown figure gives None, and no error.",
-    why="The caller would find out only later, in a plotting function, and not learn why.",
+    why="The caller would find out only later, in a plotting function, without learning why.",
     hint="What does a function return if none of its branches does?",
 )

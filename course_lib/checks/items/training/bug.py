@@ -77,7 +77,7 @@ item = Item(
     tolerance=1e-4,
     hints=(
         "What should stay the same when you put the same sentences into different batches?",
-        "The loss of a batch is a mean. To combine means, multiply each by the number of things it "
+        "The loss of a batch is a mean. To combine means, multiply each by the number of values it "
         "averages over.",
         "weight = (labels ... pad_id).sum()",
     ),

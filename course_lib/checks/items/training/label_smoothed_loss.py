@@ -77,8 +77,8 @@ item = Item(
     ],
     tolerance=1e-4,
     hints=(
-        "Compute two numbers for each position: the surprise of the right token, and the mean "
-        "surprise of all tokens.",
+        "Compute two numbers for each position: the surprisal of the right token, and the mean "
+        "surprisal of all tokens.",
         "Take log_softmax over V. Gather the right token's value for the first number, and take "
         "the mean over V for the second. Mix them, keep the real positions, divide by how many "
         "there are.",
