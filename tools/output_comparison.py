@@ -124,10 +124,10 @@ def _within_one_unit(new: Decimal, stored: Decimal) -> bool:
 def _within_uncertainty(new: re.Match[str], stored: re.Match[str]) -> bool:
     """The number may move by the stored uncertainty; the uncertainty itself, by half of it."""
     values = [(Decimal(match[1]), match[2], Decimal(match[3])) for match in (new, stored)]
-    (number, unit, spread), (number_before, unit_before, spread_before) = values
-    near = abs(number - number_before) <= spread_before
-    alike = abs(spread - spread_before) <= spread_before / 2
-    return unit == unit_before and near and (alike or _within_one_unit(spread, spread_before))
+    (number, unit, error), (number_before, unit_before, error_before) = values
+    near = abs(number - number_before) <= error_before
+    alike = abs(error - error_before) <= error_before / 2
+    return unit == unit_before and near and (alike or _within_one_unit(error, error_before))
 
 
 def _open(picture: str) -> Image.Image:

@@ -112,7 +112,7 @@ def test_an_item_has_as_many_different_variants_as_it_can(lesson):
 @pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize(
     ("lesson", "number", "message"),
-    [("06", 0, "--variants must be at least 1, got 0"), ("14", 6, "lesson 15 has no variants")],
+    [("06", 0, "--variants must be at least 1, got 0"), ("15", 6, "lesson 15 has no variants")],
 )
 def test_what_can_t_be_drawn_is_refused(lesson, number, message):
     with pytest.raises(CourseError, match=message):
