@@ -42,7 +42,7 @@ def train_early(seed: int) -> Translator:
 
 
 def export(paths: Sequence[Path] = EARLY) -> None:
-    """Train and store a translator for each path, in 16 bits; its place is its seed."""
+    """Train and store a translator for each path, in 16 bits; a path's index is its seed."""
     for seed, path in enumerate(paths):
         info = {"recipe": {"name": "small", **SETTINGS}, "seed": seed, "step": STEPS}
         save_checkpoint(path, train_early(seed), info=info, dtype=torch.float16)

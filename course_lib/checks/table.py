@@ -120,6 +120,8 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("11.bug", "A mean with the wrong weights", "bug", 3, 4, 10, 2),
     ("11.why_warm_up", "Why the learning rate rises first", "written", 2, 4, 10, 2),
     ("12.bleu", "BLEU, n-gram by n-gram", "code", 3, 5, 20, 5),
+    ("12.paired_bootstrap", "Is the difference more than chance?", "code", 3, 4, 15, 4),
+    ("12.bug", "Too sure of its score", "bug", 2, 4, 10, 2),
     ("12.honest_number", "What the number doesn't tell you", "written", 2, 5, 10, 2),
     ("13.greedy_decode", "Token by token, until the end", "code", 3, 5, 20, 4),
     ("13.beam_search", "Keep several hypotheses", "code", 4, 4, 30, 5),

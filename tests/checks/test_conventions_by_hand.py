@@ -142,6 +142,12 @@ def smoothed(logits, labels, pad_id, smoothing):
     return cost.masked_fill(~real, 0.0).sum() / real.sum().clamp(min=1)
 
 
+def bootstrap(first, second, resamples):
+    """Columns are samples, the first system's wins, in percent."""
+    difference = first[resamples].mean(dim=0) - second[resamples].mean(dim=0)
+    return 50 * (difference.sign() + 1).mean().item()
+
+
 def cached_step(layer, x, past):
     """Values first, positions second."""
     query, key, value = (
@@ -200,6 +206,7 @@ ANSWERS = [
     ("10.masked_cross_entropy", masked_cross_entropy, "bits sum vocabulary_first"),
     ("11.inverse_sqrt_lr", rate, "steps_from_zero relative_to_peak width_last"),
     ("11.label_smoothed_loss", smoothed, "bits smoothing_over_wrong vocabulary_second"),
+    ("12.paired_bootstrap", bootstrap, "samples_are_columns first_wins wins_in_percent"),
     ("13.cached_step", cached_step, "values_first positions_second"),
     ("14.align", align, "target_first words_from_one rows_are_sources"),
     ("14.alignment_error_rate", error_rate, "agreement percent possible_without_sure"),

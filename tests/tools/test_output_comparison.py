@@ -36,6 +36,7 @@ def test_floats_one_unit_apart_in_the_last_digit_are_the_same(new: str, stored: 
         ("153 (± 6) of 200", "157 (± 5) of 201", False),
         ("7.1 (± 1.0 between six seeds), 0.123", "7.8 (± 1.3 between six seeds), 0.124", True),
         ("97 % (± 2)", "95 % (± 2)", True),
+        ("0.48 (± 0.00)", "0.49 (± 0.01)", True),
         ("97 (± 2)", "95 % (± 2)", False),
         ("0.98 (± 0.09)", "0.98 (± 0.02)", False),  # another uncertainty is another statement
         ("0.98", "0.98 (± 0.02)", False),
@@ -87,9 +88,16 @@ def test_one_wrong_weight_in_a_map_is_beyond_the_tolerance() -> None:
 
 def test_a_picture_of_another_size_is_named_with_both_sizes() -> None:
     stored, new = heatmap(np.eye(4)), heatmap(np.eye(4), dpi=90)
-    assert differences([bundle(png=new)], [bundle(png=stored)]) == [
-        "output 1, picture: stored 320×240 pixels, now 360×270"
-    ]
+    for trained in (False, True):
+        assert differences([bundle(png=new)], [bundle(png=stored)], trained=trained) == [
+            "output 1, picture: stored 320×240 pixels, now 360×270"
+        ]
+
+
+def test_a_picture_of_a_result_of_training_may_differ() -> None:
+    new, stored = heatmap(np.eye(4)), heatmap(np.eye(4)[::-1])
+    assert "distance" in differences([bundle(png=new)], [bundle(png=stored)])[0]
+    assert differences([bundle(png=new)], [bundle(png=stored)], trained=True) == []
 
 
 def test_outputs_that_come_go_or_change_kind_are_named() -> None:
