@@ -101,7 +101,9 @@ def test_all_assignments_fit_into_one_course_folder(course, gradebook, tmp_path)
         run = ClassRun(tmp_path, exercise, tmp_path, SECRET)
         store_class(course, run, [unreadable(exercise)], file)
     points = {each.name: each.max_score for each in gradebook().assignments}
-    assert len(points) == len(files) and sum(points.values()) == sum(e.points for e in TABLE.values())
+    assert len(points) == len(files) and sum(points.values()) == sum(
+        e.points for e in TABLE.values()
+    )
     shown = [path.parent.name for path in course.glob("autograded/ana/*/*.ipynb")]
     assert sorted(shown) == sorted(points)
 
