@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from course_lib.checks.conventions import (
-    lesson_01,
-    lesson_02,
-    lesson_03,
-    lesson_04,
-    lesson_05,
-    lesson_06,
-    lesson_07,
-    lesson_08,
-    lesson_09,
-    lesson_10,
-    lesson_11,
-    lesson_12,
-    lesson_13,
-    lesson_14,
+    attention_einsum,
+    attention_matmul,
+    batching,
+    blocks,
+    decoding,
+    embeddings,
+    feed_forward,
+    full_model,
+    honest_numbers,
+    masks,
+    positional_encoding,
+    reading_attention,
+    training,
+    two_sentences,
 )
 from course_lib.checks.conventions.convention import Convention
 from course_lib.checks.conventions.variant_item import forgets, under
@@ -27,23 +27,20 @@ from course_lib.errors import CourseError
 
 # In this order they are applied: a later one describes what the earlier ones have made.
 CONVENTIONS: dict[str, tuple[Convention, ...]] = {
-    module.__name__[-2:]: module.CONVENTIONS
-    for module in (
-        lesson_01,
-        lesson_02,
-        lesson_03,
-        lesson_04,
-        lesson_05,
-        lesson_06,
-        lesson_07,
-        lesson_08,
-        lesson_09,
-        lesson_10,
-        lesson_11,
-        lesson_12,
-        lesson_13,
-        lesson_14,
-    )
+    "01": positional_encoding.CONVENTIONS,
+    "02": embeddings.CONVENTIONS,
+    "03": feed_forward.CONVENTIONS,
+    "04": attention_matmul.CONVENTIONS,
+    "05": attention_einsum.CONVENTIONS,
+    "06": masks.CONVENTIONS,
+    "07": blocks.CONVENTIONS,
+    "08": full_model.CONVENTIONS,
+    "09": batching.CONVENTIONS,
+    "10": two_sentences.CONVENTIONS,
+    "11": training.CONVENTIONS,
+    "12": honest_numbers.CONVENTIONS,
+    "13": decoding.CONVENTIONS,
+    "14": reading_attention.CONVENTIONS,
 }
 # Why other items take none, by their kind or by their id.
 WITHOUT = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
+from course_lib.checks.conventions.attention_matmul import reversed_attention
 from course_lib.checks.conventions.axes_otherwise import tensors_in
 from course_lib.checks.conventions.changes import (
     Function,
@@ -20,7 +21,6 @@ from course_lib.checks.conventions.changes import (
     value,
 )
 from course_lib.checks.conventions.convention import Convention, Translation
-from course_lib.checks.conventions.lesson_04 import reversed_attention
 from course_lib.checks.conventions.masks_otherwise import (
     MASK_ADDED,
     ROWS_ARE_COLUMNS,
