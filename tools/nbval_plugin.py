@@ -3,7 +3,7 @@
     python -m pytest -p tools.nbval_plugin --nbval notebooks
 
 nbval alone passes a changed picture and a cell that never ran, and fails on the last digit of a
-float. Here outputs are compared by `comparison`, in the kernel environment of the build.
+float. Here outputs are compared by `output_comparison`, in the kernel environment of the build.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The forward pass to the loss; with a large vocabulary without the logits, a few rows at a time.
+"""The output layer and the loss in one, without the logits, a few rows at a time.
 
 The logits of a batch, N rows of V numbers, are the largest tensor of a training step, and so is
 their gradient. Here neither exists as a whole. A block of rows is projected, its loss added up, and
@@ -16,29 +16,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
-
-from course_lib.model import Transformer
-from course_lib.training.loss import label_smoothed_loss
-
-# From this vocabulary size on, the logits of a whole batch are too large to be worth storing.
-BLOCKWISE_FROM = 2000
-
-
-def translation_loss(
-    model: Transformer,
-    source: Int[Tensor, "batch source"],
-    decoder_input: Int[Tensor, "batch target"],
-    labels: Int[Tensor, "batch target"],
-    pad_id: int,
-    label_smoothing: float,
-) -> Float[Tensor, ""]:
-    """The forward pass: mean cross-entropy per real label, in nats."""
-    if model.config.target_vocab < BLOCKWISE_FROM:
-        logits = model(source, decoder_input).float()
-        return label_smoothed_loss(logits, labels, pad_id, label_smoothing)
-    hidden = model.hidden(decoder_input, model.encode(source), source)
-    weight, bias = model.output.weight, model.output.bias
-    return projected_loss(hidden, weight, bias, labels, pad_id, label_smoothing)
 
 
 def projected_loss(

@@ -21,7 +21,7 @@ from course_lib.training.distributed import (
     world_size,
     wrap_ddp,
 )
-from course_lib.training.fast_loss import translation_loss
+from course_lib.training.loss import translation_loss
 from course_lib.training.step import check_and_clip_gradients, set_learning_rate
 
 

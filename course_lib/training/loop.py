@@ -54,7 +54,7 @@ def train(
         CourseError: the folder cannot be written or holds another run, there is nothing to resume,
             or the loss or the gradient is not finite.
     """
-    options = (options or RunOptions()).resolved()
+    options = (options or RunOptions()).resolved()  # "auto" becomes a device, a precision
     data = data or load_training_data(recipe)
     torch.manual_seed(options.seed)  # decides the initial weights, and dropout
     trainer = Trainer(recipe, data, options)

@@ -11,6 +11,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lib.model import Transformer
+from course_lib.training.fast_loss import projected_loss
+
+# From this vocabulary size on, the logits of a whole batch are too large to be worth storing.
+BLOCKWISE_FROM = 2000
+
 
 def label_smoothed_loss(
     logits: Float[Tensor, "batch target vocab"],
@@ -36,6 +42,23 @@ def masked_cross_entropy(
 ) -> Float[Tensor, ""]:
     """Mean cross-entropy per real token, in nats. A batch of pads alone has loss 0."""
     return label_smoothed_loss(logits, labels, pad_id, 0.0)
+
+
+def translation_loss(
+    model: Transformer,
+    source: Int[Tensor, "batch source"],
+    decoder_input: Int[Tensor, "batch target"],
+    labels: Int[Tensor, "batch target"],
+    pad_id: int,
+    label_smoothing: float,
+) -> Float[Tensor, ""]:
+    """The forward pass: mean cross-entropy per real label, in nats."""
+    if model.config.target_vocab < BLOCKWISE_FROM:
+        logits = model(source, decoder_input).float()
+        return label_smoothed_loss(logits, labels, pad_id, label_smoothing)
+    hidden = model.hidden(decoder_input, model.encode(source), source)
+    weight, bias = model.output.weight, model.output.bias
+    return projected_loss(hidden, weight, bias, labels, pad_id, label_smoothing)
 
 
 def target_only_entropy(targets: Sequence[Sequence[str]]) -> float:

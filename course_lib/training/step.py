@@ -17,7 +17,7 @@ from course_lib.data import Batch, teacher_forcing
 from course_lib.errors import CourseError
 from course_lib.model import Transformer
 from course_lib.training.device import Precision, mixed_precision
-from course_lib.training.fast_loss import translation_loss
+from course_lib.training.loss import translation_loss
 
 
 def train_step(

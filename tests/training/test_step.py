@@ -10,7 +10,6 @@ from course_lib.model import Transformer, preset
 from course_lib.training import (
     Recipe,
     distributed,
-    fast_loss,
     load_training_data,
     make_optimizer,
     make_schedule,
@@ -56,7 +55,7 @@ def test_a_batch_in_micro_batches_is_the_same_step(still, data, micro_batches):
 def test_a_large_vocabulary_is_learnt_blockwise_with_the_same_result(still, data, monkeypatch):
     sgd = replace(still, optimizer="sgd")
     plain, weights = one_step(sgd, data)
-    monkeypatch.setattr(fast_loss, "BLOCKWISE_FROM", 1)
+    monkeypatch.setattr("course_lib.training.loss.BLOCKWISE_FROM", 1)
     monkeypatch.setattr(Transformer, "forward", lambda *args: pytest.fail("made all logits"))
     blockwise, other_weights = one_step(sgd, data)
     assert blockwise == pytest.approx(plain, abs=1e-5)
@@ -65,7 +64,7 @@ def test_a_large_vocabulary_is_learnt_blockwise_with_the_same_result(still, data
 
 @pytest.mark.parametrize("blockwise_from", [1, 10**9])
 def test_rows_of_pads_alone_add_neither_loss_nor_gradient(still, data, monkeypatch, blockwise_from):
-    monkeypatch.setattr(fast_loss, "BLOCKWISE_FROM", blockwise_from)
+    monkeypatch.setattr("course_lib.training.loss.BLOCKWISE_FROM", blockwise_from)
     torch.manual_seed(0)
     model = data.new_translator(still).model
     source = torch.tensor([[1, 2, 3]])

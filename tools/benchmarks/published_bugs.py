@@ -28,8 +28,8 @@ from course_lib.training import (
     teacher_forced,
     train,
 )
-from course_lib.training.fast_loss import translation_loss
 from course_lib.training.injected_bugs import inject_bugs
+from course_lib.training.loss import translation_loss
 from tools import ROOT
 from tools.benchmarks.page import machine
 from tools.benchmarks.rounds import table
