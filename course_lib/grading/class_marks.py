@@ -2,11 +2,13 @@
 
 A person's marks are a CSV file with the columns student, item and points, by default marks.csv
 beside the results of the assignment. A person's mark wins over the automatic one; where points is
-empty, nothing was decided yet. Other columns are ignored.
+empty, nothing was decided yet. A column answer_id, as in the report's list of what is to be marked,
+tells whether the answer is still the one that was marked. Other columns are ignored.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,15 +20,30 @@ from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import read_csv
 
 MARKS_FILE = "marks.csv"
+ANSWER_CHANGED = "the answer has changed since a person marked it"
 _MOST_NAMED = 10  # in an error message
-Given = Mapping[tuple[str, str], float]  # a person's marks: (student, item id) to points
+Given = Mapping[tuple[str, str], "GivenMark"]  # by student and item id
+
+
+@dataclass(frozen=True)
+class GivenMark:
+    """A person's mark; ``answer_id`` is that of the answer which was marked, "" if not stated."""
+
+    points: float
+    answer_id: str = ""
+
+
+def answer_id(answer: str) -> str:
+    """A short name of an answer in words, another one for each text; "" for no answer."""
+    return "a" + hashlib.sha256(answer.encode()).hexdigest()[:12] if answer else ""
 
 
 @dataclass(frozen=True)
 class ItemMark:
     """What an item of a submission earned; ``points`` is None while a person has to decide.
 
-    ``result`` is what grading found, or None if the submission could not be read.
+    ``result`` is what grading found, or None if the submission could not be read;
+    ``answer_changed`` says that a person marked another answer than the one that is there now.
     """
 
     id: str
@@ -35,6 +52,13 @@ class ItemMark:
     points: float | None
     by_person: bool = False
     result: ItemResult | None = None
+    answer_changed: bool = False
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a person should look at."""
+        found = self.result.flags if self.result else ()
+        return (*found, ANSWER_CHANGED) if self.answer_changed else found
 
     @property
     def passed(self) -> bool | None:
@@ -151,8 +175,8 @@ def load_results(folder: Path) -> list[SubmissionResult]:
 
 def read_marks(
     path: Path, results: Iterable[SubmissionResult], *, assignment: str = ""
-) -> dict[tuple[str, str], float]:
-    """The marks that a person gave: (student, item id) to points.
+) -> dict[tuple[str, str], GivenMark]:
+    """The marks that a person gave, by student and item id.
 
     Args:
         path: a CSV file.
@@ -169,7 +193,7 @@ def read_marks(
         for item in _items_of(result.assignment, result.items)
     }
     students = {student for student, _ in items}
-    given: dict[tuple[str, str], float] = {}
+    given: dict[tuple[str, str], GivenMark] = {}
     wrong = []
     for row in read_csv(path, ("student", "item", "points")):
         student, item, text = row["student"], row["item"], row["points"]
@@ -185,7 +209,7 @@ def read_marks(
         elif (student, item) in given:
             wrong.append(f"{item} of {student!r} is there twice")
         else:
-            given[student, item] = points
+            given[student, item] = GivenMark(points, row.get("answer_id", ""))
     if wrong:
         raise CourseError(
             f"expected a student's folder name, an item and its points in each row of {path}, got: "
@@ -218,16 +242,16 @@ def assignment_of(
 def _mark(result: SubmissionResult, given: Given) -> Mark:
     items = []
     for item in _items_of(result.assignment, result.items):
-        points = given.get((result.student, item.id))
-        by_person = points is not None
+        mark, now = given.get((result.student, item.id)), answer_id(item.text)
         items.append(
             ItemMark(
                 item.id,
                 item.title,
                 item.most,
-                points if by_person else item.points,
-                by_person,
-                item if result.readable else None,
+                points=mark.points if mark else item.points,
+                by_person=mark is not None,
+                result=item if result.readable else None,
+                answer_changed=mark is not None and mark.answer_id not in ("", now),
             )
         )
     return Mark(result, tuple(items))

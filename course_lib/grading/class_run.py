@@ -61,26 +61,8 @@ class ClassRun:
     variants: Variants | None = None
 
     def students(self) -> list[str]:
-        """The names of the entries of ``incoming``, sorted.
-
-        Raises:
-            CourseError: there are none, or it is no folder.
-        """
-        try:
-            names = sorted(
-                entry.name for entry in os.scandir(self.incoming) if not entry.name.startswith(".")
-            )
-        except OSError as error:
-            raise CourseError(
-                f"expected a folder with the students' work at {self.incoming}, and could not read "
-                f"one ({error}): name the folder that holds a folder for each student"
-            ) from None
-        if not names:
-            raise CourseError(
-                f"expected a folder for each student in {self.incoming}, got none: unpack what was "
-                "handed in there"
-            )
-        return names
+        """Whose work there is; see ``students_in``."""
+        return students_in(self.incoming)
 
     def file_of(self, student: str) -> Path:
         """Where a student's result is stored."""
@@ -118,6 +100,29 @@ class ClassRun:
             known=self.stored(student),
             remarks=remarks,
         )
+
+
+def students_in(incoming: Path) -> list[str]:
+    """The names of the entries of a folder, sorted.
+
+    Raises:
+        CourseError: there are none, or it is no folder.
+    """
+    try:
+        names = sorted(
+            entry.name for entry in os.scandir(incoming) if not entry.name.startswith(".")
+        )
+    except OSError as error:
+        raise CourseError(
+            f"expected a folder with the students' work at {incoming}, and could not read "
+            f"one ({error}): name the folder that holds a folder for each student"
+        ) from None
+    if not names:
+        raise CourseError(
+            f"expected a folder for each student in {incoming}, got none: unpack what was "
+            "handed in there"
+        )
+    return names
 
 
 def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:

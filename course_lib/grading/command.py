@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 from course_lib.checks.call import truncated
 from course_lib.errors import CourseError
 from course_lib.grading.changes import changes_between, changes_summary
-from course_lib.grading.class_run import ClassRun, grade_class, load_secret
+from course_lib.grading.class_run import ClassRun, grade_class, load_secret, students_in
 from course_lib.grading.exercise import exercise_file, load_exercise
 from course_lib.grading.jail import Jail
 from course_lib.grading.library_view import LIBRARY
@@ -69,22 +69,22 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         from course_lib.grading.course_folder import open_course_folder
 
         open_course_folder(options.gradebook)  # so that an error comes before the grading
-    secret = load_secret(options.secret_file or options.results / "secret")
-    run = ClassRun(
-        options.incoming.absolute(),  # also for the workers of a cluster
-        exercise,
-        options.results.absolute(),
-        secret,
-        options.jobs,
-        options.cluster,
-        options.trusted,
-        preview=options.diff,
-        variants=variants,
-    )
-    students = run.students()
-    earlier = {each.student: each for each in map(run.stored, students) if each}
+    students = students_in(options.incoming)
     with Jail(trusted=options.trusted, begun=begun) as jail:
         print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
+        run = ClassRun(
+            options.incoming.absolute(),  # also for the workers of a cluster
+            exercise,
+            options.results.absolute(),
+            # Only now, so that a command that could not begin leaves no new secret behind.
+            load_secret(options.secret_file or options.results / "secret"),
+            options.jobs,
+            options.cluster,
+            options.trusted,
+            preview=options.diff,
+            variants=variants,
+        )
+        earlier = {each.student: each for each in map(run.stored, students) if each}
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
     print(table(results))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
-from course_lib.grading.class_marks import Assignment, load_class
+from course_lib.grading.class_marks import Assignment, load_class, named
 from course_lib.grading.exports import FORMATS, gradescope_json, refuse_unfinished
 from course_lib.grading.roster import load_roster, match
 from course_lib.grading.safe_csv import write_csv
@@ -38,6 +39,18 @@ def export(options: ExportOptions) -> Path:
     assignments = load_class(options.results, options.assignments, marks=options.marks)
     if not options.partial:
         refuse_unfinished(assignments)
+    if changed := [
+        f"{mark.student}, {item.id}"
+        for each in assignments
+        for mark in each.marks
+        for item in mark.items
+        if item.answer_changed
+    ]:
+        print(
+            f"{len(changed)} marked by a person have another answer now: {named(changed)}. Look at "
+            "them again, and empty or correct their answer_id in marks.csv",
+            file=sys.stderr,
+        )
     roster = load_roster(options.roster) if options.roster else None
     if roster is not None:
         students = {mark.student for each in assignments for mark in each.marks}

@@ -75,7 +75,7 @@ def _csv_row(mark: Mark, item: ItemMark) -> list[Cell]:
         "yes" if item.by_person else "no",
         result.status if result else "could not be read",
         ", ".join(result.misconceptions) if result else "",
-        "; ".join(result.flags) if result else "",
+        "; ".join(item.flags),
     ]
 
 

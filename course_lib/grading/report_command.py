@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.atomic import write_atomically
 from course_lib.checks import load_item
 from course_lib.errors import CourseError
-from course_lib.grading.class_marks import Assignment, load_class
+from course_lib.grading.class_marks import Assignment, answer_id, load_class
 from course_lib.grading.exports import csv_rows
 from course_lib.grading.item_statistics import confusions_of, statistics_of
 from course_lib.grading.report_page import flags_of_class, report_page
@@ -63,13 +63,15 @@ def csv_files(assignments: Sequence[Assignment]) -> dict[str, Rows]:
 def _rows_to_mark(assignments: Sequence[Assignment]) -> Rows:
     """A row for each item that waits for a person: with its points filled in, it is marks.csv."""
     rows: Rows = [["student", "item", "points", "max_points", "assignment", "why", "answer"]]
+    rows[0].append("answer_id")
     for assignment in assignments:
         for mark in assignment.waiting:
             for item in (item for item in mark.items if item.points is None):
                 result = item.result
                 why = f"{result.status} {result.reason}".strip() if result else mark.waits_for
                 text = result.text if result else ""
-                rows.append([mark.student, item.id, None, item.most, assignment.name, why, text])
+                row: list[Cell] = [mark.student, item.id, None, item.most, assignment.name, why]
+                rows.append([*row, text, answer_id(text)])
     return rows
 
 

@@ -77,7 +77,7 @@ def flags_of_class(assignments: Sequence[Assignment]) -> list[tuple[str, str, st
         (mark.student, item.id, flag)
         for assignment in assignments
         for mark in assignment.marks
-        for item in mark.result.items
+        for item in mark.items
         for flag in item.flags
     ]
 

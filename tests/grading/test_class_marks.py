@@ -1,9 +1,17 @@
 """The marks of a class: from results, and from a person."""
 
+from dataclasses import replace
+
 import pytest
 
 from course_lib.errors import CourseError
-from course_lib.grading.class_marks import assignment_of, load_class, read_marks
+from course_lib.grading.class_marks import (
+    GivenMark,
+    answer_id,
+    assignment_of,
+    load_class,
+    read_marks,
+)
 from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import store, synthetic_class
@@ -60,7 +68,7 @@ def test_rows_of_another_assignment_are_passed_over(tmp_path):
     path = tmp_path / "marks.csv"
     write_csv(path, [["student", "item", "points", "assignment"], *rows])
     given = read_marks(path, RESULTS, assignment="06_masks")
-    assert given == {("ana", "06.why_not_rows"): 1.0}
+    assert given == {("ana", "06.why_not_rows"): GivenMark(1)}
     with pytest.raises(CourseError, match="no item of what 'ana' handed in"):
         read_marks(path, RESULTS)
 
@@ -81,9 +89,21 @@ def test_a_mark_that_cannot_be_is_named(tmp_path, row, words):
         read_marks(marks_file(tmp_path, row), RESULTS)
 
 
+def test_an_answer_that_changed_after_its_mark_is_pointed_out_and_the_mark_stays(tmp_path):
+    header = ["student", "item", "points", "answer_id"]
+    path = tmp_path / "marks.csv"
+    write_csv(path, [header, ["ana", "06.why_not_rows", 2, answer_id(WRITTEN.text)]])
+    (ana, *_) = assignment_of("06_masks", RESULTS, read_marks(path, RESULTS)).marks
+    assert ana.items[1].flags == ()
+    later = [submission("ana", PASSED, replace(WRITTEN, text="Because of the pads."))]
+    (ana,) = assignment_of("06_masks", later, read_marks(path, later)).marks
+    assert (ana.points, ana.waits_for) == (4, "")
+    assert ana.items[1].flags == ("the answer has changed since a person marked it",)
+
+
 def test_without_points_nothing_is_decided_yet(tmp_path):
     path = marks_file(tmp_path, ["ana", "06.why_not_rows", None], ["bo", "06.padding_mask", 1])
-    assert read_marks(path, RESULTS) == {("bo", "06.padding_mask"): 1.0}
+    assert read_marks(path, RESULTS) == {("bo", "06.padding_mask"): GivenMark(1)}
 
 
 def test_a_mark_that_is_there_twice_is_named(tmp_path):

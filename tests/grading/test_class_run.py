@@ -213,6 +213,16 @@ def test_a_wrong_option_is_answered_in_a_sentence(arguments, words, incoming, tm
     more = ["--results", str(tmp_path), "--exercises", str(ROOT / "exercises")]
     assert cli.main(["grade", str(incoming), *arguments, *more]) == 1
     assert words in capsys.readouterr().err
+    assert not (tmp_path / "secret").exists()
+
+
+def test_a_command_that_cannot_begin_leaves_no_secret_behind(tmp_path, capsys):
+    arguments = ["--assignment", "06_masks", "--exercises", str(ROOT / "exercises")]
+    results = tmp_path / "results"
+    incoming = str(tmp_path / "none")
+    assert cli.main(["grade", incoming, *arguments, "--results", str(results)]) == 1
+    assert "name the folder that holds a folder for each student" in capsys.readouterr().err
+    assert not results.exists()
 
 
 def test_an_error_of_the_grader_is_told_and_the_others_are_graded(run, jail, monkeypatch):

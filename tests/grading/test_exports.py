@@ -9,6 +9,7 @@ import pytest
 from course_lib import cli
 from course_lib.checks.table import TABLE
 from course_lib.grading import verbs
+from course_lib.grading.class_marks import answer_id
 from course_lib.grading.exports import FORMATS
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
@@ -140,6 +141,17 @@ def test_what_is_not_known_is_refused_and_then_empty_but_never_zero(folder, unkn
     write_csv(folder / "marks.csv", [["student", "item", "points"], *given])
     assert export(*command, "--marks", "marks.csv") == 0
     assert ["6@x.org", str(1.5 * len(items))] in rows(folder / "moodle.csv")
+
+
+def test_marks_of_answers_that_have_changed_are_named_and_exported(folder, capsys):
+    text = ItemResult("06.why_not_rows", "t", "to be marked", None, 2, text="Because.")
+    store([SubmissionResult("eva", "06_masks", "none", "k", "n", (text,))], folder / "results")
+    header = ["student", "item", "points", "answer_id"]
+    write_csv(folder / "marks.csv", [header, ["eva", text.id, 2, answer_id("An earlier one.")]])
+    assert export("--format", "csv", "--marks", "marks.csv") == 0
+    assert "have another answer now: eva, 06.why_not_rows. Look" in capsys.readouterr().err
+    (eva,) = (row for row in rows(folder / "csv.csv") if row[0] == "eva")
+    assert float(eva[4]) == 2 and "the answer has changed" in eva[-1]
 
 
 def test_somebody_who_is_in_one_of_the_two_lists_only_is_named(folder, capsys):
