@@ -33,8 +33,10 @@ def add_lab_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         default="00",
         metavar="NOTEBOOK",
-        help="a lesson by the start of its name, or a path (default: the first lesson)",
+        help="a lesson by the start of its name, in your own copy of the course; or any path "
+        "(default: the first lesson)",
     )
+    parser.add_argument("--exercise", action="store_true", help="open the lesson's exercise")
     parser.add_argument("--port", type=int, metavar="N", help="the port to try first")
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
 
@@ -43,7 +45,45 @@ def run_lab(options: Namespace) -> int:
     """Open a lesson in JupyterLab."""
     from course_lib.lab import open_lab
 
-    open_lab(options.notebook, port=options.port, browser=not options.no_browser)
+    open_lab(
+        options.notebook,
+        exercise=options.exercise,
+        port=options.port,
+        browser=not options.no_browser,
+    )
+    return 0
+
+
+def add_update_arguments(parser: ArgumentParser) -> None:
+    """It takes no arguments."""
+
+
+def run_update(options: Namespace) -> int:
+    """Bring the course's changes into the learner's copy and say what happened."""
+    from course_lib.lab import trust, unmodified_notebooks
+    from course_lib.work_copy.folders import COURSE, work_folder
+    from course_lib.work_copy.update import update
+
+    trust(unmodified_notebooks(COURSE))
+    print("\n".join(update(work_folder(), COURSE) or ["Nothing has changed."]))
+    return 0
+
+
+def add_reset_arguments(parser: ArgumentParser) -> None:
+    """What to put back."""
+    parser.add_argument(
+        "what",
+        metavar="ITEM",
+        help="an item's id, such as 06.padding_mask, or a notebook in your copy of the course",
+    )
+
+
+def run_reset(options: Namespace) -> int:
+    """Put back an answer as it was released and say where the backup is."""
+    from course_lib.work_copy.folders import work_folder
+    from course_lib.work_copy.update import reset
+
+    print(reset(work_folder(), options.what))
     return 0
 
 
@@ -586,9 +626,21 @@ VERBS = {
     ),
     "lab": Verb(
         help="open the lessons in JupyterLab",
-        example="course lab 06 --port 9000",
+        example="course lab 06 --exercise",
         add_arguments=add_lab_arguments,
         run=run_lab,
+    ),
+    "update": Verb(
+        help="bring a new release of the course into your copy, where your work stays",
+        example="course update",
+        add_arguments=add_update_arguments,
+        run=run_update,
+    ),
+    "reset": Verb(
+        help="put back an answer or a notebook as the course released it, after a backup",
+        example="course reset 06.padding_mask",
+        add_arguments=add_reset_arguments,
+        run=run_reset,
     ),
     "pages": Verb(
         help="write lessons as HTML pages that need no kernel and no network",

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course_lib.lab import NOTEBOOKS
+from course_lib.work_copy.folders import NOTEBOOKS
 
 DISTRIBUTION = "transformer-question-by-question"
 OLDEST_PYTHON = (3, 11)

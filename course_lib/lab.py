@@ -12,9 +12,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from course_lib.errors import CourseError
+from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, work_folder
 
-LIBRARY = Path(__file__).resolve().parent
-NOTEBOOKS = LIBRARY.parent / "notebooks"
 # Its page configuration switches off JupyterLab's announcements (lessons need no network, and the
 # first thing a learner sees should not be a question about news) and nbgrader's menus, which are
 # for teachers.
@@ -23,27 +22,37 @@ OURS = ("notebooks", "exercises")  # folders of the repository whose outputs the
 WORKSPACE = "course"  # JupyterLab keeps its layout under this name, beside a learner's own
 
 
-def find_notebook(name: str) -> Path:
-    """The notebook with this path, or the lesson whose name starts like this.
+def find_notebook(name: str, folder: Path | None = None, *, exercise: bool = False) -> Path:
+    """The notebook with this path, or the lesson of the course whose name starts like this.
+
+    Args:
+        name: a path, or the start of a lesson's name, such as 06.
+        folder: the course, or a copy of it; by default the course itself.
+        exercise: the lesson's exercise instead.
 
     Raises:
-        CourseError: there are no lessons here, or none with that name.
+        CourseError: there is none with that name.
     """
     path = Path(name)
     if path.suffix == ".ipynb" and path.is_file():
         return path.resolve()
-    found = sorted(NOTEBOOKS.glob("*.ipynb"))
-    if not found:
+    lessons = folder / "notebooks" if folder else NOTEBOOKS
+    if exercise:
+        found = sorted((lessons.parent / "exercises").glob("*/*.ipynb"))
+        by_name = {notebook.parent.name: notebook for notebook in found}
+    else:
+        by_name = {notebook.stem: notebook for notebook in sorted(lessons.glob("*.ipynb"))}
+    if not by_name:
         raise CourseError(
-            f"expected lessons in {NOTEBOOKS}, found none: the library was installed without them, "
-            "so clone the repository and run `make lab` there"
+            f"expected lessons and exercises in {lessons.parent}, found none: install the course "
+            "again, or clone its repository and run `make lab` there"
         )
-    for lesson in found:
-        if lesson.name.startswith(path.name):
-            return lesson
+    for full_name, notebook in by_name.items():
+        if full_name.startswith(path.stem):
+            return notebook
     raise CourseError(
-        f"expected a notebook or the start of a lesson's name, got {name!r}: "
-        f"the lessons are {', '.join(lesson.stem for lesson in found)}"
+        f"expected a notebook or the start of a lesson's name, got {name!r}: the "
+        f"{'exercises' if exercise else 'lessons'} are {', '.join(by_name)}"
     )
 
 
@@ -53,12 +62,13 @@ def lab_arguments(
     """The command-line arguments for JupyterLab.
 
     Args:
-        notebook: the file to open; with a lesson, the file list shows the whole repository.
+        notebook: the file to open; with one of the course, links to all others work.
         port: the port to try first; if it is taken, JupyterLab uses the next free one.
         browser: whether to open a browser.
         root: whether the user is root; Jupyter does not start as root unless it is told to.
     """
-    folder = notebook.parent.parent if notebook.parent == NOTEBOOKS else notebook.parent
+    roots = (root for root in (work_folder(), COURSE) if notebook.is_relative_to(root))
+    folder = next(roots, notebook.parent)
     page = quote(notebook.relative_to(folder).as_posix())
     address = f"/lab/workspaces/{WORKSPACE}/tree/{page}"
     arguments = [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url={address}"]
@@ -86,9 +96,13 @@ def has_browser() -> bool:
 def unmodified_notebooks(repository: Path) -> list[Path]:
     """The course's notebooks that are just as git has them; none where git cannot say.
 
+    Those that a wheel has put inside the library are all as it was installed.
+
     Whoever can change what git has can change the library as well, which runs anyway. A notebook
     that anybody has changed since, or added, is not among them.
     """
+    if repository.parent == LIBRARY:
+        return sorted(repository.rglob("*.ipynb"))
     known = _git(repository, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", *OURS)
     changed = _git(repository, "diff", "-z", "--name-only", "HEAD", "--", *OURS)
     if known is None or changed is None:
@@ -137,13 +151,31 @@ def fold_file_browser() -> None:
     workspaces.save(WORKSPACE, json.dumps(content))
 
 
-def open_lab(name: str, *, port: int | None = None, browser: bool = True) -> None:
+def _opened(name: str, *, exercise: bool) -> Path:
+    """The notebook to open, in the learner's copy of the course, which is made if need be."""
+    from course_lib.work_copy.update import create, outdated
+
+    if Path(name).suffix == ".ipynb" and Path(name).is_file():
+        return find_notebook(name)
+    find_notebook(name, exercise=exercise)  # nothing is copied for a name that is wrong
+    work = work_folder()
+    if create(work, COURSE):
+        print(f"Your own copy of the course is in {work}. Updates of the course leave it alone.")
+    elif changed := outdated(work, COURSE):
+        print(f"The course has changed ({len(changed)} notebooks): `course update` merges them.")
+    return find_notebook(name, work, exercise=exercise)
+
+
+def open_lab(
+    name: str, *, exercise: bool = False, port: int | None = None, browser: bool = True
+) -> None:
     """Start JupyterLab in this process and return when it stops.
 
+    A lesson or exercise is opened in the learner's copy of the course, a path as it is.
+
     Raises:
-        CourseError: there is no such lesson, or JupyterLab is not installed.
+        CourseError: there is no such notebook, or JupyterLab is not installed.
     """
-    notebook = find_notebook(name)
     try:
         from jupyterlab.labapp import LabApp
     except ImportError as error:
@@ -151,7 +183,8 @@ def open_lab(name: str, *, port: int | None = None, browser: bool = True) -> Non
             f"expected JupyterLab beside the course, but it cannot be imported ({error}): "
             "install it with pip install -e '.[lab]'"
         ) from error
-    trust(unmodified_notebooks(NOTEBOOKS.parent))
+    notebook = _opened(name, exercise=exercise)
+    trust(unmodified_notebooks(COURSE))
     fold_file_browser()
     browser = browser and has_browser()
     root = hasattr(os, "geteuid") and os.geteuid() == 0

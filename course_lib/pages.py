@@ -18,7 +18,8 @@ from xml.etree import ElementTree
 
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
-from course_lib.lab import NOTEBOOKS, find_notebook
+from course_lib.lab import find_notebook
+from course_lib.work_copy.folders import NOTEBOOKS
 
 DISTRIBUTION = "transformer-question-by-question"
 TEMPLATE = """{% extends 'lab/index.html.j2' %}

@@ -22,7 +22,12 @@ def lessons(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     for name in ("00_start_here", "06_masks"):
         (folder / f"{name}.ipynb").write_text("{}")
+    exercise = folder.parent / "exercises" / "06_masks" / "masks.ipynb"
+    exercise.parent.mkdir(parents=True)
+    exercise.write_text("{}")
     monkeypatch.setattr(lab, "NOTEBOOKS", folder)
+    monkeypatch.setattr(lab, "COURSE", folder.parent)
+    monkeypatch.setenv("COURSE_WORK", str(tmp_path / "my work"))
     monkeypatch.setattr(doctor, "NOTEBOOKS", folder)
     return folder
 
@@ -130,7 +135,7 @@ def test_an_unknown_lesson_is_answered_with_the_lessons_there_are(lessons):
 
 def test_a_library_without_lessons_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path)
-    with pytest.raises(CourseError, match="installed without them, so clone the repository"):
+    with pytest.raises(CourseError, match="found none: install the course again, or clone its"):
         lab.find_notebook("00")
 
 
@@ -140,6 +145,35 @@ def test_a_lesson_opens_with_the_whole_repository_beside_it(lessons):
         f"--ServerApp.root_dir={lessons.parent}",
         "--LabApp.default_url=/lab/workspaces/course/tree/notebooks/06_masks.ipynb",
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        (["lab", "06"], "notebooks/06_masks.ipynb"),
+        (["lab", "06", "--exercise"], "exercises/06_masks/masks.ipynb"),
+    ],
+)
+def test_a_learner_works_in_a_copy_with_everything_beside_it(
+    lessons, started, tmp_path, capsys, arguments, path
+):
+    work = tmp_path / "my work"
+    assert cli.main(arguments) == cli.main(arguments) == 0
+    assert started[0] == started[1]
+    assert f"--ServerApp.root_dir={work}" in started[0]
+    assert f"--LabApp.default_url=/lab/workspaces/course/tree/{path}" in started[0]
+    printed = capsys.readouterr().out
+    assert printed.count(f"Your own copy of the course is in {work}.") == 1
+    (lessons.parent / path).write_text('{"new": 1}')
+    cli.main(arguments)
+    assert "(1 notebooks): `course update` merges them" in capsys.readouterr().out
+    assert (work / path).read_text() == "{}"
+
+
+def test_nothing_is_copied_for_a_name_that_is_wrong(lessons, started, tmp_path, capsys):
+    assert cli.main(["lab", "00", "--exercise"]) == 1
+    assert "the exercises are 06_masks" in capsys.readouterr().err
+    assert not (tmp_path / "my work").exists()
 
 
 def test_a_notebook_of_ones_own_opens_in_its_own_folder(lessons, tmp_path):

@@ -88,7 +88,10 @@ class Progress:
         for _, entries in self.rows():
             for entry in entries:
                 if entry.id not in self.passed:
-                    return f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes)"
+                    return (
+                        f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes). "
+                        f"Open it with: course lab {entry.id[:2]} --exercise"
+                    )
         return "All checked items are done."
 
     def __str__(self) -> str:

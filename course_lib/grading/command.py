@@ -15,10 +15,10 @@ from course_lib.grading.changes import changes_between, changes_summary
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret, students_in
 from course_lib.grading.exercise import exercise_file, load_exercise
 from course_lib.grading.jail import Jail
-from course_lib.grading.library_view import LIBRARY
 from course_lib.grading.results import SubmissionResult, shown_points
 from course_lib.grading.server import Level, Server
 from course_lib.grading.variants import load_variants
+from course_lib.work_copy.folders import COURSE
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
 _NOTES = 3  # of a student, below the table
@@ -117,7 +117,7 @@ def _stored_in(
 def exercises_folder() -> Path:
     """The folder of the exercises: here, or beside the library."""
     here = Path("exercises")
-    return here if here.is_dir() else LIBRARY.parent / "exercises"
+    return here if here.is_dir() else COURSE / "exercises"
 
 
 def isolation_line(level: str, reasons: Mapping[Level, str]) -> str:

@@ -1,0 +1,20 @@
+"""Where the course's files are: the released ones, and a learner's copy of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+LIBRARY = Path(__file__).resolve().parents[1]
+# A wheel has the lessons inside the library (see setup.py); in a clone they are beside it.
+COURSE = LIBRARY / "course" if (LIBRARY / "course").is_dir() else LIBRARY.parent
+NOTEBOOKS = COURSE / "notebooks"
+
+
+def work_folder() -> Path:
+    """The learner's copy of the course: $COURSE_WORK, or else in a clone its folder ``work``,
+    which git ignores, and without one ``~/transformer-course``.
+    """
+    if named := os.environ.get("COURSE_WORK"):
+        return Path(named).expanduser().absolute()
+    return COURSE / "work" if LIBRARY.parent == COURSE else Path.home() / "transformer-course"

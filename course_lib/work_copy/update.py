@@ -1,0 +1,261 @@
+"""A learner's own copy of the course, which an update never overwrites.
+
+In ``.course`` the copy keeps the release that it was made from, in ``backup`` what was replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.sign import NotebookNotary
+
+from course_lib.atomic import replace_atomically
+from course_lib.checks.progress import FORMER_IDS
+from course_lib.checks.table import TABLE, TOPICS
+from course_lib.errors import CourseError
+from course_lib.work_copy.merge import Merged, is_answer, merge
+
+PARTS = ("notebooks", "exercises", "docs")  # lessons link to pages in docs
+RELEASE, BACKUP = ".course", "backup"
+
+
+def released(course: Path) -> list[Path]:
+    """The files of a release, relative to its folder.
+
+    Raises:
+        CourseError: there are none.
+    """
+    files = [
+        path.relative_to(course)
+        for part in PARTS
+        for path in sorted((course / part).rglob("*"))
+        if path.is_file() and not path.parent.name.startswith(".")
+    ]
+    if not any(path.suffix == ".ipynb" for path in files):
+        raise CourseError(
+            f"expected lessons in {course}, found none: install the course again, or clone its "
+            "repository and run `make lab` there"
+        )
+    return files
+
+
+def create(work: Path, course: Path) -> bool:
+    """Copy the course unless that was done before, and say whether it was now.
+
+    Files that are there already stay as they are.
+
+    Raises:
+        CourseError: there is no course, or the copy cannot be written.
+    """
+    if (work / RELEASE).is_dir():
+        return False
+    beginning = work / f"{RELEASE}-incomplete"
+    for name in released(course):
+        if not (work / name).exists():
+            _copy(course / name, work / name)
+        _copy(course / name, beginning / name)
+    beginning.rename(work / RELEASE)  # only now: a copy that was interrupted is begun again
+    return True
+
+
+def outdated(work: Path, course: Path) -> list[Path]:
+    """The notebooks of the course that have changed since the copy was made or updated."""
+    return [
+        name
+        for name in released(course)
+        if name.suffix == ".ipynb" and _content(work / RELEASE / name) != _content(course / name)
+    ]
+
+
+def update(work: Path, course: Path) -> list[str]:
+    """Bring the course's changes into the copy, and say in a line for each file what happened.
+
+    A notebook that the learner changed is merged cell by cell, after a backup.
+
+    Raises:
+        CourseError: there is no course, or the copy cannot be written.
+    """
+    if create(work, course):
+        return [f"{work} is new: all lessons and exercises were copied"]
+    before, now = released(work / RELEASE), released(course)
+    gone = [name for name in before if name not in now]
+    former = _former_names(work / RELEASE, gone, course, [n for n in now if n not in before])
+    lines = [_updated(work, course, name, former.get(name, name)) for name in now]
+    lines += [_dropped(work, name) for name in gone if name not in former.values()]
+    return [line for line in lines if line]
+
+
+def reset(work: Path, what: str) -> str:
+    """Put back an answer or a whole notebook as the course released it, and say where yours is.
+
+    Args:
+        what: an item's id, or a notebook by its path in the copy.
+
+    Raises:
+        CourseError: there is no copy, or no such item or notebook in it.
+    """
+    if not (work / RELEASE).is_dir():
+        raise CourseError(f"expected a copy of the course in {work}, found none: run `course lab`")
+    if what in TABLE:
+        name = exercise_of(what)
+    else:
+        path, name = Path(os.path.abspath(what)), Path(what)
+        if path.exists() and path.is_relative_to(work):
+            name = path.relative_to(work)
+    start = work / RELEASE / name
+    if name.suffix != ".ipynb" or name not in released(work / RELEASE):
+        raise CourseError(
+            f"expected an item such as 06.padding_mask or a notebook such as "
+            f"{work / 'exercises' / '06_masks' / 'masks.ipynb'}, got {what!r}"
+        )
+    saved = _back_up(work, name)
+    if what not in TABLE or saved is None:
+        _copy(start, work / name)
+        return f"{name} is as the course released it" + (f"; yours is in {saved}" if saved else "")
+    base, mine = _read(start), _read(work / name)
+    mine = merge(base, base, mine).notebook  # brings back an answer that was deleted
+    fresh = {cell.id: cell for cell in base.cells if is_answer(cell)}
+    of_item = what.replace(".", "-").replace("_", "-")
+    mine.cells = [
+        fresh[cell.id] if cell.id in fresh and cell.id.startswith(of_item) else cell
+        for cell in mine.cells
+    ]
+    _write(mine, work / name)
+    return f"{what} in {name} is as the course released it; yours is in {saved}"
+
+
+def exercise_of(item_id: str) -> Path:
+    """The notebook in which an item is answered, relative to the copy."""
+    number = item_id.split(".")[0]
+    return Path("exercises", f"{number}_{TOPICS[number]}", f"{TOPICS[number]}.ipynb")
+
+
+def _updated(work: Path, course: Path, name: Path, former: Path) -> str:
+    """Bring one file up to date, which was called ``former`` when the copy was made."""
+    start, released_now, mine = work / RELEASE / former, course / name, work / former
+    if former == name and _content(start) == _content(released_now):
+        return ""
+    said = f"{name}: up to date" if former == name else f"{name}: up to date (it was {former})"
+    if not mine.exists() or _content(mine) in (_content(start), _content(released_now)):
+        _copy(released_now, work / name)
+    elif name.suffix != ".ipynb":
+        said += f"; your own changes are in {_back_up(work, former)}"
+        _copy(released_now, work / name)
+    else:
+        try:
+            merged = _merged(_read(start), _read(released_now), _read(mine))
+        except CourseError as error:
+            beside = name.with_name(f"{name.stem}-new.ipynb")
+            _copy(released_now, work / beside)
+            said = f"{name}: left as it is, because {error}. The new one is {beside}"
+        else:
+            saved = _back_up(work, former)
+            _write(merged.notebook, work / name)
+            yours = (
+                f"{merged.kept} cell{'s' * (merged.kept != 1)} of yours"
+                if merged.kept
+                else "what you ran"
+            )
+            said += f", with {yours}; before the update it was {saved}"
+            said += "".join(f"\n  {remark}" for remark in merged.remarks)
+    _copy(released_now, work / RELEASE / name)
+    if former != name:
+        mine.unlink(missing_ok=True)
+        start.unlink()
+    return said
+
+
+def _dropped(work: Path, name: Path) -> str:
+    """Take away a file that the course no longer has, unless the learner changed it."""
+    mine, start = work / name, work / RELEASE / name
+    unchanged = mine.exists() and _content(mine) == _content(start)
+    start.unlink()
+    if not mine.exists():
+        return ""
+    if unchanged:
+        mine.unlink()
+        return f"{name}: the course no longer has it, and you had not changed it; removed"
+    return f"{name}: the course no longer has it; yours was left where it is"
+
+
+def _former_names(
+    before: Path, gone: list[Path], course: Path, added: list[Path]
+) -> dict[Path, Path]:
+    """For each notebook that is new under its name, the one that had most of its cells before."""
+    former: dict[Path, Path] = {}
+    cells = {name: _cell_ids(before / name) for name in gone if name.suffix == ".ipynb"}
+    for name in (name for name in added if name.suffix == ".ipynb"):
+        here = _cell_ids(course / name)
+        share = {
+            old: len(here & (ids | {_new_cell_id(i) for i in ids})) / max(len(here), len(ids), 1)
+            for old, ids in cells.items()
+        }
+        best = max(share, key=lambda old: share[old], default=None)
+        if best is not None and share[best] > 0.5:
+            former[name] = best
+            del cells[best]
+    return former
+
+
+def _cell_ids(path: Path) -> set[str]:
+    try:
+        return {cell.id for cell in _read(path).cells}
+    except CourseError:
+        return set()
+
+
+def _new_cell_id(cell_id: str) -> str:
+    """The id of a cell whose item has another id now."""
+    for old, new in FORMER_IDS.items():
+        old, new = (f"{i.replace('.', '-').replace('_', '-')}-" for i in (old, new))
+        if cell_id.startswith(old):
+            return new + cell_id.removeprefix(old)
+    return cell_id
+
+
+def _merged(base: NotebookNode, theirs: NotebookNode, mine: NotebookNode) -> Merged:
+    """The merged notebook, trusted by Jupyter if both that it was made from are."""
+    merged = merge(base, theirs, mine, new_id=_new_cell_id)
+    notary = NotebookNotary()
+    if notary.check_signature(mine) and notary.check_signature(theirs):
+        notary.sign(merged.notebook)
+    return merged
+
+
+def _back_up(work: Path, name: Path) -> Path | None:
+    """Keep a copy of a file, under the time; None if there is no such file."""
+    if not (work / name).exists():
+        return None
+    now = time.strftime("%Y-%m-%d_%H-%M-%S")
+    folders = (work / BACKUP / f"{now}{more}" for more in ("", *(f"-{n}" for n in range(2, 1000))))
+    saved = next(folder / name for folder in folders if not (folder / name).exists())
+    saved.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(work / name, saved)
+    return saved
+
+
+def _read(path: Path) -> NotebookNode:
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except Exception as error:  # JSON, unicode, and several kinds of nbformat's own
+        kind = type(error).__name__
+        raise CourseError(f"{path} could not be read as a notebook ({kind}: {error})") from None
+    return notebook
+
+
+def _write(notebook: NotebookNode, path: Path) -> None:
+    replace_atomically(path, lambda draft: nbformat.write(notebook, draft))
+
+
+def _copy(source: Path, target: Path) -> None:
+    replace_atomically(target, lambda draft: draft.write_bytes(source.read_bytes()))
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None

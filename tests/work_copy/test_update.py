@@ -1,0 +1,282 @@
+"""A learner's copy of the course: made once, updated without loss, reset item by item."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.sign import NotebookNotary
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from course_lib import cli, lab
+from course_lib.atomic import replace_atomically
+from course_lib.checks.table import TABLE
+from course_lib.errors import CourseError
+from course_lib.work_copy import folders
+from course_lib.work_copy import update as work_copy
+from course_lib.work_copy.update import create, exercise_of, outdated, reset, update
+
+LESSON, PAGE = Path("notebooks/06_masks.ipynb"), Path("docs/map.md")
+EXERCISE = exercise_of("06.padding_mask")
+ANSWER = {"nbgrader": {"grade_id": "06-padding-mask-answer", "solution": True}}
+
+
+def write(path, *cells):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=list(cells)), path)
+
+
+def cells_of(path):
+    return {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells}
+
+
+def write_cell(path, name, source):
+    """What a learner does in JupyterLab."""
+    notebook = nbformat.read(path, as_version=4)
+    (cell,) = (cell for cell in notebook.cells if cell.id == name)
+    cell.source = source
+    nbformat.write(notebook, path)
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A small course: a lesson, an exercise, a page."""
+    folder = tmp_path / "course"
+    write(folder / LESSON, new_markdown_cell("# Masks", id="title"), new_code_cell("1", id="one"))
+    write(
+        folder / EXERCISE,
+        new_markdown_cell("Write it.", id="06-padding-mask-task", metadata={"deletable": False}),
+        new_code_cell("# your code", id="06-padding-mask-answer", metadata=ANSWER),
+        new_markdown_cell("Why?", id="06-why-not-rows-written", metadata=ANSWER),
+    )
+    (folder / PAGE).parent.mkdir()
+    (folder / PAGE).write_text("the map")
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path):
+    return tmp_path / "my work"
+
+
+@pytest.fixture
+def answered(course, work):
+    """A copy with an answer and an experiment."""
+    create(work, course)
+    write_cell(work / EXERCISE, "06-padding-mask-answer", "def padding_mask(): ...")
+    write_cell(work / LESSON, "one", "1 + 1")
+    return work
+
+
+def test_a_copy_is_made_once(course, work):
+    assert create(work, course) is True
+    assert all(
+        (work / name).read_bytes() == (course / name).read_bytes() for name in (LESSON, PAGE)
+    )
+    (work / LESSON).write_text("mine")
+    assert create(work, course) is False
+    assert (work / LESSON).read_text() == "mine"
+
+
+def test_a_copy_that_was_interrupted_is_finished(course, work, monkeypatch):
+    copied = []
+
+    def copy(path, write):
+        if len(copied) == 3:
+            raise KeyboardInterrupt
+        copied.append(path)
+        replace_atomically(path, write)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(work_copy, "replace_atomically", copy)
+        create(work, course)
+    assert len(copied) == 3
+    assert create(work, course) is True
+    assert update(work, course) == []
+    assert cells_of(work / EXERCISE) == cells_of(course / EXERCISE)
+
+
+def test_a_course_without_lessons_is_named(work, tmp_path):
+    with pytest.raises(CourseError, match="expected lessons in .*, found none: install"):
+        create(work, tmp_path)
+    assert not work.exists()
+
+
+def test_an_update_without_a_copy_makes_one(course, work):
+    assert "is new: all lessons and exercises were copied" in update(work, course)[0]
+
+
+def test_what_nobody_changed_is_taken_over_and_what_was_written_stays(course, answered):
+    assert outdated(answered, course) == []
+    write_cell(course / EXERCISE, "06-padding-mask-task", "Write it now.")
+    (course / PAGE).write_text("another map")
+    new = Path("notebooks/16_new.ipynb")
+    shutil.copy(course / LESSON, course / new)
+    assert outdated(answered, course) == [new, EXERCISE]
+    lines = update(answered, course)
+    assert cells_of(answered / EXERCISE) == {
+        "06-padding-mask-task": "Write it now.",
+        "06-padding-mask-answer": "def padding_mask(): ...",
+        "06-why-not-rows-written": "Why?",
+    }
+    assert cells_of(answered / LESSON)["one"] == "1 + 1"
+    assert (answered / PAGE).read_text() == "another map"
+    assert [line.split(":")[0] for line in lines] == [str(new), str(EXERCISE), str(PAGE)]
+    assert "with 1 cell of yours; before the update it was" in lines[1]
+    assert update(answered, course) == [] == outdated(answered, course)
+
+
+def test_what_it_was_before_an_update_is_kept(course, answered):
+    before = (answered / EXERCISE).read_bytes()
+    write_cell(course / EXERCISE, "06-padding-mask-task", "Write it now.")
+    update(answered, course)
+    (saved,) = (answered / "backup").rglob("masks.ipynb")
+    assert saved.read_bytes() == before
+
+
+def test_a_page_that_the_learner_changed_is_kept_beside_the_new_one(course, answered):
+    (answered / PAGE).write_text("my notes")
+    (course / PAGE).write_text("another map")
+    (line,) = update(answered, course)
+    assert "your own changes are in" in line
+    assert (answered / PAGE).read_text() == "another map"
+    assert next((answered / "backup").rglob("map.md")).read_text() == "my notes"
+
+
+def test_a_notebook_that_is_none_any_more_is_left_alone(course, answered):
+    (answered / EXERCISE).write_text("{ half a notebook")
+    write_cell(course / EXERCISE, "06-padding-mask-task", "Write it now.")
+    (line,) = update(answered, course)
+    assert "left as it is, because" in line and "could not be read as a notebook" in line
+    assert (answered / EXERCISE).read_text() == "{ half a notebook"
+    beside = answered / EXERCISE.with_name("masks-new.ipynb")
+    assert cells_of(beside)["06-padding-mask-task"] == "Write it now."
+
+
+def test_a_notebook_that_the_learner_deleted_comes_back(course, answered):
+    (answered / LESSON).unlink()
+    write_cell(course / LESSON, "title", "# More masks")
+    update(answered, course)
+    assert cells_of(answered / LESSON)["title"] == "# More masks"
+
+
+def test_a_notebook_that_was_renamed_takes_its_answers_along(course, answered):
+    renamed = EXERCISE.parent.with_name("07_masks") / EXERCISE.name
+    (course / EXERCISE.parent).rename((course / renamed).parent)
+    (line,) = update(answered, course)
+    assert f"{renamed}: up to date (it was {EXERCISE}), with 1 cell of yours" in line
+    assert cells_of(answered / renamed)["06-padding-mask-answer"] == "def padding_mask(): ..."
+    assert not (answered / EXERCISE).exists()
+    assert update(answered, course) == []
+
+
+def test_an_item_that_was_renamed_keeps_its_answer(course, work, monkeypatch):
+    old, new = "10-source-blind-floor-answer", "10-target-only-entropy-answer"
+    lesson = Path("exercises/10_two_sentences/two_sentences.ipynb")
+    write(course / lesson, new_code_cell("# your code", id=old, metadata=ANSWER))
+    create(work, course)
+    write_cell(work / lesson, old, "mine")
+    write(course / lesson, new_code_cell("# your code", id=new, metadata=ANSWER))
+    update(work, course)
+    assert cells_of(work / lesson) == {new: "mine"}
+
+
+def test_what_the_course_dropped_stays_if_the_learner_changed_it(course, answered):
+    for name in (LESSON, PAGE):
+        (course / name).unlink()
+    lines = update(answered, course)
+    assert f"{LESSON}: the course no longer has it; yours was left where it is" in lines
+    assert f"{PAGE}: the course no longer has it, and you had not changed it; removed" in lines
+    assert (answered / LESSON).exists() and not (answered / PAGE).exists()
+    assert update(answered, course) == []
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_a_merged_notebook_is_trusted_if_both_were(course, answered, both, tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    write_cell(course / EXERCISE, "06-padding-mask-task", "Write it now.")
+    lab.trust([course / EXERCISE, answered / EXERCISE][: 1 + both])
+    update(answered, course)
+    merged = nbformat.read(answered / EXERCISE, as_version=4)
+    assert NotebookNotary().check_signature(merged) is both
+
+
+def test_one_answer_is_put_back_and_the_other_stays(course, answered):
+    write_cell(answered / EXERCISE, "06-why-not-rows-written", "Because.")
+    said = reset(answered, "06.padding_mask")
+    assert cells_of(answered / EXERCISE) == cells_of(course / EXERCISE) | {
+        "06-why-not-rows-written": "Because."
+    }
+    saved = Path(said.split("yours is in ")[1])
+    assert cells_of(saved)["06-padding-mask-answer"] == "def padding_mask(): ..."
+    reset(answered, "06.why_not_rows")
+    assert cells_of(answered / EXERCISE) == cells_of(course / EXERCISE)
+    assert len([*(answered / "backup").rglob("masks.ipynb")]) == 2
+
+
+def test_a_deleted_answer_and_a_deleted_notebook_are_put_back(course, answered):
+    write(answered / EXERCISE, new_code_cell("mine", id="mine"))
+    reset(answered, "06.padding_mask")
+    assert {*cells_of(answered / EXERCISE)} == {*cells_of(course / EXERCISE), "mine"}
+    (answered / EXERCISE).unlink()
+    reset(answered, "06.padding_mask")
+    assert cells_of(answered / EXERCISE) == cells_of(course / EXERCISE)
+
+
+@pytest.mark.parametrize("name", ["notebooks/06_masks.ipynb", "06_masks.ipynb"])
+def test_a_whole_notebook_is_put_back_wherever_one_is(course, answered, name, monkeypatch):
+    monkeypatch.chdir(answered / "notebooks")
+    reset(answered, name)
+    assert cells_of(answered / LESSON) == cells_of(course / LESSON)
+
+
+@pytest.mark.parametrize("what", ["06.nothing", "07", "notebooks", "docs/map.md", "../mine.ipynb"])
+def test_what_cannot_be_reset_is_named(course, answered, what):
+    with pytest.raises(
+        CourseError, match=r"expected an item such as 06.padding_mask or a notebook"
+    ):
+        reset(answered, what)
+
+
+def test_without_a_copy_nothing_is_reset(work):
+    with pytest.raises(CourseError, match="found none: run `course lab`"):
+        reset(work, "06.padding_mask")
+
+
+def test_every_item_has_an_answer_cell_in_its_exercise():
+    for item in TABLE:
+        cells = nbformat.read(folders.COURSE / exercise_of(item), as_version=4).cells
+        prefix = item.replace(".", "-").replace("_", "-")
+        assert [c.id for c in cells if c.id.startswith(prefix) and work_copy.is_answer(c)], item
+
+
+def test_the_copy_of_a_clone_is_ignored_by_git(monkeypatch):
+    monkeypatch.delenv("COURSE_WORK", raising=False)
+    work = folders.work_folder()
+    assert work == folders.COURSE / "work"
+    if shutil.which("git") and (folders.COURSE / ".git").exists():
+        command = ["git", "-C", str(folders.COURSE), "check-ignore", "-q", "work/notebooks"]
+        assert subprocess.run(command).returncode == 0
+
+
+def test_without_a_clone_the_copy_is_in_the_home(monkeypatch):
+    monkeypatch.delenv("COURSE_WORK", raising=False)
+    monkeypatch.setattr(folders, "COURSE", folders.LIBRARY / "course")
+    assert folders.work_folder() == Path.home() / "transformer-course"
+    monkeypatch.setenv("COURSE_WORK", "~/mine")
+    assert folders.work_folder() == Path.home() / "mine"
+
+
+def test_the_commands_tell_what_they_did(course, work, monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_WORK", str(work))
+    monkeypatch.setattr(folders, "COURSE", course)
+    assert cli.main(["reset", "06.padding_mask"]) == 1
+    assert "run `course lab`" in capsys.readouterr().err
+    assert cli.main(["update"]) == 0
+    assert cli.main(["update"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "Nothing has changed."
+    assert cli.main(["reset", "06.padding_mask"]) == 0
+    assert f"yours is in {work}{os.sep}backup" in capsys.readouterr().out
