@@ -1,8 +1,9 @@
-"""Write a file whole or not at all: nobody ever reads half of one."""
+"""Write a file whole or not at all: nobody ever reads half of one, also after a power cut."""
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -41,12 +42,26 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=DRAFT_PREFIX) as folder:
             draft = Path(folder) / target.name
             draft.touch()
-            mode = draft.stat().st_mode  # as the umask wants it; a library may be stricter
+            # As it was, or as the umask wants it; a library that writes may be stricter.
+            mode = (target if target.exists() else draft).stat().st_mode
             write(draft)
-            draft.chmod(mode)
+            draft.chmod(stat.S_IMODE(mode))
+            _to_disk(draft)
             os.replace(draft, target)
+            _to_disk(target.parent)
     except OSError as error:
         raise CourseError(
             f"could not write {path} ({error}): is the folder read-only or the disk full? "
             "an earlier file there is untouched"
         ) from error
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk itself."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows opens no folders
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

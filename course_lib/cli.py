@@ -5,6 +5,7 @@ What a verb needs is imported when it runs, so that ``course doctor`` works wher
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.grading import verbs as grading_verbs
+from course_lib.terminal import fit_terminal, stop_printing
 
 
 @dataclass(frozen=True)
@@ -676,9 +678,15 @@ def build_parser() -> ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and give its exit status; an error is one line on stderr unless ``--debug``."""
+    fit_terminal()
     options = build_parser().parse_args(arguments)
     try:
-        return VERBS[options.verb].run(options)
+        status = VERBS[options.verb].run(options)
+        sys.stdout.flush()  # so that a full disk is noticed here
+        return status
+    except BrokenPipeError:  # `course doctor | head -1`
+        stop_printing()
+        return 141  # what a shell expects of a program whose reader has gone
     except KeyboardInterrupt:
         print(f"\ncourse {options.verb}: stopped by Ctrl-C", file=sys.stderr)
         return 130  # what a shell expects of a program that was interrupted
@@ -687,6 +695,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         elif isinstance(error, CourseError):
             print(f"course {options.verb}: {error}", file=sys.stderr)
+        elif isinstance(error, OSError) and error.errno == errno.ENOSPC and not error.filename:
+            stop_printing()
+            message = f"could not write the output ({error.strerror}): is the disk full?"
+            print(f"course {options.verb}: {message}", file=sys.stderr)
         else:
             kind = type(error).__name__
             print(f"course {options.verb}: {kind}: {error} (--debug shows where)", file=sys.stderr)

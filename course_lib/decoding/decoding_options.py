@@ -52,10 +52,18 @@ class Decoding:
                 )
 
 
+MOST_HYPOTHESES = 10_000  # the memory grows with them
+
+
 def check_beam(width: int, length_penalty: float) -> None:
     """Refuse what ``beam_search`` cannot use, with a CourseError."""
     if not _is_whole(width) or width < 1:
         raise CourseError(f"width must be a positive whole number of hypotheses, got {width!r}")
+    if width > MOST_HYPOTHESES:
+        raise CourseError(
+            f"width must be at most {MOST_HYPOTHESES:,} hypotheses, got {width:,}: memory and time "
+            "grow with it, so choose a smaller one"
+        )
     if not 0 <= length_penalty < math.inf:  # put this way, it also refuses NaN
         raise CourseError(
             f"length_penalty must be finite and not negative, got {length_penalty}: "

@@ -263,20 +263,24 @@ def test_the_random_numbers_of_a_gpu_are_kept_too(toy, tmp_path, monkeypatch):
     assert train(toy, RunOptions(resume=True), folder=tmp_path).finished  # where there is no GPU
 
 
-def test_being_asked_to_end_saves_the_run_as_ctrl_c_does(toy, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT"])
+def test_being_asked_to_end_saves_the_run_as_ctrl_c_does(toy, tmp_path, monkeypatch, name):
+    if not hasattr(signal, name):
+        pytest.skip(f"no {name} on this system")
+    number = getattr(signal, name)
     original, calls = training_trainer.train_step, []
 
     def terminated_step(*args, **kwargs):
         calls.append(1)
         if len(calls) == 3:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), number)
         return original(*args, **kwargs)
 
-    before = signal.getsignal(signal.SIGTERM)
+    before = signal.getsignal(number)
     with monkeypatch.context() as patch:
         patch.setattr(training_trainer, "train_step", terminated_step)
         assert train(toy, folder=tmp_path).step == 3
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(number) is before
     assert train(toy, RunOptions(resume=True), folder=tmp_path).losses == train(toy).losses
 
 
