@@ -695,6 +695,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         elif isinstance(error, CourseError):
             print(f"course {options.verb}: {error}", file=sys.stderr)
+        elif isinstance(error, ImportError):
+            print(f"course {options.verb}: {error}: see `course doctor`", file=sys.stderr)
         elif isinstance(error, OSError) and error.errno == errno.ENOSPC and not error.filename:
             stop_printing()
             message = f"could not write the output ({error.strerror}): is the disk full?"

@@ -6,6 +6,7 @@ checked.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import os
 import platform
@@ -36,14 +37,24 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """All findings about this installation, in the order of the report."""
-    return [
-        examine_python(),
-        *examine_packages(),
-        *examine_device(),
-        examine_lessons(),
-        examine_isolation(),
-    ]
+    """All findings about this installation, in the order of the report.
+
+    Whatever is broken becomes a finding, too.
+    """
+    findings: list[Finding] = []
+    for name, examination, fix in (
+        ("Python", examine_python, "install Python again"),
+        ("packages", examine_packages, "install the course again"),
+        ("PyTorch works", examine_device, "pip install --force-reinstall torch"),
+        ("lessons", examine_lessons, "install the course again"),
+        ("isolation", examine_isolation, "install the course again"),
+    ):
+        try:
+            found = examination()
+            findings += [found] if isinstance(found, Finding) else found
+        except Exception as error:
+            findings.append(Finding(name, f"{type(error).__name__}: {error}", fine=False, fix=fix))
+    return findings
 
 
 def examine_python() -> Finding:
@@ -103,17 +114,20 @@ def as_numbers(version: str) -> tuple[int, ...]:
 
 
 def examine_device() -> Iterator[Finding]:
-    """The devices that PyTorch can use, and whether they compute in bf16."""
-    try:
-        import torch
-    except (ImportError, OSError) as error:  # OSError: one of its shared libraries did not load
-        yield Finding(
-            "PyTorch loads",
-            f"{type(error).__name__}: {error}",
-            fine=False,
-            fix="pip install --force-reinstall torch",
-        )
-        return
+    """Whether NumPy and PyTorch load, the devices that PyTorch can use, and if they do bf16."""
+    for module, name in (("numpy", "NumPy"), ("torch", "PyTorch")):  # PyTorch imports NumPy
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # what a half removed package raises can be anything
+            yield Finding(
+                f"{name} loads",
+                f"{type(error).__name__}: {error}",
+                fine=False,
+                fix=f"pip install --force-reinstall {module}",
+            )
+            return
+    import torch
+
     capability = torch.backends.cpu.get_cpu_capability()
     cores = f"{os.cpu_count()} cores, {torch.get_num_threads()} threads"
     yield Finding("processor", f"{capability}, {cores}; bf16: {describe_bf16('cpu')}")

@@ -369,11 +369,39 @@ def test_an_old_python_is_not_fine(monkeypatch):
     assert not doctor.examine_python().fine
 
 
-def test_a_torch_that_does_not_load_is_reported(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
+@pytest.mark.parametrize(("module", "other"), [("torch", "numpy"), ("numpy", "torch")])
+def test_a_package_that_does_not_load_is_named(monkeypatch, module, other):
+    monkeypatch.setitem(sys.modules, module, None)
     [finding] = doctor.examine_device()
     assert not finding.fine
-    assert "reinstall torch" in finding.fix
+    assert finding.fix == f"pip install --force-reinstall {module}"
+
+
+@pytest.mark.usefixtures("no_jail")
+@pytest.mark.parametrize("name", ["packages", "lessons"])
+def test_the_doctor_reports_its_own_errors_and_goes_on(monkeypatch, capsys, name):
+    def broken():
+        raise RuntimeError("half removed")
+
+    monkeypatch.setattr(doctor, f"examine_{name}", broken)
+    assert cli.main(["doctor"]) == 1
+    printed = capsys.readouterr().out
+    assert "RuntimeError: half removed" in printed and "isolation" in printed
+
+
+@pytest.mark.usefixtures("no_jail")
+def test_the_doctor_survives_half_a_torch(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    assert cli.main(["doctor"]) == 1
+    printed = capsys.readouterr().out
+    assert "AttributeError: module 'torch' has no attribute 'backends'" in printed
+    assert "--force-reinstall torch" in printed
+
+
+def test_an_import_that_fails_elsewhere_names_the_doctor(monkeypatch, capsys):
+    monkeypatch.setitem(cli.VERBS, "lab", fail(ImportError("no numpy")))
+    assert cli.main(["lab"]) == 1
+    assert capsys.readouterr().err == "course lab: no numpy: see `course doctor`\n"
 
 
 def test_every_gpu_is_listed_with_its_memory_and_its_own_bf16(monkeypatch):
