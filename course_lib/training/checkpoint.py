@@ -1,12 +1,15 @@
 """A checkpoint is one file: tensors, and a JSON description of what they are.
 
 safetensors holds both, runs no code when it is read, and is replaced in one step, so there is
-always a whole file: the old one or the new one.
+always a whole file: the old one or the new one. A checksum in the description tells if a bit of
+either has changed since; and before a model is built, its sizes are compared with the tensors.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -22,10 +25,11 @@ from course_lib.atomic import replace_atomically
 from course_lib.data import BOS, Subwords, Tokenizer, Vocabulary
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.model import Transformer, TransformerConfig
+from course_lib.model import Transformer, TransformerConfig, count_parameters
 from course_lib.training.injected_bugs import inject_bugs
 
 PRETRAINED = Path(__file__).parent.parent / "assets" / "small.safetensors"
+LARGEST_TABLE = 2**28  # numbers in a table of positions, which is in no file: a gigabyte
 EARLY = tuple(PRETRAINED.with_name(f"early-{seed}.safetensors") for seed in range(3))
 
 
@@ -58,7 +62,8 @@ def save_checkpoint(
         for name, value in translator.model.named_parameters()  # names a tied table once
     }
     tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
-    metadata = {"course": json.dumps(description)}
+    text = json.dumps(description)
+    metadata = {"course": text, "crc32": str(_checksum(text, tensors))}
 
     def write(draft: Path) -> None:
         try:
@@ -76,9 +81,15 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         CourseError: there is no such file, or it is not a whole checkpoint of the course.
     """
     with _opened(path) as (description, file):
+        config = TransformerConfig(**description["config"])
+        _check_sizes(config, file)
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        stored = file.metadata()
+        checksum = str(_checksum(stored["course"], tensors))
+        if stored.get("crc32", checksum) != checksum:  # those of earlier versions have none
+            raise ValueError("its contents and their checksum differ: a part of it has changed")
         with torch.random.fork_rng(devices=[]):  # initial weights that nobody will use
-            model = Transformer(TransformerConfig(**description["config"]))
+            model = Transformer(config)
         weights = {
             name.removeprefix("model."): value
             for name, value in tensors.items()
@@ -86,7 +97,11 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         }
         with torch.no_grad():
             for name, parameter in model.named_parameters():
+                if weights[name].shape != parameter.shape or not weights[name].is_floating_point():
+                    raise ValueError(f"{name} should be {tuple(parameter.shape)} real numbers")
                 parameter.copy_(weights.pop(name))
+                if not parameter.isfinite().all():
+                    raise ValueError(f"{name} has entries that are not finite")
         if weights:
             raise KeyError(f"{next(iter(weights))} is no parameter of the model")
         source = _tokenizer(description["source"])
@@ -142,11 +157,36 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             yield json.loads((file.metadata() or {})["course"]), file
-    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
+    except (CourseError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # what hostile JSON makes Python raise can be anything
         raise CourseError(
             f"expected a whole checkpoint of the course at {path}, got a file that cannot be read "
-            f"({error}): was it cut off while being written or copied?"
+            f"({str(error)[:300]}): was it cut off or damaged while being written or copied?"
         ) from error
+
+
+def _checksum(text: str, tensors: dict[str, Tensor]) -> int:
+    """A number that differs if a bit of the description or of a tensor does.
+
+    CRC-32 notices damage, and costs a tenth of what loading does; it keeps nobody from forging.
+    """
+    total = zlib.crc32(text.encode())
+    for name in sorted(tensors):
+        value = tensors[name].detach().cpu().contiguous()
+        total = zlib.crc32(f"{name} {value.dtype} {tuple(value.shape)} ".encode(), total)
+        total = zlib.crc32(value.view(-1).view(torch.uint8).numpy().data, total)
+    return total
+
+
+def _check_sizes(config: TransformerConfig, file: Any) -> None:
+    """Compare the model's size with the file's, before either takes any memory."""
+    names = [name for name in file.keys() if name.startswith("model.")]  # noqa: SIM118
+    found = sum(math.prod(file.get_slice(name).get_shape()) for name in names)
+    if count_parameters(config) != found:
+        raise ValueError(f"its model should have {count_parameters(config)} numbers, not {found}")
+    if config.max_len * config.d_model > LARGEST_TABLE:
+        raise ValueError(f"max_len {config.max_len} needs more than {LARGEST_TABLE} numbers")
 
 
 def _describe(tokenizer: Tokenizer) -> dict[str, Any]:

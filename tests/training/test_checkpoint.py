@@ -1,15 +1,19 @@
+import json
 import os
+import random
 import shutil
 import stat
 from dataclasses import replace
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import save_file
 
 from course_lib.errors import CourseError
 from course_lib.training import (
     RunOptions,
+    checkpoint,
     load_training_data,
     load_translator,
     read_checkpoint,
@@ -87,8 +91,97 @@ def test_a_safetensors_file_of_someone_else_is_refused(tmp_path):
         load_translator(path)
 
 
+def write(path, tensors, description):
+    """A checkpoint by somebody who leaves out the checksum."""
+    save_file(tensors, path, metadata={"course": json.dumps(description)})
+
+
+def contents(path):
+    with safe_open(path, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return tensors, json.loads(file.metadata()["course"])
+
+
+def test_every_flipped_bit_is_noticed(translator, tmp_path):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(path, translator, info={"seed": 1})
+    whole, draw = path.read_bytes(), random.Random(0)
+    header = 8 + int.from_bytes(whole[:8], "little")
+    before = contents(path)
+    for lowest, highest, count in ((0, header, 100), (header, len(whole), 200)):
+        for _ in range(count):
+            flipped = bytearray(whole)
+            flipped[draw.randrange(lowest, highest)] ^= 1 << draw.randrange(8)
+            path.write_bytes(flipped)
+            try:
+                read_checkpoint(path)
+            except CourseError as error:
+                assert "expected a whole checkpoint" in str(error)
+            else:  # such as a blank of the header that became a line end
+                assert lowest == 0
+                tensors, description = contents(path)
+                assert description == before[1] and tensors.keys() == before[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_layers": 10**9}, "its model should have .* numbers, not"),
+        ({"d_model": 20_000}, "its model should have"),
+        ({"d_ff": 10**7}, "its model should have"),
+        ({"max_len": 10**9}, "max_len 1000000000 needs more than"),
+        ({"n_layers": "two"}, "expected a whole checkpoint"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_sizes_that_are_not_the_files_are_refused_before_memory_is_taken(
+    translator, tmp_path, change, message
+):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(path, translator)
+    tensors, description = contents(path)
+    description["config"] |= change
+    write(path, tensors, description)
+    with pytest.raises(CourseError, match=message):
+        load_translator(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x.reshape(-1, 1), r"output.weight should be \(\d+, \d+\) real numbers"),
+        (lambda x: x.long(), "output.weight should be"),
+        (lambda x: x / 0, "output.weight has entries that are not finite"),
+        (lambda x: x[:1], "its model should have"),
+    ],
+)
+def test_a_tensor_that_the_model_cannot_have_is_refused(translator, tmp_path, change, message):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(path, translator)
+    tensors, description = contents(path)
+    tensors["model.output.weight"] = change(tensors["model.output.weight"]).contiguous()
+    write(path, tensors, description)
+    with pytest.raises(CourseError, match=message):
+        load_translator(path)
+
+
+@pytest.mark.parametrize("description", [[], None, {"config": []}, {"config": {}}, "[" * 10**5])
+def test_valid_json_with_other_contents_is_refused_by_name(tmp_path, description):
+    path = tmp_path / "m.safetensors"
+    text = description if isinstance(description, str) else json.dumps(description)
+    save_file({"model.x": torch.zeros(1)}, path, metadata={"course": text})
+    with pytest.raises(CourseError, match="expected a whole checkpoint of the course at"):
+        load_translator(path)
+
+
+@pytest.mark.parametrize("path", [checkpoint.PRETRAINED, *checkpoint.EARLY], ids=lambda p: p.stem)
+def test_the_courses_own_models_have_a_checksum(path):
+    with safe_open(path, framework="pt") as file:
+        assert file.metadata()["crc32"].isdigit()
+
+
 def test_a_checkpoint_with_a_tensor_too_many_is_refused(translator, tmp_path, monkeypatch):
-    translator.model.register_parameter("stray", torch.nn.Parameter(torch.zeros(2)))
+    translator.model.register_parameter("stray", torch.nn.Parameter(torch.zeros(0)))
     save_checkpoint(tmp_path / "m.safetensors", translator)
     with pytest.raises(CourseError, match="stray is no parameter of the model"):
         load_translator(tmp_path / "m.safetensors")
