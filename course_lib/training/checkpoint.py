@@ -100,7 +100,7 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
                 if weights[name].shape != parameter.shape or not weights[name].is_floating_point():
                     raise ValueError(f"{name} should be {tuple(parameter.shape)} real numbers")
                 parameter.copy_(weights.pop(name))
-                if not parameter.isfinite().all():
+                if parameter.numel() and not torch.stack(parameter.aminmax()).isfinite().all():
                     raise ValueError(f"{name} has entries that are not finite")
         if weights:
             raise KeyError(f"{next(iter(weights))} is no parameter of the model")
