@@ -159,17 +159,17 @@ def parameter_parts(config: TransformerConfig) -> dict[str, dict[str, int]]:
     norm = 2 * d * c.norm_affine
     last = norm * c.final_norm
     source, target = c.source_vocab * d, c.target_vocab * d
-    shared = {"none": "", "output": "target words = output", "all": "all words = output"}[c.tying]
+    tables = {"none": "target", "output": "target and output", "all": "source, target and output"}
     parts = {
         "embedding": {
-            "source words": 0 if c.tying == "all" else source,
-            shared or "target words": target,
+            "source": 0 if c.tying == "all" else source,
+            tables[c.tying]: target,
             "positions": 2 * c.max_len * d * (c.positions == "learned"),
         },
         "attention": {"encoder self": attention, "decoder self": attention, "cross": attention},
         "feed-forward": {"encoder": feed_forward, "decoder": feed_forward},
         "norm": {"encoder": 2 * n * norm + last, "decoder": 3 * n * norm + last},
-        "output": {"logits": target * (not shared) + c.output_bias * c.target_vocab},
+        "output": {"logits": target * (c.tying == "none") + c.output_bias * c.target_vocab},
     }
     some = {kind: {p: size for p, size in sizes.items() if size} for kind, sizes in parts.items()}
     return {kind: sizes for kind, sizes in some.items() if sizes}

@@ -75,6 +75,7 @@ def plot_loss(
     floor_label: str = "floor",
     published: Numbers | None = None,
     band: tuple[Numbers, Numbers] | None = None,
+    band_label: str = "other seeds",
     x_label: str = "epoch",
     log_y: bool = False,
     ax: Axes | None = None,
@@ -87,7 +88,8 @@ def plot_loss(
         floor: a horizontal line, such as a baseline to get below or a lower bound.
         floor_label: its name in the legend.
         published: a published curve to compare with; it may be shorter or longer.
-        band: lowest and highest loss over several seeds.
+        band: lower and upper edge of a band, such as the lowest and highest loss of other seeds.
+        band_label: what the band is, for the legend.
         x_label: what is counted on the x axis.
         log_y: logarithmic loss axis.
         ax: where to draw; by default on a new figure.
@@ -105,15 +107,7 @@ def plot_loss(
     if band is not None:
         low, high = (as_array(edge) for edge in band)
         epochs = np.arange(1, len(low) + 1)
-        ax.fill_between(
-            epochs,
-            low,
-            high,
-            color=LINES[0],
-            alpha=0.2,
-            linewidth=0,
-            label="other seeds",
-        )
+        ax.fill_between(epochs, low, high, color=LINES[0], alpha=0.2, linewidth=0, label=band_label)
     if published is not None:
         theirs = as_array(published)
         epochs = np.arange(1, len(theirs) + 1)

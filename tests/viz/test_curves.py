@@ -67,8 +67,14 @@ def test_floor_published_curve_and_band_are_drawn_and_named():
         floor_label="target-only baseline",
         published=[3.1, 2.1],
         band=([2.5, 1.5, 0.5], [3.5, 2.5, 1.5]),
+        band_label="two standard deviations",
     )
-    assert legend_of(ax) == ["ours", "other seeds", "published", "target-only baseline (0.1155)"]
+    assert legend_of(ax) == [
+        "ours",
+        "two standard deviations",
+        "published",
+        "target-only baseline (0.1155)",
+    ]
     _, theirs, floor = ax.lines
     assert theirs.get_ydata().tolist() == [3.1, 2.1] and theirs.get_xdata().tolist() == [1, 2]
     assert floor.get_ydata() == pytest.approx([0.1155, 0.1155])

@@ -21,6 +21,7 @@ def live_training_widget(
     *,
     steps: int,
     floor: float | None = None,
+    floor_label: str = "floor",
     rates: Sequence[float] = RATES,
     momenta: Sequence[float] = MOMENTA,
     lr: float = 0.03,
@@ -34,6 +35,7 @@ def live_training_widget(
             every few steps, and once more at the end. The curve is redrawn each time.
         steps: number of steps of a whole run, the length of the x axis.
         floor: a loss that training should get below, drawn as a line.
+        floor_label: what that loss is called, in the legend and in words.
         rates: the learning rates to choose from.
         momenta: the momenta to choose from.
         lr: the learning rate to start with.
@@ -65,12 +67,21 @@ def live_training_widget(
             raise _no_finite_loss(lr, momentum)
         finite = list(losses[:ends])
         title = f"lr {lr:g}, momentum {momentum:g}, seed {seed}"
-        ax = plot_loss(finite, floor=floor, log_y=True, x_label="step", title=title)
+        ax = plot_loss(
+            finite,
+            floor=floor,
+            floor_label=floor_label,
+            log_y=True,
+            x_label="step",
+            title=title,
+        )
         ax.set_xlim(0, steps)
         diverged = f" and diverged at step {ends + 1}" if ends < len(losses) else ""
-        where = "" if floor is None else (", below" if finite[-1] < floor else ", above")
-        line = "" if floor is None else f"{where} the floor of {floor:.4g}"
-        text = f"{title}: after {ends} steps the loss is {finite[-1]:.2f}{line}{diverged}."
+        where = ""
+        if floor is not None:
+            side = "below" if finite[-1] < floor else "above"
+            where = f", {side} the {floor_label} of {floor:.4g}"
+        text = f"{title}: after {ends} steps the loss is {finite[-1]:.2f}{where}{diverged}."
         return ax, f"{text} Model output: {output}" if output else text
 
     return interact(  # at_end: otherwise every value on the way would start a training run

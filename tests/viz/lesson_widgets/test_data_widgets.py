@@ -129,9 +129,11 @@ def test_batches_that_lose_a_sentence_are_refused():
         batch_widget(LENGTHS, lambda lengths, max_tokens: [list(range(7))])
 
 
-def run_once(losses, output="x"):
+def run_once(losses, output="x", **options):
     """A training function that yields only once, at its end."""
-    return live_training_widget(lambda lr, momentum, seed: [(losses, output)], steps=3, floor=1.0)
+    return live_training_widget(
+        lambda lr, momentum, seed: [(losses, output)], steps=3, floor=1.0, **options
+    )
 
 
 def test_a_run_that_diverges_is_drawn_up_to_there():
@@ -139,6 +141,11 @@ def test_a_run_that_diverges_is_drawn_up_to_there():
         "lr 0.03, momentum 0.9, seed 0: after 2 steps the loss is 9.00, above the floor of 1 "
         "and diverged at step 3. Model output: x"
     )
+
+
+def test_the_line_to_get_below_has_the_name_that_the_caller_gives():
+    shown = run_once([2.0, 0.5], "", floor_label="target-only baseline")
+    assert shown.alt.endswith("the loss is 0.50, below the target-only baseline of 1.")
 
 
 def test_the_curve_moves_while_a_model_trains():
