@@ -86,14 +86,19 @@ NEXT_STEPS = """\
 Wrote the stubs of {item_id}. What is left to do:
 1. Replace every FILL IN, and the stub functions with their names:
 {files}
-2. Write docs/misconception_matrix.md anew: python -m tools.misconception_matrix
-3. Try the item: python -m pytest tests/checks/test_items.py -k "{name} or {topic} or {lesson}"
-4. Store the exercise: python -m tools.build_exercises {lesson}_{topic}
-5. Try its cells: python -m pytest tests/notebooks/test_exercises.py -k "{topic} or {lesson}"
+2. Its conventions, in course_lib/checks/conventions/lesson_{lesson}.py, or the reason why it takes
+   none, in WITHOUT of __init__.py beside it; CONTRIBUTING.md says how
+3. Try the item; failures that name the misconception matrix go away with step 4:
+   python -m pytest tests/checks/test_items.py tests/checks/test_conventions.py \
+-k "{name} or {lesson} or forty"
+4. Write docs/misconception_matrix.md anew, two minutes: python -m tools.misconception_matrix
+5. Store the exercise: python -m tools.build_exercises {lesson}_{topic}
 6. Lesson 00 shows how many items there are:
    python -m tools.build_notebooks notebooks/00_start_here.ipynb
 7. Look for bugs that no probe catches: python -m tools.mutation_testing {lesson}
-8. Before you commit: make quick
+8. Try the whole lesson: python -m pytest tests/checks/test_items.py \
+tests/notebooks/test_exercises.py tests/grading/test_variants.py -k "{topic} or {lesson} or every_text"
+9. Before you commit: make quick
 """
 
 
