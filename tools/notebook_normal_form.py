@@ -125,6 +125,7 @@ def _cell_metadata(metadata: NotebookNode) -> NotebookNode:
     kept: dict[str, Any] = {"tags": list(metadata["tags"])} if metadata.get("tags") else {}
     if metadata.get("jupyter", {}).get("source_hidden"):
         kept["jupyter"] = {"source_hidden": True}
+        kept["cellView"] = "form"  # Colab's own name for it
     if metadata.get(COLLAPSED):
         kept[COLLAPSED] = True
     kept |= {key: metadata[key] for key in ("deletable", "editable", "nbgrader") if key in metadata}

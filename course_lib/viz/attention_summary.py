@@ -58,5 +58,5 @@ def describe_attention(
     return (
         f"Heatmap of {len(query_tokens)} queries by {len(key_tokens)} keys, mean entropy "
         f"{entropy(matrix).mean():.2f} nats. The largest weight is {matrix[query, key]:.2f}: "
-        f"{query_tokens[int(query)]!r} reads {key_tokens[int(key)]!r}."
+        f"{query_tokens[int(query)]!r} attends to {key_tokens[int(key)]!r}."
     )

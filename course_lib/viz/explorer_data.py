@@ -70,8 +70,8 @@ class AttentionData:
             check_orientation(matrix, n_queries, n_keys)
         if self.kind != "cross" and n_queries != n_keys:
             raise CourseError(
-                f"{self.kind} attention reads its own sentence, so there must be as many keys as "
-                f"queries, got {n_queries} queries and {n_keys} keys: is it kind='cross'?"
+                f"{self.kind} attention stays in its own sentence, so there must be as many keys "
+                f"as queries, got {n_queries} queries and {n_keys} keys: is it kind='cross'?"
             )
         self._check_weights()
         if self.scores is not None:
@@ -111,7 +111,7 @@ class AttentionData:
             layer, head, query, key = map(int, np.unravel_index(leak.argmax(), leak.shape))
             raise CourseError(
                 f"what the mask hides must have no weight, but in layer {layer}, head {head}, "
-                f"{self.query_tokens[query]!r} reads {self.key_tokens[key]!r} with "
+                f"{self.query_tokens[query]!r} attends to {self.key_tokens[key]!r} with "
                 f"{leak.max():.4f}: does the mask say True where one may attend, and was it given "
                 "to the model?"
             )

@@ -82,7 +82,7 @@ def layout_of(data: AttentionData, title: str, scale: int) -> PictureLayout:
     horizontal = max(widths) <= cell - 4 * scale
     above = LABEL * scale if horizontal else min(max(widths), widest)
     rows_wide = max(_width(_label(token), LABEL * scale) for token in data.query_tokens)
-    left = max(min(rows_wide, widest), _width(QUERY_AXIS, SMALL * scale)) + 20 * scale
+    left = max(min(rows_wide, widest), _width(f"{QUERY_AXIS} ↓", SMALL * scale)) + 20 * scale
     width = left + max(columns * cell, 300 * scale) + 12 * scale
     lines = _wrapped(title, width - 20 * scale, 15 * scale)
     top = (18 + 20 * len(lines) + 20) * scale + above + 6 * scale
@@ -162,7 +162,7 @@ def _write_labels(image: Image.Image, data: AttentionData, at: PictureLayout, sc
     every = -(-14 * scale // at.cell)  # label one in so many rows and columns
     caption = at.top - 12 * scale
     small = _font(SMALL * scale)
-    pen.text((at.left - gap, caption), QUERY_AXIS, SOFT, small, anchor="rm")
+    pen.text((at.left - gap, caption), f"{QUERY_AXIS} ↓", SOFT, small, anchor="rm")
     y = (18 + 20 * len(at.heading) + 8) * scale
     pen.text((at.left, y), f"{KEY_AXIS} →", SOFT, small, anchor="lm")
     for row, token in list(enumerate(data.query_tokens))[::every]:

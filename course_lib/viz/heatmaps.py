@@ -13,8 +13,8 @@ from course_lib.viz.alt_text import alt_sentence, set_alt_text, value_range
 from course_lib.viz.attention_summary import as_array, describe_attention, entropy
 from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, styled
 
-QUERY_AXIS = "query (reads)"
-KEY_AXIS = "key (is read)"
+QUERY_AXIS = "query"
+KEY_AXIS = "key"
 MOST_NUMBERED_CELLS = 144
 LINE_HEIGHT = 0.15  # inches that a line of text needs
 CHARACTER_WIDTH = 0.09

@@ -59,16 +59,16 @@ def test_tabs_show_encoder_decoder_and_cross_attention(open_explorer, explorer, 
         point(page, box["left"] + (at + 0.5) * box["w"], box["top"] + 3.5 * box["h"])
         shown = float(page.inner_text(".ae-cell").rpartition(": ")[2])
         assert shown == pytest.approx(float(weights[3, at]), abs=6e-5)
-    assert "“<eos>” reads “,”" in panel(page)
+    assert "“<eos>” attends to “,”" in panel(page)
 
 
 def test_the_decoder_reads_bos_and_what_was_written_before(open_explorer, explorer):
     page = open_explorer(explorer().select(kind="causal"))
     at = layout(page)
     point(page, at["left"] + 0.5 * at["w"], at["top"] + 0.5 * at["h"])
-    assert "“the” reads “<bos>”: 1.0000" in panel(page)
+    assert "“the” attends to “<bos>”: 1.0000" in panel(page)
     point(page, at["left"] + 3.5 * at["w"], at["top"] + 1.5 * at["h"])
-    assert "“old” reads “dog”: masked" in panel(page)
+    assert "“old” attends to “dog”: masked" in panel(page)
 
 
 def test_tabs_are_changed_by_keys_and_release_what_was_locked(open_explorer, explorer):
@@ -140,7 +140,7 @@ def test_a_cell_is_opened_and_released_by_keys(open_explorer, explorer):
         page.keyboard.press(key)
     assert (state(page)["query"], state(page)["key"]) == (1, 1)
     status = page.inner_text(".ae-status")
-    assert status.startswith("Locked. “alte” reads most")
+    assert status.startswith("Locked. “alte” attends most to")
     assert "The sum of 32 products is" in status
     page.keyboard.press("Escape")
     assert (state(page)["query"], state(page)["key"]) == (None, None)
@@ -151,13 +151,13 @@ def test_column_tokens_answer_to_the_pointer_and_to_keys(open_explorer, explorer
     at = layout(page)
     point(page, at["left"] + 2.5 * at["w"], at["top"] - 8)
     assert focus(page) == {"key": 2}
-    assert "“Hund” is read by" in panel(page)
+    assert "“Hund” is attended to by" in panel(page)
     page.mouse.move(2, 2)
     page.focus(".ae-stage")
     for key in ("ArrowDown", "ArrowRight", "ArrowUp"):
         page.keyboard.press(key)
     assert focus(page) == {"key": 1}
-    assert page.inner_text(".ae-status").startswith("“alte” is read most by")
+    assert page.inner_text(".ae-status").startswith("“alte” is attended to most by")
     for key in ("ArrowDown", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
     assert focus(page) == {"query": 0}
@@ -187,7 +187,7 @@ def test_several_heads_are_lines_of_several_colours(open_explorer):
     assert "head 1" in page.inner_text(".ae-legend")
     at = layout(page)
     point(page, at["x0"] - 10, at["y0"] + 0.5 * at["pitch"])
-    assert re.search(r"“a” reads most\s+1\s+b\s+1.0000\s+2\s+c\s+1.0000", panel(page))
+    assert re.search(r"“a” attends most to\s+1\s+b\s+1.0000\s+2\s+c\s+1.0000", panel(page))
     page.click(".ae-heads .ae-all")
     assert state(page)["heads"] == heads_in_the_picture(page) == [0, 1, 2]
     page.focus(".ae-head")

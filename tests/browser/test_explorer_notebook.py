@@ -48,7 +48,7 @@ def drive(page):
     page.locator(".ae-stage").click(
         position={"x": at["left"] + 2.5 * at["w"], "y": at["top"] + 0.5 * at["h"]}
     )
-    assert "“a” reads “c”: 1.0000" in page.inner_text(".ae-panel")
+    assert "“a” attends to “c”: 1.0000" in page.inner_text(".ae-panel")
     now = state(page)
     assert (now["layer"], now["head"], now["query"]) == (1, 2, 0)
 

@@ -20,7 +20,7 @@ MASK = torch.tensor([True, True, True, True, False])
 
 
 def one_cell():
-    """Two layers of three heads that read "der", but for one: there "dog" reads "."."""
+    """Two layers of three heads that attend to "der", but for one: there "dog" attends to "."."""
     weights = torch.zeros(2, 3, 4, 5)
     weights[..., 0] = 1
     weights[1, 2, 2] = torch.tensor([0.0, 0.0, 0.0, 1.0, 0.0])
@@ -61,7 +61,7 @@ def test_one_lit_cell_is_dark_in_its_row_and_column_of_the_heatmap(open_explorer
             point(page, x, y)
             assert focus(page) == {"query": query, "key": key}
             weight = "1.0000" if dark else "0.0000"
-            assert f"“{QUERIES[query]}” reads “{KEYS[key]}”: {weight}" in panel(page)
+            assert f"“{QUERIES[query]}” attends to “{KEYS[key]}”: {weight}" in panel(page)
 
 
 def test_masked_cells_show_the_hatching_and_are_called_masked(open_explorer):
@@ -70,7 +70,7 @@ def test_masked_cells_show_the_hatching_and_are_called_masked(open_explorer):
     x, y = at["left"] + 4.5 * at["w"], at["top"] + 1.5 * at["h"]
     assert pixels(page)[int(y), int(x), 3] == 0
     point(page, x, y)
-    assert "“old” reads “<pad>”: masked (padding)" in panel(page)
+    assert "“old” attends to “<pad>”: masked (padding)" in panel(page)
     assert "masked" in page.inner_text(".ae-legend")
 
 
@@ -87,10 +87,10 @@ def test_one_lit_cell_is_one_line_from_its_query_to_its_key(open_explorer):
     assert ink((at["x0"] + at["x1"]) / 2, sum(middle) / 2)
     point(page, at["x0"] - 20, middle[0])
     assert focus(page) == {"query": 2}
-    assert re.search(r"“dog” reads\s+\.\s+1.0000", panel(page))
+    assert re.search(r"“dog” attends to\s+\.\s+1.0000", panel(page))
     point(page, at["x1"] + 15, middle[1])
     assert focus(page) == {"key": 3}
-    assert re.search(r"“.” is read by\s+dog\s+1.0000", panel(page))
+    assert re.search(r"“.” is attended to by\s+dog\s+1.0000", panel(page))
 
 
 @pytest.mark.parametrize("view", ["heads", "grid"])
@@ -104,7 +104,7 @@ def test_one_lit_cell_is_dark_in_its_head_and_nowhere_else(open_explorer, view):
             found.add((small["layer"], small["head"]))
             point(page, x, y)
             assert focus(page) == {"layer": 1, "head": 2, "query": 2, "key": 3}
-            assert "“dog” reads “.”: 1.0000" in panel(page)
+            assert "“dog” attends to “.”: 1.0000" in panel(page)
     assert found == {(1, 2)}
 
 
@@ -131,7 +131,7 @@ def test_sliders_answer_to_arrow_keys_and_the_mean_of_heads_to_space(open_explor
     assert state(page)["head"] == -1
     at = layout(page)
     point(page, at["left"] + 3.5 * at["w"], at["top"] + 2.5 * at["h"])
-    assert "“dog” reads “.”: 0.3333" in panel(page)
+    assert "“dog” attends to “.”: 0.3333" in panel(page)
     page.keyboard.press("Space")
     assert state(page)["head"] == 2
 
@@ -146,10 +146,10 @@ def test_everything_on_the_stage_is_reached_by_keys(open_explorer):
     assert focus(page) == {"query": 2, "key": 4}
     page.keyboard.press("ArrowLeft")
     status = page.inner_text(".ae-status")
-    assert status.startswith("“dog” reads “.”: 1.0000. “dog” reads most: “.” 1.0000")
+    assert status.startswith("“dog” attends to “.”: 1.0000. “dog” attends most to: “.” 1.0000")
     page.keyboard.press("Enter")
     assert state(page)["query"] == 2
-    assert page.inner_text(".ae-status").startswith("Locked. “dog” reads most")
+    assert page.inner_text(".ae-status").startswith("Locked. “dog” attends most to")
     page.keyboard.press("PageUp")
     assert (state(page)["head"], state(page)["query"]) == (1, 2)
     page.keyboard.press("Shift+PageUp")
@@ -209,7 +209,7 @@ def test_subwords_are_joined_and_split_again(open_explorer):
     assert (at["rows"], at["columns"]) == (4, 4)
     point(page, at["left"] + 1.5 * at["w"], at["top"] + 2.5 * at["h"])
     expected = float(weights[0, 0, 4, 1:4].sum())
-    assert f"“<eos>” reads “Donaudampf”: {expected:.4f}"[:-1] in panel(page)
+    assert f"“<eos>” attends to “Donaudampf”: {expected:.4f}"[:-1] in panel(page)
     point(page, at["left"] + 0.5 * at["w"], at["top"] + 1.5 * at["h"])
     read = float(page.inner_text(".ae-cell").rpartition(": ")[2])
     assert read == pytest.approx(float(weights[0, 0, 1:4, 0].mean()), abs=6e-5)
@@ -324,7 +324,7 @@ def test_without_scripts_the_picture_stays(browser, tmp_path):
     page.goto((tmp_path / "page.html").as_uri())
     image = page.locator("img")
     assert image.is_visible()
-    assert "'the' reads 'der'" in image.get_attribute("alt")
+    assert "'the' attends to 'der'" in image.get_attribute("alt")
     assert image.bounding_box()["width"] > 200
     context.close()
 

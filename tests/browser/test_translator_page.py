@@ -132,7 +132,7 @@ def test_a_step_shows_its_probabilities_and_the_temperature_changes_them(open_tr
 def test_attention_is_chosen_and_read_by_keyboard(open_translator):
     page = open_translator()
     page.click("#steps button:has-text('dog')")
-    assert "“dog” reads most: “hund” 0.9" in page.inner_text(".readout")
+    assert "“dog” attends most to: “hund” 0.9" in page.inner_text(".readout")
     page.focus("input[name=part]:checked")
     page.keyboard.press("ArrowDown")
     assert "Decoder (self-attention), layer 0, head 0" in page.inner_text(".large h3")
@@ -143,9 +143,9 @@ def test_attention_is_chosen_and_read_by_keyboard(open_translator):
     assert page.evaluate("document.activeElement.dataset.head") == "1 3"
     page.focus(".large canvas")
     page.keyboard.press("ArrowDown")
-    assert page.inner_text(".readout").startswith("“sees” reads “der”: ")
+    assert page.inner_text(".readout").startswith("“sees” attends to “der”: ")
     page.keyboard.press("ArrowRight")
-    assert page.inner_text(".readout").startswith("“sees” reads “alte”: ")
+    assert page.inner_text(".readout").startswith("“sees” attends to “alte”: ")
     page.keyboard.press("Enter")
     assert page.inner_text("#step").startswith("Step 4 of 8.")
     assert page.evaluate("document.activeElement.tagName") == "CANVAS"
@@ -165,7 +165,7 @@ def test_the_arrow_keys_scroll_a_large_heatmap_to_the_cell(open_translator):
     )
     assert 100 < scrolled < right
     page.keyboard.press("Escape")
-    assert page.inner_text(".readout").startswith("“dog” reads most: ")
+    assert page.inner_text(".readout").startswith("“dog” attends most to: ")
 
 
 def test_any_sentence_of_the_grammar_is_known_with_its_right_translation(open_translator):

@@ -72,7 +72,7 @@ test("a point in a heatmap is a cell, left of it a row, above it a column, outsi
   assert.deepEqual(heatmapView.hit(layout, left + 2.5 * w, top + 1.5 * h), { query: 1, key: 2 });
   assert.deepEqual(heatmapView.hit(layout, left - 5, top + 1.5 * h), { query: 1 });
   assert.deepEqual(heatmapView.hit(layout, left + 2.5 * w, top - 5), { key: 2 });
-  assert.equal(heatmapView.hit(layout, left + 5, 5), null); // "key (is read)"
+  assert.equal(heatmapView.hit(layout, left + 5, 5), null); // "key →"
   assert.equal(heatmapView.hit(layout, left - 5, top - 5), null);
   assert.equal(heatmapView.hit(layout, left + 4 * w + 1, top + 5), null);
   assert.equal(heatmapView.hit(layout, left + 5, top + 3 * h + 1), null);

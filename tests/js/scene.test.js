@@ -65,11 +65,11 @@ test("the largest weights come first, those of masked keys never", async () => {
 test("a focus is described: a cell, a row, a column, a head", async () => {
   const scene = sceneMaker(await makeAttention())(makeState(), "light");
   assert.equal(focusText(scene, { query: 1, key: 2 }),
-    "“▁dog” reads “▁fluss”: 1.0000. “▁dog” reads most: “▁fluss” 1.0000, “▁Don” 0.0000, “au” 0.0000.");
-  assert.match(focusText(scene, { query: 1, key: 3 }), /^“▁dog” reads “<pad>”: masked \(padding\)\./);
-  assert.equal(focusText(scene, { query: 2 }), "“<pad>” reads most: nothing: all keys are masked.");
-  assert.equal(focusText(scene, { key: 1 }), "“au” is read most by: “▁the” 0.2500, “▁dog” 0.0000.");
-  assert.equal(focusText(scene, { key: 3 }), "“<pad>” is read most by: no query.");
+    "“▁dog” attends to “▁fluss”: 1.0000. “▁dog” attends most to: “▁fluss” 1.0000, “▁Don” 0.0000, “au” 0.0000.");
+  assert.match(focusText(scene, { query: 1, key: 3 }), /^“▁dog” attends to “<pad>”: masked \(padding\)\./);
+  assert.equal(focusText(scene, { query: 2 }), "“<pad>” attends most to: nothing: all keys are masked.");
+  assert.equal(focusText(scene, { key: 1 }), "“au” is attended to most by: “▁the” 0.2500, “▁dog” 0.0000.");
+  assert.equal(focusText(scene, { key: 3 }), "“<pad>” is attended to most by: no query.");
   assert.equal(focusText(scene, { layer: 0, head: MEAN }),
     "layer 0, mean of heads: entropy 0.59 of at most 1.39 nats");
 });
@@ -77,9 +77,9 @@ test("a focus is described: a cell, a row, a column, a head", async () => {
 test("a focus among the lines of several heads is described for each", async () => {
   const scene = sceneMaker(await makeAttention())(makeState({ view: "lines", heads: [0, 1] }), "light");
   assert.equal(focusText(scene, { query: 1 }),
-    "“▁dog” reads most, head 0: “▁fluss” 1.0000; head 1: “▁Don” 1.0000.");
+    "“▁dog” attends most to, head 0: “▁fluss” 1.0000; head 1: “▁Don” 1.0000.");
   assert.equal(focusText(scene, { key: 0 }),
-    "“▁Don” is read most by, head 0: “▁the” 0.5000; head 1: “▁dog” 1.0000.");
+    "“▁Don” is attended to most by, head 0: “▁the” 0.5000; head 1: “▁dog” 1.0000.");
   assert.match(focusText(scene, { query: 2 }), /head 0: nothing; head 1: nothing/);
 });
 

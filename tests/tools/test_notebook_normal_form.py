@@ -62,7 +62,14 @@ def test_metadata_keeps_tags_and_hidden_sources_only() -> None:
     given.metadata["widgets"] = {"state": {}}
     stored = normal_form(given, path="notebooks/a.ipynb", home=HOME)
     assert stored.metadata == METADATA
-    assert stored.cells[1].metadata == {"tags": ["t"], "jupyter": {"source_hidden": True}}
+    folded = {"jupyter": {"source_hidden": True}, "cellView": "form"}
+    assert stored.cells[1].metadata == {"tags": ["t"], **folded}
+
+
+def test_only_folded_cells_are_folded_in_colab() -> None:
+    shown, folded = code("a", "1", cellView="form"), code("b", "2", jupyter={"source_hidden": True})
+    cells = normal(shown, folded).cells
+    assert [cell.metadata.get("cellView") for cell in cells[1:]] == [None, "form"]
 
 
 def test_outputs_of_one_stream_are_joined_and_of_two_are_not() -> None:

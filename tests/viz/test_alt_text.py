@@ -53,7 +53,7 @@ def test_masked_values_are_left_out():
 
 
 def test_attention_names_the_strongest_pair_and_heads_their_entropy():
-    assert "'the' reads 'the'" in describe(plot_attention(WEIGHTS, WORDS, WORDS))
+    assert "'the' attends to 'the'" in describe(plot_attention(WEIGHTS, WORDS, WORDS))
     figure = plot_heads(WEIGHTS[None], WORDS, WORDS, title="Layer 2")
     assert describe(figure) == "Layer 2. Mean entropy in nats: head 0 0.28."
 

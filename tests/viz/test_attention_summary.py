@@ -33,5 +33,5 @@ def test_the_alt_text_names_size_entropy_and_largest_weight():
     words = describe_attention(WEIGHTS, ["the", "dog"], ["der", "Hund", "."])
     assert words == (
         "Heatmap of 2 queries by 3 keys, mean entropy 0.40 nats. "
-        "The largest weight is 1.00: 'dog' reads 'der'."
+        "The largest weight is 1.00: 'dog' attends to 'der'."
     )

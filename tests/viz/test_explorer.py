@@ -31,7 +31,7 @@ KEYS = ["der", "Hund", "."]
 
 
 def one_cell():
-    """Two layers of two heads that read ".", but for one: there "dog" reads "Hund"."""
+    """Two layers of two heads that attend to ".", but for one: there "dog" attends to "Hund"."""
     weights = torch.zeros(2, 2, 2, 3)
     weights[..., 2] = 1
     weights[1, 0, 1] = torch.tensor([0.0, 1.0, 0.0])
@@ -56,8 +56,8 @@ def test_one_lit_cell_is_named_in_row_and_column():
     weights = one_cell()
     weights[1, 0, 0] = torch.tensor([0.4, 0.3, 0.3])
     shown = explore_attention(weights, QUERIES, KEYS)
-    assert "largest weight is 1.00: 'the' reads '.'" in repr(shown)
-    assert "largest weight is 1.00: 'dog' reads 'Hund'" in repr(shown.select(layer=1, head=0))
+    assert "largest weight is 1.00: 'the' attends to '.'" in repr(shown)
+    assert "largest weight is 1.00: 'dog' attends to 'Hund'" in repr(shown.select(layer=1, head=0))
 
 
 def test_the_mean_of_heads_is_their_mean():
@@ -65,7 +65,7 @@ def test_the_mean_of_heads_is_their_mean():
     weights[0, 1] = torch.tensor([1.0, 0.0, 0.0])
     shown = explore_attention(weights, QUERIES, KEYS).select(head=MEAN)
     assert "mean of heads" in repr(shown)
-    assert "largest weight is 0.50: 'the' reads 'der'" in repr(shown)
+    assert "largest weight is 0.50: 'the' attends to 'der'" in repr(shown)
 
 
 def test_the_words_give_the_entropy_of_every_head():
@@ -150,15 +150,15 @@ def test_self_attention_between_sides_of_different_length_is_refused():
         explorer(kind="self")
 
 
-def test_a_causal_head_that_reads_the_future_is_refused():
+def test_a_causal_head_that_attends_to_the_future_is_refused():
     weights = torch.tensor([[0.75, 0.25], [0.5, 0.5]])
-    with pytest.raises(CourseError, match="'the' reads 'dog' with 0.2500"):
+    with pytest.raises(CourseError, match="'the' attends to 'dog' with 0.2500"):
         explore_attention(weights, QUERIES, kind="causal")
 
 
 def test_weight_where_the_mask_hides_is_refused():
     mask = torch.tensor([True, True, False])
-    with pytest.raises(CourseError, match="'the' reads '.' with 1.0000: does the mask say True"):
+    with pytest.raises(CourseError, match=r"'the' attends to '\.' with 1.0000: does the mask"):
         explorer(mask=mask)
 
 

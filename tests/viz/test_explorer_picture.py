@@ -13,7 +13,7 @@ GOLD = (0xC2, 0x5A, 0x00)
 
 
 def explorer(**given):
-    """Each query reads one key: x, z, x."""
+    """Each query attends to one key: x, z, x."""
     weights = torch.tensor([[0.998, 0.001, 0.001], [0.001, 0.001, 0.998], [0.998, 0.001, 0.001]])
     return explore_attention(weights, ["a", "b", "c"], ["x", "y", "z"], **given)
 

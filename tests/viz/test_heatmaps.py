@@ -13,7 +13,7 @@ from course_lib.viz.style import SIGNED, WEIGHTS, new_axes
 
 QUERIES = ["the", "dog"]
 KEYS = ["der", "Hund", "."]
-# "the" reads "der" only; "dog" reads "Hund" and a little of ".".
+# "the" attends to "der" only; "dog" to "Hund" and a little to ".".
 KNOWN = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.75, 0.25]])
 
 
@@ -48,7 +48,7 @@ def test_the_first_query_is_on_top():
 
 def test_axes_are_labelled_and_tokens_are_at_their_rows_and_columns():
     ax = plot_attention(KNOWN, QUERIES, KEYS, title="Head 3")
-    assert (ax.get_ylabel(), ax.get_xlabel()) == ("query (reads)", "key (is read)")
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("query", "key")
     assert [label.get_text() for label in ax.get_yticklabels()] == QUERIES
     assert [label.get_text() for label in ax.get_xticklabels()] == KEYS
     assert ax.get_title(loc="left") == "Head 3"

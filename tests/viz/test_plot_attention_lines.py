@@ -8,7 +8,7 @@ from course_lib.viz.plot_attention_lines import LANES, plot_attention_lines
 from course_lib.viz.style import LINES
 
 QUERIES, KEYS = ["the", "dog"], ["der", "Hund", "."]
-# Head 0: "the" reads "der"; "dog" reads "Hund" and a little of ".". Head 1: all read ".".
+# Head 0: "the" attends to "der"; "dog" to "Hund" and a little to ".". Head 1: all to ".".
 WEIGHTS = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 0.75, 0.25]], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
 
 
@@ -27,8 +27,8 @@ def lines(collection):
 def test_lines_go_from_the_query_above_to_the_key_below():
     ax = plot_attention_lines(WEIGHTS, QUERIES, KEYS, heads=[0])
     assert lines(ax.collections[0]) == [(0, 0, 1.0), (1, 1, 0.75), (1, 2, 0.25)]
-    assert ax.get_xlabel() == "key (is read)"
-    assert ax.child_axes[0].get_xlabel() == "query (reads)"
+    assert ax.get_xlabel() == "key"
+    assert ax.child_axes[0].get_xlabel() == "query"
     assert [label.get_text() for label in ax.get_xticklabels()] == KEYS
     assert [label.get_text() for label in ax.child_axes[0].get_xticklabels()] == QUERIES
 

@@ -36,7 +36,7 @@ export function fillCell(box, scene) {
   box.hidden = cell === null;
   if (cell === null || locked === null || opened === null) return box.replaceChildren();
   const query = axes.queries[locked].text, key = axes.keys[opened].text;
-  const name = make("div", { className: "ae-name", textContent: `How much ${quote(query)} reads ${quote(key)}` });
+  const name = make("div", { className: "ae-name", textContent: `How much ${quote(query)} attends to ${quote(key)}` });
   const parts = typeof cell === "string" ? [note(cell)] : cellParts(cell, query, key);
   box.replaceChildren(name, ...parts);
 }

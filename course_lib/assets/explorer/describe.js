@@ -52,7 +52,7 @@ export const topQueries = (matrix, key, count = 3) =>
  */
 export function cellText(matrix, axes, query, key) {
   const i = query * matrix.columns + key;
-  const pair = `${quote(axes.queries[query].text)} reads ${quote(axes.keys[key].text)}`;
+  const pair = `${quote(axes.queries[query].text)} attends to ${quote(axes.keys[key].text)}`;
   const pad = axes.keys[key].pad || axes.queries[query].pad ? " (padding)" : "";
   return `${pair}: ${matrix.masked[i] ? "masked" : formatNumber(matrix.values[i])}${pad}`;
 }
@@ -64,7 +64,7 @@ export function cellText(matrix, axes, query, key) {
  */
 export function rowText(matrix, axes, query) {
   const top = topKeys(matrix, query).map(({ key, value }) => `${quote(axes.keys[key].text)} ${formatNumber(value)}`);
-  return `${quote(axes.queries[query].text)} reads most: ${top.join(", ") || ALL_MASKED}.`;
+  return `${quote(axes.queries[query].text)} attends most to: ${top.join(", ") || ALL_MASKED}.`;
 }
 
 /**
@@ -75,7 +75,7 @@ export function rowText(matrix, axes, query) {
 function columnText(matrix, axes, key) {
   const top = topQueries(matrix, key)
     .map(({ query, value }) => `${quote(axes.queries[query].text)} ${formatNumber(value)}`);
-  return `${quote(axes.keys[key].text)} is read most by: ${top.join(", ") || "no query"}.`;
+  return `${quote(axes.keys[key].text)} is attended to most by: ${top.join(", ") || "no query"}.`;
 }
 
 /**
@@ -90,8 +90,8 @@ export function summaryText({ entropy, error }, columns) {
 }
 
 /**
- * What each of several heads reads most in a row, or which query reads a column most; undefined where that is
- * nothing.
+ * What each of several heads attends to most in a row, or which query attends to a column most; undefined where
+ * that is nothing.
  *
  * @param {Scene} scene
  * @param {number | undefined} query
@@ -112,8 +112,8 @@ function strandsText(scene, query, key) {
   const { axes } = scene;
   const tops = strandTops(scene, query, key).map(({ strand, text, value }) =>
     `${headName(strand.head)}: ` + (value === undefined ? "nothing" : `${quote(text)} ${formatNumber(value)}`));
-  const what = query !== undefined ? `${quote(axes.queries[query].text)} reads most`
-    : `${quote(axes.keys[key ?? 0].text)} is read most by`;
+  const what = query !== undefined ? `${quote(axes.queries[query].text)} attends most to`
+    : `${quote(axes.keys[key ?? 0].text)} is attended to most by`;
   return `${what}, ${tops.join("; ")}.`;
 }
 

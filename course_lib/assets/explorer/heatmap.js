@@ -23,14 +23,13 @@ import { strongestKey } from "./data.js";
 
 const MOST_NUMBERED_CELLS = 400;
 const LEAST_NUMBER = 0.005; // smaller weights would be written as 0.00
-const NARROW = 420;
 const WIDEST = 112, HIGHEST = 52; // cells fill the stage up to here
 
 /** @type {View<HeatmapLayout>} */
 export const heatmapView = {
   layout({ axes }, width) {
     const columns = axes.keys.length, rows = axes.queries.length;
-    const least = width < NARROW ? 46 : 86; // what the caption above the query tokens needs
+    const least = 46; // what "query ↓" above the tokens needs
     const widest = widestLabel(axes.queries, Math.max(least, Math.min(150, width * 0.3)));
     const left = Math.ceil(Math.max(least, widest)) + 10;
     const available = Math.max(4, Math.min(WIDEST, Math.floor((width - left - 12) / columns)));
@@ -46,9 +45,8 @@ export const heatmapView = {
 
   frame(ctx, { axes, theme }, { left, top, w, h, horizontal, rows, columns }) {
     const soft = { size: 11, colour: theme.soft };
-    drawText(ctx, "key (is read) →", left, 9, soft);
-    const caption = widthOf("query (reads) ↓", 11) > left - 8 ? "query ↓" : "query (reads) ↓";
-    drawText(ctx, caption, left - 8, top - 10, { ...soft, align: "right" });
+    drawText(ctx, "key →", left, 9, soft);
+    drawText(ctx, "query ↓", left - 8, top - 10, { ...soft, align: "right" });
     hatch(ctx, theme, left, top, columns * w, rows * h);
     axes.queries.forEach((query, q) => {
       if (q % Math.ceil(14 / h)) return; // a label needs so many pixels

@@ -67,7 +67,7 @@ function scaleLegend(scene) {
  * @param {Scene} scene
  */
 export function fillTable(table, { matrix, axes }) {
-  const head = ["query (reads)", "keys read most"].map((text) => make("th", { scope: "col", textContent: text }));
+  const head = ["query", "keys it attends to most"].map((text) => make("th", { scope: "col", textContent: text }));
   const rows = axes.queries.map((query, q) => {
     const top = topKeys(matrix, q).map(({ key, value }) => `${axes.keys[key].text} ${formatNumber(value)}`).join(", ");
     return make("tr", {},

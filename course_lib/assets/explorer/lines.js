@@ -37,9 +37,9 @@ export const linesView = {
   layout({ axes }, width) {
     const rows = Math.max(axes.queries.length, axes.keys.length);
     const labelWidth = Math.min(170, width * 0.32);
-    // The headings "query (reads)" and "key (is read)" need 72 pixels.
+    // The headings "query" and "key" need 32 pixels.
     const [left, right] = [axes.queries, axes.keys]
-      .map((groups) => Math.ceil(Math.max(72, widestLabel(groups, labelWidth))) + 22);
+      .map((groups) => Math.ceil(Math.max(32, widestLabel(groups, labelWidth))) + 22);
     const pitch = Math.max(15, Math.min(28, Math.floor(660 / rows)));
     const gap = Math.max(70, Math.min(640, Math.floor(width - left - right)));
     const top = 30;
@@ -53,8 +53,8 @@ export const linesView = {
   },
 
   frame(ctx, { axes, theme }, { x0, x1, y0, y1, pitch, labelWidth }) {
-    drawText(ctx, "query (reads)", x0 - 10, 10, { size: 11, align: "right", colour: theme.soft });
-    drawText(ctx, "key (is read)", x1 + 10, 10, { size: 11, colour: theme.soft });
+    drawText(ctx, "query", x0 - 10, 10, { size: 11, align: "right", colour: theme.soft });
+    drawText(ctx, "key", x1 + 10, 10, { size: 11, colour: theme.soft });
     axes.queries.forEach(({ label, pad }, q) => {
       const colour = pad ? theme.soft : theme.ink;
       drawText(ctx, truncate(label, labelWidth), x0 - 10, y0 + (q + 0.5) * pitch, { align: "right", colour });

@@ -64,7 +64,7 @@ const rowName = (group, text) => make("div", { className: "ae-row" },
 function rowParts(scene, matrix, query, key) {
   const { axes, locked } = scene, top = topKeys(matrix, query);
   const parts = [
-    rowName(axes.queries[query], query === locked ? " is locked, reads" : " reads"),
+    rowName(axes.queries[query], query === locked ? " is locked, attends to" : " attends to"),
     ...bars(scene, matrix, top.map(({ key: k, value }) => [axes.keys[k].text, value])),
   ];
   if (!top.length) parts.push(make("div", { textContent: ALL_MASKED }));
@@ -82,13 +82,13 @@ function columnParts(scene, matrix, key) {
   const { axes } = scene;
   const top = topQueries(matrix, key);
   return [
-    rowName(axes.keys[key], " is read by"),
+    rowName(axes.keys[key], " is attended to by"),
     ...bars(scene, matrix, top.map(({ query, value }) => [axes.queries[query].text, value])),
   ];
 }
 
 /**
- * What each of several heads reads most, or by what it is read most.
+ * What each of several heads attends to most, or what attends to it most.
  *
  * @param {Scene} scene
  * @param {number | undefined} query
@@ -97,8 +97,8 @@ function columnParts(scene, matrix, key) {
 function strandParts(scene, query, key) {
   const { axes, locked } = scene;
   const name = query !== undefined
-    ? rowName(axes.queries[query], query === locked ? " is locked, reads most" : " reads most")
-    : rowName(axes.keys[key ?? 0], " is read most by");
+    ? rowName(axes.queries[query], query === locked ? " is locked, attends most to" : " attends most to")
+    : rowName(axes.keys[key ?? 0], " is attended to most by");
   return [name, ...strandTops(scene, query, key).map(({ strand, text, value }) =>
     make("div", { className: "ae-strand" }, swatch(strand), make("span", { textContent: `${strand.head}` }),
       make("span", { className: "ae-bar-name", textContent: text || "masked" }),

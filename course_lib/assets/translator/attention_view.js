@@ -17,16 +17,16 @@ import { THUMBNAIL } from "./sizes.js";
 const PARTS = {
   cross: {
     name: "Decoder → encoder (cross-attention)", queries: "targetWords", keys: "sourceWords", steps: true,
-    note: "A row is a step, named after the word that it generates. It reads the German words in the columns.",
+    note: "A row is a step, named after the word that it generates. It attends to the German words in the columns.",
   },
   decoder: {
     name: "Decoder (self-attention)", queries: "inputWords", keys: "inputWords", steps: true,
-    note: "A row is a word that the decoder has read. It reads itself and the words before it; the mask hides " +
-      "the others (hatched), which do not exist yet when a sentence is generated.",
+    note: "A row is a word that the decoder has read. It attends to itself and the words before it; the mask " +
+      "hides the others (hatched), which do not exist yet when a sentence is generated.",
   },
   encoder: {
     name: "Encoder (self-attention)", queries: "sourceWords", keys: "sourceWords", steps: false,
-    note: "A row is a German word. It reads all words of its sentence, itself included.",
+    note: "A row is a German word. It attends to all words of its sentence, itself included.",
   },
 };
 
@@ -195,8 +195,8 @@ function describe(cells, queries, keys, query, key) {
   const most = keys.map((word, k) => ({ word, k })).filter(({ k }) => !cells.masked[at(k)])
     .sort((a, b) => cells.values[at(b.k)] - cells.values[at(a.k)]).slice(0, 3)
     .map(({ word, k }) => `“${word}” ${cells.values[at(k)].toFixed(3)}`);
-  const row = `“${queries[query]}” reads most: ${most.join(", ")}.`;
+  const row = `“${queries[query]}” attends most to: ${most.join(", ")}.`;
   if (key === undefined) return row;
   const weight = cells.masked[at(key)] ? "masked" : cells.values[at(key)].toFixed(4);
-  return `“${queries[query]}” reads “${keys[key]}”: ${weight}. ${row}`;
+  return `“${queries[query]}” attends to “${keys[key]}”: ${weight}. ${row}`;
 }

@@ -85,8 +85,8 @@ function drawLabels(ctx, { left, top, cell }, { queries, keys, theme, marked, fo
   const soft = { size: 11, colour: theme.soft }, every = Math.ceil(LABEL_HEIGHT / cell);
   const style = (/** @type {boolean} */ strong) =>
     ({ weight: strong ? 600 : 400, colour: strong ? theme.accent : theme.ink });
-  drawText(ctx, "key (is read) →", left, 9, soft);
-  drawText(ctx, "query (reads) ↓", left - 8, top - 10, { ...soft, align: "right" });
+  drawText(ctx, "key →", left, 9, soft);
+  drawText(ctx, "query ↓", left - 8, top - 10, { ...soft, align: "right" });
   queries.forEach((word, q) => {
     const strong = q === (focus?.query ?? marked);
     if (q % every && !strong) return;

@@ -90,8 +90,8 @@ def attention_steps_widget(
         figure.axes[0].set_ylabel(KEY_AXIS)
         figure.suptitle(f"{QUERY_AXIS}: {query} {tokens[query]}", x=0.01, ha="left", fontsize=13)
         row = stages[min(steps, 3) - 1][1][query]
-        verb = "reads" if steps > 2 else "matches"
-        text = f"Step {steps} of 4: {tokens[query]!r} {verb} most: {top_keys(row, keys)}."
+        verb = "attends most to" if steps > 2 else "matches best"
+        text = f"Step {steps} of 4: {tokens[query]!r} {verb}: {top_keys(row, keys)}."
         if steps == 4:
             text += f" The largest entries of its context: {top_keys(context[query], names)}."
         return figure, text

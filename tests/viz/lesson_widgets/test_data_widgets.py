@@ -71,14 +71,14 @@ def test_each_step_of_attention_agrees_with_the_library():
         assert torch.allclose(torch.tensor(bars[3]), context[0, 0, row].double(), atol=1e-6)
         masked = [text for text in figure.axes[2].texts if text.get_text() == "masked"]
         assert len(masked) == 3 - row
-        assert words.startswith(f"Step 4 of 4: {'abcd'[row]!r} reads most")
+        assert words.startswith(f"Step 4 of 4: {'abcd'[row]!r} attends most to")
 
 
 def test_later_steps_are_neither_drawn_nor_described():
     vectors = torch.randn(3, 4, 8)
     figure, words = attention_steps_widget(*vectors, list("abcd"), start=1).draw(steps=1)
     assert [ax.get_visible() for ax in figure.axes] == [True, False, False, False]
-    assert "'b' matches most" in words and "context" not in words
+    assert "'b' matches best" in words and "context" not in words
 
 
 def test_attention_steps_refuse_what_does_not_fit():
