@@ -26,8 +26,11 @@ from course_lib.viz.figure_html import data_uri, figure_html
 SCRIPT = Path(__file__).parent.parent / "assets" / "widgets" / "frames.js"
 MOST_FRAMES = 49
 MOST_BYTES = 40_000  # of all frames of a figure, as they are stored
+HOPELESS = 2  # times so many bytes of the first few: drawing the others is a waste of time
 FINENESS = (9, 7, 5, 4, 3)  # stops of a slider: the first for which all fits
 COLOURS = 255  # of all pictures of a figure together
+
+State = tuple[int, ...]  # the position of each control
 
 
 @dataclass(frozen=True)
@@ -118,26 +121,39 @@ def frames_of(
         None if not even the coarsest fit, or nothing can be moved.
     """
     drawn: dict[tuple[Any, ...], tuple[NDArray[np.uint8], str]] = {}
+
+    def picture(controls: Mapping[str, Stops], state: State) -> tuple[NDArray[np.uint8], str]:
+        values = [c.values[i] for c, i in zip(controls.values(), state, strict=True)]
+        if (key := tuple(map(repr, values))) not in drawn:
+            drawn[key] = draw(**dict(zip(controls, values, strict=True)))
+        return drawn[key]
+
     for fineness in FINENESS:
         controls = stops_at(fineness)
-        states = [*product(*(range(len(c.values)) for c in controls.values()))]
+        stops = list(controls.values())
+        states = [*product(*(range(len(c.values)) for c in stops))]
         if not 1 < len(states) <= MOST_FRAMES:
             continue
-        for state in states:
-            values = [c.values[i] for c, i in zip(controls.values(), state, strict=True)]
-            if (key := tuple(map(repr, values))) not in drawn:
-                drawn[key] = draw(**dict(zip(controls, values, strict=True)))
-        keys = [
-            tuple(repr(c.values[i]) for c, i in zip(controls.values(), state, strict=True))
-            for state in states
-        ]
-        found = _packed(list(controls.values()), [drawn[key] for key in keys])
+        few = _packed(stops, [picture(controls, state) for state in _ends(stops)], first=0)
+        if few.size > HOPELESS * MOST_BYTES:
+            return None
+        start = number_of(stops, [c.start for c in stops])
+        found = _packed(stops, [picture(controls, state) for state in states], first=start)
         if found.size <= MOST_BYTES:
             return found
     return None
 
 
-def _packed(controls: Sequence[Stops], drawn: Sequence[tuple[NDArray[np.uint8], str]]) -> Frames:
+def _ends(controls: Sequence[Stops]) -> list[State]:
+    """The state that is shown first, and from there each control moved to its last position."""
+    start = tuple(c.start for c in controls)
+    moved = [(*start[:i], len(c.values) - 1, *start[i + 1 :]) for i, c in enumerate(controls)]
+    return [start, *moved]
+
+
+def _packed(
+    controls: Sequence[Stops], drawn: Sequence[tuple[NDArray[np.uint8], str]], *, first: int
+) -> Frames:
     height, width = np.max([pixels.shape[:2] for pixels, _ in drawn], axis=0)
     sheet = np.full((len(drawn), height, width, 3), 255, np.uint8)
     for page, (pixels, _) in zip(sheet, drawn, strict=True):
@@ -146,7 +162,6 @@ def _packed(controls: Sequence[Stops], drawn: Sequence[tuple[NDArray[np.uint8], 
     palette = np.asarray(whole.getpalette(), np.uint8).reshape(-1, 3)
     pages = np.asarray(whole).reshape(len(drawn), height, width).astype(int)
     alts = [alt for _, alt in drawn]
-    first = number_of(controls, [c.start for c in controls])
     changed = [_changed(page, pages[first], palette) for page in pages]
     return Frames(controls, _image(pages[first], palette), changed, alts)
 

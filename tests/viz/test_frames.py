@@ -70,6 +70,22 @@ def test_sliders_get_fewer_stops_until_the_pictures_fit(monkeypatch):
     assert frames_of(squares, stops) is None
 
 
+def test_a_figure_whose_first_few_pictures_are_too_large_is_given_up_at_once(monkeypatch):
+    drawn = []
+
+    def counted(**values):
+        drawn.append(values)
+        return squares(**values)
+
+    monkeypatch.setattr(frames, "MOST_BYTES", 10)
+    assert frames_of(counted, stops) is None
+    assert drawn == [
+        {"size": 3, "blue": False},
+        {"size": 10, "blue": False},
+        {"size": 3, "blue": True},
+    ]
+
+
 def test_what_has_only_a_text_box_stays_still(monkeypatch):
     monkeypatch.setenv(STORING, "1")
     figure = interact(lambda text="a": draw(norm=text), text="a")
