@@ -57,9 +57,16 @@ test("the cells of a heatmap fill the width, up to 112 pixels, and shrink with t
   const some = heatmapView.layout(await makeLongScene(12, 12), 900);
   assert.ok(some.left + 12 * some.w > 900 - 12 - 12 && some.h < some.w);
   const square = heatmapView.layout(await makeLongScene(40, 40), 900);
-  assert.equal(square.h, Math.min(square.w, 17));
+  assert.equal(square.h, 16);
   const many = heatmapView.layout(await makeLongScene(300, 300), 900);
   assert.deepEqual([many.w, many.h], [4, 4]);
+});
+
+test("a heatmap of up to 64 tokens is seen as a whole, without scrolling down", async () => {
+  for (const count of range(64)) {
+    const layout = heatmapView.layout(await makeLongScene(count + 1, count + 1), 900);
+    assert.ok(layout.height <= 748, `${count + 1}: ${layout.height}`); // .ae-scroll has 760, with padding
+  }
 });
 
 test("key labels of a heatmap are horizontal only where all of them fit", async () => {
