@@ -23,7 +23,8 @@ from course_lib.lab import NOTEBOOKS, find_notebook
 DISTRIBUTION = "transformer-question-by-question"
 STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
 DARK = "screen and (prefers-color-scheme: dark)"
-# Plots and figures with a script look at the theme that the body names.
+# Plots and figures with a script look at the theme that the body names. What scrolls sideways can
+# be reached with Tab.
 TEMPLATE = (
     """{% extends 'lab/index.html.j2' %}
 {% block html_head_js_requirejs %}{% endblock %}
@@ -41,6 +42,12 @@ TEMPLATE = (
   const follow = () => { body.jpThemeLight = String(!dark.matches); };
   dark.addEventListener("change", follow);
   follow();
+  const reach = () => document.querySelectorAll("pre, .course-figure, .formula").forEach((node) => {
+    if (node.scrollWidth > node.clientWidth) node.tabIndex = 0;
+    else node.removeAttribute("tabindex");
+  });
+  addEventListener("load", reach);
+  addEventListener("resize", reach);
 })();</script>{% endblock %}"""
 ).replace("DARK", DARK)
 # As MathJax finds them: $$…$$ or $…$, where \$ is a dollar, and a single one has no blank inside.

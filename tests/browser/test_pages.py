@@ -88,7 +88,7 @@ def test_lines_are_short_and_all_begins_at_one_edge_in_the_middle(open_lesson, w
     assert box["x"] == pytest.approx(width - box["x"] - box["width"], abs=20)
 
 
-def test_on_a_phone_a_picture_scrolls_and_its_words_do_not(open_lesson):
+def test_on_a_phone_a_picture_scrolls_and_its_words_do_not(open_lesson, axe):
     page, _ = open_lesson("04_attention_matmul", width=390)
     figure = page.locator(".course-figure:has(> img[src^='data:image/webp'])").first
     assert figure.locator("img").bounding_box()["width"] >= 480
@@ -97,6 +97,7 @@ def test_on_a_phone_a_picture_scrolls_and_its_words_do_not(open_lesson):
     box = figure.locator("figcaption").bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
+    assert serious_violations(page, axe) == {}
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
