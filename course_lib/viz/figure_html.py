@@ -17,7 +17,7 @@ from PIL import Image
 # JupyterLab and pages exported from it, Colab, VS Code
 DARK = ('[data-jp-theme-light="false"]', 'html[theme="dark"]', ".vscode-dark")
 STYLE = (
-    ".course-figure{margin:0}"
+    ".course-figure{margin:.5em 0}"
     ".course-figure img{display:block;max-width:100%;height:auto}"
     ".course-figure figcaption{max-width:55em;margin:.3em 0;line-height:1.4}"
     + ",".join(f"{theme} .course-figure img" for theme in DARK)
