@@ -3,6 +3,7 @@
 
 import { LABEL, drawTag, drawText, hatch, paintCells, truncate, widestLabel, widthOf } from "./canvas.js";
 import { colourScale, isBright } from "./colour.js";
+import { TALLEST } from "./constants.js";
 import { strongestKey } from "./data.js";
 
 /** @import { Scene } from "./scene.js" */
@@ -25,7 +26,6 @@ const MOST_NUMBERED_CELLS = 400;
 const LEAST_NUMBER = 0.005; // smaller weights would be written as 0.00
 const NARROW = 420;
 const WIDEST = 112, HIGHEST = 52; // cells fill the stage up to here
-const TALLEST = 748; // the whole picture, where its rows can be read: what the stage shows without scrolling
 const LONGEST_KEY = 130; // a key's label, if it is vertical
 
 /** @type {View<HeatmapLayout>} */
