@@ -2,7 +2,7 @@
 
 nbconvert makes the pages. Its own ask a server for MathJax, which typesets formulas in the browser,
 and for require.js, which nothing in a lesson needs. Here, formulas become MathML, which browsers
-show themselves.
+show themselves. A page follows the reader's light or dark theme.
 """
 
 from __future__ import annotations
@@ -22,26 +22,35 @@ from course_lib.lab import find_notebook
 from course_lib.work_copy.folders import NOTEBOOKS
 
 DISTRIBUTION = "transformer-question-by-question"
-TEMPLATE = """{% extends 'lab/index.html.j2' %}
+STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
+DARK = "screen and (prefers-color-scheme: dark)"
+# Plots and figures with a script look at the theme that the body names. What scrolls sideways can
+# be reached with Tab.
+TEMPLATE = (
+    """{% extends 'lab/index.html.j2' %}
 {% block html_head_js_requirejs %}{% endblock %}
 {% block html_head_js_mathjax %}{% endblock %}
 {% block html_head_js_mermaidjs %}{% endblock %}
 {% block input_group %}{% if cell.metadata.get('jupyter', {}).get('source_hidden') %}
 <details class="folded"><summary>Code</summary>{{ super() }}</details>
 {% else %}{{ super() }}{% endif %}{% endblock %}
-{% block html_head_css %}<style>
-.formula { display: block; overflow-x: auto; overflow-y: hidden; padding: 0.3em 0; }
-math { font-size: 1.1em; }
-/* nbconvert's own colours of numbers, operators, comments and prompts are too faint. */
-body {
-  --jp-mirror-editor-number-color: #007000; --jp-mirror-editor-operator-color: #8a1bd1;
-  --jp-mirror-editor-comment-color: #356c6c; --jp-cell-prompt-not-active-opacity: 1;
-  --jp-cell-prompt-not-active-font-color: #616161;
-}
-.jp-RenderedMarkdown a:not(.anchor-link) { text-decoration: underline; }
-.folded > summary { margin: 0 0 0.3em 8em; width: fit-content; color: #545454; cursor: pointer; }
-@media (max-width: 640px) { .folded > summary { margin-left: 1em; } }
-</style>{% endblock %}"""
+{% block html_head_css %}
+<meta name="color-scheme" content="light dark">
+<style media="DARK">{{ resources.include_css("static/theme-dark.css").striptags() }}</style>
+<style>STYLE</style>{% endblock %}
+{% block body_header %}{{ super() }}<script>(() => {
+  const dark = matchMedia("DARK"), body = document.body.dataset;
+  const follow = () => { body.jpThemeLight = String(!dark.matches); };
+  dark.addEventListener("change", follow);
+  follow();
+  const reach = () => document.querySelectorAll("pre, .course-figure, .formula").forEach((node) => {
+    if (node.scrollWidth > node.clientWidth) node.tabIndex = 0;
+    else node.removeAttribute("tabindex");
+  });
+  addEventListener("load", reach);
+  addEventListener("resize", reach);
+})();</script>{% endblock %}"""
+).replace("DARK", DARK)
 # As MathJax finds them: $$…$$ or $…$, where \$ is a dollar, and a single one has no blank inside.
 FORMULA = re.compile(
     r"\$\$(?P<block>.+?)\$\$|(?<![\\$])\$(?P<inline>[^\s$](?:[^$]*?[^\s\\$])?)\$(?!\d)", re.DOTALL
@@ -95,7 +104,8 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
             f"expected nbconvert and latex2mathml beside the course, but {error.name} cannot be "
             "imported: install them with pip install -e '.[lab]'"
         ) from error
-    exporter = HTMLExporter(raw_template=TEMPLATE, language_code="en")
+    style = STYLE.read_text("utf-8")
+    exporter = HTMLExporter(raw_template=TEMPLATE.replace("STYLE", style), language_code="en")
     try:
         text, _ = exporter.from_filename(str(notebook))
     except (OSError, ValueError) as error:  # nbformat's errors are ValueErrors
@@ -195,7 +205,9 @@ def with_formulas(text: str) -> Iterator[str]:
 def _mathml(formula: str, *, display: str) -> str:
     from latex2mathml.converter import convert_to_element
 
-    math = convert_to_element(formula, display=display)
+    # It knows align*, not aligned, and no extra room between two lines.
+    known = re.sub(r"\\(begin|end)\{aligned\}", r"\\\1{align*}", formula)
+    math = convert_to_element(re.sub(r"(\\\\)\[[^\]]*\]", r"\1", known), display=display)
     # Signs are stored as "&#x0002B;", for text that is not escaped: so a formula could hold a tag.
     for node in math.iter():
         node.text = node.text and html.unescape(node.text)

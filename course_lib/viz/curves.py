@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_lib.viz.alt_text import alt_sentence, set_alt_text, value_range
 from course_lib.viz.attention_summary import as_array
-from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, new_axes, styled
+from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, dress, new_axes, styled
 
 Numbers = Tensor | np.ndarray | Sequence[float]
 
@@ -46,7 +46,7 @@ def plot_curves(
         raise ValueError("expected at least one named curve, got none: pass {name: values}")
     first = next(iter(curves.values()))
     x_values = as_array(np.arange(len(first)) if x is None else x)
-    ax = ax or new_axes()
+    ax = dress(ax or new_axes())
     for i, (name, numbers) in enumerate(curves.items()):
         values = as_array(numbers)
         if values.shape != x_values.shape:
@@ -189,7 +189,7 @@ def plot_bars(
     """
     if not bars:
         raise ValueError("expected at least one bar, got none: pass {name: number}")
-    ax = ax or new_axes(height=1.5 + 0.45 * len(bars))
+    ax = dress(ax or new_axes(height=1.5 + 0.45 * len(bars)))
     drawn = ax.barh(list(bars), list(bars.values()), color=LINES[0], height=0.65)
     ax.bar_label(drawn, fmt=f"{{:.{decimals}f}}", padding=4, fontsize=10)
     ax.invert_yaxis()

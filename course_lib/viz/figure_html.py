@@ -17,15 +17,15 @@ from PIL import Image
 # JupyterLab and pages exported from it, Colab, VS Code
 DARK = ('[data-jp-theme-light="false"]', 'html[theme="dark"]', ".vscode-dark")
 STYLE = (
-    ".course-figure{margin:0}"
+    ".course-figure{margin:.5em 0}"
     ".course-figure img{display:block;max-width:100%;height:auto}"
     ".course-figure figcaption{max-width:55em;margin:.3em 0;line-height:1.4}"
     + ",".join(f"{theme} .course-figure img" for theme in DARK)
     + "{filter:invert(.93) hue-rotate(180deg)}"
     ".course-stack{position:relative}"
     ".course-stack img+img{position:absolute;inset:0;background:none}"
-    ".course-controls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(20em,100%),1fr));"
-    "gap:.2em 1.5em;margin:.3em 0;align-items:center;min-height:2.2em}"
+    ".course-controls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(15em,100%),1fr));"
+    "gap:.2em 1.5em;max-width:52em;margin:.3em 0;align-items:center;min-height:2.2em}"
     ".course-controls label{display:flex;gap:.5em;align-items:center}"
     ".course-controls input[type=range]{flex:1;min-width:6em;max-width:16em}"
     ".course-controls output{min-width:4em}"

@@ -290,7 +290,9 @@ def _label_axes(
         ax.set_yticks(range(0, len(row_labels), step), row_labels[::step])
     if column_labels is not None:
         ax.set_xticks(range(0, len(column_labels), step), column_labels[::step])
-        if max(len(label) for label in column_labels) * CHARACTER_WIDTH > cell * step:
+        # Without a blank between them, neighbouring numbers read as one.
+        longest = max(len(label) + label.isdigit() for label in column_labels)
+        if longest * CHARACTER_WIDTH > cell * step:
             ax.tick_params(axis="x", labelrotation=90)
     ax.tick_params(length=0)
 

@@ -52,6 +52,7 @@ class InteractiveFigure:
             display="grid",
             grid_template_columns=columns,
             grid_gap="0 1.5em",
+            max_width="60em",  # close together, above a picture of 800 pixels
             align_items="center",
         )
         self.box = widgets.VBox(

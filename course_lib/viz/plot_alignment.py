@@ -16,6 +16,7 @@ from course_lib.viz.heatmaps import as_matrix, plot_attention
 from course_lib.viz.style import LINES, figure_of, styled
 
 Link = tuple[int, int]  # source index, target index
+ROOM_FOR_WORDS = 1.0  # inches
 RIGHT, SHIFTED = LINES[1], LINES[3]
 
 
@@ -88,7 +89,10 @@ def plot_alignment(
     summary = f"alignment error rate {rate:.2f}"
     if offset:
         summary += f", {right:.2f} without the shift"
+    own = ax is None
     ax = plot_attention(matrix, target_tokens, source_tokens, title=f"{title}\n{summary}", ax=ax)
+    if own:  # without room for the second line of the title and the legend, the cells would shrink
+        figure_of(ax).set_figheight(figure_of(ax).get_figheight() + ROOM_FOR_WORDS)
     handles = [_frame(ax, gold, offset, "gold link" + (f", {offset:+d} row" if offset else ""))]
     if offset:
         handles.append(_frame(ax, gold, 0, "correct row", right=True))

@@ -131,7 +131,7 @@ def _label_tokens(
     upper.set_xticks(above, queries, rotation=90)
     upper.set_xlabel(QUERY_AXIS)
     for i, label in enumerate(upper.get_xticklabels()):
-        label.set_color("black" if i in chosen else "#999999")
+        label.set_color("black" if i in chosen else "#767676")
     for axes in (ax, upper):
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)

@@ -57,7 +57,8 @@ def plot_sum(
     addends = {"token": token, "position": position}
     norms = {name: np.linalg.norm(part, axis=1) for name, part in addends.items()}
     _draw_norms(bars, norms)
-    figure.legend(*bars.get_legend_handles_labels(), loc="outside lower right", ncols=2)
+    # Beside the title, where it costs no room.
+    figure.legend(*bars.get_legend_handles_labels(), loc="upper right", ncols=2)
     figure.suptitle(title, x=0.01, ha="left", fontsize=STYLE["axes.titlesize"])
     return set_alt_text(
         figure,

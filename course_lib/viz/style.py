@@ -58,6 +58,18 @@ def new_axes(*, width: float = 8.0, height: float = 4.0) -> Axes:
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
+def dress(ax: Axes) -> Axes:
+    """The course's style for axes that may have been made without it, as by ``Figure.subplots``."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[:].set_edgecolor(STYLE["axes.edgecolor"])
+    ax.set_axisbelow(True)
+    ax.tick_params(axis="x", labelsize=STYLE["xtick.labelsize"], grid_color=STYLE["grid.color"])
+    ax.tick_params(axis="y", labelsize=STYLE["ytick.labelsize"], grid_color=STYLE["grid.color"])
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set_size(STYLE["axes.labelsize"])
+    return ax
+
+
 def figure_of(picture: Axes | Figure) -> Figure:
     """The figure that axes belong to; a figure is returned as it is."""
     figure = picture.get_figure(root=True) if isinstance(picture, Axes) else picture

@@ -71,6 +71,51 @@ def test_the_answer_of_a_quiz_is_folded_away(open_lesson):
     assert not page.locator("text=viz.quiz").first.is_visible()
 
 
+LEFT_EDGES = """() => ["h1", ".jp-RenderedMarkdown p", ".jp-InputArea-editor",
+  ".jp-RenderedText pre", ".course-figure img", ".ae", ".folded > summary"].map((selector) =>
+    [...document.querySelectorAll(selector)].map((node) => node.getBoundingClientRect())
+      .find((box) => box.width)).map((box) => Math.round(box.left))"""
+
+
+@pytest.mark.parametrize("width", [1280, 1600])
+def test_lines_are_short_and_all_begins_at_one_edge_in_the_middle(open_lesson, width):
+    page, _ = open_lesson("04_attention_matmul", width=width)
+    page.locator(".ae[data-state]").first.wait_for()
+    assert len({*page.evaluate(LEFT_EDGES)}) == 1
+    longest = "(all) => Math.max(...all.map((node) => node.getBoundingClientRect().width))"
+    assert page.eval_on_selector_all(".jp-RenderedMarkdown p, figcaption", longest) <= 700
+    box = page.locator("main").bounding_box()
+    assert box["x"] == pytest.approx(width - box["x"] - box["width"], abs=20)
+
+
+def test_on_a_phone_a_picture_scrolls_and_its_words_do_not(open_lesson, axe):
+    page, _ = open_lesson("04_attention_matmul", width=390)
+    figure = page.locator(".course-figure:has(> img[src^='data:image/webp'])").first
+    assert figure.locator("img").bounding_box()["width"] >= 480
+    assert figure.evaluate("(node) => node.scrollWidth > node.clientWidth")
+    figure.evaluate("(node) => { node.scrollLeft = 100; }")
+    box = figure.locator("figcaption").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert serious_violations(page, axe) == {}
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_page_is_as_dark_as_its_reader_wants(open_lesson):
+    background = "() => getComputedStyle(document.body).backgroundColor"
+    inverted = """() => getComputedStyle(document.querySelector(".course-figure img")).filter"""
+    for dark, colour in ((False, "rgb(255, 255, 255)"), (True, "rgb(17, 17, 17)")):
+        page, asked = open_lesson("00_start_here", dark=dark)
+        page.locator(".ae[data-state]").first.wait_for()
+        assert page.evaluate(background) == colour
+        assert page.get_attribute("body", "data-jp-theme-light") == ("false" if dark else "true")
+        assert page.get_attribute(".ae", "data-theme") == ("dark" if dark else "light")
+        assert ("invert" in page.evaluate(inverted)) is dark
+        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    page.emulate_media(color_scheme="light")  # the reader changes his mind
+    page.wait_for_function("document.body.dataset.jpThemeLight === 'true'")
+
+
 @pytest.fixture(scope="module")
 def all_pages(tmp_path_factory):
     """All lessons and exercises as pages."""
@@ -101,8 +146,9 @@ def test_no_page_has_a_dead_control(all_pages, open_page, name):
     assert page.evaluate(dead, live) == []
 
 
+@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", ["00_start_here", "masks"])
-def test_axe_finds_nothing_serious(all_pages, open_page, axe, name):
-    page = open_page((all_pages / f"{name}.html").as_uri(), width=1280)
+def test_axe_finds_nothing_serious(all_pages, open_page, axe, name, dark):
+    page = open_page((all_pages / f"{name}.html").as_uri(), width=1280, dark=dark)
     page.wait_for_timeout(300)
     assert serious_violations(page, axe) == {}

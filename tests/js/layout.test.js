@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { truncate, widestLabel } from "../../course_lib/assets/explorer/canvas.js";
-import { MEAN } from "../../course_lib/assets/explorer/constants.js";
+import { MEAN, TALLEST } from "../../course_lib/assets/explorer/constants.js";
 import { range } from "../../course_lib/assets/explorer/data.js";
 import { gridView, headsView } from "../../course_lib/assets/explorer/heads.js";
 import { heatmapView } from "../../course_lib/assets/explorer/heatmap.js";
@@ -57,9 +57,16 @@ test("the cells of a heatmap fill the width, up to 112 pixels, and shrink with t
   const some = heatmapView.layout(await makeLongScene(12, 12), 900);
   assert.ok(some.left + 12 * some.w > 900 - 12 - 12 && some.h < some.w);
   const square = heatmapView.layout(await makeLongScene(40, 40), 900);
-  assert.equal(square.h, Math.min(square.w, 17));
+  assert.equal(square.h, 16);
   const many = heatmapView.layout(await makeLongScene(300, 300), 900);
   assert.deepEqual([many.w, many.h], [4, 4]);
+});
+
+test("a heatmap of up to 64 tokens is seen as a whole, without scrolling down", async () => {
+  for (const count of range(64)) {
+    const layout = heatmapView.layout(await makeLongScene(count + 1, count + 1), 900);
+    assert.ok(layout.height <= TALLEST, `${count + 1}: ${layout.height}`);
+  }
 });
 
 test("key labels of a heatmap are horizontal only where all of them fit", async () => {
@@ -105,6 +112,17 @@ test("the grid has a row for each layer", async () => {
   const layout = gridView.layout({ ...scene, attention: { ...scene.attention, nLayers: 3 } }, 700);
   assert.deepEqual(layout.thumbnails.map(({ layer }) => layer), [0, 0, 0, 1, 1, 1, 2, 2, 2]);
   assert.equal(new Set(layout.thumbnails.map(({ y }) => y)).size, 3);
+});
+
+test("a grid of up to eight layers is seen as a whole, without scrolling down", async () => {
+  for (const tokens of [4, 12]) {
+    const scene = await makeLongScene(12, tokens);
+    for (const nLayers of range(8).map((i) => i + 1)) {
+      const layout = gridView.layout({ ...scene, attention: { ...scene.attention, nLayers } }, 900);
+      if (layout.w > 44) assert.ok(layout.height <= TALLEST, `${nLayers}: ${layout.height}`);
+      if (tokens === 12) assert.ok(layout.height <= TALLEST, `${nLayers}: ${layout.height}`);
+    }
+  }
 });
 
 test("the grid has only the layers that were chosen", async () => {

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 
 from course_lib.viz.curves import plot_bars, plot_curves, plot_entropy_by_d_head, plot_loss
 from course_lib.viz.display import to_png
@@ -109,3 +110,16 @@ def test_the_number_of_the_longest_bar_stays_inside():
 def test_no_bars_are_refused():
     with pytest.raises(ValueError, match="expected at least one bar, got none: pass"):
         plot_bars({}, title="t", value="v", group="g")
+
+
+@pytest.mark.parametrize("draw", [plot_curves, plot_bars])
+def test_axes_made_elsewhere_look_like_our_own(draw):
+    names = NAMES if draw is plot_curves else {"title": "t", "value": "v", "group": "g"}
+    numbers = {"a": [1.0, 2.0]} if draw is plot_curves else {"a": 1.0}
+    given = Figure(figsize=(8, 4)).add_subplot()
+    looks = []
+    for ax in (draw(numbers, **names), draw(numbers, ax=given, **names)):
+        grid = {line.get_color() for line in ax.get_xgridlines()}
+        sides = [side for side, spine in ax.spines.items() if spine.get_visible()]
+        looks.append((grid, sides, ax.xaxis.label.get_size(), ax.spines["left"].get_edgecolor()))
+    assert looks[0] == looks[1]

@@ -204,3 +204,10 @@ def test_heads_with_a_batch_are_refused():
 def test_transposed_heads_are_refused():
     with pytest.raises(ValueError, match="are they transposed"):
         plot_heads(random_weights(2, 3, 2), QUERIES, KEYS)
+
+
+def test_numbers_that_would_touch_are_upright():
+    labels = [str(100 + i) for i in range(20)]
+    columns = {"rows": "row", "columns": "unit", "title": "x", "column_labels": labels}
+    ax = plot_heatmap(np.ones((3, 20)), row_labels=list("abc"), **columns)
+    assert {label.get_rotation() for label in ax.get_xticklabels()} == {90}

@@ -32,8 +32,8 @@ def test_the_norms_are_in_the_alt_text_and_the_legend_covers_nothing():
     assert describe(figure).endswith("vector is 5 on average, that of a position's 1.")
     to_png(figure)
     legend = figure.legends[0].get_window_extent()
-    bars = figure.axes[3]
-    assert legend.y1 <= bars.xaxis.label.get_window_extent().y0
+    assert legend.y0 >= figure.axes[3].get_tightbbox().y1
+    assert legend.x0 >= figure._suptitle.get_window_extent().x1
 
 
 @pytest.mark.parametrize(

@@ -43,3 +43,6 @@ export const STEPS = constants.steps;
 
 // Colours from the lowest value to the highest, as on a light page.
 export const PALETTES = constants.palettes;
+
+// What a reader sees of a picture without scrolling down, in pixels: a little less than .ae-scroll may have.
+export const TALLEST = 748;

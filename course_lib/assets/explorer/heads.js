@@ -2,13 +2,15 @@
 // Many heads as thumbnails: those of one layer, or those of all layers. Their mean comes last.
 
 import { drawText, hatch, paintCells, truncate } from "./canvas.js";
-import { MEAN } from "./constants.js";
+import { MEAN, TALLEST } from "./constants.js";
 import { range } from "./data.js";
 import { headName } from "./describe.js";
 
 /** @import { Axes } from "./data.js" */
 /** @import { Focus, Scene } from "./scene.js" */
 /** @import { View } from "./views.js" */
+
+const SMALLEST = 44; // a head of the grid, if there is room: smaller ones have no number below them
 
 /** @typedef {{ layer: number, head: number, x: number, y: number }} Thumbnail */
 
@@ -133,7 +135,10 @@ export const gridView = {
     const { nHeads, nLayers } = attention, layers = state.layers.length ? state.layers : range(nLayers);
     const perRow = nHeads + +(nHeads > 1);
     const left = 24, gap = width < 500 ? 3 : 8, meanGap = nHeads > 1 ? 8 : 0;
-    const w = Math.max(18, Math.min(120, Math.floor((width - left - meanGap - 6) / perRow) - gap));
+    const widest = Math.min(120, Math.floor((width - left - meanGap - 6) / perRow) - gap);
+    // All layers are seen together, unless their heads would become too small.
+    const flattest = Math.floor(((TALLEST - 40 + gap) / layers.length - 24 - gap) / aspectOf(axes));
+    const w = Math.max(18, Math.min(widest, Math.max(SMALLEST, flattest)));
     const h = Math.round(w * aspectOf(axes)), below = w >= 44 ? 24 : 10;
     const thumbnails = range(layers.length * perRow).map((i) => {
       const row = Math.floor(i / perRow), column = i % perRow, isMean = column === nHeads;

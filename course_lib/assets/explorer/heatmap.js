@@ -3,6 +3,7 @@
 
 import { LABEL, drawTag, drawText, hatch, paintCells, truncate, widestLabel, widthOf } from "./canvas.js";
 import { colourScale, isBright } from "./colour.js";
+import { TALLEST } from "./constants.js";
 import { strongestKey } from "./data.js";
 
 /** @import { Scene } from "./scene.js" */
@@ -24,6 +25,7 @@ import { strongestKey } from "./data.js";
 const MOST_NUMBERED_CELLS = 400;
 const LEAST_NUMBER = 0.005; // smaller weights would be written as 0.00
 const WIDEST = 112, HIGHEST = 52; // cells fill the stage up to here
+const LONGEST_KEY = 130; // a key's label, if it is vertical
 
 /** @type {View<HeatmapLayout>} */
 export const heatmapView = {
@@ -34,10 +36,11 @@ export const heatmapView = {
     const left = Math.ceil(Math.max(least, widest)) + 10;
     const available = Math.max(4, Math.min(WIDEST, Math.floor((width - left - 12) / columns)));
     // High enough to be read where there are few rows, never higher than wide, and not much flatter.
-    const h = Math.min(HIGHEST, available, Math.max(10, Math.floor(680 / rows)));
+    const upright = 26 + Math.ceil(widestLabel(axes.keys, LONGEST_KEY)) + 8;
+    const h = Math.min(HIGHEST, available, Math.max(10, Math.floor((TALLEST - upright - 8) / rows)));
     const w = Math.min(available, Math.max(h, Math.floor(2.2 * h)));
     const horizontal = axes.keys.every((key) => widthOf(key.label, LABEL, 600) <= w - 4);
-    const top = 26 + (horizontal ? 18 : Math.ceil(widestLabel(axes.keys, 110)) + 8);
+    const top = horizontal ? 44 : upright;
     return {
       left, top, w, h, horizontal, rows, columns, width: left + columns * w + 12, height: top + rows * h + 8,
     };
