@@ -21,6 +21,7 @@ from course_lib.errors import CourseError
 from course_lib.lab import NOTEBOOKS, find_notebook
 
 DISTRIBUTION = "transformer-question-by-question"
+SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
 TEMPLATE = """{% extends 'lab/index.html.j2' %}
 {% block html_head_js_requirejs %}{% endblock %}
 {% block html_head_js_mathjax %}{% endblock %}
@@ -37,10 +38,13 @@ body {
   --jp-mirror-editor-comment-color: #356c6c; --jp-cell-prompt-not-active-opacity: 1;
   --jp-cell-prompt-not-active-font-color: #616161;
 }
-.jp-RenderedMarkdown a:not(.anchor-link) { text-decoration: underline; }
+.jp-RenderedMarkdown a:not(.anchor-link),
+.jp-OutputArea .course-figure p a:any-link { text-decoration: underline; }
+.jp-RenderedMarkdown li > a:only-child { display: inline-block; padding: 0.3em 0; }
 .folded > summary { margin: 0 0 0.3em 8em; width: fit-content; color: #545454; cursor: pointer; }
 @media (max-width: 640px) { .folded > summary { margin-left: 1em; } }
-</style>{% endblock %}"""
+</style>{% endblock %}
+{% block footer_js %}<script>(() => {SCROLLING})();</script>{% endblock %}"""
 # As MathJax finds them: $$…$$ or $…$, where \$ is a dollar, and a single one has no blank inside.
 FORMULA = re.compile(
     r"\$\$(?P<block>.+?)\$\$|(?<![\\$])\$(?P<inline>[^\s$](?:[^$]*?[^\s\\$])?)\$(?!\d)", re.DOTALL
@@ -94,7 +98,8 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
             f"expected nbconvert and latex2mathml beside the course, but {error.name} cannot be "
             "imported: install them with pip install -e '.[lab]'"
         ) from error
-    exporter = HTMLExporter(raw_template=TEMPLATE, language_code="en")
+    template = TEMPLATE.replace("SCROLLING", SCROLLING.read_text("utf-8"))
+    exporter = HTMLExporter(raw_template=template, language_code="en")
     try:
         text, _ = exporter.from_filename(str(notebook))
     except (OSError, ValueError) as error:  # nbformat's errors are ValueErrors
