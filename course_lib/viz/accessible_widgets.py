@@ -113,7 +113,8 @@ class ImageWidget(anywidget.AnyWidget):
 class AnswerWatch(anywidget.AnyWidget):
     """Says so if Python does not answer a control of the box that it is in.
 
-    When a kernel is stopped or restarted, the controls of its widgets stay where they are.
+    When a kernel is stopped or restarted, the controls of its widgets stay where they are. It also
+    keeps JupyterLab from taking the keys of these controls.
     """
 
     _esm = (SCRIPTS / "unanswered.js").read_text("utf-8")

@@ -1,10 +1,12 @@
 // @ts-check
-// Says so if Python does not answer a control: its kernel may have been stopped or restarted, and then the
-// controls of a widget are still there, but nothing moves.
+// Watches the controls of the box that it is in. It says so if Python does not answer one: its kernel may have been
+// stopped or restarted, and then the controls are still there, but nothing moves. And it keeps their keys from
+// JupyterLab, which would take the arrow keys of a dropdown to go to another cell.
 
 /** @import { Model } from "../anywidget.js" */
 
 const PATIENCE = 3000; // milliseconds; a slow drawing takes longer, and its answer removes the words
+const EVENTS = ["change", "click", "focusin"];
 const WORDS = "No answer from Python yet. If none comes, its kernel was stopped or restarted: run this cell again.";
 
 export default {
@@ -23,14 +25,16 @@ export default {
     /** @param {Event} event */
     const asked = (event) => {
       const { target } = event;
-      if (!(target instanceof Element) || !el.closest(".widget-vbox")?.contains(target)) return;
-      if (event.type === "change" || target.closest("button")) wait();
+      const box = /** @type {HTMLElement | null} */ (el.closest(".widget-vbox"));
+      if (!(target instanceof Element) || !box?.contains(target)) return;
+      box.dataset.lmSuppressShortcuts = "true";
+      if (event.type === "change" || (event.type === "click" && target.closest("button"))) wait();
     };
-    for (const type of ["change", "click"]) document.addEventListener(type, asked);
+    for (const type of EVENTS) document.addEventListener(type, asked);
     model.on("change:answers", answered);
     return () => {
       clearTimeout(timer);
-      for (const type of ["change", "click"]) document.removeEventListener(type, asked);
+      for (const type of EVENTS) document.removeEventListener(type, asked);
     };
   },
 };
