@@ -22,10 +22,10 @@ from course_lib.lab import find_notebook
 from course_lib.work_copy.folders import NOTEBOOKS
 
 DISTRIBUTION = "transformer-question-by-question"
+SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
 STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
 DARK = "screen and (prefers-color-scheme: dark)"
-# Plots and figures with a script look at the theme that the body names. What scrolls sideways can
-# be reached with Tab.
+# Plots and figures with a script look at the theme that the body names.
 TEMPLATE = (
     """{% extends 'lab/index.html.j2' %}
 {% block html_head_js_requirejs %}{% endblock %}
@@ -43,13 +43,8 @@ TEMPLATE = (
   const follow = () => { body.jpThemeLight = String(!dark.matches); };
   dark.addEventListener("change", follow);
   follow();
-  const reach = () => document.querySelectorAll("pre, .course-figure, .formula").forEach((node) => {
-    if (node.scrollWidth > node.clientWidth) node.tabIndex = 0;
-    else node.removeAttribute("tabindex");
-  });
-  addEventListener("load", reach);
-  addEventListener("resize", reach);
-})();</script>{% endblock %}"""
+})();</script>{% endblock %}
+{% block footer_js %}<script>(() => {SCROLLING})();</script>{% endblock %}"""
 ).replace("DARK", DARK)
 # As MathJax finds them: $$…$$ or $…$, where \$ is a dollar, and a single one has no blank inside.
 FORMULA = re.compile(
@@ -104,8 +99,9 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
             f"expected nbconvert and latex2mathml beside the course, but {error.name} cannot be "
             "imported: install them with pip install -e '.[lab]'"
         ) from error
-    style = STYLE.read_text("utf-8")
-    exporter = HTMLExporter(raw_template=TEMPLATE.replace("STYLE", style), language_code="en")
+    template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8"))
+    template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
+    exporter = HTMLExporter(raw_template=template, language_code="en")
     try:
         text, _ = exporter.from_filename(str(notebook))
     except (OSError, ValueError) as error:  # nbformat's errors are ValueErrors

@@ -1,4 +1,6 @@
-"""A slider and an image that screen readers can name, which ipywidgets' own cannot be."""
+"""A slider and an image that screen readers can name, which ipywidgets' own cannot be, and words
+for a control that Python does not answer.
+"""
 
 from __future__ import annotations
 
@@ -106,3 +108,18 @@ class ImageWidget(anywidget.AnyWidget):
     _css = STYLE
     value = traitlets.Bytes().tag(sync=True)
     alt = traitlets.Unicode().tag(sync=True)
+
+
+class AnswerWatch(anywidget.AnyWidget):
+    """Says so if Python does not answer a control of the box that it is in.
+
+    When a kernel is stopped or restarted, the controls of its widgets stay where they are. It also
+    keeps JupyterLab from taking the keys of these controls.
+    """
+
+    _esm = (SCRIPTS / "unanswered.js").read_text("utf-8")
+    answers = traitlets.Int().tag(sync=True)
+
+    def answered(self) -> None:
+        """Python has answered a control."""
+        self.answers += 1

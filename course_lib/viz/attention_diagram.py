@@ -142,7 +142,9 @@ def _legend() -> str:
     for name, link in LINKS.items():
         parts = ", ".join(dict.fromkeys(part.text for part in PARTS if part.built_in == name))
         title = f"lesson {name}" if name.isdigit() else name
-        items.append(f'<a href="{html.escape(link)}">{title}</a>: {html.escape(parts)}')
+        # JupyterLab underlines no links in outputs, and their colour alone is too faint a sign.
+        there = f'<a href="{html.escape(link)}" style="text-decoration: underline">{title}</a>'
+        items.append(f"{there}: {html.escape(parts)}")
     return "Where each part is built: " + "; ".join(items) + "."
 
 

@@ -16,10 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from course_lib.viz.accessible_widgets import ImageWidget, Slider
+from course_lib.viz.accessible_widgets import AnswerWatch, ImageWidget, Slider
 from course_lib.viz.display import pixels_of, to_png
 from course_lib.viz.figure_html import figure_html
 from course_lib.viz.frames import Stops, frames_of
+from course_lib.viz.widget_view import widget_view
 
 DrawnFigure = tuple[Axes | Figure, str]
 """A picture and its alt text."""
@@ -42,6 +43,7 @@ class InteractiveFigure:
         self.controls = controls
         self.image = ImageWidget()
         self.status = widgets.HTML()
+        self.watch = AnswerWatch()
         # Errors in the first drawing are not caught: the author of `draw` should see them.
         *_, last = self._drawn()  # the ones before it would not be seen
         self._show(*last)
@@ -55,9 +57,8 @@ class InteractiveFigure:
             max_width="60em",  # close together, above a picture of 800 pixels
             align_items="center",
         )
-        self.box = widgets.VBox(
-            [widgets.Box(list(controls.values()), layout=grid), self.image, self.status]
-        )
+        row = widgets.Box(list(controls.values()), layout=grid)
+        self.box = widgets.VBox([row, self.watch, self.image, self.status])
 
     def _drawn(self, **others: Any) -> Iterator[DrawnFigure]:
         values = {name: c.value for name, c in self.controls.items()} | others
@@ -74,21 +75,19 @@ class InteractiveFigure:
         try:
             for picture, alt in self._drawn():
                 self._show(picture, alt)  # visible at once: the kernel sends while it works
+                self.watch.answered()
         except Exception as error:
             reason = html.escape(f"{type(error).__name__}: {error}")
             self.status.value = (
                 f'<div role="alert"><b>Not drawn.</b> {reason}<br>'
                 "The picture above is still the previous one.</div>"
             )
+            self.watch.answered()
             raise
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        view = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
-        return {
-            "application/vnd.jupyter.widget-view+json": view,
-            "text/html": self._without_kernel(),
-            "text/plain": self.alt,
-        }
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
+        view, metadata = widget_view(self.box)
+        return {**view, "text/html": self._without_kernel(), "text/plain": self.alt}, metadata
 
     def _without_kernel(self) -> str:
         """The figure for pages behind which no Python runs."""

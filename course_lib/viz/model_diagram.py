@@ -24,6 +24,10 @@ MAX_TOKENS = 20  # of a sentence or its translation: more do not fit on a phone
 BEGIN = "<bos>"  # what the decoder reads first
 START = 3  # the step that is shown first: by then, some words are written
 TITLE = "The Transformer at work"
+STILL = (
+    "<p>This is a still picture of one step, with a link for each part. To go from step to step, "
+    "run this cell; on a page, allow scripts.</p>"
+)
 LEGEND = "On the arrows: the shapes of the tensors, (sentences, words, numbers per word)."
 
 
@@ -93,7 +97,7 @@ class ModelDiagram:
             f"</a>: {html.escape(part.text)}</li>"
             for part in self.parts
         )
-        static = f"{picture_tag(self._png, repr(self))}<ul>{items}</ul>"
+        static = f"{picture_tag(self._png, repr(self))}{STILL}<ul>{items}</ul>"
         code = {"module": module(), "style": stylesheet(), "diagram": self._data()}
         return live_fragment(static, code)
 

@@ -16,6 +16,8 @@ from typing import Any
 import ipywidgets as widgets
 
 from course_lib.errors import CourseError
+from course_lib.viz.accessible_widgets import AnswerWatch
+from course_lib.viz.widget_view import widget_view
 
 RIGHT, WRONG = "✓", "✗"
 _SHAPE = re.compile(r"(?:torch\.Size)?[\s(\[]*([^()\[\]]*)[\s)\]]*")
@@ -42,10 +44,11 @@ class Question(ABC):
         self.question, self.answer, self.code = question, answer, code
         self.feedback = ""
         self.status = widgets.HTMLMath()
+        self.watch = AnswerWatch()
         self.reveal = widgets.Button(description="Show the answer", layout={"width": "auto"})
         self.reveal.on_click(lambda _: self._give_feedback(self.answer, sign=""))
         row = widgets.HBox([controls, self.reveal], layout={"flex_flow": "row wrap"})
-        self.box = widgets.VBox([widgets.HTMLMath(self._asked()), row, self.status])
+        self.box = widgets.VBox([widgets.HTMLMath(self._asked()), row, self.status, self.watch])
 
     @abstractmethod
     def _choices(self) -> str:
@@ -60,6 +63,7 @@ class Question(ABC):
         self.feedback = f"{sign} {text}".strip()
         # role=status makes a screen reader announce the feedback when it appears.
         self.status.value = f'<div role="status">{markup(self.feedback)}</div>'
+        self.watch.answered()
 
     def __repr__(self) -> str:
         # Without the answer: in a terminal it would be printed right below the question.
@@ -67,12 +71,12 @@ class Question(ABC):
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
         folded = f"<details><summary>Answer</summary><p>{markup(self.answer)}</p></details>"
-        view = {"version_major": 2, "version_minor": 0, "model_id": self.box.model_id}
+        view, metadata = widget_view(self.box)
         return {
-            "application/vnd.jupyter.widget-view+json": view,
+            **view,
             "text/html": f"{self._asked()}{folded}",
             "text/plain": repr(self),
-        }, {}
+        }, metadata
 
 
 class Quiz(Question):

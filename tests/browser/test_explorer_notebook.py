@@ -98,6 +98,9 @@ def test_two_outputs_of_one_explorer_are_two_explorers(open_page, tmp_path):
     page.locator(".ae-layer").nth(1).press("ArrowRight")
     states = page.eval_on_selector_all(READY, "(all) => all.map((el) => el.dataset.state)")
     assert [json.loads(text)["layer"] for text in states] == [0, 1]
+    assert page.locator(".ae-segments input[value=heatmap]:checked").count() == 2
+    page.locator("input[value=lines]").first.press("Space")
+    assert page.locator("input[value=heatmap]:checked").count() == 1
 
 
 def test_a_live_explorer_and_python_know_the_same_state(lab, open_lab):

@@ -89,7 +89,7 @@ def test_a_figure_whose_first_few_pictures_are_too_large_is_given_up_at_once(mon
 def test_what_has_only_a_text_box_stays_still(monkeypatch):
     monkeypatch.setenv(STORING, "1")
     figure = interact(lambda text="a": draw(norm=text), text="a")
-    markup = figure._repr_mimebundle_()["text/html"]
+    markup = figure._repr_mimebundle_()[0]["text/html"]
     assert "data-frames" not in markup
     assert "This picture is still. Run the cell to change text." in markup
 
@@ -113,10 +113,10 @@ def draw(depth=3, norm="post"):
 
 def test_an_output_has_frames_only_where_it_is_stored(monkeypatch):
     figure = interact(draw, depth=(1, 3), norm=["pre", "post"])
-    assert "data-frames" not in figure._repr_mimebundle_()["text/html"]
+    assert "data-frames" not in figure._repr_mimebundle_()[0]["text/html"]
     monkeypatch.setenv(STORING, "1")
-    markup = figure._repr_mimebundle_()["text/html"]
-    assert markup == figure._repr_mimebundle_()["text/html"]
+    markup = figure._repr_mimebundle_()[0]["text/html"]
+    assert markup == figure._repr_mimebundle_()[0]["text/html"]
     stored = stored_in(markup)
     assert [(c["label"], c["stops"], c["start"]) for c in stored["controls"]] == [
         ("depth", ["1", "2", "3"], 2),

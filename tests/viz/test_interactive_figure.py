@@ -1,3 +1,6 @@
+import sys
+import types
+
 import ipywidgets as widgets
 import pytest
 from bs4 import BeautifulSoup
@@ -56,7 +59,7 @@ def test_an_error_in_the_first_drawing_is_raised_at_once():
 
 def test_a_stored_notebook_keeps_the_picture_and_its_alt_text():
     shown = figure()
-    data = shown._repr_mimebundle_(include=None, exclude=None)
+    data, _ = shown._repr_mimebundle_(include=None, exclude=None)
     assert set(data) == {VIEW, "text/html", "text/plain"}
     assert data[VIEW]["model_id"] == shown.box.model_id
     assert data["text/plain"] == "A line up to 3 with post-norm."
@@ -136,3 +139,24 @@ def test_the_last_picture_yielded_before_an_error_stays():
     with pytest.raises(ValueError, match="nine"):
         shown.controls["depth"].value = 3
     assert shown.alt == "A line up to 8 with post-norm." and "Not drawn" in shown.status.value
+
+
+def test_colab_is_told_where_the_scripts_of_its_widgets_come_from(monkeypatch):
+    output = types.ModuleType("google.colab.output")
+    output.enable_custom_widget_manager = lambda: None
+    output._widgets = types.SimpleNamespace(_installed_url="https://example.org/manager.js")
+    monkeypatch.setitem(sys.modules, "google.colab.output", output)
+    _, metadata = figure()._repr_mimebundle_()
+    manager = {"custom_widget_manager": {"url": "https://example.org/manager.js"}}
+    assert metadata == {VIEW: {"colab": manager}}
+
+
+def test_each_answer_to_a_control_is_counted_and_an_error_is_one():
+    shown = figure()
+    assert shown.watch.answers == 0
+    shown.controls["depth"].value = 5
+    assert shown.watch.answers == 1
+    with pytest.raises(ValueError, match="too"):
+        shown.controls["depth"].value = 9
+    assert shown.watch.answers == 2
+    assert shown.watch in shown.box.children

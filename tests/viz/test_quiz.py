@@ -185,3 +185,14 @@ def test_a_stored_shape_question_folds_its_answer():
 def test_a_shape_with_other_values_than_sizes_is_refused(shape, own_messages):
     with pytest.raises(CourseError, match=r"whole numbers, got .*: pass x\.shape"):
         predict_shape("What?", shape, "Because.")
+
+
+def test_each_answer_of_a_question_is_counted():
+    for asked, act in (
+        (question(), lambda q: q.choose(0)),
+        (shape_question(), lambda q: q.submit("2")),
+    ):
+        act(asked)
+        asked.reveal.click()
+        assert asked.watch.answers == 2
+        assert asked.watch in asked.box.children

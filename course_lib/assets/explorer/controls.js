@@ -4,7 +4,7 @@
 import { headStyle } from "./colour.js";
 import { MEAN, PALETTES, STEPS, VIEW_NAMES } from "./constants.js";
 import { range } from "./data.js";
-import { make, styleSwatch } from "./dom.js";
+import { make, styleSwatch, uniqueName } from "./dom.js";
 import { makeToggles } from "./toggles.js";
 
 /** @import { Theme } from "./colour.js" */
@@ -19,8 +19,6 @@ import { makeToggles } from "./toggles.js";
 
 /** @typedef {{ root: HTMLElement, sync: (state: State, theme: Theme) => void }} Control */
 
-let instances = 0; // radio buttons with the same name belong together, across the whole page
-
 /**
  * @param {Attention} attention
  * @param {object} actions
@@ -29,7 +27,7 @@ let instances = 0; // radio buttons with the same name belong together, across t
  * @returns {Controls}
  */
 export function makeControls(attention, { choose, point }) {
-  const group = ++instances, { nLayers, nHeads } = attention;
+  const group = uniqueName(), { nLayers, nHeads } = attention;
   let lastHead = 0, lastLayer = 0; // the head is shown again when "mean of heads" is unticked
 
   /**
@@ -40,7 +38,7 @@ export function makeControls(attention, { choose, point }) {
    * @returns {Control}
    */
   const segments = (name, legend, options, disabled = () => false) => {
-    const inputs = options.map(([value]) => make("input", { type: "radio", name: `ae-${name}-${group}`, value }));
+    const inputs = options.map(([value]) => make("input", { type: "radio", name: `${group}-${name}`, value }));
     for (const input of inputs) input.addEventListener("change", () => choose({ [name]: input.value }));
     const root = make("fieldset", { className: "ae-segments" }, make("legend", { textContent: legend }),
       ...options.map(([, label], i) => make("label", {}, inputs[i], make("span", { textContent: label }))));

@@ -20,6 +20,12 @@ export function make(tag, properties = {}, ...children) {
   return node;
 }
 
+/**
+ * A name that nothing else on the page has. Not a counter: each output of a notebook loads this script anew, and would
+ * begin again at 1.
+ */
+export const uniqueName = () => `ae-${Math.random().toString(36).slice(2, 12)}`;
+
 /** @typedef {{ colour: string, dashes: number }} LineStyle */
 
 /** @param {HTMLElement} node @param {LineStyle} style */

@@ -2,11 +2,9 @@
 // Tabs for the kinds of attention of one model.
 
 import { TABS } from "./constants.js";
-import { make } from "./dom.js";
+import { make, uniqueName } from "./dom.js";
 
 /** @import { Kind, State } from "./constants.js" */
-
-let tabLists = 0; // ids must differ between the explorers of a page
 
 /**
  * @param {Kind[]} kinds
@@ -14,7 +12,7 @@ let tabLists = 0; // ids must differ between the explorers of a page
  * @param {(patch: Partial<State>) => void} choose
  */
 export function makeTabs(kinds, panel, choose) {
-  const id = `ae-${++tabLists}`;
+  const id = uniqueName();
   const tabs = kinds.map((kind) => make("button", {
     type: "button", id: `${id}-${kind}`, textContent: TABS[kind], aria: { role: "tab", controls: `${id}-panel` },
   }));

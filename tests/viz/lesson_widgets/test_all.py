@@ -100,7 +100,7 @@ def test_every_change_of_a_control_changes_the_picture_and_its_alt_text(made):
 
 
 def test_the_stored_form_is_a_picture_and_an_alt_text_with_a_number(made):
-    data = made[0]._repr_mimebundle_(include=None, exclude=None)
+    data, _ = made[0]._repr_mimebundle_(include=None, exclude=None)
     assert set(data) == {VIEW, "text/html", "text/plain"}
     assert BeautifulSoup(data["text/html"], "html.parser").img["alt"] == data["text/plain"]
     assert any(character.isdigit() for character in data["text/plain"])
