@@ -97,7 +97,8 @@ Wrote the stubs of {item_id}. What is left to do:
    python -m tools.build_notebooks notebooks/00_start_here.ipynb
 7. Look for bugs that no probe catches: python -m tools.mutation_testing {lesson}
 8. Try the whole lesson: python -m pytest tests/checks/test_items.py \
-tests/notebooks/test_exercises.py tests/grading/test_variants.py -k "{topic} or {lesson} or every_text"
+tests/notebooks/test_exercises.py tests/grading/test_variants.py \
+-k "{topic} or {lesson} or every_text"
 9. Before you commit: make quick
 """
 
