@@ -66,7 +66,7 @@ def dress(ax: Axes) -> Axes:
     ax.tick_params(axis="x", labelsize=STYLE["xtick.labelsize"], grid_color=STYLE["grid.color"])
     ax.tick_params(axis="y", labelsize=STYLE["ytick.labelsize"], grid_color=STYLE["grid.color"])
     for axis in (ax.xaxis, ax.yaxis):
-        axis.label.set_size(STYLE["axes.labelsize"])
+        axis.label.set_fontsize(STYLE["axes.labelsize"])
     return ax
 
 
