@@ -9,9 +9,11 @@ runs twice, as it is stored and with its seeds replaced; the inequality has to h
 
 import argparse
 import json
+import os
 import sys
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,7 +59,7 @@ class Claim:
     values: str
     unit: str
     holds: str
-    seeds: dict[str, str] = field(default_factory=dict)
+    seeds: dict[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def replace_seeds(notebook: NotebookNode, replacements: dict[str, str]) -> None:
             cell.source = cell.source.replace(old, new)
 
 
-def measured(asked: list[Claim], *, other_seeds: bool = False) -> list[Outcome]:
+def measured(asked: list[Claim], other_seeds: bool) -> list[Outcome]:
     """Run the lesson of these claims and evaluate them, one outcome for each.
 
     A cell that fails does not stop the run: the lesson's proofs quote numbers of its own seeds.
@@ -126,30 +128,39 @@ def measured(asked: list[Claim], *, other_seeds: bool = False) -> list[Outcome]:
     path = lesson_path(asked[0].lesson)
     notebook = read(path)
     with_questions(notebook, asked, other_seeds=other_seeds)
-    kind = "other seeds" if other_seeds else "its own seeds"
-    with (
-        TemporaryDirectory() as folder,
-        tqdm(total=len(notebook.cells), desc=f"{path.stem}, {kind}", unit="cell") as bar,
-    ):
+    with TemporaryDirectory() as folder:
         client = NotebookClient(
             notebook,
             timeout=CELL_SECONDS,
             allow_errors=True,
             resources={"metadata": {"path": folder}},
-            on_cell_complete=lambda cell, cell_index: bar.update(),
         )
-        client.execute(env=kernel_environment())
+        # Several lessons run at the same time, so each takes one processor.
+        client.execute(env=kernel_environment() | {"OMP_NUM_THREADS": "1"})
     answers = {cell.id: cell for cell in notebook.cells if cell.id.startswith("claim-")}
     return [outcome(answers[f"claim-{number}"]) for number in range(len(asked))]
 
 
-def twice(asked: list[Claim]) -> Iterator[tuple[Claim, Outcome, Outcome | None]]:
-    """The claims of a lesson with its own seeds and with others, where there are others."""
-    own = measured(asked)
-    repeatable = [claim for claim in asked if claim.seeds]
-    others = iter(measured(repeatable, other_seeds=True) if repeatable else ())
-    for claim, mine in zip(asked, own, strict=True):
-        yield claim, mine, next(others) if claim.seeds else None
+def all_measured(listed: list[Claim], jobs: int) -> Iterator[tuple[Claim, Outcome, Outcome | None]]:
+    """Each claim with its lesson's seeds, and with others where there are others."""
+    lessons = [
+        [claim for claim in listed if claim.lesson == lesson]
+        for lesson in dict.fromkeys(claim.lesson for claim in listed)
+    ]
+    again = [[claim for claim in asked if claim.seeds] for asked in lessons]
+    runs = [(asked, False) for asked in lessons] + [(asked, True) for asked in again if asked]
+    found: dict[tuple[Claim, bool], Outcome] = {}
+    with (
+        ThreadPoolExecutor(jobs) as pool,
+        tqdm(total=len(runs), desc="running lessons", unit="run") as bar,
+    ):
+        waiting = {pool.submit(measured, asked, other): (asked, other) for asked, other in runs}
+        for future in as_completed(waiting):
+            asked, other = waiting[future]
+            found |= {(c, other): o for c, o in zip(asked, future.result(), strict=True)}
+            bar.update()
+    for claim in listed:
+        yield claim, found[claim, False], found.get((claim, True))
 
 
 def outcome(answer: NotebookNode) -> Outcome:
@@ -205,15 +216,19 @@ def main(arguments: list[str] | None = None) -> int:
     listed = claims()
     numbers = sorted({claim.lesson for claim in listed})
     parser.add_argument("lessons", nargs="*", metavar="NN", help=f"of {', '.join(numbers)}")
-    chosen = parser.parse_args(arguments).lessons
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="lessons at a time"
+    )
+    options = parser.parse_args(arguments)
+    chosen = options.lessons
     if unknown := sorted(set(chosen) - set(numbers)):
         parser.error(f"no claims are listed for {', '.join(unknown)}; there are {numbers}")
     sections, failed = [], 0
-    for lesson in chosen or numbers:
-        for claim, own, other in twice([claim for claim in listed if claim.lesson == lesson]):
-            failed += not (own.holds and (other is None or other.holds))
-            sections.append(section(claim, own, other))
-            print(f"\n{sections[-1]}\n")
+    asked = [claim for claim in listed if not chosen or claim.lesson in chosen]
+    for claim, own, other in all_measured(asked, options.jobs):
+        failed += not (own.holds and (other is None or other.holds))
+        sections.append(section(claim, own, other))
+        print(f"\n{sections[-1]}\n")
     if not chosen:
         PAGE.write_text("\n\n".join((TOP.strip(), *sections)) + "\n", "utf-8")
     print(f"{len(sections)} claims, {failed} that do not hold")
