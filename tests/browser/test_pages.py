@@ -146,9 +146,23 @@ def test_no_page_has_a_dead_control(all_pages, open_page, name):
     assert page.evaluate(dead, live) == []
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["00_start_here", "masks"])
-def test_axe_finds_nothing_serious(all_pages, open_page, axe, name, dark):
-    page = open_page((all_pages / f"{name}.html").as_uri(), width=1280, dark=dark)
+@pytest.mark.parametrize("name", NAMES)
+def test_axe_finds_nothing_serious(all_pages, open_page, axe, name):
+    # Every page in one form, and neighbours in different ones: they have the same parts.
+    width, dark = ((1280, True), (360, False))[NAMES.index(name) % 2]
+    page = open_page((all_pages / f"{name}.html").as_uri(), width=width, dark=dark)
+    page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
     page.wait_for_timeout(300)
     assert serious_violations(page, axe) == {}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_is_cut_off_can_be_scrolled_with_keys(all_pages, open_page):
+    page = open_page((all_pages / "08_full_model.html").as_uri(), width=360)
+    formula = page.locator(".formula[tabindex='0']").first
+    formula.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    assert "can be scrolled" in formula.get_attribute("aria-label")
+    page.set_viewport_size({"width": 2600, "height": 900})
+    page.wait_for_function("document.querySelector('[data-cut]') === null")

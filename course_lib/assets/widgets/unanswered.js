@@ -25,9 +25,8 @@ export default {
     /** @param {Event} event */
     const asked = (event) => {
       const { target } = event;
-      const box = /** @type {HTMLElement | null} */ (el.closest(".widget-vbox"));
-      if (!(target instanceof Element) || !box?.contains(target)) return;
-      box.dataset.lmSuppressShortcuts = "true";
+      if (!(target instanceof HTMLElement) || !el.closest(".widget-vbox")?.contains(target)) return;
+      target.dataset.lmSuppressShortcuts = "true";
       if (event.type === "change" || (event.type === "click" && target.closest("button"))) wait();
     };
     for (const type of EVENTS) document.addEventListener(type, asked);

@@ -1,0 +1,93 @@
+"""Operates every control of a figure with keys, and tells which ones do not answer."""
+
+import time
+
+# Everything that can be operated, is seen, and is not switched off. A folded part opens by itself.
+CONTROLS = """(root) => [...root.querySelectorAll("input, select, textarea, button")]
+  .filter((c) => !c.disabled && !c.closest("[aria-hidden=true]")
+    && (c.checkVisibility() || c.closest("label")?.checkVisibility()))"""
+# What a reader sees or hears change, but for the words of a widget whose Python does not answer.
+UNANSWERED = "No answer from Python yet"
+SEEN = """(root) => JSON.stringify([
+  [...root.querySelectorAll("img")].map((i) => [i.src.length, i.src.slice(-90), i.alt]),
+  [...root.querySelectorAll("[role=status], [role=alert], [aria-live], [data-state], [data-step]")]
+    .map((n) => [n.closest("[data-state], [data-step]") ? "" : n.textContent.replace(IGNORED, ""),
+      n.dataset.state, n.dataset.step, n.dataset.focus])])"""
+# Such a radio button or tab is pressed already.
+CHOSEN = "(c) => (c.type === 'radio' && c.checked) || c.ariaSelected === 'true'"
+DESCRIBE = "(c) => c.outerHTML.slice(0, 160)"
+
+
+def dead_controls(page, root, *, patience=3.0, typed="hund .", note_counts=False):
+    """The controls that did not answer within so many seconds, as HTML; and how many there are.
+
+    Args:
+        page: the page.
+        root: a locator of the figure.
+        patience: seconds to wait for an answer.
+        typed: what is typed into boxes of text.
+        note_counts: whether the words that Python does not answer are an answer.
+    """
+    saved = []
+
+    def save(download):
+        saved.append(download)
+
+    page.on("download", save)
+    element = root.element_handle()
+    seen = SEEN.replace("IGNORED", "''" if note_counts else f"/{UNANSWERED}.*/")
+    listed = page.evaluate_handle(CONTROLS, element)
+    count = page.evaluate("(all) => all.length", listed)
+    dead = []
+    for number in range(count):
+        # A control may have replaced the others: look again.
+        listed = page.evaluate_handle(CONTROLS, element)
+        control = page.evaluate_handle("([all, n]) => all[n] ?? null", [listed, number])
+        control = control.as_element()
+        if control is None or control.evaluate(CHOSEN):
+            continue
+        described = control.evaluate(DESCRIBE)
+        before = page.evaluate(seen, element), len(saved)
+
+        def changed(before=before):
+            return (page.evaluate(seen, element), len(saved)) != before
+
+        for act in _actions(page, control, typed):
+            act()
+            if _within(page, patience, changed):
+                break
+        else:
+            dead.append(described)
+    page.remove_listener("download", save)
+    return dead, count
+
+
+def _actions(page, control, typed):
+    """Ways to operate a control with keys alone, the second for one that is at its end."""
+    kind = control.evaluate("(c) => c.type")
+
+    def press(*keys):
+        control.focus()
+        for key in keys:
+            page.keyboard.press(key)
+
+    def fill():
+        control.fill(typed)
+        control.press("Enter")
+
+    if kind == "range":
+        return [lambda: press("ArrowRight"), lambda: press("ArrowLeft")]
+    if kind == "select-one":
+        return [lambda: press("ArrowDown"), lambda: press("ArrowUp")]
+    if kind in ("text", "textarea"):
+        return [fill]
+    return [lambda: press("Space" if kind in ("checkbox", "radio") else "Enter")]
+
+
+def _within(page, patience, changed):
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        if changed():
+            return True
+        page.wait_for_timeout(50)
+    return False

@@ -1,0 +1,200 @@
+"""Every kind of widget in every place where a notebook is read: no control that does not answer.
+
+The last test writes what was found as a table, `widgets.md`, into the folder of the screenshots.
+"""
+
+import re
+
+import nbformat
+import pytest
+
+from course_lib.pages import page_of
+from tests.browser.controls import UNANSWERED, dead_controls
+from tests.browser.lab import run, without_kernel
+from tests.browser.test_lesson_widgets import HEAD, QUIZ, SHAPE, WIDGETS
+from tests.notebooks.test_without_scripts import as_github_shows
+from tools.build_notebooks import execute
+from tools.notebook_normal_form import normal_form
+
+MORE = """
+from course_lib.checks import Progress, check
+from course_lib.training import load_translator
+from course_lib.viz import interact, plot_curves
+translator = load_translator()
+def line(depth=3, norm="post", bold=False, text=""):
+    ax = plot_curves({norm: [0.0, depth]}, x_label="x", y_label="y", title=f"{bold} {text}")
+    return ax, f"A line up to {depth} with {norm}-norm, bold {bold}, {text}."
+def attend(text):
+    found, attention = translator.attend(text)
+    return attention, [*found.target, "<eos>"], found.source
+"""
+# kind → (the call, what is typed into its boxes of text)
+KINDS = {
+    "attention explorer": (
+        "viz.explore_attention(torch.eye(3).repeat(2, 4, 1, 1), list('abc'))",
+        "",
+    ),
+    "explorer of a model": ("viz.explore_model(*attend('Der Hund schläft.'))", ""),
+    "model diagram": ("viz.model_diagram(translator, 'Der Hund schläft.')", ""),
+    "interact: slider": ("interact(line, depth=(1, 9))", ""),
+    "interact: dropdown": ("interact(line, norm=['pre', 'post'])", ""),
+    "interact: tick": ("interact(line, bold=True)", ""),
+    "interact: typed text": ("interact(line, text='a')", "hund ."),
+    **{
+        call.removeprefix("viz.").partition("(")[0]: (call, move) for call, move in WIDGETS.values()
+    },
+    "quiz": (QUIZ, ""),
+    "predict_shape": (SHAPE, "2 5 9"),
+    "heatmap and other plots": (
+        "viz.show_figure(viz.plot_attention(torch.eye(2), list('ab'), list('ab')), 'Eye of 2.')",
+        "",
+    ),
+    "Figure 2 of the paper": ("viz.attention_diagram()", ""),
+    "training curves": ("live = viz.live_curves(); live.epoch({'step': 3, 'valid_loss': 1.0})", ""),
+    "progress": ("Progress()", ""),
+    "check of an exercise": ("check('06.padding_mask', lambda tokens, pad_id: tokens)", ""),
+}
+NEVER = ["heatmap and other plots", "Figure 2 of the paper", "training curves", "progress"]
+NEVER.append("check of an exercise")
+COLAB = """import sys, types
+output = types.ModuleType("google.colab.output")
+output.enable_custom_widget_manager = lambda: None
+output._widgets = types.SimpleNamespace(_installed_url="https://example.org/manager.js")
+sys.modules |= {"google.colab": types.ModuleType("google.colab"), "google.colab.output": output}
+"""
+CELL = ".jp-Notebook .jp-Cell >> nth={}"
+STILL = re.compile(r"still|[Rr]un (the|this) cell|<summary>Answer")
+found = {}  # place → kind → what was found
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A notebook with a cell for each kind, run and stored as lessons are."""
+    path = tmp_path_factory.mktemp("kinds") / "kinds.ipynb"
+    calls = [HEAD + MORE, *(call for call, _ in KINDS.values())]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in calls])
+    ran = normal_form(
+        execute(notebook, path), path="notebooks/00.ipynb", home="https://github.com/a/b"
+    )
+    nbformat.write(ran, path)
+    return path
+
+
+@pytest.fixture
+def look(request):
+    """Operate the figure of each kind, and note what was found in a place."""
+
+    def look_(place, page, root_of, *, patience=3.0, stopped=False):
+        noted = found.setdefault(place, {})
+        dead = {}
+        for number, (kind, (_, typed)) in enumerate(KINDS.items(), 1):
+            root = root_of(number)
+            root.wait_for(state="attached")
+            unanswered, count = dead_controls(
+                page, root, patience=patience, typed=typed, note_counts=stopped
+            )
+            if unanswered:
+                dead[kind] = unanswered
+                print(place, kind, unanswered)
+            noted[kind] = _state(root, unanswered, count, kind)
+        assert dead == {}
+        return noted
+
+    return look_
+
+
+def _state(root, dead, count, kind):
+    if dead:
+        return "dead"
+    if root.locator("[data-frames]").count() and count:
+        return "stored pictures"
+    if UNANSWERED in root.inner_text():
+        return "says that Python does not answer"
+    if count:
+        return "live"
+    if kind in NEVER:
+        return "picture" if root.locator("img").count() else "text"
+    assert STILL.search(root.inner_html()), kind
+    return "answer folded" if root.locator("details").count() else "still picture, says so"
+
+
+def in_lab(page):
+    return lambda number: page.locator(CELL.format(number)).locator(".jp-OutputArea")
+
+
+def open_stored(lab, open_lab, stored, name, *, trusted):
+    cells = nbformat.read(stored, as_version=4).cells
+    lab.write(name, [(cell.source, cell.outputs) for cell in cells], trusted=trusted)
+    page = open_lab(name)
+    page.set_viewport_size({"width": 1300, "height": 12000})
+    return page
+
+
+def test_jupyterlab_untrusted(lab, open_lab, stored, look):
+    page = open_stored(lab, open_lab, stored, "untrusted.ipynb", trusted=False)
+    noted = look("JupyterLab, untrusted, not run", page, in_lab(page))
+    assert {noted[kind] for kind in KINDS} & {"live", "stored pictures"} == set()
+
+
+def test_jupyterlab_trusted_without_a_kernel(lab, open_lab, stored, look):
+    page = open_stored(lab, open_lab, stored, "trusted.ipynb", trusted=True)
+    assert without_kernel(page)
+    page.wait_for_selector(".ae[data-state]")
+    page.wait_for_selector(".md[data-step]")
+    noted = look("JupyterLab, trusted, no kernel", page, in_lab(page))
+    assert noted["interact: slider"] == "stored pictures"
+    assert noted["model diagram"] == noted["attention explorer"] == "live"
+
+
+@pytest.mark.parametrize("colab", [False, True], ids=["JupyterLab", "Colab"])
+def test_run_and_then_without_its_kernel(lab, open_lab, look, colab):
+    head = (COLAB if colab else "") + HEAD + MORE
+    lab.write("run.ipynb", [(head, []), *((call, []) for call, _ in KINDS.values())])
+    page = open_lab("run.ipynb", kernel=True)
+    page.set_viewport_size({"width": 1300, "height": 12000})
+    run(page)
+    page.wait_for_selector(".ae[data-state]")
+    page.wait_for_selector(".md[data-step]")
+    place = "Colab (imitated), run" if colab else "JupyterLab, run"
+    noted = look(place, page, in_lab(page), patience=8)
+    assert {noted[kind] for kind in KINDS if kind not in NEVER} == {"live"}
+    if not colab:
+        assert without_kernel(page)
+        noted = look(
+            "JupyterLab, run, then the kernel stopped", page, in_lab(page), patience=6, stopped=True
+        )
+
+
+def test_exported_page(open_page, stored, tmp_path, look):
+    (tmp_path / "kinds.html").write_text(page_of(stored), "utf-8")
+    page = open_page((tmp_path / "kinds.html").as_uri(), width=1280)
+    page.wait_for_selector(".ae[data-state]")
+    page.wait_for_selector(".md[data-step]")
+    cells = page.locator(".jp-CodeCell")
+    noted = look("exported page, offline", page, lambda n: cells.nth(n).locator(".jp-OutputArea"))
+    assert noted["interact: slider"] == "stored pictures"
+
+
+@pytest.mark.parametrize("place", ["GitHub's sanitiser", "Colab (imitated), opened, not run"])
+def test_the_markup_alone(open_page, stored, tmp_path, look, place):
+    cells = nbformat.read(stored, as_version=4).cells
+    bodies = [
+        "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
+        for cell in cells
+    ]
+    if place.startswith("GitHub"):
+        bodies = [as_github_shows(body) for body in bodies]
+    divs = "".join(f"<div class=one>{body}</div>" for body in bodies)
+    (tmp_path / "all.html").write_text(f"<!doctype html><meta charset=utf-8>{divs}", "utf-8")
+    page = open_page((tmp_path / "all.html").as_uri())
+    page.wait_for_timeout(1500)
+    noted = look(place, page, page.locator(".one").nth)
+    assert ("live" in noted.values()) == place.startswith("Colab")
+
+
+def test_the_table(screenshots):
+    lines = [f"| | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|"]
+    for kind in KINDS:
+        lines.append(f"| {kind} | {' | '.join(found[place][kind] for place in found)} |")
+    (screenshots / "widgets.md").write_text("\n".join(lines) + "\n", "utf-8")
+    assert not any("dead" in line for line in lines)
