@@ -13,8 +13,9 @@ SEEN = """(root) => JSON.stringify([
   [...root.querySelectorAll("[role=status], [role=alert], [aria-live], [data-state], [data-step]")]
     .map((n) => [n.closest("[data-state], [data-step]") ? "" : n.textContent.replace(IGNORED, ""),
       n.dataset.state, n.dataset.step, n.dataset.focus])])"""
-# Such a radio button or tab is pressed already.
-CHOSEN = "(c) => (c.type === 'radio' && c.checked) || c.ariaSelected === 'true'"
+# A radio button or tab that is pressed already, and a list of one.
+CHOSEN = """(c) => (c.type === "radio" && c.checked) || c.ariaSelected === "true"
+  || (c.type === "select-one" && c.options.length < 2)"""
 DESCRIBE = "(c) => c.outerHTML.slice(0, 160)"
 
 

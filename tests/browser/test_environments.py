@@ -17,7 +17,7 @@ from tools.build_notebooks import execute
 from tools.notebook_normal_form import normal_form
 
 MORE = """
-from course_lib.checks import Progress, check
+from course_lib.checks import check
 from course_lib.training import load_translator
 from course_lib.viz import interact, plot_curves
 translator = load_translator()
@@ -51,10 +51,9 @@ KINDS = {
     ),
     "Figure 2 of the paper": ("viz.attention_diagram()", ""),
     "training curves": ("live = viz.live_curves(); live.epoch({'step': 3, 'valid_loss': 1.0})", ""),
-    "progress": ("Progress()", ""),
     "check of an exercise": ("check('06.padding_mask', lambda tokens, pad_id: tokens)", ""),
 }
-NEVER = ["heatmap and other plots", "Figure 2 of the paper", "training curves", "progress"]
+NEVER = ["heatmap and other plots", "Figure 2 of the paper", "training curves"]
 NEVER.append("check of an exercise")
 COLAB = """import sys, types
 output = types.ModuleType("google.colab.output")
