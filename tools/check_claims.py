@@ -1,6 +1,6 @@
 """Do the lessons' general claims hold with other seeds? Run each and see: ``make facts``.
 
-    python -m tools.check_claims          # all lessons, and write docs/claims.md
+    python -m tools.check_claims          # all lessons, and write docs/other_seeds.md
     python -m tools.check_claims 07 11    # these lessons only, nothing is written
 
 A claim of `facts.toml` names the cell that measures it and an inequality. Every lesson with claims
@@ -28,12 +28,12 @@ from tools.build_notebooks import CELL_SECONDS, kernel_environment
 from tools.notebook_normal_form import read
 from tools.prose_numbers import FACTS
 
-PAGE = ROOT / "docs" / "claims.md"
-TOP = """# Claims
+PAGE = ROOT / "docs" / "other_seeds.md"
+TOP = """# What holds with other seeds
 
-Written by `make facts` (`python -m tools.check_claims`). Each claim about training, attention heads
-or search that a lesson makes in general is measured twice here: with the seeds of the lesson, and
-with seeds that the lesson has not seen. Numbers are the mean over the seeds, and the range.
+Written by `make facts` (`python -m tools.check_claims`). What a lesson states in general about
+training, attention heads or search is measured twice here: with the seeds of the lesson, and with
+others. Numbers are the mean over the seeds, and the range.
 """
 ASK = "print(__import__('json').dumps((lambda values: [values, bool({holds})])({values})))"
 
@@ -176,8 +176,8 @@ def outcome(answer: NotebookNode) -> Outcome:
 def numbers_in_words(numbers: list[float]) -> str:
     """The mean and the range: `1.23 (1.20 to 1.27)`."""
     mean = sum(numbers) / len(numbers)
-    spread = "" if len(numbers) == 1 else f" ({min(numbers):.3g} to {max(numbers):.3g})"
-    return f"{mean:.3g}{spread}"
+    span = "" if len(numbers) == 1 else f" ({min(numbers):.3g} to {max(numbers):.3g})"
+    return f"{mean:.3g}{span}"
 
 
 def section(claim: Claim, own: Outcome, other: Outcome | None) -> str:

@@ -107,15 +107,13 @@ def _merged_cell(
         return [theirs], ""
     if mine.cell_type == theirs.cell_type and theirs.source in (before, mine.source):
         ran = base is None or mine.source != before or mine.get("outputs") != base.get("outputs")
-        return [_in_place_of(theirs, mine) if ran else theirs], ""
+        return [_adopted(theirs, mine) if ran else theirs], ""
     if is_answer(theirs) and mine.cell_type == theirs.cell_type:
-        return [
-            _in_place_of(theirs, mine)
-        ], "the course changed its first lines; your answer was kept"
+        return [_adopted(theirs, mine)], "the course changed its first lines; your answer was kept"
     return [theirs, _own(mine)], "you and the course changed it; yours comes after the course's"
 
 
-def _in_place_of(theirs: NotebookNode, mine: NotebookNode) -> NotebookNode:
+def _adopted(theirs: NotebookNode, mine: NotebookNode) -> NotebookNode:
     """The learner's cell as a cell of the new release."""
     cell = copy.deepcopy(mine)
     cell.id, cell.metadata = theirs.id, copy.deepcopy(theirs.metadata)
@@ -139,11 +137,11 @@ def _order(old: Sequence[str], new: Sequence[str], own: Sequence[str]) -> list[s
 
 def _woven(first: Sequence[str], second: Sequence[str]) -> list[str]:
     """All of ``first``, and each other name of ``second`` after the one that it follows there."""
-    order, place = list(first), 0
+    order, index = list(first), 0
     for name in second:
         if name not in order:
-            order.insert(place, name)
-        place = order.index(name) + 1
+            order.insert(index, name)
+        index = order.index(name) + 1
     return order
 
 

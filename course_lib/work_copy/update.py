@@ -54,12 +54,12 @@ def create(work: Path, course: Path) -> bool:
     """
     if (work / RELEASE).is_dir():
         return False
-    beginning = work / f"{RELEASE}-incomplete"
+    incomplete = work / f"{RELEASE}-incomplete"
     for name in released(course):
         if not (work / name).exists():
             _copy(course / name, work / name)
-        _copy(course / name, beginning / name)
-    beginning.rename(work / RELEASE)  # only now: a copy that was interrupted is begun again
+        _copy(course / name, incomplete / name)
+    incomplete.rename(work / RELEASE)  # only now: a copy that was interrupted is begun again
     return True
 
 
@@ -118,7 +118,7 @@ def reset(work: Path, what: str) -> str:
         _copy(start, work / name)
         return f"{name} is as the course released it" + (f"; yours is in {saved}" if saved else "")
     base, mine = _read(start), _read(work / name)
-    mine = merge(base, base, mine).notebook  # brings back an answer that was deleted
+    mine = merge(base, base, mine).notebook  # an answer that was deleted is there again
     fresh = {cell.id: cell for cell in base.cells if is_answer(cell)}
     of_item = what.replace(".", "-").replace("_", "-")
     mine.cells = [
@@ -140,11 +140,11 @@ def _updated(work: Path, course: Path, name: Path, former: Path) -> str:
     start, released_now, mine = work / RELEASE / former, course / name, work / former
     if former == name and _content(start) == _content(released_now):
         return ""
-    said = f"{name}: up to date" if former == name else f"{name}: up to date (it was {former})"
+    line = f"{name}: up to date" if former == name else f"{name}: up to date (it was {former})"
     if not mine.exists() or _content(mine) in (_content(start), _content(released_now)):
         _copy(released_now, work / name)
     elif name.suffix != ".ipynb":
-        said += f"; your own changes are in {_back_up(work, former)}"
+        line += f"; your own changes are in {_back_up(work, former)}"
         _copy(released_now, work / name)
     else:
         try:
@@ -152,7 +152,7 @@ def _updated(work: Path, course: Path, name: Path, former: Path) -> str:
         except CourseError as error:
             beside = name.with_name(f"{name.stem}-new.ipynb")
             _copy(released_now, work / beside)
-            said = f"{name}: left as it is, because {error}. The new one is {beside}"
+            line = f"{name}: left as it is, because {error}. The new one is {beside}"
         else:
             saved = _back_up(work, former)
             _write(merged.notebook, work / name)
@@ -161,13 +161,13 @@ def _updated(work: Path, course: Path, name: Path, former: Path) -> str:
                 if merged.kept
                 else "what you ran"
             )
-            said += f", with {yours}; before the update it was {saved}"
-            said += "".join(f"\n  {remark}" for remark in merged.remarks)
+            line += f", with {yours}; before the update it was {saved}"
+            line += "".join(f"\n  {remark}" for remark in merged.remarks)
     _copy(released_now, work / RELEASE / name)
     if former != name:
         mine.unlink(missing_ok=True)
         start.unlink()
-    return said
+    return line
 
 
 def _dropped(work: Path, name: Path) -> str:

@@ -1,4 +1,4 @@
-"""Every kind of widget in every place where a notebook is read: no control that does not answer.
+"""Every kind of widget wherever a notebook is read: no control that does not answer.
 
 The last test writes what was found as a table, `widgets.md`, into the folder of the screenshots.
 """
@@ -63,7 +63,7 @@ sys.modules |= {"google.colab": types.ModuleType("google.colab"), "google.colab.
 """
 CELL = ".jp-Notebook .jp-Cell >> nth={}"
 STILL = re.compile(r"still|[Rr]un (the|this) cell|<summary>Answer")
-found = {}  # place → kind → what was found
+found = {}  # where → kind → what was found
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +81,10 @@ def stored(tmp_path_factory):
 
 @pytest.fixture
 def look(request):
-    """Operate the figure of each kind, and note what was found in a place."""
+    """Operate the figure of each kind, and note what was found there."""
 
-    def look_(place, page, root_of, *, patience=3.0, stopped=False):
-        noted = found.setdefault(place, {})
+    def look_(where, page, root_of, *, patience=3.0, stopped=False):
+        noted = found.setdefault(where, {})
         dead = {}
         for number, (kind, (_, typed)) in enumerate(KINDS.items(), 1):
             root = root_of(number)
@@ -94,7 +94,7 @@ def look(request):
             )
             if unanswered:
                 dead[kind] = unanswered
-                print(place, kind, unanswered)
+                print(where, kind, unanswered)
             noted[kind] = _state(root, unanswered, count, kind)
         assert dead == {}
         return noted
@@ -154,8 +154,8 @@ def test_run_and_then_without_its_kernel(lab, open_lab, look, colab):
     run(page)
     page.wait_for_selector(".ae[data-state]")
     page.wait_for_selector(".md[data-step]")
-    place = "Colab (imitated), run" if colab else "JupyterLab, run"
-    noted = look(place, page, in_lab(page), patience=8)
+    where = "Colab (imitated), run" if colab else "JupyterLab, run"
+    noted = look(where, page, in_lab(page), patience=8)
     assert {noted[kind] for kind in KINDS if kind not in NEVER} == {"live"}
     if not colab:
         assert without_kernel(page)
@@ -174,26 +174,26 @@ def test_exported_page(open_page, stored, tmp_path, look):
     assert noted["interact: slider"] == "stored pictures"
 
 
-@pytest.mark.parametrize("place", ["GitHub's sanitiser", "Colab (imitated), opened, not run"])
-def test_the_markup_alone(open_page, stored, tmp_path, look, place):
+@pytest.mark.parametrize("where", ["GitHub's sanitiser", "Colab (imitated), opened, not run"])
+def test_the_markup_alone(open_page, stored, tmp_path, look, where):
     cells = nbformat.read(stored, as_version=4).cells
     bodies = [
         "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
         for cell in cells
     ]
-    if place.startswith("GitHub"):
+    if where.startswith("GitHub"):
         bodies = [as_github_shows(body) for body in bodies]
     divs = "".join(f"<div class=one>{body}</div>" for body in bodies)
     (tmp_path / "all.html").write_text(f"<!doctype html><meta charset=utf-8>{divs}", "utf-8")
     page = open_page((tmp_path / "all.html").as_uri())
     page.wait_for_timeout(1500)
-    noted = look(place, page, page.locator(".one").nth)
-    assert ("live" in noted.values()) == place.startswith("Colab")
+    noted = look(where, page, page.locator(".one").nth)
+    assert ("live" in noted.values()) == where.startswith("Colab")
 
 
 def test_the_table(screenshots):
     lines = [f"| | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|"]
     for kind in KINDS:
-        lines.append(f"| {kind} | {' | '.join(found[place][kind] for place in found)} |")
+        lines.append(f"| {kind} | {' | '.join(found[where][kind] for where in found)} |")
     (screenshots / "widgets.md").write_text("\n".join(lines) + "\n", "utf-8")
     assert not any("dead" in line for line in lines)

@@ -42,7 +42,7 @@ def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     later = code("later", "raise SystemExit('no claim needs this cell')")
     path.write_bytes(to_bytes(notebook(code("train", TRAIN), later)))
     monkeypatch.setattr(check_claims, "lesson_path", lambda number: path)
-    monkeypatch.setattr(check_claims, "PAGE", tmp_path / "claims.md")
+    monkeypatch.setattr(check_claims, "PAGE", tmp_path / "other_seeds.md")
     monkeypatch.setattr(check_claims, "claims", lambda: [WARM])
     return path
 

@@ -215,14 +215,14 @@ def changed(base, draw, who):
     for count in range(draw.randrange(12)):
         if not new.cells:
             break
-        place = draw.randrange(len(new.cells))
+        index = draw.randrange(len(new.cells))
         match draw.choice(["edit", "add", "delete", "move"]):
             case "edit":
-                new.cells[place].source = f"{who} {count}"
+                new.cells[index].source = f"{who} {count}"
             case "add":
-                new.cells.insert(place, new_code_cell(f"{who} {count}", id=f"{who}-{count}"))
+                new.cells.insert(index, new_code_cell(f"{who} {count}", id=f"{who}-{count}"))
             case "delete":
-                del new.cells[place]
+                del new.cells[index]
             case "move":
-                new.cells.insert(draw.randrange(len(new.cells)), new.cells.pop(place))
+                new.cells.insert(draw.randrange(len(new.cells)), new.cells.pop(index))
     return new

@@ -206,11 +206,11 @@ def test_a_merged_notebook_is_trusted_if_both_were(course, answered, both, tmp_p
 
 def test_one_answer_is_put_back_and_the_other_stays(course, answered):
     write_cell(answered / EXERCISE, "06-why-not-rows-written", "Because.")
-    said = reset(answered, "06.padding_mask")
+    answer = reset(answered, "06.padding_mask")
     assert cells_of(answered / EXERCISE) == cells_of(course / EXERCISE) | {
         "06-why-not-rows-written": "Because."
     }
-    saved = Path(said.split("yours is in ")[1])
+    saved = Path(answer.split("yours is in ")[1])
     assert cells_of(saved)["06-padding-mask-answer"] == "def padding_mask(): ..."
     reset(answered, "06.why_not_rows")
     assert cells_of(answered / EXERCISE) == cells_of(course / EXERCISE)
