@@ -19,7 +19,7 @@ CHOSEN = """(c) => (c.type === "radio" && c.checked) || c.ariaSelected === "true
 DESCRIBE = "(c) => c.outerHTML.slice(0, 160)"
 
 
-def dead_controls(page, root, *, patience=3.0, typed="hund .", note_counts=False):
+def dead_controls(page, root, *, patience=3.0, typed="hund ."):
     """The controls that did not answer within so many seconds, as HTML; and how many there are.
 
     Args:
@@ -27,7 +27,6 @@ def dead_controls(page, root, *, patience=3.0, typed="hund .", note_counts=False
         root: a locator of the figure.
         patience: seconds to wait for an answer.
         typed: what is typed into boxes of text.
-        note_counts: whether the words that Python does not answer are an answer.
     """
     saved = []
 
@@ -36,7 +35,7 @@ def dead_controls(page, root, *, patience=3.0, typed="hund .", note_counts=False
 
     page.on("download", save)
     element = root.element_handle()
-    seen = SEEN.replace("IGNORED", "''" if note_counts else f"/{UNANSWERED}.*/")
+    seen = SEEN.replace("IGNORED", f"/{UNANSWERED}.*/")
     listed = page.evaluate_handle(CONTROLS, element)
     count = page.evaluate("(all) => all.length", listed)
     dead = []

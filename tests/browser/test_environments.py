@@ -1,7 +1,4 @@
-"""Every kind of widget wherever a notebook is read: no control that does not answer.
-
-The last test writes what was found as a table, `widgets.md`, into the folder of the screenshots.
-"""
+"""Every kind of widget wherever a notebook is read: no control that does not answer."""
 
 import re
 
@@ -9,8 +6,8 @@ import nbformat
 import pytest
 
 from course_lib.pages import page_of
-from tests.browser.controls import UNANSWERED, dead_controls
-from tests.browser.lab import run, without_kernel
+from tests.browser.controls import dead_controls
+from tests.browser.lab import without_kernel
 from tests.browser.test_lesson_widgets import HEAD, QUIZ, SHAPE, WIDGETS
 from tests.notebooks.test_without_scripts import as_github_shows
 from tools.build_notebooks import execute
@@ -55,15 +52,8 @@ KINDS = {
 }
 NEVER = ["heatmap and other plots", "Figure 2 of the paper", "training curves"]
 NEVER.append("check of an exercise")
-COLAB = """import sys, types
-output = types.ModuleType("google.colab.output")
-output.enable_custom_widget_manager = lambda: None
-output._widgets = types.SimpleNamespace(_installed_url="https://example.org/manager.js")
-sys.modules |= {"google.colab": types.ModuleType("google.colab"), "google.colab.output": output}
-"""
 CELL = ".jp-Notebook .jp-Cell >> nth={}"
 STILL = re.compile(r"still|[Rr]un (the|this) cell|<summary>Answer")
-found = {}  # where → kind → what was found
 
 
 @pytest.fixture(scope="module")
@@ -80,35 +70,28 @@ def stored(tmp_path_factory):
 
 
 @pytest.fixture
-def look(request):
-    """Operate the figure of each kind, and note what was found there."""
+def look():
+    """Operate the figure of each kind, and say what each turned out to be."""
 
-    def look_(where, page, root_of, *, patience=3.0, stopped=False):
-        noted = found.setdefault(where, {})
-        dead = {}
+    def look_(page, root_of):
+        noted, dead = {}, {}
         for number, (kind, (_, typed)) in enumerate(KINDS.items(), 1):
             root = root_of(number)
             root.wait_for(state="attached")
-            unanswered, count = dead_controls(
-                page, root, patience=patience, typed=typed, note_counts=stopped
-            )
+            unanswered, count = dead_controls(page, root, typed=typed)
             if unanswered:
                 dead[kind] = unanswered
-                print(where, kind, unanswered)
-            noted[kind] = _state(root, unanswered, count, kind)
+            else:
+                noted[kind] = _state(root, count, kind)
         assert dead == {}
         return noted
 
     return look_
 
 
-def _state(root, dead, count, kind):
-    if dead:
-        return "dead"
+def _state(root, count, kind):
     if root.locator("[data-frames]").count() and count:
         return "stored pictures"
-    if UNANSWERED in root.inner_text():
-        return "says that Python does not answer"
     if count:
         return "live"
     if kind in NEVER:
@@ -131,7 +114,7 @@ def open_stored(lab, open_lab, stored, name, *, trusted):
 
 def test_jupyterlab_untrusted(lab, open_lab, stored, look):
     page = open_stored(lab, open_lab, stored, "untrusted.ipynb", trusted=False)
-    noted = look("JupyterLab, untrusted, not run", page, in_lab(page))
+    noted = look(page, in_lab(page))
     assert {noted[kind] for kind in KINDS} & {"live", "stored pictures"} == set()
 
 
@@ -140,28 +123,9 @@ def test_jupyterlab_trusted_without_a_kernel(lab, open_lab, stored, look):
     assert without_kernel(page)
     page.wait_for_selector(".ae[data-state]")
     page.wait_for_selector(".md[data-step]")
-    noted = look("JupyterLab, trusted, no kernel", page, in_lab(page))
+    noted = look(page, in_lab(page))
     assert noted["interact: slider"] == "stored pictures"
     assert noted["model diagram"] == noted["attention explorer"] == "live"
-
-
-@pytest.mark.parametrize("colab", [False, True], ids=["JupyterLab", "Colab"])
-def test_run_and_then_without_its_kernel(lab, open_lab, look, colab):
-    head = (COLAB if colab else "") + HEAD + MORE
-    lab.write("run.ipynb", [(head, []), *((call, []) for call, _ in KINDS.values())])
-    page = open_lab("run.ipynb", kernel=True)
-    page.set_viewport_size({"width": 1300, "height": 12000})
-    run(page)
-    page.wait_for_selector(".ae[data-state]")
-    page.wait_for_selector(".md[data-step]")
-    where = "Colab (imitated), run" if colab else "JupyterLab, run"
-    noted = look(where, page, in_lab(page), patience=8)
-    assert {noted[kind] for kind in KINDS if kind not in NEVER} == {"live"}
-    if not colab:
-        assert without_kernel(page)
-        noted = look(
-            "JupyterLab, run, then the kernel stopped", page, in_lab(page), patience=6, stopped=True
-        )
 
 
 def test_exported_page(open_page, stored, tmp_path, look):
@@ -170,7 +134,7 @@ def test_exported_page(open_page, stored, tmp_path, look):
     page.wait_for_selector(".ae[data-state]")
     page.wait_for_selector(".md[data-step]")
     cells = page.locator(".jp-CodeCell")
-    noted = look("exported page, offline", page, lambda n: cells.nth(n).locator(".jp-OutputArea"))
+    noted = look(page, lambda n: cells.nth(n).locator(".jp-OutputArea"))
     assert noted["interact: slider"] == "stored pictures"
 
 
@@ -187,13 +151,5 @@ def test_the_markup_alone(open_page, stored, tmp_path, look, where):
     (tmp_path / "all.html").write_text(f"<!doctype html><meta charset=utf-8>{divs}", "utf-8")
     page = open_page((tmp_path / "all.html").as_uri())
     page.wait_for_timeout(1500)
-    noted = look(where, page, page.locator(".one").nth)
+    noted = look(page, page.locator(".one").nth)
     assert ("live" in noted.values()) == where.startswith("Colab")
-
-
-def test_the_table(screenshots):
-    lines = [f"| | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|"]
-    for kind in KINDS:
-        lines.append(f"| {kind} | {' | '.join(found[where][kind] for where in found)} |")
-    (screenshots / "widgets.md").write_text("\n".join(lines) + "\n", "utf-8")
-    assert not any("dead" in line for line in lines)
