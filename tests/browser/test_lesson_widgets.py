@@ -45,7 +45,7 @@ WIDGETS = {
 }
 CHANGED = """([n, picture, words]) => {
   const outputs = document.querySelectorAll(".jp-OutputArea-output:has(img)");
-  const status = outputs[n].querySelector("[role=status]").innerText;
+  const status = outputs[n].querySelector("div[role=status]:not(.lm-Widget)").innerText;
   return outputs[n].querySelector("img").src != picture && status != words;
 }"""
 QUIZ = """viz.quiz("Which sums to 1?", ["query", "key <b>", "both"], "b", "Softmax: $d=1$.")"""
@@ -90,7 +90,7 @@ def test_every_widget_answers_and_is_accessible_in_both_themes(lab, open_lab, ax
     for number, (_, how) in enumerate(WIDGETS.values()):
         output = outputs.nth(number)
         before = output.locator("img").get_attribute("src")
-        words = output.locator("[role=status]").inner_text()
+        words = output.locator("div[role=status]:not(.lm-Widget)").inner_text()
         move(page, output, how)
         page.wait_for_function(CHANGED, arg=[number, before, words])
     assert page.locator("text=Error displaying widget").count() == 0

@@ -16,7 +16,7 @@ live_training_widget(train, steps=6)"""
 
 
 def words(page, number):
-    return page.locator(".jp-OutputArea-output [role=status]").nth(number)
+    return page.locator(".jp-OutputArea-output div[role=status]:not(.lm-Widget)").nth(number)
 
 
 def picture(page, number):

@@ -6,7 +6,7 @@ const INSIDE = "a[href]:not(.anchor-link), button, input, select, textarea, summ
 function findCut() {
   for (const part of document.querySelectorAll("main :is(div, pre, figure, .formula)")) {
     if (!(part instanceof HTMLElement) || part.closest("[data-live]") || part.parentElement?.closest("figure")) continue;
-    const cut = part.scrollWidth > part.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(part).overflowX);
+    const cut = part.scrollWidth > part.clientWidth && /auto|scroll/.test(getComputedStyle(part).overflowX);
     if (part.dataset.cut && !cut) {
       for (const name of ["tabindex", "role", "aria-label", "data-cut"]) part.removeAttribute(name);
     } else if (cut && !part.querySelector(INSIDE)) {
