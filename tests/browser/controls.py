@@ -19,7 +19,7 @@ CHOSEN = """(c) => (c.type === "radio" && c.checked) || c.ariaSelected === "true
 DESCRIBE = "(c) => c.outerHTML.slice(0, 160)"
 
 
-def dead_controls(page, root, *, patience=3.0, typed="hund ."):
+def dead_controls(page, root, *, patience=10.0, typed="hund ."):
     """The controls that did not answer within so many seconds, as HTML; and how many there are.
 
     Args:
