@@ -1,7 +1,8 @@
 """Lines and sentence pairs of text files, decoded lazily.
 
-A file is memory-mapped (a ``.gz`` is decompressed in memory) and only the offsets of its lines are
-stored, so a million pairs are ready in a second.
+A file is read once and kept as bytes, with only the offsets of its lines, so a million pairs are
+ready in a second. It is not memory-mapped: a file that somebody shortens meanwhile would then end
+the process without a word.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
-import mmap
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -92,14 +92,10 @@ class TextFile:
             raise self.line_error(i, _expected_utf8(_likely_encoding(line))) from None
 
 
-def _read(path: Path) -> bytes | mmap.mmap:
+def _read(path: Path) -> bytes:
     try:
-        if path.suffix == ".gz":
-            return gzip.decompress(path.read_bytes())
-        with path.open("rb") as file:
-            if path.stat().st_size:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            return file.read()  # an empty file or a pipe cannot be memory-mapped
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise CourseError(
             f"expected a .gz file at {path}, got something else or only a part of one ({error}): "
@@ -112,7 +108,7 @@ def _read(path: Path) -> bytes | mmap.mmap:
         ) from None
 
 
-def _line_spans(data: bytes | mmap.mmap) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _line_spans(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Offsets of the start and end of each line, without byte order mark and newline."""
     text = np.frombuffer(data, dtype=np.uint8)
     blocks = range(0, len(text), BLOCK)
