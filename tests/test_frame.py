@@ -1,5 +1,6 @@
 """The files around the code agree with each other, and make says what is wrong."""
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,9 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from tools import install
+from tools.stamp_links import with_address
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -144,6 +148,7 @@ TEXTS = [
     "environment.yml",
     "pyproject.toml",
     ".ci/run",
+    ".devcontainer/devcontainer.json",
     ".pre-commit-config.yaml",
     ".github/workflows/ci.yml",
 ]
@@ -166,8 +171,26 @@ def test_readme_names_only_targets_files_and_addresses_that_exist():
         assert (ROOT / folder).is_dir(), folder
     home = PROJECT["urls"]["Repository"]
     assert f"git clone {home}\ncd {home.rpartition('/')[2]}\n" in readme
-    colab = home.replace("github.com", "colab.research.google.com/github")
-    assert f"({colab}/blob/main/notebooks/00_start_here.ipynb)" in readme
+    assert with_address(readme, home) == readme, "run python -m tools.stamp_links"
+    for host in ("colab.research.google.com/github", "mybinder.org/v2/gh", "codespaces.new"):
+        assert f"https://{host}/{home.removeprefix('https://github.com/')}" in readme
+
+
+def test_readme_says_what_is_downloaded_and_from_where_before_the_commands():
+    before, commands, _ = (ROOT / "README.md").read_text("utf-8").partition("make lab     #")
+    assert commands
+    assert f"{install.PYTORCH}/cpu" in before
+    for build in install.TORCH_GIGABYTES:
+        size = install._gigabytes("lab", build).removesuffix(" GB").removeprefix("about ")
+        assert f"about {float(size):.1g} GB" in before
+
+
+def test_the_dev_container_installs_what_make_lab_does():
+    text = (ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8")
+    command = json.loads(text)["postCreateCommand"]
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert "tools.install lab" in command and "LAB := .venv/.installed-lab\n" in makefile
+    assert command.endswith("touch .venv/.installed-lab")
 
 
 @needs_make
