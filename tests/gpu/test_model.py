@@ -79,9 +79,9 @@ def test_the_gradients_are_the_same(device, close, attention):
     there = copy.deepcopy(model).to(device)
     losses = []
     for each in (model, there):
-        place = each.device
-        decoder_input, labels = teacher_forcing(target.to(place), each.config.pad_id)
-        logits = each(source.to(place), decoder_input)
+        where = each.device
+        decoder_input, labels = teacher_forcing(target.to(where), each.config.pad_id)
+        logits = each(source.to(where), decoder_input)
         losses.append(masked_cross_entropy(logits, labels, each.config.pad_id))
         losses[-1].backward()
     close(losses[0].detach(), losses[1].detach(), TOLERANCE)
@@ -94,9 +94,9 @@ def test_the_loss_without_logits_is_the_same_and_so_are_its_gradients(device, cl
     inputs = torch.randn(4, 9, 32), torch.randn(300, 32), torch.randn(300)
     labels = make_tokens(300, [9, 4, 6, 1], 0)
     results = []
-    for place in ("cpu", device):
-        leaves = [x.to(place).requires_grad_() for x in inputs]
-        loss = projected_loss(*leaves, labels.to(place), 0, 0.1, rows=8)
+    for where in ("cpu", device):
+        leaves = [x.to(where).requires_grad_() for x in inputs]
+        loss = projected_loss(*leaves, labels.to(where), 0, 0.1, rows=8)
         loss.backward()
         results.append([loss.detach(), *(leaf.grad for leaf in leaves)])
     for here, there in zip(*results, strict=True):

@@ -66,7 +66,7 @@ def test_a_picture_is_encoded_anew_without_what_was_hidden_in_it():
     assert b"hidden" not in base64.b64decode(picture.picture)
 
 
-def test_what_is_no_picture_is_said_to_be_none():
+def test_what_is_no_picture_is_shown_as_words():
     for value in ("bm90aGluZw==", '"><script>', "%%%"):
         side = shown("picture", value)
         assert not side.picture and side.text.startswith("not a picture")
