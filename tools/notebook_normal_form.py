@@ -24,6 +24,8 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 COLAB_LINK = re.compile(r"https://colab\.research\.google\.com/github/[^\s)\"']*")
+# A file of the project that a learner's copy of the course does not have.
+SOURCE_LINK = re.compile(r"https://github\.com/[^/\s]+/[^/\s]+/blob/main/(course_lib/[^\s)\"']*)")
 INSTALL_SOURCE = re.compile(r"git\+https?://[^\s)\"']+")
 
 
@@ -107,6 +109,8 @@ def normal_form(notebook: NotebookNode, *, path: str, home: str) -> NotebookNode
         cell.metadata = _cell_metadata(cell.metadata)
         if index == 0:
             cell.source = COLAB_LINK.sub(lambda _: colab_link(path, home=home), cell.source)
+        if cell.cell_type == "markdown":
+            cell.source = SOURCE_LINK.sub(lambda found: f"{home}/blob/main/{found[1]}", cell.source)
         if cell.cell_type == "code":
             count += 1
             cell.source = INSTALL_SOURCE.sub(lambda _: f"git+{home}", cell.source)
