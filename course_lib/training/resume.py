@@ -62,6 +62,8 @@ def resume(path: Path, trainer: Trainer) -> None:
         if info["losses"] and not state["optimizer"] and not keeps_none:
             raise ValueError("no state of the optimiser")
         trainer.load_state_dict(state)
+        if info["step"] != run.step:
+            raise ValueError(f"{run.step} losses of {info['step']} steps")
     except CourseError:
         raise
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:

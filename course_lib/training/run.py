@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -83,9 +84,22 @@ class Run:
         return {name: getattr(self, name) for name in _RESULTS}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over the results that ``state_dict`` gave."""
-        for name in _RESULTS:
-            setattr(self, name, state[name])
+        """Take over the results that ``state_dict`` gave.
+
+        Raises:
+            AttributeError, KeyError, TypeError, ValueError: one is missing or is something else.
+        """
+        self.losses = [float(loss) for loss in state["losses"]]
+        rates = state["learning_rates"]
+        self.learning_rates = [None if rate is None else float(rate) for rate in rates]
+        self.epochs = [row | {"step": int(row["step"])} for row in state["epochs"]]
+        self.seconds, self.tokens = float(state["seconds"]), int(state["tokens"])
+        self.stopped_early, self.id = bool(state["stopped_early"]), str(state["id"])
+        self.data_changes = [int(step) for step in state["data_changes"]]
+        if len(self.learning_rates) != self.step:
+            raise ValueError(f"{self.step} losses, {len(self.learning_rates)} learning rates")
+        if not 0 <= self.seconds < math.inf:
+            raise ValueError(f"{self.seconds} seconds")
 
 
 _RESULTS = (

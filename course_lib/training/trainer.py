@@ -147,8 +147,9 @@ class Trainer:
         self.model.load_state_dict(state["model"])
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state["optimizer"], "param_groups": groups})
-        self.position = DataPosition(*map(int, state["position"]))
-        self.best_loss = state["best_loss"]
+        shards, batches = map(int, state["position"])
+        self.position = DataPosition(shards, batches)
+        self.best_loss = float(state["best_loss"])
         self.run.load_state_dict(state["run"])
         restore_random_state(state)
         seed_dropout_per_rank(self.options.seed, self.run.step)

@@ -253,8 +253,13 @@ def test_a_last_checkpoint_that_lacks_something_is_refused_by_name(toy, tmp_path
     less = {name: tensor for name, tensor in extra.items() if name != "rng"}
     cases = [
         ({name: info[name] for name in info if name != "position"}, extra, "KeyError: 'position'"),
-        (info | {"position": ["a"]}, extra, "ValueError: invalid literal for int"),
+        (info | {"position": []}, extra, "ValueError: not enough values"),
         (info | {"data": ["train"]}, extra, "AttributeError"),
+        (info | {"losses": "x"}, extra, "ValueError: could not convert string"),
+        (info | {"learning_rates": []}, extra, "ValueError: 2 losses, 0 learning rates"),
+        (info | {"step": 3}, extra, "ValueError: 2 losses of 3 steps"),
+        (info | {"epochs": [None]}, extra, "TypeError"),
+        (info | {"seconds": float("nan")}, extra, "ValueError: nan seconds"),
         (info, less, "KeyError: 'rng'"),
         (info, {"rng": extra["rng"]}, "ValueError: no state of the optimiser"),
         (info, extra | {"rng": torch.zeros(3)}, "TypeError: RNG state must be"),
