@@ -190,7 +190,7 @@ def test_an_error_keeps_what_was_printed(stopped, capsys):
     )
 
 
-def test_nothing_is_said_to_a_reader_who_left(stopped, capsys):
+def test_a_reader_who_left_is_told_nothing(stopped, capsys):
     assert stopped(BrokenPipeError()) == 141
     assert capsys.readouterr().err == ""
 
