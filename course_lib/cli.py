@@ -185,6 +185,11 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         metavar="P",
         help="fp32, or bf16 where the device supports it (default: bf16 if it does)",
     )
+    parser.add_argument(
+        "--no-scores",
+        action="store_true",
+        help="translate no held-out sentences: no BLEU, no exact match, but done sooner",
+    )
     earlier = parser.add_mutually_exclusive_group()
     earlier.add_argument("--resume", action="store_true", help="go on where the run was stopped")
     earlier.add_argument(
@@ -227,6 +232,7 @@ def run_train(options: Namespace) -> int:
             resume=options.resume,
             overwrite=options.overwrite,
             accept_changed_data=options.accept_changed_data,
+            scores=not options.no_scores,
         ),
         folder=options.out or Path("runs") / f"{name}-seed{options.seed}",
         corpus=corpus,

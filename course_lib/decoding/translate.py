@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -102,11 +102,13 @@ class Translator:
         *,
         decoding: Decoding = _GREEDY,
         batch_size: int = 128,
+        on_batch: Callable[[int], object] | None = None,
     ) -> list[Translation]:
         """Translate sentences given as tokens, in batches of similar lengths.
 
         A translation does not depend on the sentences beside it, not even a sampled one: there,
-        the seed and the sentence alone decide.
+        the seed and the sentence alone decide. ``on_batch`` is called after each batch with the
+        number of its sentences.
 
         Raises:
             CourseError: as ``translate``.
@@ -119,6 +121,8 @@ class Translator:
             outputs = self._generate([sources[i] for i in rows], decoding)
             for i, (best,) in zip(rows, outputs, strict=True):
                 translations[i] = self._translation(sentences[i], *best)
+            if on_batch:
+                on_batch(len(rows))
         return [translations[i] for i in range(len(sources))]
 
     def n_best(self, text: str, decoding: Decoding = _BEAM, n: int = 4) -> list[Translation]:

@@ -26,6 +26,7 @@ class RunOptions:
     resume: bool = False  # go on from the run's folder, exactly as if never stopped (on a CPU)
     accept_changed_data: bool = False  # and go on even if the data are no longer the same
     overwrite: bool = False  # replace an earlier run in the folder
+    scores: bool = True  # translate held-out sentences for BLEU and exact match; it takes its time
 
     def __post_init__(self) -> None:
         for name in ("max_steps", "minutes"):
