@@ -59,10 +59,10 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 @contextmanager
 def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
-    """Write a UTF-8 text file piece by piece to ``part_of(path)``, then put it in its place.
+    """Write a UTF-8 text file bit by bit to ``part_of(path)``, which replaces ``path`` at the end.
 
-    Gives the function that writes a piece. If something fails in between, an older file at ``path``
-    is untouched, and the pieces so far stay in the part. A pipe or a device is written directly.
+    Gives the function that appends text. If something fails in between, an older file at ``path``
+    is untouched, and the text so far stays in the part. A pipe or a device is written directly.
 
     Raises:
         CourseError: the file cannot be written.
@@ -98,7 +98,7 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
 
 
 def part_of(path: Path) -> Path:
-    """Where ``grow_atomically`` writes the pieces: beside the file itself, also behind a link."""
+    """Where ``grow_atomically`` writes first: beside the file itself, also behind a link."""
     target = Path(os.path.realpath(path))
     return target.with_name(f"{target.name}.part")
 

@@ -11,5 +11,5 @@ class CourseError(ValueError):
 
 
 def shortened(text: str, longest: int = 60) -> str:
-    """The text in quotes, as a message shows it: its beginning, if it is long."""
+    """The text in quotes, as a message shows it: of a long one its start."""
     return repr(text) if len(text) <= longest else f"{text[:longest]!r}… ({len(text):,} characters)"

@@ -185,7 +185,7 @@ def _check(part: Path, remote: RemoteFile) -> None:
             with part.open("rb") as file:
                 start = hashlib.md5(file.read(MEBIBYTE), usedforsecurity=False).hexdigest()
             if start != remote.md5_of_start:
-                raise OSError("expected another beginning: another file, or a damaged download")
+                raise OSError("expected another start: another file, or a damaged download")
         if remote.sha256 is not None:
             _expect(remote.sha256, _sha256(part), "another file, or a damaged download")
         elif part.stem.endswith((".gz", ".tgz")):

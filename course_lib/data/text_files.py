@@ -117,7 +117,7 @@ def _read(path: Path) -> bytes | bytearray:
             return _unpack(path) if path.suffix == ".gz" else path.read_bytes()
     except MemoryError:
         raise CourseError(
-            f"expected {path} to fit into memory, but it does not: give a part of it, such as the "
+            f"expected {path} to fit into memory, but it does not: take a part of it, such as its "
             "first million lines"
         ) from None
 

@@ -112,7 +112,7 @@ def test_the_second_address_is_used_if_the_first_fails(server, fetch):
     ("known", "message"),
     [
         ({"size": 511_999}, r"expected 511,999 bytes, got 512,000"),
-        ({"md5_of_start": "0" * 32}, "expected another beginning: another file, or a damaged"),
+        ({"md5_of_start": "0" * 32}, "expected another start: another file, or a damaged"),
     ],
 )
 def test_what_is_known_of_a_file_without_a_checksum_must_hold(fetch, tmp_path, known, message):
