@@ -49,6 +49,8 @@ if "google.colab" in sys.modules and importlib.util.find_spec("course_lib") is N
 from course_lib.lesson import set_up
 
 set_up()  # one seed, and the same arithmetic on every machine"""
+# A file of the project that a learner's copy of the course does not have.
+SOURCE_LINK = re.compile(r"https://github\.com/[^/\s]+/[^/\s]+/blob/main/(course_lib/[^\s)\"']*)")
 
 
 class NotebookError(Exception):
@@ -134,6 +136,8 @@ def normal_form(notebook: NotebookNode, *, path: str, home: str) -> NotebookNode
         cell.metadata = _cell_metadata(cell.metadata)
         if index == 0:
             cell.source = COLAB_LINK.sub(lambda _: colab_link(path, home=home), cell.source)
+        if cell.cell_type == "markdown":
+            cell.source = SOURCE_LINK.sub(lambda found: f"{home}/blob/main/{found[1]}", cell.source)
         if cell.cell_type == "code":
             count += 1
             cell.execution_count = count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from course_lib.training.training_data import load_training_data
 def train_and_report(
     recipe: Recipe, options: RunOptions, *, folder: Path, corpus: Corpus | None = None
 ) -> bool:
-    """Train, print a line for each validation, test, and say where the run is.
+    """Train, print a line for each validation, test unless told not to, say where the run is.
 
     Under ``torchrun`` all processes train, and the first one prints and writes.
 
@@ -60,8 +61,8 @@ def train_and_report(
             return False
         early = ", stopped early" if run.stopped_early else ""
         print(f"Trained {run.step:,} steps in {run.seconds:.0f} s{early}.")
-        if rank() == 0:
+        if rank() == 0 and options.scores:
             for line in report(run, data):
                 print(line)
-        print(f'Saved in {folder}. Try: course translate --run {folder} "…"')
+        print(f'Saved in {folder}. Try: course translate --run {shlex.quote(str(folder))} "…"')
         return True

@@ -25,6 +25,7 @@ class RunOptions:
     minutes: float | None = None  # stop after this much time instead
     resume: bool = False  # go on from the run's folder, exactly as if never stopped (on a CPU)
     overwrite: bool = False  # replace an earlier run in the folder
+    scores: bool = True  # translate held-out sentences for BLEU and exact match; it takes its time
 
     def __post_init__(self) -> None:
         for name in ("max_steps", "minutes"):

@@ -119,6 +119,15 @@ def test_the_link_of_a_solution_leads_to_its_exercise() -> None:
     assert linked_path(Path("/elsewhere/solutions/x.ipynb")) == "notebooks/x.ipynb"
 
 
+def test_links_to_files_of_the_library_lead_to_the_repository_and_others_stay() -> None:
+    theirs = "[a](https://github.com/them/it/blob/main/model.py)"
+    given = notebook(
+        markdown("links", f"[b](https://github.com/old/x/blob/main/course_lib/a.js) {theirs}"),
+    )
+    stored = normal_form(given, path="notebooks/03_heads.ipynb", home=HOME)
+    assert stored.cells[-1].source == f"[b]({HOME}/blob/main/course_lib/a.js) {theirs}"
+
+
 def test_a_repository_that_colab_cannot_open_is_refused() -> None:
     with pytest.raises(NotebookError, match=r"expected .* to begin with https://github\.com/"):
         colab_link("notebooks/a.ipynb", home="https://example.org/course")

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from course_lib.cli import main
+from course_lib.decoding import Translator
 from course_lib.training import (
     AS_RELEASED,
     RECIPES,
@@ -33,6 +34,28 @@ def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home
     assert "BLEU by sacrebleu, nrefs:1|case:mixed" in out
     assert "course translate --run runs/toy-seed0" in out
     assert (at_home / "runs" / "toy-seed0" / "best.safetensors").exists()
+
+
+def test_without_scores_nothing_is_translated_and_the_run_is_complete(at_home, capsys, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("a sentence was translated")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "translate_all", refuse)
+        assert main(["train", "toy", "--max-steps", "1", "--no-scores"]) == 0
+    out = capsys.readouterr().out
+    assert "valid loss" in out and "BLEU" not in out and "unseen" not in out
+    assert load_translator("runs/toy-seed0").translate("a")
+    assert main(["plot", "runs/toy-seed0"]) == 0
+
+
+def test_scoring_shows_how_far_it_is_and_goes_away(at_home, capsys, monkeypatch):
+    monkeypatch.delenv("COURSE_QUIET")
+    assert main(["train", "toy", "--max-steps", "1"]) == 0
+    out, err = capsys.readouterr()
+    for name in ("validation", "unseen", "unseen, shuffled source"):
+        assert f"{name}:   0%|" in err, name
+    assert "--no-scores leaves it out." in out
 
 
 @pytest.mark.slow
