@@ -9,7 +9,8 @@ import errno
 import sys
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -269,9 +270,17 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of a run, or a checkpoint (default: the course's own German translator)",
     )
-    parser.add_argument("--input", type=Path, metavar="FILE", help="a sentence a line")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="a translation a line (default: the screen)"
+        "--input",
+        type=Path,
+        metavar="FILE",
+        help="a sentence a line, plain or .gz (-: standard input)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="a translation a line (default: the screen); grows as FILE.part until it is whole",
     )
     parser.add_argument(
         "--beam", type=int, metavar="W", help="beam search with W hypotheses instead of greedy"
@@ -280,8 +289,7 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
 
 def run_translate(options: Namespace) -> int:
     """Print each sentence's translation on a line, and warn of words that could not be read."""
-    from course_lib.atomic import write_atomically
-    from course_lib.data import read_lines
+    from course_lib.data import count_lines, stream_lines
     from course_lib.decoding import Decoding
     from course_lib.decoding.translate_file import translate_lines, warnings_for
     from course_lib.training import load_translator
@@ -291,19 +299,43 @@ def run_translate(options: Namespace) -> int:
     decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
     translator = load_translator(options.folder)
     if options.input:
-        lines = read_lines(options.input)
-        output = translate_lines(translator, lines, decoding=decoding, warn=_warn)
-    else:
-        translations = translator.translate_texts(options.text, decoding=decoding)
-        output = [str(translation) for translation in translations]
-        for warning in (w for t in translations for w in warnings_for(translator, t)):
-            _warn(warning)
-    text = "".join(f"{line}\n" for line in output)
-    if options.output:
-        write_atomically(options.output, text)
-    else:
-        print(text, end="")
+        blocks = translate_lines(
+            translator,
+            stream_lines(options.input),
+            decoding=decoding,
+            warn=_warn,
+            total=count_lines(options.input) if sys.stderr.isatty() else None,
+        )
+        _write_blocks(blocks, options.output)
+        return 0
+    translations = translator.translate_texts(options.text, decoding=decoding)
+    for warning in (w for t in translations for w in warnings_for(translator, t)):
+        _warn(warning)
+    _write_blocks([[str(translation) for translation in translations]], options.output)
     return 0
+
+
+def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
+    """Write blocks of lines as they come; if something stops them, say how many were written."""
+    from course_lib.atomic import grow_atomically, part_of
+
+    done = 0
+    with nullcontext(_print) if output is None else grow_atomically(output) as write:
+        try:
+            for block in blocks:
+                write("".join(f"{line}\n" for line in block))
+                done += len(block)
+        except BrokenPipeError:  # nobody wants to read on
+            raise
+        except BaseException:
+            if done:
+                where = f" and are in {part_of(output)}" if output else ""
+                _warn(f"the first {done:,} lines are translated{where}")
+            raise
+
+
+def _print(text: str) -> None:
+    print(text, end="", flush=True)
 
 
 def add_translator_arguments(parser: ArgumentParser) -> None:
@@ -562,7 +594,9 @@ def run_plot(options: Namespace) -> int:
 
 
 def _warn(message: str) -> None:
-    print(f"course translate: {message}", file=sys.stderr)
+    from tqdm.auto import tqdm
+
+    tqdm.write(f"course translate: {message}", file=sys.stderr)  # above a progress bar
 
 
 VERBS = {

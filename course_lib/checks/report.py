@@ -13,7 +13,7 @@ from course_lib.checks.diagnose import Diagnosis
 from course_lib.checks.example import Example, smallest_failing_call
 from course_lib.checks.facts import raised
 from course_lib.checks.item import Bug
-from course_lib.checks.progress import Progress, under_nbgrader
+from course_lib.checks.progress import FORMER_IDS, Progress, under_nbgrader
 from course_lib.checks.table import TABLE
 from course_lib.checks.trial import Trial
 
@@ -70,6 +70,14 @@ class Report:
             )
         if diagnosis.item.bug:
             yield "The wrong line", _of_line(diagnosis, diagnosis.item.bug)
+        now = FORMER_IDS.get(self.entry.id)
+        if now and not diagnosis.misconceptions and len(diagnosis.failed) == len(diagnosis.trials):
+            yield (
+                "Which task",
+                f"{self.entry.id} is “{self.entry.title}”. In notebooks from before lesson 12 was "
+                f"added, it was what is now {now}, “{TABLE[now].title}”: if that is your task, "
+                f'write check("{now}", …).',
+            )
         trial = diagnosis.telling
         if trial is None:
             return

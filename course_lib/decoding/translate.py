@@ -15,7 +15,7 @@ from course_lib.decoding.beam import beam_search
 from course_lib.decoding.decoding_options import Decoding
 from course_lib.decoding.greedy import evaluating, greedy_decode
 from course_lib.decoding.sampling import sample_decode
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, shortened
 from course_lib.model import AttentionRecord, Transformer, record_attention
 
 _GREEDY, _BEAM = Decoding("greedy"), Decoding("beam", width=4)
@@ -224,7 +224,7 @@ class Translator:
             known = self.source_vocabulary.tokens[1:]  # the first is the padding
             some = ", ".join(known[:8]) + ", …" * (len(known) > 8)
             raise CourseError(
-                f"this model can read only its own words ({some}), got {unknown[0]!r}"
+                f"this model can read only its own words ({some}), got {shortened(unknown[0])}"
                 + self.source_vocabulary.suggestion(unknown[0])
             )
         return self.source_vocabulary.encode(tokens)

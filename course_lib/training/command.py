@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -63,5 +64,5 @@ def train_and_report(
         if rank() == 0 and options.scores:
             for line in report(run, data):
                 print(line)
-        print(f'Saved in {folder}. Try: course translate --run {folder} "…"')
+        print(f'Saved in {folder}. Try: course translate --run {shlex.quote(str(folder))} "…"')
         return True

@@ -11,16 +11,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import torch
 
 from course_lib.atomic import DRAFT_PREFIX, write_atomically
 from course_lib.errors import CourseError
+from course_lib.folder_lock import locked_folder
 from course_lib.training.checkpoint import read_checkpoint, read_info, save_checkpoint
 from course_lib.training.distributed import rank, world_size
 from course_lib.training.resume import resume, save_resumable
@@ -148,28 +148,14 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
         yield RunFolder(path)
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> AbstractContextManager[None]:
     try:
-        import fcntl
-    except ImportError:  # Windows has no such lock
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system ends it with the process
+        return locked_folder(folder)
     except BlockingIOError as error:
-        os.close(handle)
         raise CourseError(
             f"expected {folder} for this run alone, but another process trains there: wait for it, "
             + _ELSEWHERE
         ) from error
-    except OSError:
-        pass  # some network file systems have none either
-    try:
-        yield
-    finally:
-        os.close(handle)
 
 
 def _refuse_used(folder: Path, *, resume: bool) -> None:

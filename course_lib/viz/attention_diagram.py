@@ -19,11 +19,9 @@ LINKS = {
     "06": "06_masks.ipynb",
 }
 ALT = (
-    "Left, one head, from bottom to top: query times key gives the scores; they are divided by "
-    "√d_head, masked if there is a mask, and turned into weights by softmax; the weights mix the "
-    "values into the context. Right, several heads: three linear layers make queries, keys and "
-    "values, which are split into H heads (8 in the paper); each head computes the left side; "
-    "the heads are merged and go through one more linear layer."
+    "Left, one head: query times key, divided by √d_head, masked if there is a mask, softmax, then "
+    "the mean of the values by these weights. Right: three linear layers, H heads (8 in the "
+    "paper), merge, and one more linear layer."
 )
 
 

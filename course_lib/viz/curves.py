@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.typing import ColorType
 from torch import Tensor
 
-from course_lib.viz.alt_text import alt_sentence, set_alt_text, value_range
+from course_lib.viz.alt_text import extremes, line_sentence, set_alt_text, titled
 from course_lib.viz.attention_summary import as_array
-from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, dress, new_axes, styled
+from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, dress, new_axes, palette, styled
 
 Numbers = Tensor | np.ndarray | Sequence[float]
 
@@ -62,8 +62,8 @@ def plot_curves(
     ax.grid(visible=True)
     if len(curves) > 1:
         _legend_beside(ax)
-    parts = {name: value_range(as_array(numbers)) for name, numbers in curves.items()}
-    return set_alt_text(ax, alt_sentence(title, f"{y_label} over {x_label}", parts))
+    drawn = {name: as_array(numbers) for name, numbers in curves.items()}
+    return set_alt_text(ax, line_sentence(drawn, title=title, x_label=x_label, y_label=y_label))
 
 
 @styled
@@ -95,11 +95,13 @@ def plot_loss(
         ax: where to draw; by default on a new figure.
     """
     ours = as_array(losses)
+    y_label = "loss (nats per token)"
+    drawn = {"ours": ours}
     ax = plot_curves(
-        {"ours": ours},
+        drawn,
         x=np.arange(1, len(ours) + 1),
         x_label=x_label,
-        y_label="loss (nats per token)",
+        y_label=y_label,
         title=title,
         log_y=log_y,
         ax=ax,
@@ -109,19 +111,17 @@ def plot_loss(
         epochs = np.arange(1, len(low) + 1)
         ax.fill_between(epochs, low, high, color=LINES[0], alpha=0.2, linewidth=0, label=band_label)
     if published is not None:
-        theirs = as_array(published)
+        theirs = drawn["published"] = as_array(published)
         epochs = np.arange(1, len(theirs) + 1)
         ax.plot(epochs, theirs, color=LINES[1], linestyle="--", label="published")
     if floor is not None:
         ax.axhline(floor, color=REFERENCE, linestyle=":", label=f"{floor_label} ({floor:.4g})")
     if len(ax.get_legend_handles_labels()[1]) > 1:
         _legend_beside(ax)
-    parts = {"ours": value_range(ours)}
-    if published is not None:
-        parts["published"] = value_range(theirs)
+    words = line_sentence(drawn, title=title, x_label=x_label, y_label=y_label)
     if floor is not None:
-        parts[floor_label] = f"at {floor:.4g}"
-    return set_alt_text(ax, alt_sentence(title, f"loss in nats per token over {x_label}", parts))
+        words += f" The dotted line, {floor_label}, is at {floor:.4g}."
+    return set_alt_text(ax, words)
 
 
 @styled
@@ -200,8 +200,7 @@ def plot_bars(
         ax.set_xlim(limits[0], limits[1] + 0.08 * (limits[1] - limits[0]))
     ax.grid(visible=True, axis="x")
     ax.tick_params(axis="y", length=0)
-    parts = {name: f"{number:.{decimals}f}" for name, number in bars.items()}
-    return set_alt_text(ax, alt_sentence(title, f"{value} by {group}", parts))
+    return set_alt_text(ax, titled(title, f"{value} by {group}: {extremes(bars, decimals)}."))
 
 
 def line_look(index: int, total: int) -> tuple[ColorType, str]:
@@ -211,7 +210,7 @@ def line_look(index: int, total: int) -> tuple[ColorType, str]:
     """
     if total <= len(LINES):
         return LINES[index], DASHES[index % len(DASHES)]
-    return WEIGHTS(0.15 + 0.85 * index / (total - 1)), "-"
+    return palette(WEIGHTS)(0.15 + 0.85 * index / (total - 1)), "-"
 
 
 def _legend_beside(ax: Axes) -> None:

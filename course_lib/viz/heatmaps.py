@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
 
-from course_lib.viz.alt_text import alt_sentence, set_alt_text, value_range
+from course_lib.viz.alt_text import extremes, set_alt_text, titled, value_range
 from course_lib.viz.attention_summary import as_array, describe_attention, entropy
-from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, styled
+from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, palette, styled
 
 QUERY_AXIS = "query"
 KEY_AXIS = "key"
@@ -80,11 +80,10 @@ def plot_heatmap(
         _write_numbers(ax, image, shown)
     meaning = f"{value}\n(hatched: masked)" if np.ma.is_masked(shown) else value
     ax.figure.colorbar(image, ax=ax, label=meaning, shrink=0.9, aspect=24, pad=0.02)
-    sizes = f"{len(matrix)} by {matrix.shape[1]} cells"
+    axes = f"{rows} ({len(matrix)} rows) and {columns} ({matrix.shape[1]} columns)"
     drawn = shown.compressed()
     ends = np.array([drawn.min(), drawn.max()]) if drawn.size else drawn
-    parts = {value: value_range(ends)}
-    return set_alt_text(ax, alt_sentence(title, f"Heatmap of {sizes}, {rows} by {columns}", parts))
+    return set_alt_text(ax, titled(title, f"{value} by {axes}: {value_range(ends)}."))
 
 
 @styled
@@ -108,7 +107,7 @@ def plot_attention(
             dropped, so the model's own masks fit.
         title: which head it is.
         limits: the weights at the two ends of the palette. The default keeps pictures
-            comparable: attention to many keys looks pale in all of them.
+            comparable: a weight has one colour in all of them.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -183,8 +182,9 @@ def plot_heads(
     figure.supylabel(QUERY_AXIS, fontsize=11)
     meaning = "weight" if mask is None else "weight (hatched: masked)"
     figure.colorbar(image, ax=grid, label=meaning, aspect=30, pad=0.02)
-    parts = {f"head {i}": f"{entropy(matrix).mean():.2f}" for i, matrix in enumerate(heads)}
-    return set_alt_text(figure, alt_sentence(title, "Mean entropy in nats", parts))
+    entropies = {f"head {i}": float(entropy(matrix).mean()) for i, matrix in enumerate(heads)}
+    words = f"mean entropy in nats by head, of {n_heads}: {extremes(entropies, 2)}."
+    return set_alt_text(figure, titled(title, words))
 
 
 def as_matrix(values: Tensor | np.ndarray) -> np.ndarray:
@@ -259,9 +259,9 @@ def draw_matrix(
     # Hidden cells are left out of the image, so the hatched background of the axes shows there.
     ax.patch.set(facecolor=MASKED, edgecolor=MASKED_HATCH, hatch="////", linewidth=0)
     ax.spines[:].set_visible(False)
-    palette = SIGNED if signed else WEIGHTS
+    colours = palette(SIGNED if signed else WEIGHTS)
     return ax.imshow(
-        shown, cmap=palette, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
+        shown, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
     )
 
 

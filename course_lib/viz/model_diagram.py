@@ -137,14 +137,16 @@ class ModelDiagram:
 
     def __repr__(self) -> str:
         step, before = self.steps[self.shown], " ".join(self.target[: self.shown + 1])
-        words = ", ".join(f"{step.top[0][0]} {step.top[0][1]:.2f}" for step in self.steps)
+        written = " ".join(each.top[0][0] for each in self.steps)
+        least = min(each.top[0][1] for each in self.steps)
         most = self._attended
         return (
             f"Diagram of the model in {len(self.parts)} parts: the encoder reads "
             f"“{' '.join(self.source)}”, the decoder reads “{before}” and predicts "
             f"“{step.top[0][0]}”, for which cross-attention attends to “{self.source[most]}” most "
             f"({step.attention[most]:.2f}).\n"
-            f"The most probable next word at each of {len(self.steps)} steps: {words}"
+            f"In {len(self.steps)} steps it writes “{written}”, each word with a probability of at "
+            f"least {least:.2f}."
         )
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
 from course_lib.alignment_error_rate import alignment_error_rate
-from course_lib.viz.alt_text import set_alt_text
+from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.heatmaps import as_matrix, plot_attention
 from course_lib.viz.style import LINES, figure_of, styled
 
@@ -99,8 +99,11 @@ def plot_alignment(
     figure_of(ax).legend(handles=handles, loc="outside lower left", ncols=2)
     return set_alt_text(
         ax,
-        f"{title}: heatmap of {matrix.shape[0]} queries by {matrix.shape[1]} keys with "
-        f"{len(set(gold))} gold links framed; {summary}.",
+        titled(
+            title,
+            f"heatmap of {matrix.shape[0]} queries by {matrix.shape[1]} keys with "
+            f"{len(set(gold))} gold links framed, and the head's {summary}.",
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from torch import Tensor
 
-from course_lib.viz.alt_text import set_alt_text
+from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.attention_summary import as_array
 from course_lib.viz.curves import line_look
 from course_lib.viz.heatmaps import KEY_AXIS, QUERY_AXIS, check_orientation
@@ -129,7 +129,7 @@ def _label_tokens(
     ax.set_yticks([])
     upper = ax.secondary_xaxis("top")
     upper.set_xticks(above, queries, rotation=90)
-    upper.set_xlabel(QUERY_AXIS)
+    upper.set_xlabel(QUERY_AXIS, labelpad=8)
     for i, label in enumerate(upper.get_xticklabels()):
         label.set_color("black" if i in chosen else "#767676")
     for axes in (ax, upper):
@@ -149,8 +149,10 @@ def _alt_text(
     h, q, k = np.unravel_index(weights.argmax(), weights.shape)
     several = len(chosen_heads) > 1
     heads = f"{len(chosen_heads)} heads" if several else f"head {chosen_heads[0]}"
-    return (
-        f"{title}: lines of {heads} from {len(chosen_queries)} of {len(queries)} queries to "
-        f"{len(keys)} keys. The largest weight, {weights[h, q, k]:.2f}, goes from "
-        f"{queries[chosen_queries[int(q)]]!r} to {keys[int(k)]!r} in head {chosen_heads[int(h)]}."
-    )
+    query, key = queries[chosen_queries[int(q)]], keys[int(k)]
+    alone = len(chosen_queries) == 1
+    start = repr(query) if alone else f"{len(chosen_queries)} queries"
+    strongest = f"the strongest ({weights[h, q, k]:.2f})"
+    strongest += f" to {key!r}" if alone else f" from {query!r} to {key!r}"
+    strongest += f" in head {chosen_heads[int(h)]}" if several else ""
+    return titled(title, f"lines of {heads} from {start} to {len(keys)} keys, {strongest}.")

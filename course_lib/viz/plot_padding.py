@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from course_lib.viz.alt_text import alt_sentence, set_alt_text
+from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.attention_summary import as_array
 from course_lib.viz.style import LINES, MASKED, MASKED_HATCH, STYLE, styled
 
@@ -82,8 +82,8 @@ def plot_padding(
     columns[0].set_ylabel("sentences, batch below batch")
     handles = [Patch(color=LINES[0], label="token"), Patch(**PAD, label="pad")]
     figure.legend(handles=handles, loc="outside lower left", ncols=2)
-    parts = {name: f"{share:.1%}" for name, share in shares.items()}
-    return set_alt_text(figure, alt_sentence(title, "Share of padding tokens", parts))
+    listed = ", ".join(f"{share:.1%} ({name})" for name, share in shares.items())
+    return set_alt_text(figure, titled(title, f"share of the tokens that is padding: {listed}."))
 
 
 def _draw_batches(ax: Axes, batches: Batches, pad_id: int) -> tuple[float, float]:

@@ -177,7 +177,7 @@ def plot_runs(runs: Sequence[RunCurves], *, total: int | None = None, dpi: int =
         for curve in curves
         if curve.kind != "each step"
     }
-    return set_alt_text(figure, alt_sentence(title, "Curves over steps", parts))
+    return set_alt_text(figure, alt_sentence(title, "Curves against steps", parts))
 
 
 def _new_axes(keys: set[str], dpi: int) -> tuple[Figure, dict[str, Axes]]:

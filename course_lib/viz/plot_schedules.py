@@ -68,10 +68,10 @@ def plot_schedules(
     for (name, rates), line in zip(curves.items(), list(ax.lines), strict=False):
         top = int(np.nanargmax(rates))
         if rates[top] == np.nanmin(rates):
-            parts[name] = f"always {rates[top]:.2e}"
+            parts[name] = f"stays at {rates[top]:.2e}"
             continue
         ax.plot(x[top], rates[top], "o", color=line.get_color(), markersize=6)
-        parts[name] = f"{rates[top]:.2e} at about step {short_number(int(x[top]))}"
+        parts[name] = f"peaks at {rates[top]:.2e} near step {short_number(int(x[top]))}"
     if not log_y:
         ax.set_ylim(bottom=0)
-    return set_alt_text(ax, alt_sentence(title, "Highest rate", parts))
+    return set_alt_text(ax, alt_sentence(title, "Learning rate against step", parts))

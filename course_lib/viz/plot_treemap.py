@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch, Rectangle
 
-from course_lib.viz.alt_text import alt_sentence, set_alt_text
+from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.style import LINES, figure_of, new_axes, styled
 
 Box = tuple[float, float, float, float]  # left, bottom, width, height
@@ -56,8 +56,13 @@ def plot_treemap(
     ax.set(xlim=(0, WIDTH), ylim=(0, HEIGHT), title=f"{title}: {total:,}")
     ax.set_axis_off()
     figure_of(ax).legend(handles=handles, loc="outside lower left", ncols=2)
-    described = {group: f"{size:,} ({percentage(size / total)})" for group, size in groups.items()}
-    return set_alt_text(ax, alt_sentence(f"{title}: {total:,}", "Treemap", described))
+    ranked = sorted(groups, key=groups.__getitem__)
+    largest, smallest = (
+        f"{group} with {groups[group]:,} ({percentage(groups[group] / total)})"
+        for group in (ranked[-1], ranked[0])
+    )
+    words = f"The largest area is {largest}, the smallest {smallest}."
+    return set_alt_text(ax, titled(f"{title}: {total:,}", words))
 
 
 def squarify(sizes: Sequence[float], box: Box) -> list[Box]:

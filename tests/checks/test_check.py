@@ -214,6 +214,18 @@ def test_a_former_id_is_refused_with_the_present_one(former):
         check(former, right)
 
 
+def test_an_id_that_meant_another_item_once_says_so_if_nothing_is_right():
+    def mean_entropy(weights, lengths):  # the answer to what "13.bug" was
+        return weights
+
+    words = str(check("13.bug", mean_entropy))
+    assert "13.bug is “Tokens from nowhere”" in words
+    assert "now 14.bug, “A head that depends on its batch”" in words
+    assert 'write check("14.bug", …).' in words
+    assert "Which task" not in str(check("14.bug", mean_entropy))
+    assert "Which task" not in str(check("13.bug", load_item("13.bug").reference))
+
+
 @pytest.mark.parametrize("content", ["", "{", "3", '["no such item", 3]', '{"passed": 3}'])
 def test_an_invalid_progress_file_counts_as_nothing_done(progress, content):
     progress.parent.mkdir()

@@ -101,20 +101,30 @@ def test_an_error_is_stored_without_its_traceback() -> None:
     assert stored.traceback == ["ValueError: no"]
 
 
-def test_badge_and_install_line_lead_to_the_repository() -> None:
+def test_link_and_set_up_cell_lead_to_the_repository() -> None:
     badge = "[![Open in Colab](badge.svg)](https://colab.research.google.com/github/old/x.ipynb) ↗"
-    given = notebook(code("set-up", '%pip install -q "course @ git+https://example.org/old"'))
+    given = notebook(code("set-up", "import what_was_here"))
     given.cells[0] = markdown("title", badge)
     stored = normal_form(given, path="notebooks/03_heads.ipynb", home=HOME)
     assert colab_link("notebooks/03_heads.ipynb", home=HOME) in stored.cells[0].source
     assert stored.cells[0].source.endswith("/notebooks/03_heads.ipynb) ↗")
-    assert stored.cells[1].source == f'%pip install -q "course @ git+{HOME}"'
+    assert f'"git+{HOME}"' in stored.cells[1].source
+    assert "what_was_here" not in stored.cells[1].source
 
 
 def test_the_link_of_a_solution_leads_to_its_exercise() -> None:
     assert linked_path(ROOT / "solutions/06_masks/masks.ipynb") == "exercises/06_masks/masks.ipynb"
     assert linked_path(ROOT / "notebooks/06_masks.ipynb") == "notebooks/06_masks.ipynb"
     assert linked_path(Path("/elsewhere/solutions/x.ipynb")) == "notebooks/x.ipynb"
+
+
+def test_links_to_files_of_the_library_lead_to_the_repository_and_others_stay() -> None:
+    theirs = "[a](https://github.com/them/it/blob/main/model.py)"
+    given = notebook(
+        markdown("links", f"[b](https://github.com/old/x/blob/main/course_lib/a.js) {theirs}"),
+    )
+    stored = normal_form(given, path="notebooks/03_heads.ipynb", home=HOME)
+    assert stored.cells[-1].source == f"[b]({HOME}/blob/main/course_lib/a.js) {theirs}"
 
 
 def test_a_repository_that_colab_cannot_open_is_refused() -> None:

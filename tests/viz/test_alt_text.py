@@ -14,7 +14,15 @@ from course_lib.viz import (
     plot_runs,
     show_figure,
 )
-from course_lib.viz.alt_text import alt_sentence, set_alt_text, short_number, value_range
+from course_lib.viz.alt_text import (
+    alt_sentence,
+    extremes,
+    line_sentence,
+    set_alt_text,
+    short_number,
+    titled,
+    value_range,
+)
 from course_lib.viz.style import new_axes
 
 WEIGHTS = torch.tensor([[1.0, 0.0], [0.25, 0.75]])
@@ -24,7 +32,44 @@ CURVE = {"x_label": "step", "y_label": "loss", "title": "Two runs"}
 
 def test_curves_give_their_first_and_last_value():
     ax = plot_curves({"a": [1.0, 2.0], "b": [float("nan"), 0.125]}, **CURVE)
-    assert describe(ax) == "Two runs. loss over step: a from 1 to 2; b from 0.125 to 0.125."
+    assert describe(ax) == "Two runs. Loss against step: a from 1 to 2; b at 0.125."
+
+
+def test_a_curve_gives_how_far_it_goes_beyond_its_ends_unless_nobody_would_see_it():
+    assert value_range(np.array([0.0, 4.8, -2.0, 3.0])) == "from 0 to 3 (at least -2, at most 4.8)"
+    assert value_range(np.array([0.0, 3.01, 3.0])) == "from 0 to 3"
+
+
+def test_a_single_line_needs_no_name():
+    words = describe(plot_curves({"w": [0.0, 3.0]}, **CURVE))
+    assert words == "Two runs. Loss against step: from 0 to 3."
+
+
+def test_of_many_lines_only_the_ends_are_given():
+    lines = {f"seed {i}": np.array([6.0 + i, i / 10, np.nan]) for i in range(5)}
+    words = line_sentence(lines | {"empty": np.array([np.nan])}, x_label="s", y_label="x", title="")
+    assert words == (
+        "x against s: 6 lines, which start between 6 and 10 and end between 0 (seed 0) and "
+        "0.4 (seed 4)."
+    )
+    nothing = {str(i): np.array([np.nan]) for i in range(5)}
+    words = line_sentence(nothing, x_label="s", y_label="x", title="")
+    assert words == "x against s: 5 lines without a value."
+
+
+def test_the_extremes_are_named_and_what_looks_alike_is_counted_once():
+    assert extremes({"a": 1.0, "b": 0.04, "c": -0.04}, 1) == (
+        "smallest 0.0 (b and 1 more), largest 1.0 (a)"
+    )
+    assert extremes({"a": 1.0, "b": 1.01}, 1) == "1.0 everywhere"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "written"),
+    [("loss: 1.", "T. Loss: 1."), ("d_model: 1.", "T. d_model: 1."), ("x by y.", "T. x by y.")],
+)
+def test_a_sentence_starts_with_a_capital_and_a_name_in_code_does_not(sentence, written):
+    assert titled("T", sentence) == written
 
 
 def test_a_curve_without_a_finite_value_says_so():
@@ -33,14 +78,21 @@ def test_a_curve_without_a_finite_value_says_so():
 
 def test_a_loss_gives_its_floor_and_the_end_of_the_published_curve():
     words = describe(plot_loss([3.0, 2.0], floor=0.1155, published=[3.0, 1.5]))
-    assert words.endswith("ours from 3 to 2; published from 3 to 1.5; floor at 0.1155.")
+    assert words == (
+        "Training loss. Loss (nats per token) against epoch: ours from 3 to 2; published from 3 "
+        "to 1.5. The dotted line, floor, is at 0.1155."
+    )
 
 
 def test_bars_and_heatmaps_give_their_numbers():
     bars = plot_bars({"a": 99.04}, title="Right", value="%", group="split")
-    assert describe(bars) == "Right. % by split: a 99.0."
+    assert describe(bars) == "Right. % by split: 99.0 (a)."
+    three = {"beam 1": 25.2, "no smoothing": 24.1, "smoothing": 26.0}
+    bars = plot_bars(three, title="Two recipes", value="test BLEU", group="run")
+    words = "Two recipes. Test BLEU by run: smallest 24.1 (no smoothing), largest 26.0 (smoothing)."
+    assert describe(bars) == words
     grid = plot_heatmap(WEIGHTS, rows="row", columns="column", title="Grid")
-    words = "Grid. Heatmap of 2 by 2 cells, row by column: value from 0 to 1."
+    words = "Grid. Value by row (2 rows) and column (2 columns): from 0 to 1."
     assert describe(grid) == words
 
 
@@ -55,12 +107,14 @@ def test_masked_values_are_left_out():
 def test_attention_names_the_strongest_pair_and_heads_their_entropy():
     assert "'the' attends to 'the'" in describe(plot_attention(WEIGHTS, WORDS, WORDS))
     figure = plot_heads(WEIGHTS[None], WORDS, WORDS, title="Layer 2")
-    assert describe(figure) == "Layer 2. Mean entropy in nats: head 0 0.28."
+    assert describe(figure) == "Layer 2. Mean entropy in nats by head, of 1: 0.28 (head 0)."
 
 
 def test_runs_give_the_end_of_each_curve(make_run):
     words = describe(plot_runs([make_run("first"), make_run("second")]))
-    assert words.startswith("2 training runs compared. Curves over steps: first, loss (training)")
+    assert words.startswith(
+        "2 training runs compared. Curves against steps: first, loss (training)"
+    )
     assert "second" in words
 
 
@@ -77,7 +131,7 @@ def test_a_picture_is_shown_with_its_own_alt_text(capsys):
     ax = plot_bars({"a": 1.0}, title="Right", value="%", group="split")
     show_figure(ax)
     show_figure(ax, "Mine, with 1 number.")
-    assert capsys.readouterr().out == "Right. % by split: a 1.0.\nMine, with 1 number.\n"
+    assert capsys.readouterr().out == "Right. % by split: 1.0 (a).\nMine, with 1 number.\n"
 
 
 @pytest.mark.parametrize("draw", [describe, show_figure])

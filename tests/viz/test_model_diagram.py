@@ -142,7 +142,7 @@ def test_one_output_holds_a_picture_with_words_a_page_and_a_digest(diagram):
     assert data.keys() == {"text/html", "text/plain"}
     assert data["text/plain"] == repr(diagram)
     assert f'<img alt="{html.escape(repr(diagram))}"' in data["text/html"]
-    assert f"at each of {len(diagram.steps)} steps: " in data["text/plain"]
+    assert f"In {len(diagram.steps)} steps it writes “" in data["text/plain"]
 
 
 def test_without_a_script_there_is_a_sentence_and_a_link_for_each_part(diagram):

@@ -40,7 +40,7 @@ def test_gold_links_are_framed_and_the_error_rate_is_the_title():
     ax = plot_alignment(WEIGHTS, PREDICTED, SOURCE, {(0, 0), (1, 0)}, title="Head 3")
     assert frames(ax, "-") == {(0, 0), (1, 0)}
     assert ax.get_title(loc="left") == "Head 3\nalignment error rate 0.33"
-    assert "2 gold links framed; alignment error rate 0.33." in describe(ax)
+    assert "2 gold links framed, and the head's alignment error rate 0.33." in describe(ax)
     assert torch.equal(torch.tensor(ax.images[0].get_array()), WEIGHTS)
 
 

@@ -64,8 +64,12 @@ def test_less_than_one_can_be_opaque():
 
 def test_the_largest_weight_is_in_the_alt_text():
     words = describe(plot_attention_lines(WEIGHTS, QUERIES, KEYS, queries=[1], title="Figure 3"))
-    assert words.startswith("Figure 3: lines of 2 heads from 1 of 2 queries to 3 keys.")
-    assert words.endswith("The largest weight, 1.00, goes from 'dog' to '.' in head 1.")
+    assert words == (
+        "Figure 3. Lines of 2 heads from 'dog' to 3 keys, the strongest (1.00) to '.' in head 1."
+    )
+    words = describe(plot_attention_lines(WEIGHTS, QUERIES, KEYS, heads=[0], title="Figure 5"))
+    assert words.startswith("Figure 5. Lines of head 0 from 2 queries to 3 keys, the strongest (")
+    assert words.endswith("'.")
 
 
 @pytest.mark.parametrize("n_heads", [8, 12])

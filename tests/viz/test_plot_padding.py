@@ -47,7 +47,10 @@ def test_the_titles_give_the_share_of_padding():
     figure = plot_padding({"as they come": [RAGGED], "bucketed": FULL}, 0)
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == ["as they come\n8 tokens, 37.5% padding", "bucketed\n5 tokens, 0.0% padding"]
-    assert "as they come 37.5%; bucketed 0.0%" in describe(figure)
+    assert (
+        "Share of the tokens that is padding: 37.5% (as they come), 0.0% (bucketed)."
+        in describe(figure)
+    )
     assert to_png(figure)
 
 

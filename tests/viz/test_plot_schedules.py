@@ -25,7 +25,7 @@ def test_the_peak_is_dotted_where_it_is():
     ax = plot_schedules({"paper": paper}, steps=100_000)
     assert ax.lines[1].get_xdata().tolist() == [4000]
     assert ax.lines[1].get_ydata().tolist() == [paper(4000)]
-    assert "paper 6.99e-04 at about step 4,000" in describe(ax)
+    assert "paper peaks at 6.99e-04 near step 4,000" in describe(ax)
 
 
 def test_a_run_ends_with_its_own_last_step():
@@ -37,7 +37,7 @@ def test_a_run_ends_with_its_own_last_step():
 
 def test_a_constant_rate_has_no_peak():
     ax = plot_schedules({"flat": lambda step: 2e-4}, steps=30)
-    assert len(ax.lines) == 1 and "flat always 2.00e-04" in describe(ax)
+    assert len(ax.lines) == 1 and "flat stays at 2.00e-04" in describe(ax)
 
 
 def test_every_step_of_a_short_run_is_drawn():
