@@ -22,10 +22,11 @@ PAGES = [
     *sorted(ROOT.glob("solutions/*/*.ipynb")),
 ]
 LINK = re.compile(r"\]\(<?([^)\s>]+)>?\)")
-# Not Colab's, nor the project's own, whose date is that of the page
+# Not those of badges, nor the project's own, whose date is that of the page
+INSIDE = r"https://(?:colab|mybinder|codespaces)\.|https://github\.com/codespaces/|"
 OUTSIDE = re.compile(
     r"\[((?:[^\[\]]|\[[^\]]*\])*)\]"
-    rf"\((?!https://colab\.|{re.escape(repository())})(https?://[^)\s]+)\)"
+    rf"\((?!{INSIDE}{re.escape(repository())})(https?://[^)\s]+)\)"
 )
 YEAR = re.compile(r"\b(19|20)\d\d\b|date unknown")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
