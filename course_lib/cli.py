@@ -16,7 +16,7 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.grading import verbs as grading_verbs
-from course_lib.terminal import fit_terminal, stop_printing
+from course_lib.terminal import fit_terminal, interruptible_imports, stop_printing
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,11 @@ def add_train_arguments(parser: ArgumentParser) -> None:
     earlier.add_argument(
         "--overwrite", action="store_true", help="replace an earlier run in the folder"
     )
+    parser.add_argument(
+        "--accept-changed-data",
+        action="store_true",
+        help="with --resume: go on even if the data are no longer the same",
+    )
 
 
 def run_train(options: Namespace) -> int:
@@ -225,6 +230,7 @@ def run_train(options: Namespace) -> int:
             minutes=options.minutes,
             resume=options.resume,
             overwrite=options.overwrite,
+            accept_changed_data=options.accept_changed_data,
             scores=not options.no_scores,
         ),
         folder=options.out or Path("runs") / f"{name}-seed{options.seed}",
@@ -297,7 +303,7 @@ def run_translate(options: Namespace) -> int:
     if bool(options.text) == bool(options.input):
         raise CourseError("give sentences to translate, or a file with --input: one of the two")
     decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
-    translator = load_translator(options.folder)
+    translator = load_translator(options.folder, tell=_warn)
     if options.input:
         blocks = translate_lines(
             translator,
@@ -721,7 +727,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fit_terminal()
     options = build_parser().parse_args(arguments)
     try:
-        status = VERBS[options.verb].run(options)
+        with interruptible_imports():
+            status = VERBS[options.verb].run(options)
         sys.stdout.flush()  # so that a full disk is noticed here
         return status
     except BrokenPipeError:  # `course doctor | head -1`

@@ -1,7 +1,8 @@
 """Lines and sentence pairs of text files, decoded lazily.
 
-A file is memory-mapped (a ``.gz`` is decompressed in memory) and only the offsets of its lines are
-stored, so a million pairs are ready in a second. ``stream_lines`` needs memory for one line only.
+A file is read once and kept as bytes, with only the offsets of its lines, so a million pairs are
+ready in a second. It is not memory-mapped: a file that somebody shortens meanwhile would then end
+the process without a word. ``stream_lines`` needs memory for one line only.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
-import mmap
 import re
 import sys
 import zlib
@@ -111,34 +111,29 @@ def _is_utf16(start: bytes | bytearray) -> bool:
     return start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in start
 
 
-def _read(path: Path) -> bytes | bytearray | mmap.mmap:
-    with _explained(path):
-        if path.suffix == ".gz":
-            return _unpack(path)
-        with path.open("rb") as file:
-            if path.stat().st_size:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            return file.read()  # an empty file or a pipe cannot be memory-mapped
+def _read(path: Path) -> bytes | bytearray:
+    try:
+        with _explained(path):
+            return _unpack(path) if path.suffix == ".gz" else path.read_bytes()
+    except MemoryError:
+        raise CourseError(
+            f"expected {path} to fit into memory, but it does not: give a part of it, such as the "
+            "first million lines"
+        ) from None
 
 
 def _unpack(path: Path) -> bytearray:
     """What a ``.gz`` holds, if that can be text: a few MB of zeros may unpack to gigabytes."""
     packed, data = path.stat().st_size, bytearray()
-    try:
-        with gzip.open(path) as file:
-            while block := file.read(BLOCK):
-                data += block
-                if len(data) > max(ALWAYS_FINE, MOST_TIMES * packed):
-                    raise CourseError(
-                        f"expected text in {path}, got {packed:,} bytes that unpack to more than "
-                        f"{len(data):,}: is it text? If so, unpack it with gunzip and give the "
-                        "plain file, which needs no memory"
-                    )
-    except MemoryError:
-        raise CourseError(
-            f"expected {path} to fit into memory, but it does not: unpack it with gunzip and give "
-            "the plain file, which needs no memory"
-        ) from None
+    with gzip.open(path) as file:
+        while block := file.read(BLOCK):
+            data += block
+            if len(data) > max(ALWAYS_FINE, MOST_TIMES * packed):
+                raise CourseError(
+                    f"expected text in {path}, got {packed:,} bytes that unpack to more than "
+                    f"{len(data):,}: is it text? If so, unpack it with gunzip and give the plain "
+                    "file"
+                )
     return data
 
 
@@ -159,9 +154,7 @@ def _explained(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _line_spans(
-    data: bytes | bytearray | mmap.mmap,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _line_spans(data: bytes | bytearray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Offsets of the start and end of each line, without byte order mark and newline."""
     text = np.frombuffer(data, dtype=np.uint8)
     blocks = range(0, len(text), BLOCK)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from course_lib.data import Corpus
 from course_lib.model import count_parameters
+from course_lib.terminal import lasting_output
 from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.final_report import report
@@ -24,7 +25,8 @@ def train_and_report(
 ) -> bool:
     """Train, print a line for each validation, test unless told not to, say where the run is.
 
-    Under ``torchrun`` all processes train, and the first one prints and writes.
+    Under ``torchrun`` all processes train, and the first one prints and writes. If nobody reads any
+    more what it prints, it goes on without printing.
 
     Returns:
         Whether the run is finished; False after Ctrl-C.
@@ -32,7 +34,7 @@ def train_and_report(
     Raises:
         CourseError: as ``train``.
     """
-    with process_group(choose_device(options.device)) as device:
+    with lasting_output(), process_group(choose_device(options.device)) as device:
         options = replace(options, device=device).resolved()
         started = time.monotonic()
         data = load_training_data(recipe, corpus)

@@ -257,12 +257,12 @@ def test_a_gz_that_unpacks_to_more_than_text_can_is_refused(write, monkeypatch):
     assert sum(1 for _ in stream_lines(bomb)) == 1 << 20
 
 
-def test_a_gz_that_does_not_fit_into_memory_is_to_be_unpacked(write, monkeypatch):
+def test_a_file_that_does_not_fit_into_memory_is_named(write, monkeypatch):
     def full(path):
         raise MemoryError
 
     monkeypatch.setattr(text_files.gzip, "open", full)
-    with pytest.raises(CourseError, match="to fit into memory, but it does not: unpack it with"):
+    with pytest.raises(CourseError, match="to fit into memory, but it does not: give a part"):
         read_lines(write("a.gz", ["a"]))
 
 

@@ -132,7 +132,8 @@ def test_what_cannot_be_done_is_told_in_one_line_without_a_traceback(
         capsys.readouterr()
     assert main(arguments) == 1
     err = capsys.readouterr().err
-    assert message in err and err.count("\n") == 1 and "Traceback" not in err
+    assert message in err.splitlines()[-1] and "Traceback" not in err
+    assert err.count("\n") == (2 if "run" in arguments else 1)  # which run it is comes first
 
 
 @pytest.mark.slow
@@ -142,7 +143,7 @@ def test_translate_prints_a_line_a_sentence_and_warns_of_unknown_words(at_home, 
     assert main(["translate", "--run", "run", "a b", "a zebra"]) == 0
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
-    assert err == "course translate: the model does not know 'zebra'\n"
+    assert err.splitlines()[1:] == ["course translate: the model does not know 'zebra'"]
 
 
 @pytest.mark.slow
