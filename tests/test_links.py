@@ -22,11 +22,10 @@ PAGES = [
     *sorted(ROOT.glob("solutions/*/*.ipynb")),
 ]
 LINK = re.compile(r"\]\(<?([^)\s>]+)>?\)")
-# Not those of badges, nor the project's own, whose date is that of the page
-INSIDE = r"https://(?:colab|mybinder|codespaces)\.|https://github\.com/codespaces/|"
+# Not Colab's, nor the project's own, whose date is that of the page
 OUTSIDE = re.compile(
     r"\[((?:[^\[\]]|\[[^\]]*\])*)\]"
-    rf"\((?!{INSIDE}{re.escape(repository())})(https?://[^)\s]+)\)"
+    rf"\((?!https://colab\.|{re.escape(repository())})(https?://[^)\s]+)\)"
 )
 YEAR = re.compile(r"\b(19|20)\d\d\b|date unknown")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
