@@ -53,7 +53,8 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
     except OSError as error:
         raise CourseError(
             f"could not write {path} ({error}): is the folder read-only or the disk full? "
-            "an earlier file there is untouched"
+            "an earlier file there is untouched",
+            see="a-file-cannot-be-written",
         ) from error
 
 
@@ -76,7 +77,8 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
             yield
         except OSError as error:
             raise CourseError(
-                f"could not write {path} ({error}): is the folder read-only or the disk full?"
+                f"could not write {path} ({error}): is the folder read-only or the disk full?",
+                see="a-file-cannot-be-written",
             ) from error
 
     with explained():

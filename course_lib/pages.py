@@ -97,7 +97,8 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
     except ImportError as error:
         raise CourseError(
             f"expected nbconvert and latex2mathml beside the course, but {error.name} cannot be "
-            "imported: install them with pip install -e '.[lab]'"
+            "imported: install them with pip install -e '.[lab]'",
+            see="jupyterlab-is-missing",
         ) from error
     template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8"))
     template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))

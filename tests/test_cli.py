@@ -255,7 +255,9 @@ def test_a_whole_installation_is_called_whole(monkeypatch, capsys):
     fine = [doctor.Finding("Python", "3.12"), doctor.Finding("torch", "2.13")]
     monkeypatch.setattr(doctor, "examine", lambda: fine)
     assert cli.main(["doctor"]) == 0
-    assert capsys.readouterr().out.endswith("Everything is here.\n")
+    out = capsys.readouterr().out
+    assert "\nEverything is here.\n" in out
+    assert out.endswith("docs/troubleshooting.md\n")
 
 
 def test_this_installation_has_all_that_is_required(no_jail, capsys):

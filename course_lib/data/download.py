@@ -95,7 +95,8 @@ def download(remote: RemoteFile, path: Path) -> Path:
         failures.append(f"{remote.addresses[0]} ({error})")
     raise CourseError(
         f"{path} is missing and could not be downloaded from {' or '.join(failures)}: check the "
-        f"network connection, or get the file elsewhere and put it there as {path.name}"
+        f"network connection, or get the file elsewhere and put it there as {path.name}",
+        see="a-download-fails",
     )
 
 

@@ -25,7 +25,8 @@ def choose_device(name: str) -> str:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise CourseError(
             f"expected a device that PyTorch can use here, such as cpu, got {name!r} "
-            f"({str(error).splitlines()[0]}): run `course doctor` to see what there is"
+            f"({str(error).splitlines()[0]}): run `course doctor` to see what there is",
+            see="the-gpu-is-not-used",
         ) from error
     return name
 

@@ -209,7 +209,7 @@ def test_if_no_address_works_the_error_names_the_path_and_the_reasons(server, fe
     message = str(error.value)
     assert message.startswith(f"{tmp_path / 'new' / 'file'} is missing and could not be downloaded")
     assert f"{dead} (HTTP Error 404" in message and f"or {unreachable} (<urlopen" in message
-    assert message.endswith("put it there as file")
+    assert "put it there as file (more: " in message
 
 
 def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
