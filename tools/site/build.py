@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import tempfile
 from collections.abc import Iterable
@@ -52,10 +53,21 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_source_parser(NotebookParser)
     # Before Sphinx collects the files to copy, which it does at 500.
     app.connect("doctree-read", finish, priority=400)
+    app.connect("html-page-context", _give_captions_a_level, priority=900)  # after the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def build(output: Path, wanted: Iterable[Chapter], *, processes: int = 1) -> int:
+def _give_captions_a_level(
+    _app: Sphinx, _page: str, _template: str, context: Any, _tree: Any
+) -> None:
+    """Sphinx's captions of the navigation are headings without a level, which ARIA demands."""
+    navigation = context["furo_navigation_tree"]
+    context["furo_navigation_tree"] = navigation.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
+
+
+def build(output: Path, wanted: Iterable[Chapter]) -> int:
     """Write the site into a folder and return the number of pages.
 
     Raises:
@@ -78,7 +90,7 @@ def build(output: Path, wanted: Iterable[Chapter], *, processes: int = 1) -> int
             status=None,
             warning=warnings,
             freshenv=True,
-            parallel=processes,
+            parallel=os.cpu_count() or 1,
         )
         app.build()
         pages = len(app.env.found_docs)

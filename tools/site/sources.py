@@ -38,7 +38,10 @@ class Chapter:
 def chapters() -> list[Chapter]:
     """All pages of the site but the first, in the order of the navigation."""
     return [
-        Chapter("Find your way", ("docs/map", "docs/glossary", "docs/training")),
+        Chapter(
+            "Find your way",
+            ("README", "docs/map", "docs/glossary", "docs/troubleshooting", "docs/training"),
+        ),
         Chapter("Lessons", _files("notebooks/*.ipynb")),
         Chapter("Exercises", _files("exercises/*/*.ipynb")),
         Chapter(
@@ -51,7 +54,9 @@ def chapters() -> list[Chapter]:
                 "docs/mutation_testing",
             ),
         ),
-        Chapter("Teach and contribute", ("README", "docs/grading", "CONTRIBUTING")),
+        Chapter(
+            "Teach and contribute", ("docs/grading", "CONTRIBUTING", "docs/releasing", "CHANGELOG")
+        ),
         Chapter("The library", tuple(f"api/{name}" for name in PACKAGES)),
     ]
 

@@ -9,3 +9,19 @@
   system.addEventListener("change", follow);
   follow();
 })();
+
+// Paper cannot be unfolded, and it is light.
+(() => {
+  /** @type {HTMLDetailsElement[]} */
+  let opened = [], theme = "";
+  addEventListener("beforeprint", () => {
+    theme = document.body.dataset.theme ?? "auto";
+    document.body.dataset.theme = "light";
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const part of opened) part.open = true;
+  });
+  addEventListener("afterprint", () => {
+    document.body.dataset.theme = theme;
+    for (const part of opened) part.open = false;
+  });
+})();
