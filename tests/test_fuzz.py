@@ -34,7 +34,7 @@ LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 def fuzz(examples):
     """So many examples, of whatever size and duration; 100 times as many in the long profile."""
     return settings(
-        max_examples=examples * (int(os.environ.get("HB", "100")) if LONG else 1),
+        max_examples=examples * (100 if LONG else 1),
         derandomize=not LONG,
         database=None,
         deadline=None,

@@ -168,7 +168,12 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
         yield RunFolder(path)
         return
     try:
+        str(path).encode()  # safetensors takes no other names
         path.mkdir(parents=True, exist_ok=True)
+    except UnicodeEncodeError:
+        raise CourseError(
+            f"expected a folder with a name in UTF-8, got {str(path)!r}: choose another with --out"
+        ) from None
     except OSError as error:
         raise CourseError(
             f"could not write to {path} ({error}): is a file in the way, or a folder read-only?"
