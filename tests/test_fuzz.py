@@ -204,7 +204,7 @@ def test_a_log_with_wrong_contents_is_refused_or_plausible(folder, where, new):
         is_plausible(read_metrics_log(folder))
 
 
-@fuzz(30)
+@fuzz(60)
 @given(DAMAGES, st.sampled_from(["metrics.jsonl", "run.json"]))
 def test_a_damaged_log_is_refused_or_plausible(folder, damages, name):
     log = "".join(json.dumps(row) + "\n" for row in ROWS)
@@ -260,6 +260,7 @@ WORDS = st.one_of(
 HARMLESS = ("export", "plot", "recipes", "report", "similar", "train", "translate")
 
 
+@pytest.mark.slow
 @fuzz(60)
 @given(st.sampled_from(HARMLESS), st.lists(WORDS, max_size=4))
 def test_any_arguments_are_refused_or_run(folder, verb, words):
