@@ -19,6 +19,7 @@ from pathlib import Path
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
 from course_lib.folder_lock import locked_folder
+from course_lib.home import expanded
 
 ATTEMPTS = 5  # at one address, if the connection is interrupted
 PAUSE = 1.0  # seconds before the second attempt, twice as long before the third …
@@ -51,13 +52,7 @@ def cache_folder() -> Path:
         CourseError: it would be in the home folder, and there is none.
     """
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "transformer-course"
-    try:
-        return Path(os.environ.get("COURSE_CACHE") or default).expanduser()
-    except RuntimeError as error:
-        raise CourseError(
-            f"expected a home folder for what is downloaded, found none ({error}): set HOME, or "
-            "COURSE_CACHE to a folder of your choice"
-        ) from error
+    return expanded(os.environ.get("COURSE_CACHE") or default, "COURSE_CACHE")
 
 
 def download(remote: RemoteFile, path: Path) -> Path:

@@ -192,15 +192,6 @@ def test_a_folder_that_cannot_be_made_is_named(fetch, tmp_path):
         fetch()
 
 
-def test_without_a_home_folder_the_message_says_what_to_set(monkeypatch):
-    def homeless(path):
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.setattr(Path, "expanduser", homeless)
-    with pytest.raises(CourseError, match="set HOME, or COURSE_CACHE to a folder"):
-        cache_folder()
-
-
 def test_if_no_address_works_the_error_names_the_path_and_the_reasons(server, fetch, tmp_path):
     dead = f"{server.address}/none"
     unreachable = "http://127.0.0.1:9/file"

@@ -250,7 +250,7 @@ def test_a_gz_that_unpacks_to_more_than_text_can_is_refused(write, monkeypatch):
     monkeypatch.setattr(text_files, "BLOCK", 1 << 16)
     assert len(read_lines(write("fine.gz", b"a\n" * (1 << 16)))) == 1 << 16
     bomb = write("bomb.gz", b"a\n" * (1 << 20))
-    with pytest.raises(CourseError, match=r"bomb.gz, got [\d,]+ bytes that unpack to more than 2"):
+    with pytest.raises(CourseError, match=r"bomb.gz, got [\d,]+ bytes that unpack to [\d,]+: is"):
         read_lines(bomb)
     with pytest.raises(CourseError, match="with gunzip and give the plain"):
         read_lines(bomb)
