@@ -231,4 +231,7 @@ def _tokenizer(description: dict[str, Any]) -> Tokenizer:
     """The tokenizer described; older checkpoints call the first target token <sos>."""
     if "subwords" in description:
         return Subwords.from_json(description["subwords"].replace('"<sos>"', f'"{BOS}"'))
-    return Vocabulary([BOS if token == "<sos>" else token for token in description["words"]])
+    words = [BOS if token == "<sos>" else token for token in description["words"]]
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError("a word of its vocabulary is no text")
+    return Vocabulary(words)
