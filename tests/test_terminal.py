@@ -1,5 +1,6 @@
 """The course command on terminals of every kind."""
 
+import importlib
 import io
 import os
 import signal
@@ -127,6 +128,18 @@ def test_ctrl_c_during_an_import_ends_the_process_even_if_the_module_swallows_it
         text=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped by Ctrl-C\n")
+
+
+def test_ctrl_c_during_an_import_ends_with_the_status_that_shells_expect(
+    tmp_path, monkeypatch, capfd
+):
+    (tmp_path / "interrupted.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit) as ended, interruptible_imports():
+        importlib.import_module("interrupted")
+    assert ended.value.code == 130
+    assert capfd.readouterr().err == "\nstopped by Ctrl-C\n"
 
 
 def test_ctrl_c_elsewhere_is_an_exception_as_ever():
