@@ -55,7 +55,8 @@ def chapters() -> list[Chapter]:
             ),
         ),
         Chapter(
-            "Teach and contribute", ("docs/grading", "CONTRIBUTING", "docs/releasing", "CHANGELOG")
+            "Teach and contribute",
+            ("docs/teaching", "docs/grading", "CONTRIBUTING", "docs/releasing", "CHANGELOG"),
         ),
         Chapter("The library", tuple(f"api/{name}" for name in PACKAGES)),
     ]
