@@ -1,6 +1,9 @@
 """A part of the site in a browser: the first page translates, figures are live, search finds."""
 
 import os
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 
@@ -55,11 +58,27 @@ def test_a_click_on_the_theme_changes_the_figures_of_a_lesson_too(open_site):
         assert page.get_attribute("body", "data-jp-theme-light") == str(theme == "light").lower()
 
 
-def test_the_search_finds_a_word_of_a_lesson(open_site):
-    page = open_site("index")
+@pytest.fixture
+def address(site):
+    """Where the site is served: from a disk, the search may not read its excerpts."""
+    handler = partial(QuietHandler, directory=site)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def test_the_search_finds_a_word_of_a_lesson(address, open_page):
+    page = open_page(f"{address}/index.html", network=True)
     page.fill(".sidebar-search", "translator")
     page.press(".sidebar-search", "Enter")
     page.wait_for_selector("#search-results a[href*='notebooks/00_start_here.html']")
+    page.wait_for_load_state("networkidle")  # the excerpts
 
 
 def test_on_paper_a_lesson_is_unfolded_and_light_and_alone(open_site):
