@@ -21,6 +21,7 @@ PACKAGES = {
     "viz": "plots, widgets, the attention explorer",
     "checks": "exercises and their checks",
 }
+TITLES = {"README": "Install and begin"}  # in the navigation, where its own says nothing
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ def _but_pictures(_: str, names: list[str]) -> list[str]:
 
 
 def _toctree(chapter: Chapter) -> str:
-    pages = "\n".join(chapter.pages)
+    pages = "\n".join(
+        f"{TITLES[page]} <{page}>" if page in TITLES else page for page in chapter.pages
+    )
     return f"\n```{{toctree}}\n:hidden:\n:caption: {chapter.title}\n\n{pages}\n```\n"
 
 

@@ -1,0 +1,102 @@
+"""A part of the site in a browser: the first page translates, figures are live, search finds."""
+
+import os
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from tests.browser.lab import serious_violations
+
+if not os.environ.get("CI"):  # where nothing may be missing
+    pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e '.[site]'")
+
+from tools.site.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    assert main(["--output", str(folder), "--only", "00_", "map", "api/decoding"]) == 0
+    return folder
+
+
+@pytest.fixture
+def open_site(open_page, site):
+    return lambda name, **options: open_page((site / f"{name}.html").as_uri(), **options)
+
+
+def test_what_is_typed_on_the_first_page_is_translated(open_site):
+    page = open_site("index")
+    page.fill("#front-sentence", "Jeden Tag steht Lena auf.")
+    page.press("#front-sentence", "Enter")
+    page.wait_for_selector("#front-target button:text-is('gets')")
+    page.hover("#front-target button:text-is('lena')")
+    assert "attends most to lena" in page.inner_text("#front-look")
+    page.fill("#front-sentence", "Die Katzze schläft.")  # without Enter: a pause is enough
+    page.wait_for_selector("#front-note:has-text('“katzze”')")
+    page.fill("#front-sentence", " ")
+    page.press("#front-sentence", "Enter")
+    page.wait_for_selector("#front-note:has-text('got an empty one')")
+    page.click("#front-examples button >> nth=0")
+    page.wait_for_selector("#front-target button:text-is('day')")
+    assert page.inner_text("#front-note") == ""
+
+
+def test_a_click_on_the_theme_changes_the_figures_of_a_lesson_too(open_site):
+    page = open_site("notebooks/00_start_here", width=1280)
+    page.locator(".ae[data-state]").first.wait_for()
+    page.locator(".md-controls button").last.click()  # live
+    assert page.get_attribute(".md", "data-step") == "4"
+    for _ in range(3):  # auto, and then both themes
+        page.click(".theme-toggle-content button")
+        theme = page.evaluate(
+            "document.body.dataset.theme === 'auto' ? 'light' : document.body.dataset.theme"
+        )
+        page.wait_for_selector(f".ae[data-theme={theme}]")
+        assert page.get_attribute("body", "data-jp-theme-light") == str(theme == "light").lower()
+
+
+@pytest.fixture
+def address(site):
+    """Where the site is served: from a disk, the search may not read its excerpts."""
+    handler = partial(QuietHandler, directory=site)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def test_the_search_finds_a_word_of_a_lesson(address, open_page):
+    page = open_page(f"{address}/index.html", network=True)
+    page.fill(".sidebar-search", "translator")
+    page.press(".sidebar-search", "Enter")
+    page.wait_for_selector("#search-results a[href*='notebooks/00_start_here.html']")
+    page.wait_for_load_state("networkidle")  # the excerpts
+
+
+def test_on_paper_a_lesson_is_unfolded_and_light_and_alone(open_site):
+    page = open_site("notebooks/00_start_here", width=1280, dark=True)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.get_attribute("body", "data-jp-theme-light") == "true"
+    assert not page.locator(".sidebar-drawer").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details:not([open])").count() > 0
+    assert page.get_attribute("body", "data-jp-theme-light") == "false"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["index", "notebooks/00_start_here", "docs/map", "api/decoding"])
+def test_it_is_accessible_and_nothing_is_wider_than_the_screen(open_site, axe, name, width, dark):
+    page = open_site(name, width=width, dark=dark)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert serious_violations(page, axe) == {}
