@@ -22,7 +22,7 @@ FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 QUIZ = re.compile(r"^(viz\.)?(quiz|predict_shape)\(", re.MULTILINE)
 IMAGE, ALT = re.compile(r"<img\b[^>]*>"), re.compile(r'\balt="([^"]*)"')
 CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
-MAX_CAPTION_WORDS = 55
+MAX_CAPTION_WORDS = 40
 SENTENCE_END = re.compile(r"[.?!][)'\"”]?$")
 DATA_LIST = re.compile(r"(\d; [^;]*){3}\d")  # "head 0.0 0.36; head 0.1 0.22; …" is for the plot
 HEADING = re.compile(r"^(#{1,6}) ", re.MULTILINE)
