@@ -3,14 +3,20 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help env lab quick test notebooks exercises new-item bench facts
+.NOTPARALLEL:
 SHELL := /bin/sh
 
 BIN := .venv/bin
-STAMP := .venv/.stamp
+# An interrupted installation leaves no such file, so the next make starts again.
+LAB := .venv/.installed-lab
+ALL := .venv/.installed-all
 
-# `make env PYTHON=/path/to/python` chooses another one.
+# Which build of PyTorch: `make lab TORCH=cpu`, or cu130, …; by itself, tools/install.py chooses.
+TORCH ?= auto
+
+# `make lab PYTHON=/path/to/python` chooses another one.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
-CANDIDATES := python3.11 python3.12 python3.13 python3 python
+CANDIDATES := python3.11 python3.12 python3.13 python3.14 python3 python
 PYTHON ?= $(shell for python in $(CANDIDATES); do \
 	"$$python" -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && { echo "$$python"; break; }; done)
 
@@ -18,19 +24,19 @@ PYTHON ?= $(shell for python in $(CANDIDATES); do \
 step = printf '\n== %s\n' "$(1)"; $(2) || { printf '\nStopped at: %s\n' "$(1)" >&2; exit 1; }
 
 help:
-	@echo 'make lab        open the lessons in JupyterLab (the first time, this also does make env)'
+	@echo 'make lab        open the lessons in JupyterLab (the first time, install what they need in .venv)'
 	@echo 'make quick      the quick checks: format, lint, and the tests that are not slow'
 	@echo 'make test       check everything: format, lint, types, layers, tests, lessons'
-	@echo 'make env        build .venv with everything the course needs'
+	@echo 'make env        install what tests and maintainers need, too, in .venv'
 	@echo 'make notebooks  run the lessons and store them with their outputs'
 	@echo 'make exercises  make exercises/ from solutions/, and store both with their outputs'
 	@echo 'make new-item   write the stubs of a new exercise: make new-item ITEM=06.my_item'
 	@echo 'make facts      measure again what lessons claim in general, with other seeds (half an hour)'
 	@echo 'make bench      measure speed beside other implementations, and write docs/benchmarks.md'
 
-env: $(STAMP)
+env: $(ALL)
 
-lab: env
+lab: $(LAB)
 	@$(BIN)/python -m course_lib lab
 
 test: env
@@ -65,18 +71,16 @@ facts: env
 bench: env
 	@$(BIN)/python -m tools.benchmarks
 
-# An interrupted build leaves no stamp, so the next make starts again.
-$(STAMP): pyproject.toml constraints.txt
+$(LAB) $(ALL): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo 'make: expected Python 3.11 or newer, found none on the PATH:' \
-		'install one, or name it: make env PYTHON=/path/to/python' >&2; exit 1; }
+		'install one, or name it: make lab PYTHON=/path/to/python' >&2; exit 1; }
 	@"$(PYTHON)" -c '$(NEW_ENOUGH)' || { echo 'make: expected Python 3.11 or newer, found' \
 		"$$("$(PYTHON)" --version 2>&1):" 'install a newer one, or name it:' \
-		'make env PYTHON=/path/to/python' >&2; exit 1; }
+		'make lab PYTHON=/path/to/python' >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo 'make: expected a Python with' \
 		'the modules venv and ensurepip, found' "$$("$(PYTHON)" --version)" 'without them:' \
 		'on Debian and Ubuntu, apt install python3-venv' >&2; exit 1; }
 	@echo "Building .venv with $$("$(PYTHON)" --version); this takes a few minutes, once."
 	@"$(PYTHON)" -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e '.[lab,hub,tensorboard,grading,cluster,dev]'
-	@touch $(STAMP)
+	@$(BIN)/python -m tools.install $(@:.venv/.installed-%=%) --torch '$(TORCH)'
+	@touch $(LAB) $@

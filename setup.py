@@ -1,6 +1,10 @@
-"""What pyproject.toml cannot say: a wheel has the lessons inside the library."""
+"""What pyproject.toml cannot say: a wheel has the lessons inside the library, and the links of the
+README on the package page are absolute.
+"""
 
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 from setuptools import setup
@@ -21,4 +25,16 @@ class WithLessons(build_py):
                 shutil.copytree(part, target, dirs_exist_ok=True)
 
 
-setup(cmdclass={"build_py": WithLessons})
+def readme() -> str:
+    """README.md with its links and pictures at the repository, as they are anywhere else."""
+    home = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["urls"]["Repository"]
+    text = Path("README.md").read_text("utf-8")
+    text = re.sub(r"(!\[[^\]]*\]\()(?![a-z]+:|#)", rf"\1{home}/raw/main/", text)
+    return re.sub(r"((?<!!)\[[^\]]*\]\()(?![a-z]+:|#)", rf"\1{home}/blob/main/", text)
+
+
+setup(
+    cmdclass={"build_py": WithLessons},
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from course_lib.errors import CourseError
@@ -54,6 +55,52 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
             f"could not write {path} ({error}): is the folder read-only or the disk full? "
             "an earlier file there is untouched"
         ) from error
+
+
+@contextmanager
+def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
+    """Write a UTF-8 text file piece by piece to ``part_of(path)``, then put it in its place.
+
+    Gives the function that writes a piece. If something fails in between, an older file at ``path``
+    is untouched, and the pieces so far stay in the part. A pipe or a device is written directly.
+
+    Raises:
+        CourseError: the file cannot be written.
+    """
+    directly = path.exists() and not path.is_file()
+    part = path if directly else part_of(path)
+
+    @contextmanager
+    def explained() -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise CourseError(
+                f"could not write {path} ({error}): is the folder read-only or the disk full?"
+            ) from error
+
+    with explained():
+        part.parent.mkdir(parents=True, exist_ok=True)
+        file = part.open("w", encoding="utf-8")
+
+    def write(text: str) -> None:
+        with explained():
+            file.write(text)
+            file.flush()
+
+    try:
+        yield write
+    finally:
+        with explained():
+            file.close()
+    if not directly:
+        replace_atomically(path, lambda draft: os.replace(part, draft))
+
+
+def part_of(path: Path) -> Path:
+    """Where ``grow_atomically`` writes the pieces: beside the file itself, also behind a link."""
+    target = Path(os.path.realpath(path))
+    return target.with_name(f"{target.name}.part")
 
 
 def _to_disk(path: Path) -> None:

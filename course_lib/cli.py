@@ -9,13 +9,14 @@ import errno
 import sys
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.grading import verbs as grading_verbs
-from course_lib.terminal import fit_terminal, stop_printing
+from course_lib.terminal import fit_terminal, interruptible_imports, stop_printing
 
 
 @dataclass(frozen=True)
@@ -183,10 +184,20 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         metavar="P",
         help="fp32, or bf16 where the device supports it (default: bf16 if it does)",
     )
+    parser.add_argument(
+        "--no-scores",
+        action="store_true",
+        help="translate no held-out sentences: no BLEU, no exact match, but done sooner",
+    )
     earlier = parser.add_mutually_exclusive_group()
     earlier.add_argument("--resume", action="store_true", help="go on where the run was stopped")
     earlier.add_argument(
         "--overwrite", action="store_true", help="replace an earlier run in the folder"
+    )
+    parser.add_argument(
+        "--accept-changed-data",
+        action="store_true",
+        help="with --resume: go on even if the data are no longer the same",
     )
 
 
@@ -219,6 +230,8 @@ def run_train(options: Namespace) -> int:
             minutes=options.minutes,
             resume=options.resume,
             overwrite=options.overwrite,
+            accept_changed_data=options.accept_changed_data,
+            scores=not options.no_scores,
         ),
         folder=options.out or Path("runs") / f"{name}-seed{options.seed}",
         corpus=corpus,
@@ -263,9 +276,17 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of a run, or a checkpoint (default: the course's own German translator)",
     )
-    parser.add_argument("--input", type=Path, metavar="FILE", help="a sentence a line")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="a translation a line (default: the screen)"
+        "--input",
+        type=Path,
+        metavar="FILE",
+        help="a sentence a line, plain or .gz (-: standard input)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="a translation a line (default: the screen); grows as FILE.part until it is whole",
     )
     parser.add_argument(
         "--beam", type=int, metavar="W", help="beam search with W hypotheses instead of greedy"
@@ -274,8 +295,7 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
 
 def run_translate(options: Namespace) -> int:
     """Print each sentence's translation on a line, and warn of words that could not be read."""
-    from course_lib.atomic import write_atomically
-    from course_lib.data import read_lines
+    from course_lib.data import count_lines, stream_lines
     from course_lib.decoding import Decoding
     from course_lib.decoding.translate_file import translate_lines, warnings_for
     from course_lib.training import load_translator
@@ -283,21 +303,45 @@ def run_translate(options: Namespace) -> int:
     if bool(options.text) == bool(options.input):
         raise CourseError("give sentences to translate, or a file with --input: one of the two")
     decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
-    translator = load_translator(options.folder)
+    translator = load_translator(options.folder, tell=_warn)
     if options.input:
-        lines = read_lines(options.input)
-        output = translate_lines(translator, lines, decoding=decoding, warn=_warn)
-    else:
-        translations = translator.translate_texts(options.text, decoding=decoding)
-        output = [str(translation) for translation in translations]
-        for warning in (w for t in translations for w in warnings_for(translator, t)):
-            _warn(warning)
-    text = "".join(f"{line}\n" for line in output)
-    if options.output:
-        write_atomically(options.output, text)
-    else:
-        print(text, end="")
+        blocks = translate_lines(
+            translator,
+            stream_lines(options.input),
+            decoding=decoding,
+            warn=_warn,
+            total=count_lines(options.input) if sys.stderr.isatty() else None,
+        )
+        _write_blocks(blocks, options.output)
+        return 0
+    translations = translator.translate_texts(options.text, decoding=decoding)
+    for warning in (w for t in translations for w in warnings_for(translator, t)):
+        _warn(warning)
+    _write_blocks([[str(translation) for translation in translations]], options.output)
     return 0
+
+
+def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
+    """Write blocks of lines as they come; if something stops them, say how many were written."""
+    from course_lib.atomic import grow_atomically, part_of
+
+    done = 0
+    with nullcontext(_print) if output is None else grow_atomically(output) as write:
+        try:
+            for block in blocks:
+                write("".join(f"{line}\n" for line in block))
+                done += len(block)
+        except BrokenPipeError:  # nobody wants to read on
+            raise
+        except BaseException:
+            if done:
+                where = f" and are in {part_of(output)}" if output else ""
+                _warn(f"the first {done:,} lines are translated{where}")
+            raise
+
+
+def _print(text: str) -> None:
+    print(text, end="", flush=True)
 
 
 def add_translator_arguments(parser: ArgumentParser) -> None:
@@ -556,7 +600,9 @@ def run_plot(options: Namespace) -> int:
 
 
 def _warn(message: str) -> None:
-    print(f"course translate: {message}", file=sys.stderr)
+    from tqdm.auto import tqdm
+
+    tqdm.write(f"course translate: {message}", file=sys.stderr)  # above a progress bar
 
 
 VERBS = {
@@ -681,7 +727,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fit_terminal()
     options = build_parser().parse_args(arguments)
     try:
-        status = VERBS[options.verb].run(options)
+        with interruptible_imports():
+            status = VERBS[options.verb].run(options)
         sys.stdout.flush()  # so that a full disk is noticed here
         return status
     except BrokenPipeError:  # `course doctor | head -1`

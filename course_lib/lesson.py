@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 from torch import Tensor
 
@@ -10,8 +12,11 @@ def set_up(seed: int = 0) -> None:
     """Make a notebook give the same numbers in every run.
 
     Seeds PyTorch and switches on full float32 precision in matrix products (no TF32) and
-    deterministic algorithms.
+    deterministic algorithms. On a GPU, older releases of PyTorch (2.6 is one) multiply matrices
+    deterministically only if cuBLAS was given a workspace of fixed size before its first product;
+    otherwise they stop with a RuntimeError.
     """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or ":16:8"; read when CUDA starts
     torch.manual_seed(seed)
     torch.set_float32_matmul_precision("highest")
     # use_deterministic_algorithms(True) does the same, and imports a compiler that takes seconds

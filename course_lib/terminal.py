@@ -1,11 +1,16 @@
-"""Print on any terminal: whatever its encoding is, and even if nobody listens any more."""
+"""Work on any terminal: whatever its encoding is, even if nobody listens any more, or ends it."""
 
 from __future__ import annotations
 
 import codecs
 import os
+import signal
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from types import FrameType
+from typing import Any
 
 # What a terminal shows that has no such character; anything else becomes a question mark.
 PLAIN = {
@@ -45,15 +50,88 @@ def fit_terminal() -> None:
             stream.reconfigure(errors="plain")
 
 
-def stop_printing() -> None:
-    """Throw away what standard output still holds: whoever read it is gone, or its disk is full.
+def stop_printing(stream: Any = None) -> None:
+    """Throw away what a stream still holds, by default standard output: whoever read it is gone, or
+    its disk is full.
 
     Otherwise Python would try again when it ends, and say that it failed.
     """
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, (stream or sys.stdout).fileno())
         os.close(nowhere)
+
+
+class LastingStream:
+    """A stream that drops what it is given once nobody can read it, where others raise an error."""
+
+    def __init__(self, stream: Any, on_failure: Callable[[OSError], object]) -> None:
+        self._stream, self._on_failure = stream, on_failure
+
+    def write(self, text: str) -> int:
+        """Print, if anybody reads it."""
+        with self._lasting():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Print what is held back, if anybody reads it."""
+        with self._lasting():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _lasting(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:  # a reader that has gone, a closed terminal, a full disk
+            stop_printing(self._stream)
+            self._on_failure(error)
+
+
+@contextmanager
+def lasting_output() -> Iterator[None]:
+    """Inside, nothing fails because it prints: an hour's work should not depend on its reader.
+
+    What happened to standard output is told once, on standard error.
+    """
+
+    def tell(error: OSError) -> None:
+        print(f"could not print any more ({error.strerror}); going on", file=sys.stderr)
+
+    error_stream = LastingStream(sys.stderr, lambda error: None)
+    with redirect_stderr(error_stream), redirect_stdout(LastingStream(sys.stdout, tell)):
+        yield
+
+
+@contextmanager
+def interruptible_imports() -> Iterator[None]:
+    """Inside, Ctrl-C ends the process if it comes while a module is imported.
+
+    As an exception it could get lost there: PyTorch swallows what goes wrong when it imports NumPy,
+    and runs on without it. Elsewhere Ctrl-C is a ``KeyboardInterrupt``, as ever.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            with suppress(OSError):
+                os.write(2, b"\nstopped by Ctrl-C\n")  # print might be what is interrupted
+            os._exit(130)  # what a shell expects of a program that was interrupted
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

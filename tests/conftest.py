@@ -62,7 +62,7 @@ def loaded():
     code = """
 import importlib, json, sys
 loaded = {}
-for package in ("course_lib", "course_lib.data", "course_lib.model"):
+for package in ("course_lib", "course_lib.data", "course_lib.model", "course_lib.viz"):
     importlib.import_module(package)
     loaded[package] = sorted(sys.modules)
 print(json.dumps(loaded))

@@ -73,3 +73,54 @@ def test_the_file_is_on_the_disk_before_its_name_is_and_the_name_before_the_end(
     monkeypatch.setattr(atomic, "os", watched)
     atomic.write_atomically(tmp_path / "text", "new")
     assert done == [("fsync", "text"), ("replace", "text"), ("fsync", tmp_path.name)]
+
+
+def test_a_growing_file_takes_its_place_when_it_is_whole(tmp_path):
+    path = tmp_path / "new" / "out.txt"
+    with atomic.grow_atomically(path) as write:
+        for piece in ("Größe\n", "b\n"):
+            write(piece)
+            assert atomic.part_of(path).read_text("utf-8").endswith(piece)
+        assert not path.exists()
+    assert path.read_text("utf-8") == "Größe\nb\n"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_fails_half_way_leaves_the_older_file_and_its_own_part(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), atomic.grow_atomically(path) as write:
+        write("half")
+        raise ZeroDivisionError
+    assert path.read_text() == "old"
+    assert atomic.part_of(path).read_text() == "half"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and modes are those of POSIX")
+def test_a_growing_file_keeps_links_and_modes(tmp_path):
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "target.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    with atomic.grow_atomically(link) as write:
+        write("new")
+    assert link.is_symlink() and target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no /dev")
+def test_a_device_is_written_directly():
+    with atomic.grow_atomically(Path("/dev/null")) as write:
+        write("x")
+    assert not Path("/dev/null.part").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has it")
+def test_a_full_disk_is_named_with_the_file():
+    with (
+        pytest.raises(CourseError, match="could not write /dev/full .*No space left"),
+        atomic.grow_atomically(Path("/dev/full")) as write,
+    ):
+        write("x")

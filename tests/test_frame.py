@@ -1,5 +1,6 @@
 """The files around the code agree with each other, and make says what is wrong."""
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,9 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from tools import install
+from tools.stamp_links import with_address
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -60,8 +64,10 @@ def copy(tmp_path):
     """The files that make reads, in a folder whose name has a space."""
     folder = tmp_path / "with space"
     folder.mkdir()
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
-        shutil.copy(ROOT / name, folder)
+    (folder / "tools").mkdir()
+    names = ("Makefile", "pyproject.toml", "constraints.txt", "tools/__init__.py")
+    for name in (*names, "tools/install.py"):
+        shutil.copy(ROOT / name, folder / name)
     return folder
 
 
@@ -116,17 +122,6 @@ def test_every_requirement_has_a_lowest_version():
         assert bound.operator == ">=", text
 
 
-def test_ci_tries_the_lowest_and_the_newest_versions_without_constraints():
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
-    job = workflow["jobs"]["versions"]
-    tried = {kind["resolution"]: kind["python"] for kind in job["strategy"]["matrix"]["include"]}
-    assert set(tried) == {"lowest-direct", "highest"}
-    assert tried["lowest-direct"] == PROJECT["requires-python"].removeprefix(">=")
-    commands = " ".join(step.get("run", "") for step in job["steps"])
-    assert "constraints" not in commands
-    assert all(extra in commands for extra in EXTRAS)
-
-
 def test_every_pin_is_one_exact_version():
     pins = read_pins()
     assert all(re.fullmatch(r"==[\w.]+", str(pin.specifier)) for pin in pins)
@@ -142,15 +137,17 @@ TEXTS = [
     "environment.yml",
     "pyproject.toml",
     ".ci/run",
+    ".devcontainer/devcontainer.json",
     ".pre-commit-config.yaml",
-    ".github/workflows/ci.yml",
+    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / ".github").rglob("*.*"))),
 ]
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_no_file_names_a_registry_or_a_path_on_one_machine(name):
     text = (ROOT / name).read_text("utf-8")
-    assert not re.findall(r"pypi\.|pythonhosted|download\.pytorch|anaconda\.org", text)
+    assert not re.findall(r"pypi\.|pythonhosted|anaconda\.org", text)
+    assert ("download.pytorch" in text) == (name == "README.md")  # in code, tools/install.py alone
     assert not re.findall(r"(?<![\w.:/])/(?:home|root|work|opt|Users|tmp|mnt)/", text)
 
 
@@ -163,8 +160,26 @@ def test_readme_names_only_targets_files_and_addresses_that_exist():
         assert (ROOT / folder).is_dir(), folder
     home = PROJECT["urls"]["Repository"]
     assert f"git clone {home}\ncd {home.rpartition('/')[2]}\n" in readme
-    colab = home.replace("github.com", "colab.research.google.com/github")
-    assert f"({colab}/blob/main/notebooks/00_start_here.ipynb)" in readme
+    assert with_address(readme, home) == readme, "run python -m tools.stamp_links"
+    for host in ("colab.research.google.com/github", "mybinder.org/v2/gh", "codespaces.new"):
+        assert f"https://{host}/{home.removeprefix('https://github.com/')}" in readme
+
+
+def test_readme_says_what_is_downloaded_and_from_where_before_the_commands():
+    before, commands, _ = (ROOT / "README.md").read_text("utf-8").partition("make lab     #")
+    assert commands
+    assert f"{install.PYTORCH}/cpu" in before
+    for build in install.TORCH_GIGABYTES:
+        size = install._gigabytes("lab", build).removesuffix(" GB").removeprefix("about ")
+        assert f"about {float(size):.1g} GB" in before
+
+
+def test_the_dev_container_installs_what_make_lab_does():
+    text = (ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8")
+    command = json.loads(text)["postCreateCommand"]
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert "tools.install lab" in command and "LAB := .venv/.installed-lab\n" in makefile
+    assert command.endswith("touch .venv/.installed-lab")
 
 
 @needs_make
@@ -208,6 +223,23 @@ def test_make_takes_the_first_python_that_is_new_enough(copy, tmp_path):
 
 
 @needs_make
+def test_an_interrupted_installation_is_begun_again(copy, tmp_path):
+    python = tmp_path / "python"
+    write_script(
+        python,
+        r"""case "$*" in
+*venv\ .venv) mkdir -p .venv/bin; cp "$0" .venv/bin/python;;
+*tools.install*) echo "$*"; exit 130;;
+esac""",
+    )
+    for _ in range(2):
+        result = run_make(copy, "lab", f"PYTHON={python}", "TORCH=cpu")
+        assert result.returncode
+        assert "-m tools.install lab --torch cpu\n" in result.stdout
+        assert not list((copy / ".venv").glob(".installed*"))
+
+
+@needs_make
 def test_make_says_what_to_install_when_a_python_has_no_venv(copy, tmp_path):
     bare = tmp_path / "bare"
     write_script(
@@ -220,23 +252,31 @@ def test_make_says_what_to_install_when_a_python_has_no_venv(copy, tmp_path):
     assert "apt install python3-venv" in result.stderr
 
 
+STAMPS = {"lab": (".installed-lab",), "env": (".installed-lab", ".installed-all")}
+
+
 @needs_make
-def test_make_builds_again_only_when_a_requirement_has_changed(copy):
-    stamp = copy / ".venv" / ".stamp"
-    stamp.parent.mkdir()
-    stamp.touch()
-    assert "-m venv" not in run_make(copy, "env", "--dry-run", "PYTHON=python").stdout
+@pytest.mark.parametrize("target, stamps", STAMPS.items())
+def test_make_installs_again_only_when_a_requirement_has_changed(copy, target, stamps):
+    (copy / ".venv").mkdir()
+    paths = [copy / ".venv" / stamp for stamp in stamps]
+    for path in paths:
+        assert "-m tools.install" in run_make(copy, target, "--dry-run", "PYTHON=python").stdout
+        path.touch()
+    assert "-m tools.install" not in run_make(copy, target, "--dry-run", "PYTHON=python").stdout
+    now = paths[-1].stat().st_mtime
     for name in ("pyproject.toml", "constraints.txt"):
-        os.utime(copy / name, (stamp.stat().st_mtime + 10,) * 2)
-        assert "-m venv" in run_make(copy, "env", "--dry-run", "PYTHON=python").stdout
-        os.utime(copy / name, (stamp.stat().st_mtime - 10,) * 2)
+        os.utime(copy / name, (now + 10,) * 2)
+        assert "-m tools.install" in run_make(copy, target, "--dry-run", "PYTHON=python").stdout
+        os.utime(copy / name, (now - 10,) * 2)
 
 
 @needs_make
 def test_make_test_stops_at_the_first_failure_and_names_it(copy):
     for tool, status in {"ruff": 0, "mypy": 1, "lint-imports": 0, "python": 0}.items():
         write_script(copy / ".venv" / "bin" / tool, f"echo {tool} ran; exit {status}")
-    (copy / ".venv" / ".stamp").touch()
+    for stamp in STAMPS["env"]:
+        (copy / ".venv" / stamp).touch()
     result = run_make(copy, "-j4", "test", "PYTHON=python")
     assert result.returncode
     assert "Stopped at: Types" in result.stderr

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 import torch
 
@@ -24,6 +26,17 @@ def test_set_up_asks_for_full_precision_and_deterministic_algorithms():
     set_up()
     assert torch.get_float32_matmul_precision() == "highest"
     assert torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize("before, after", [(None, ":4096:8"), (":16:8", ":16:8")])
+def test_set_up_gives_cublas_a_workspace_of_fixed_size_unless_you_chose_one(
+    monkeypatch, before, after
+):
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", before or "")  # so that it is restored
+    if before is None:
+        monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG")
+    set_up()
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == after
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / ".github").glob("*.md")),
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("notebooks/*.ipynb")),
     *sorted(ROOT.glob("exercises/*/*.ipynb")),
@@ -76,7 +78,10 @@ def test_a_notebook_links_only_to_files_that_a_learners_copy_has(page):
         assert (ROOT / path).is_file(), f"{path}: no such file in the repository"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+# Badges and tools, to which README.md and its neighbours link, have no year.
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p.parent != ROOT], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_each_link_to_outside_has_a_title_and_a_year_on_its_page(page):
     assert without_title_or_year(text_of(page)) == []
 

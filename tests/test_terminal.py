@@ -1,12 +1,17 @@
 """The course command on terminals of every kind."""
 
+import io
 import os
+import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from course_lib.terminal import PLAIN
+from course_lib import __main__ as start
+from course_lib import cli
+from course_lib.terminal import PLAIN, interruptible_imports, lasting_output
 
 COURSE = [sys.executable, "-m", "course_lib"]
 VERBS = [["--help"], ["train", "--help"], ["grade", "--help"], ["recipes"], ["progress"]]
@@ -67,3 +72,90 @@ def test_warnings_never_get_among_the_translations():
     done = subprocess.run(["bash", "-c", command], capture_output=True)
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 1
     assert b"xyzzy" not in done.stdout
+
+
+def test_what_cannot_be_printed_is_dropped_and_told_once(capfd):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", buffering=1) as gone, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", gone)
+        with lasting_output():
+            for number in range(3):
+                print(number)
+            assert sys.stdout.isatty() is False  # all else is as the stream has it
+        assert sys.stdout is gone
+    assert capfd.readouterr().err == "could not print any more (Broken pipe); going on\n"
+
+
+def test_output_that_is_read_is_left_alone():
+    text = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", text)
+        with lasting_output():
+            assert sys.stdout.write("abc") == 3
+            sys.stdout.flush()
+    assert text.getvalue() == "abc"
+
+
+SWALLOWS = """
+import os, signal
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(10**6):
+        pass
+except BaseException:
+    pass
+"""
+IMPORTS = """
+from course_lib.terminal import interruptible_imports
+with interruptible_imports():
+    import swallows
+print("went on")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows sends no such signal")
+def test_ctrl_c_during_an_import_ends_the_process_even_if_the_module_swallows_it(tmp_path):
+    (tmp_path / "swallows.py").write_text(SWALLOWS)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped by Ctrl-C\n")
+
+
+def test_ctrl_c_elsewhere_is_an_exception_as_ever():
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), interruptible_imports():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_ignored_ctrl_c_stays_ignored():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interruptible_imports():
+            assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_until_the_command_takes_over_ctrl_c_just_ends_it(monkeypatch):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    seen = []
+    verb = SimpleNamespace(run=lambda options: seen.append(signal.getsignal(signal.SIGINT)) or 7)
+    monkeypatch.setitem(cli.VERBS, "recipes", verb)
+    monkeypatch.setattr(cli, "build_parser", lambda: SimpleNamespace(parse_args=parse))
+
+    def parse(arguments):
+        seen.append(signal.getsignal(signal.SIGINT))
+        return SimpleNamespace(verb="recipes", debug=False)
+
+    try:
+        assert start.main() == 7
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen[0] == signal.SIG_DFL and callable(seen[1])

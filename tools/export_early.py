@@ -21,6 +21,7 @@ from course_lib.training import RunOptions, load_recipe, load_training_data, loa
 from course_lib.training.checkpoint import EARLY, save_checkpoint
 
 STEPS = 300
+GRID = 2**-9  # stored weights are its multiples: as 16-bit numbers, a wheel compresses them to 60 %
 SETTINGS: dict[str, Any] = {
     "train_size": 12_000,
     "batch_tokens": 512,
@@ -41,11 +42,20 @@ def train_early(seed: int) -> Translator:
     return train(recipe, RunOptions(seed=seed, max_steps=STEPS), data=data).translator
 
 
+def round_weights(translator: Translator) -> Translator:
+    """The same translator, each of its weights rounded to the nearest multiple of ``GRID``."""
+    with torch.no_grad():
+        for weights in translator.model.parameters():
+            weights.copy_((weights / GRID).round() * GRID)
+    return translator
+
+
 def export(paths: Sequence[Path] = EARLY) -> None:
-    """Train and store a translator for each path, in 16 bits; a path's index is its seed."""
+    """Train and store a translator for each path, rounded; a path's index is its seed."""
     for seed, path in enumerate(paths):
         info = {"recipe": {"name": "small", **SETTINGS}, "seed": seed, "step": STEPS}
-        save_checkpoint(path, train_early(seed), info=info, dtype=torch.float16)
+        translator = round_weights(train_early(seed))
+        save_checkpoint(path, translator, info=info, dtype=torch.float16)
         print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
 
 

@@ -4,9 +4,12 @@
 
 nbval alone passes a changed picture and a cell that never ran, and fails on the last digit of a
 float. Here outputs are compared by `output_comparison`, in the kernel environment of the build.
+
+If the variable COURSE_DIFFERENCES names a folder, each notebook that differs gets a page there.
 """
 
 import os
+import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,14 +19,16 @@ from unittest import mock
 import pytest
 from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel
-from nbval.plugin import IPyNbCell, IPyNbFile
+from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 
 from tools.build_notebooks import kernel_environment
+from tools.difference_page import Difference, difference_page
 from tools.notebook_normal_form import NotebookError, read
 from tools.notebook_rules import no_widget_state, small_file
 from tools.output_comparison import differences
 
 LONG = ("11_training", "12_honest_numbers", "13_decoding", "10_two_sentences")  # they train
+ANSI = re.compile(r"\x1b\[[\d;]*m")  # the colours of a traceback
 TRAINED = "result-of-training"  # the tag of a cell whose picture may differ between machines
 
 
@@ -72,6 +77,7 @@ class Lesson(IPyNbFile):
 
     def setup(self) -> None:
         """Start a kernel of this very Python in an empty folder."""
+        self.differing: list[Difference] = []
         self.folder = TemporaryDirectory()
         with mock.patch.dict(os.environ, kernel_environment(), clear=True):
             timeout = self.config.option.nbval_kernel_startup_timeout
@@ -80,10 +86,15 @@ class Lesson(IPyNbFile):
             )
 
     def teardown(self) -> None:
-        """Stop the kernel and remove its folder."""
+        """Stop the kernel, remove its folder, and write the page if a cell differs."""
         if self.kernel is not None and self.kernel.is_alive():
             self.kernel.stop()
         self.folder.cleanup()
+        if self.differing and (pages := os.environ.get("COURSE_DIFFERENCES")):
+            name = self.nodeid.removesuffix(".ipynb").replace("/", "-")
+            page = Path(pages) / f"{name}.html"
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(difference_page(self.path.name, self.differing), encoding="utf-8")
 
 
 class StoredFile(pytest.Item):
@@ -105,9 +116,17 @@ class LessonCell(IPyNbCell):
 
     def runtest(self) -> None:
         """Run before complaining, so that later cells find the names they need."""
-        super().runtest()
-        if self.cell.execution_count is None:
-            self.raise_cell_error("The stored cell was never run")
+        try:
+            super().runtest()
+            if self.cell.execution_count is None:
+                self.raise_cell_error("The stored cell was never run")
+        except NbCellError as error:
+            reason = f"{error}\n{ANSI.sub('', error.inner_traceback or '')}"
+            difference = Difference(
+                self.cell.id, self.cell.source, reason, self.cell.outputs, self.test_outputs
+            )
+            self.parent.differing.append(difference)
+            raise
 
     def compare_outputs(
         self, test: list[NotebookNode], ref: list[NotebookNode], skip_compare: Any = None

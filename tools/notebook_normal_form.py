@@ -24,9 +24,33 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 COLAB_LINK = re.compile(r"https://colab\.research\.google\.com/github/[^\s)\"']*")
+# The first cell of code of every notebook. In Colab it installs the course, and shows what pip says
+# only if that fails; elsewhere the course is installed already.
+SET_UP_ID = "set-up"
+SET_UP = """\
+import importlib.util
+import subprocess
+import sys
+
+if "google.colab" in sys.modules and importlib.util.find_spec("course_lib") is None:
+    print("Installing the course takes about half a minute.")
+    source = "git+{home}"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", source]
+    done = subprocess.run(pip, capture_output=True, text=True)
+    if done.returncode:
+        print("pip says:", done.stdout[-1000:], done.stderr[-1000:])
+        raise RuntimeError(
+            "The course is not installed; above is what pip says about it. Run this cell again. "
+            "If that doesn't help, choose 'Disconnect and delete runtime' in the menu 'Runtime' "
+            "of Colab, and begin again."
+        )
+    importlib.invalidate_caches()
+
+from course_lib.lesson import set_up
+
+set_up()  # one seed, and the same arithmetic on every machine"""
 # A file of the project that a learner's copy of the course does not have.
 SOURCE_LINK = re.compile(r"https://github\.com/[^/\s]+/[^/\s]+/blob/main/(course_lib/[^\s)\"']*)")
-INSTALL_SOURCE = re.compile(r"git\+https?://[^\s)\"']+")
 
 
 class NotebookError(Exception):
@@ -99,7 +123,7 @@ def normal_form(notebook: NotebookNode, *, path: str, home: str) -> NotebookNode
     """A copy of `notebook` without traces of the machine that ran it.
 
     Code cells are numbered 1…n as in one run from the top, widget state and views are gone, and
-    links lead to the repository `home`.
+    links and the set-up cell lead to the repository `home`.
     """
     notebook = copy.deepcopy(notebook)
     notebook.metadata = nbformat.from_dict(METADATA)
@@ -113,7 +137,8 @@ def normal_form(notebook: NotebookNode, *, path: str, home: str) -> NotebookNode
             cell.source = SOURCE_LINK.sub(lambda found: f"{home}/blob/main/{found[1]}", cell.source)
         if cell.cell_type == "code":
             count += 1
-            cell.source = INSTALL_SOURCE.sub(lambda _: f"git+{home}", cell.source)
+            if cell.id == SET_UP_ID:
+                cell.source = SET_UP.format(home=home)
             cell.execution_count = count
             cell.outputs = _outputs(cell.outputs, count)
     return notebook

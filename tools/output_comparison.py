@@ -37,8 +37,9 @@ def differences(
     found = [f"writes to stderr:\n{_indent(output.text)}" for output in new if _is_stderr(output)]
     if any(_is_stderr(output) for output in stored):
         found.append("the stored output holds stderr")
-    parts = [list(filter(None, map(_parts, outputs))) for outputs in (stored, new)]
-    for number, (old, fresh) in enumerate(zip_longest(*parts, fillvalue={}), 1):
+    nothing: dict[str, Any] = {}
+    parts = zip_longest(shown_parts(stored), shown_parts(new), fillvalue=nothing)
+    for number, (old, fresh) in enumerate(parts, 1):
         if old.keys() != fresh.keys():
             kinds = (" and ".join(kept) or "nothing" for kept in (old, fresh))
             found.append("output {}: stored {}, now {}".format(number, *kinds))
@@ -47,6 +48,11 @@ def differences(
             if difference := _difference(kind, fresh[kind], old[kind], trained=trained):
                 found.append(f"output {number}, {kind}: {difference}")
     return found
+
+
+def shown_parts(outputs: list[NotebookNode]) -> list[dict[str, Any]]:
+    """What a reader sees of each output: by kind, text or a picture in base64."""
+    return list(filter(None, map(_parts, outputs)))
 
 
 def same_text(new: str, stored: str) -> bool:
@@ -74,12 +80,23 @@ def picture_distance(new: str, stored: str) -> float:
 
     Pictures of different sizes are infinitely far apart.
     """
-    pictures = [_open(picture) for picture in (new, stored)]
+    pictures = [open_picture(picture) for picture in (new, stored)]
     sizes = np.array([picture.size for picture in pictures])
     if np.abs(sizes[0] - sizes[1]).max() > SIZE_TOLERANCE:
         return float("inf")
     first, second = map(_block_means, pictures)
     return float(np.abs(first - second).max())
+
+
+def open_picture(picture: str) -> Image.Image:
+    """The picture in base64, on white.
+
+    Raises:
+        UnidentifiedImageError: it is none.
+    """
+    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGBA")
+    page = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(page, image).convert("RGB")
 
 
 def _is_stderr(output: NotebookNode) -> bool:
@@ -104,7 +121,9 @@ def _difference(kind: str, new: Any, stored: Any, *, trained: bool) -> str:
     if kind == "picture":
         distance = picture_distance(new, stored)
         if distance == float("inf"):
-            sizes = (f"{picture.width}×{picture.height}" for picture in map(_open, (stored, new)))
+            sizes = (
+                f"{picture.width}×{picture.height}" for picture in map(open_picture, (stored, new))
+            )
             return "stored {} pixels, now {}".format(*sizes)
         too_far = distance > PICTURE_TOLERANCE and not trained
         return f"distance {distance:.3f} > {PICTURE_TOLERANCE}" if too_far else ""
@@ -134,12 +153,6 @@ def _within_uncertainty(new: re.Match[str], stored: re.Match[str]) -> bool:
     near = abs(number - number_before) <= error_before or _within_one_unit(number, number_before)
     alike = abs(error - error_before) <= error_before / 2 or _within_one_unit(error, error_before)
     return unit == unit_before and near and alike
-
-
-def _open(picture: str) -> Image.Image:
-    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGBA")
-    page = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(page, image).convert("RGB")
 
 
 def _block_means(image: Image.Image) -> NDArray[np.float64]:

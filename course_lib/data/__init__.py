@@ -18,7 +18,14 @@ from course_lib.data.file_corpus import file_corpus
 from course_lib.data.hugging_face_corpus import hub_corpus
 from course_lib.data.pairs import Pair, SentencePair, TextPair
 from course_lib.data.subwords import Subwords, load_tokenizer, train_bpe
-from course_lib.data.text_files import read_json_lines, read_lines, read_pairs, read_tsv
+from course_lib.data.text_files import (
+    count_lines,
+    read_json_lines,
+    read_lines,
+    read_pairs,
+    read_tsv,
+    stream_lines,
+)
 from course_lib.data.tokenizer import Tokenizer
 from course_lib.data.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, join_words, split_words
 
@@ -43,6 +50,7 @@ __all__ = [
     "clean",
     "collate",
     "corpus_summaries",
+    "count_lines",
     "epoch_batches",
     "file_corpus",
     "hub_corpus",
@@ -55,6 +63,7 @@ __all__ = [
     "read_pairs",
     "read_tsv",
     "split_words",
+    "stream_lines",
     "teacher_forcing",
     "text_corpus",
     "train_bpe",

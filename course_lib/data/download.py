@@ -2,33 +2,71 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.client
 import os
+import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
+from course_lib.folder_lock import locked_folder
 
 ATTEMPTS = 5  # at one address, if the connection is interrupted
 PAUSE = 1.0  # seconds before the second attempt, twice as long before the third …
 TIMEOUT = 30  # seconds without receiving a byte
+BLOCK = 1 << 16  # bytes
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """Where a file is, and what somebody who had it has published about it.
+
+    Attributes:
+        addresses: tried in this order.
+        sha256: of the file.
+        size: in bytes.
+        md5_of_start: of the first mebibyte.
+    """
+
+    addresses: tuple[str, ...]
+    sha256: str | None = None
+    size: int | None = None
+    md5_of_start: str | None = None
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ``$COURSE_CACHE``, by default ``~/.cache/transformer-course``."""
+    """Where downloads are kept: ``$COURSE_CACHE``, by default ``~/.cache/transformer-course``.
+
+    Raises:
+        CourseError: it would be in the home folder, and there is none.
+    """
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "transformer-course"
-    return Path(os.environ.get("COURSE_CACHE") or default).expanduser()
+    try:
+        return Path(os.environ.get("COURSE_CACHE") or default).expanduser()
+    except RuntimeError as error:
+        raise CourseError(
+            f"expected a home folder for what is downloaded, found none ({error}): set HOME, or "
+            "COURSE_CACHE to a folder of your choice"
+        ) from error
 
 
-def download(addresses: Sequence[str], path: Path, *, sha256: str | None = None) -> Path:
+def download(remote: RemoteFile, path: Path) -> Path:
     """Download a file to ``path`` from the first address that has it, unless it exists already.
 
-    An interrupted download stays in ``path.part``, and the next call resumes it. ``path`` itself
-    is always the complete file.
+    An interrupted download stays in ``path.part``, and the next call resumes it; of two processes,
+    one waits for the other. ``path`` itself is always the complete file. Where no checksum is
+    published, the one of the first download is kept in ``path.sha256``, and any later download must
+    have the same (trust on first use).
 
     Returns:
         ``path``.
@@ -38,20 +76,39 @@ def download(addresses: Sequence[str], path: Path, *, sha256: str | None = None)
     """
     if path.exists():
         return path
-    part = path.with_name(path.name + ".part")
     failures = []
-    for address in addresses:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _fetch(address, part)
-            _check(part, sha256)
-            return part.replace(path)
-        except (OSError, http.client.HTTPException) as error:
-            failures.append(f"{address} ({error})")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _one_at_a_time(path):
+            if path.exists():  # the other process has downloaded it
+                return path
+            part = path.with_name(path.name + ".part")
+            for address in remote.addresses:
+                try:
+                    _fetch(address, part)
+                    _check(part, remote)
+                    _trust_on_first_use(part, path, remote)
+                    return part.replace(path)
+                except (OSError, http.client.HTTPException) as error:
+                    failures.append(f"{address} ({error})")
+    except OSError as error:
+        failures.append(f"{remote.addresses[0]} ({error})")
     raise CourseError(
         f"{path} is missing and could not be downloaded from {' or '.join(failures)}: check the "
         f"network connection, or get the file elsewhere and put it there as {path.name}"
     )
+
+
+@contextmanager
+def _one_at_a_time(path: Path) -> Iterator[None]:
+    """Wait until no other process downloads to the same folder."""
+    try:
+        lock = locked_folder(path.parent)
+    except BlockingIOError:
+        print(f"Waiting for another process that downloads to {path.parent} …", file=sys.stderr)
+        lock = locked_folder(path.parent, wait=True)
+    with lock:
+        yield
 
 
 def _fetch(address: str, part: Path) -> None:
@@ -79,6 +136,7 @@ def _fetch_rest(address: str, part: Path) -> None:
 
     Raises:
         ConnectionError: fewer bytes arrived than the server announced.
+        OSError: it sends a web page, or announces a length that is no number.
     """
     from tqdm.auto import tqdm
 
@@ -86,8 +144,13 @@ def _fetch_rest(address: str, part: Path) -> None:
     headers = {"User-Agent": "transformer-course", "Range": f"bytes={have}-"}
     request = urllib.request.Request(address, headers=headers)
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+        kind = answer.headers.get_content_type()
+        if kind == "text/html":
+            raise OSError("expected a file, got a web page: has it moved, or must one log in?")
         resumed = answer.status == http.HTTPStatus.PARTIAL_CONTENT
         length = answer.headers["Content-Length"]
+        if length and not (length.isdecimal() and len(length) < 20):
+            raise OSError(f"expected a number of bytes as Content-Length, got {length[:20]!r}")
         total = int(length) + have * resumed if length else None
         with (
             part.open("ab" if resumed else "wb") as file,
@@ -100,7 +163,7 @@ def _fetch_rest(address: str, part: Path) -> None:
                 disable=bool(os.environ.get("COURSE_QUIET")),
             ) as bar,
         ):
-            while block := answer.read(1 << 16):
+            while block := answer.read(BLOCK):
                 file.write(block)
                 bar.update(len(block))
             if total is not None and file.tell() < total:
@@ -108,18 +171,66 @@ def _fetch_rest(address: str, part: Path) -> None:
                 raise ConnectionError(f"{file.tell():,} of {total:,} bytes arrived{reason}")
 
 
-def _check(part: Path, sha256: str | None) -> None:
-    """Delete a download whose checksum is wrong.
+def _check(part: Path, remote: RemoteFile) -> None:
+    """Delete a download that is not the file.
 
     Raises:
-        OSError: the checksum is wrong.
+        OSError: its size or its checksum is wrong, or it is a damaged ``.gz``.
     """
-    if sha256 is None:
-        return
-    with part.open("rb") as file:
-        got = hashlib.file_digest(file, "sha256").hexdigest()
-    if got != sha256:
+    try:
+        size = part.stat().st_size
+        if remote.size not in (None, size):
+            raise OSError(f"expected {remote.size:,} bytes, got {size:,}")
+        if remote.md5_of_start is not None:
+            with part.open("rb") as file:
+                start = hashlib.md5(file.read(MEBIBYTE), usedforsecurity=False).hexdigest()
+            if start != remote.md5_of_start:
+                raise OSError("expected another beginning: another file, or a damaged download")
+        if remote.sha256 is not None:
+            _expect(remote.sha256, _sha256(part), "another file, or a damaged download")
+        elif part.stem.endswith((".gz", ".tgz")):
+            _read_to_the_end(part)
+    except OSError:
         part.unlink()
-        raise OSError(
-            f"expected sha256 {sha256[:12]}…, got {got[:12]}…: another file, or a damaged download"
-        )
+        raise
+
+
+def _read_to_the_end(path: Path) -> None:
+    """Refuse a ``.gz`` that is cut off or damaged, with an OSError; it has checksums of its own."""
+    if path.stat().st_size == 0:  # which the library takes for an empty text
+        raise OSError("expected a .gz file, got nothing")
+    try:
+        with gzip.open(path) as file:
+            while file.read(MEBIBYTE):
+                pass
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"expected a .gz file, got a damaged one ({error})") from error
+
+
+def _trust_on_first_use(part: Path, path: Path, remote: RemoteFile) -> None:
+    """Keep the checksum of a file for which none is published, or compare it with the one kept.
+
+    Raises:
+        OSError: this file differs from the one that was downloaded before.
+    """
+    if remote.sha256 is not None:
+        return
+    got, note = _sha256(part), path.with_name(path.name + ".sha256")
+    if note.exists():
+        kept = note.read_text("utf-8").split(maxsplit=1)[0:1]
+        reason = f"not the file downloaded before; if you want this one, delete {note}"
+        _expect("".join(kept), got, reason)
+        return
+    write_atomically(note, f"{got}  {path.name}\n")  # as sha256sum -c reads it
+    message = f"No checksum is published for {path.name}: this download's is kept in {note}"
+    print(message, file=sys.stderr)
+
+
+def _expect(wanted: str, got: str, reason: str) -> None:
+    if got != wanted:
+        raise OSError(f"expected sha256 {wanted[:12]}…, got {got[:12]}…: {reason}")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

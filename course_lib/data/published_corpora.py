@@ -8,13 +8,13 @@ from __future__ import annotations
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from course_lib.data.corpus import Corpus
-from course_lib.data.download import cache_folder, download
+from course_lib.data.download import RemoteFile, cache_folder, download
 from course_lib.data.file_corpus import file_corpus
 from course_lib.data.hugging_face_corpus import hub_corpus
 from course_lib.data.languages import language_name
@@ -22,24 +22,35 @@ from course_lib.data.questions import questions_corpus
 from course_lib.errors import CourseError
 
 TED_ARCHIVE = "qi18naacl-dataset.tar.gz"
-TED_ADDRESSES = [
-    f"http://www.phontron.com/data/{TED_ARCHIVE}",
-    # The first address has been out of order at times.
-    f"https://web.archive.org/web/20240301220426if_/http://www.phontron.com/data/{TED_ARCHIVE}",
-]
-TED_SHA256 = "216a86c3df4d4f522856fe9b920ff5be6b394d769cc88974ae8f9f5546953bbc"  # 131,005,909 bytes
+TED = RemoteFile(
+    (
+        f"http://www.phontron.com/data/{TED_ARCHIVE}",
+        # The first address has been out of order at times.
+        f"https://web.archive.org/web/20240301220426if_/http://www.phontron.com/data/{TED_ARCHIVE}",
+    ),
+    sha256="216a86c3df4d4f522856fe9b920ff5be6b394d769cc88974ae8f9f5546953bbc",
+    size=131_005_909,
+)
+LARGEST_PAIR = 1 << 30  # bytes that the files of a language pair may unpack to: ten times the most
 TED_PAIRS = (
     *(("az", "en"), ("az_tr", "en"), ("be", "en"), ("be_ru", "en"), ("es", "pt"), ("fr", "pt")),
     *(("gl", "en"), ("gl_pt", "en"), ("he", "pt"), ("it", "pt"), ("pt", "en"), ("ru", "en")),
     *(("ru", "pt"), ("tr", "en")),
 )
 
-MULTI30K_ADDRESS = "https://github.com/multi30k/dataset/raw/master/data/task1/raw/"
+# A commit of github.com/multi30k/dataset, and the checksums of its files by name. Both are as other
+# projects that download them state them: the authors publish none.
+MULTI30K_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
+MULTI30K_ADDRESS = f"https://github.com/multi30k/dataset/raw/{MULTI30K_COMMIT}/data/task1/raw/"
 # train.en comes last: once it is there, all the others are too.
-MULTI30K_FILES = (
-    *("train.de.gz", "val.de.gz", "val.en.gz"),
-    *("test_2016_flickr.de.gz", "test_2016_flickr.en.gz", "train.en.gz"),
-)
+MULTI30K_SHA256 = {
+    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+}
 
 
 def ted_corpus(source: str, target: str) -> Corpus:
@@ -63,7 +74,7 @@ def ted_corpus(source: str, target: str) -> Corpus:
         "test": (f"{first}.test", f"{target}.test"),
     }
     if not folder.exists():
-        archive = download(TED_ADDRESSES, folder.parent / TED_ARCHIVE, sha256=TED_SHA256)
+        archive = download(TED, folder.parent / TED_ARCHIVE)
         _unpack(archive, folder, names=[name for pair in names.values() for name in pair])
     train, valid, test = ([folder / name for name in pair] for pair in names.values())
     return file_corpus(
@@ -85,16 +96,30 @@ def _unpack(archive: Path, folder: Path, *, names: list[str]) -> None:
             tarfile.open(archive, "r:gz") as tar,
         ):
             members = (member for member in tar if PurePosixPath(member.name) in wanted)
-            tar.extractall(scratch, members=members, filter="data")
+            tar.extractall(scratch, members=_bounded(members, archive), filter="data")
             missing = [path for path in sorted(wanted) if not (Path(scratch) / path).is_file()]
             if missing:
                 raise CourseError(f"expected {missing[0]} in {archive}: is it another archive?")
-            (Path(scratch) / inside).replace(folder)
+            if not folder.exists():  # another process may have been faster
+                (Path(scratch) / inside).replace(folder)
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         raise CourseError(
-            f"expected the archive of {TED_ADDRESSES[0]} at {archive}, got something else or only "
+            f"expected the archive of {TED.addresses[0]} at {archive}, got something else or only "
             f"a part of it ({error}): delete it and download it again"
         ) from None
+
+
+def _bounded(members: Iterable[tarfile.TarInfo], archive: Path) -> Iterator[tarfile.TarInfo]:
+    """The members, as long as they fit together into ``LARGEST_PAIR``."""
+    size = 0
+    for member in members:
+        size += member.size
+        if size > LARGEST_PAIR:
+            raise CourseError(
+                f"expected at most {LARGEST_PAIR:,} bytes of text for a language pair in "
+                f"{archive}, got {size:,}: is it another archive?"
+            )
+        yield member
 
 
 def multi30k_corpus() -> Corpus:
@@ -109,8 +134,8 @@ def multi30k_corpus() -> Corpus:
     """
     folder = cache_folder() / "multi30k"
     if not all(path.exists() for path in _sides(folder, "train")):
-        for name in MULTI30K_FILES:
-            download([MULTI30K_ADDRESS + name], folder / name)
+        for name, sha256 in MULTI30K_SHA256.items():
+            download(RemoteFile((MULTI30K_ADDRESS + name,), sha256), folder / name)
     found = [path.name.removesuffix(".gz") for path in folder.glob("test*")]
     tests = sorted({name.removesuffix(".de") for name in found if name.endswith(".de")})
     return file_corpus(

@@ -10,14 +10,20 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from course_lib.atomic import replace_atomically
 from course_lib.data.corpus import Corpus, text_corpus
-from course_lib.data.download import cache_folder, download
+from course_lib.data.download import RemoteFile, cache_folder, download
 from course_lib.data.file_corpus import first_of
 from course_lib.data.pairs import TextPair
 from course_lib.errors import CourseError
 
 ARCHIVE, TABLE = "giga-fren.tgz", "questions_easy.csv"
-ADDRESS = f"https://s3.amazonaws.com/fast-ai-nlp/{ARCHIVE}"
+# Size and beginning are those that the library fastai checks; nobody has published a checksum.
+REMOTE = RemoteFile(
+    (f"https://s3.amazonaws.com/fast-ai-nlp/{ARCHIVE}",),
+    size=2_598_183_296,
+    md5_of_start="69573f58e2c850b90f2f954077041d8c",
+)
 SIDES = "giga-fren.release2.fixed"  # .en and .fr: 22.5 million lines (Callison-Burch 2009)
 # The part of a line that is kept, if it begins with a question: in English with What, Who, Why …
 QUESTIONS = {"en": re.compile(r"Wh[^?.!]+\?"), "fr": re.compile(r"[^?.!]+\?")}
@@ -38,7 +44,7 @@ def questions_corpus() -> Corpus:
     """
     table = cache_folder() / "giga-fren" / TABLE
     if not table.exists():
-        _write_table(table, _questions(download([ADDRESS], table.with_name(ARCHIVE))))
+        _write_table(table, _questions(download(REMOTE, table.with_name(ARCHIVE))))
     pairs = _read_table(table)
     splits = {
         "train": [pair for i, pair in enumerate(pairs) if i % HELD_OUT > 1],
@@ -74,8 +80,8 @@ def _questions(archive: Path) -> list[TextPair]:
                     lines[side] += 1
     except (tarfile.TarError, EOFError, zlib.error, OSError, UnicodeDecodeError) as error:
         raise CourseError(
-            f"expected the archive of {ADDRESS} at {archive}, got something else or only a part "
-            f"of it ({error}): delete it and download it again"
+            f"expected the archive of {REMOTE.addresses[0]} at {archive}, got something else or "
+            f"only a part of it ({error}): delete it and download it again"
         ) from None
     if set(lines) != set(QUESTIONS) or lines["en"] != lines["fr"]:
         got = " and ".join(f"{n:,} lines of {SIDES}.{side}" for side, n in lines.items())
@@ -88,15 +94,12 @@ def _questions(archive: Path) -> list[TextPair]:
 
 
 def _write_table(table: Path, pairs: Sequence[TextPair]) -> None:
-    part = table.with_name(table.name + ".part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([("fr", "en"), *pairs])
-        part.replace(table)
-    except OSError as error:
-        raise CourseError(
-            f"could not write {table} ({error}): is the folder read-only or the disk full?"
-        ) from None
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([("fr", "en"), *pairs])
+    # A csv writer ends its lines itself.
+    replace_atomically(
+        table, lambda draft: draft.write_text(text.getvalue(), encoding="utf-8", newline="")
+    )
 
 
 def _read_table(table: Path) -> list[TextPair]:

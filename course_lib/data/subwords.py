@@ -6,14 +6,13 @@ section 5.1). Training and tokenising are done by the ``tokenizers`` library.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.data.vocabulary import BOS, EOS, PAD, UNK
+from course_lib.data.vocabulary import BOS, EOS, PAD, UNK, did_you_mean
 from course_lib.errors import CourseError
 
 if TYPE_CHECKING:
@@ -190,8 +189,7 @@ class Subwords:
 
     def suggestion(self, token: str) -> str:
         """``: did you mean …?`` with a known token of similar spelling, or an empty string."""
-        close = difflib.get_close_matches(token, self.tokens, n=1)
-        return f": did you mean {close[0]!r}?" if close else ""
+        return did_you_mean(token, self.tokens)
 
     def _without_specials(self, ids: list[int]) -> list[int]:
         # A pretrained vocabulary may tokenise the text "<eos>" to the special token itself.

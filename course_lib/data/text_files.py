@@ -1,7 +1,8 @@
 """Lines and sentence pairs of text files, decoded lazily.
 
-A file is memory-mapped (a ``.gz`` is decompressed in memory) and only the offsets of its lines are
-stored, so a million pairs are ready in a second.
+A file is read once and kept as bytes, with only the offsets of its lines, so a million pairs are
+ready in a second. It is not memory-mapped: a file that somebody shortens meanwhile would then end
+the process without a word. ``stream_lines`` needs memory for one line only.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
-import mmap
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import index
 from pathlib import Path
 from typing import SupportsIndex, TypeVar, overload
@@ -25,7 +27,12 @@ from course_lib.errors import CourseError
 
 T = TypeVar("T", covariant=True)
 
+STANDARD_INPUT = Path("-")
 BLOCK = 1 << 24  # bytes searched for newlines at a time, to limit the memory for it
+LONGEST_LINE = 1 << 24  # bytes of a line that is read from a stream
+# A .gz may unpack to this many times its size, which is ten times as much as sentences do, or to so
+# many bytes whatever its size.
+MOST_TIMES, ALWAYS_FINE = 100, 1 << 26
 
 
 class LazySequence(Sequence[T]):
@@ -67,8 +74,7 @@ class TextFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.data = _read(path)
-        marked = self.data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        if marked or b"\0" in self.data[:1000]:  # UTF-8 text has no zero bytes, UTF-16 does
+        if _is_utf16(self.data[:1000]):
             raise self.line_error(0, _expected_utf8("UTF-16"))
         self.starts, self.ends = _line_spans(self.data)
 
@@ -77,7 +83,7 @@ class TextFile:
 
     def line_error(self, i: int, message: str) -> CourseError:
         """An error that names line i, counting from 1 as editors do."""
-        return CourseError(f"{self.path}, line {i + 1}: {message}")
+        return _line_error(self.path, i, message)
 
     def line(self, i: int) -> str:
         """Line i, without its newline.
@@ -85,21 +91,57 @@ class TextFile:
         Raises:
             CourseError: the line is not UTF-8.
         """
-        line = self.data[self.starts[i] : self.ends[i]]
-        try:
-            return line.decode().removesuffix("\r")
-        except UnicodeDecodeError:
-            raise self.line_error(i, _expected_utf8(_likely_encoding(line))) from None
+        return _decoded(self.data[self.starts[i] : self.ends[i]], self.path, i)
 
 
-def _read(path: Path) -> bytes | mmap.mmap:
+def _line_error(path: Path, i: int, message: str) -> CourseError:
+    return CourseError(f"{path}, line {i + 1}: {message}")
+
+
+def _decoded(line: bytes | bytearray, path: Path, i: int) -> str:
+    """Line i of a file, of which its newline has been taken away."""
     try:
-        if path.suffix == ".gz":
-            return gzip.decompress(path.read_bytes())
-        with path.open("rb") as file:
-            if path.stat().st_size:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            return file.read()  # an empty file or a pipe cannot be memory-mapped
+        return line.decode().removesuffix("\r")
+    except UnicodeDecodeError:
+        raise _line_error(path, i, _expected_utf8(_likely_encoding(line))) from None
+
+
+def _is_utf16(start: bytes | bytearray) -> bool:
+    """UTF-8 text has no zero bytes, UTF-16 does."""
+    return start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in start
+
+
+def _read(path: Path) -> bytes | bytearray:
+    try:
+        with _explained(path):
+            return _unpack(path) if path.suffix == ".gz" else path.read_bytes()
+    except MemoryError:
+        raise CourseError(
+            f"expected {path} to fit into memory, but it does not: give a part of it, such as the "
+            "first million lines"
+        ) from None
+
+
+def _unpack(path: Path) -> bytearray:
+    """What a ``.gz`` holds, if that can be text: a few MB of zeros may unpack to gigabytes."""
+    packed, data = path.stat().st_size, bytearray()
+    with gzip.open(path) as file:
+        while block := file.read(BLOCK):
+            data += block
+            if len(data) > max(ALWAYS_FINE, MOST_TIMES * packed):
+                raise CourseError(
+                    f"expected text in {path}, got {packed:,} bytes that unpack to more than "
+                    f"{len(data):,}: is it text? If so, unpack it with gunzip and give the plain "
+                    "file"
+                )
+    return data
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn an error of reading the file into a CourseError that says what to do."""
+    try:
+        yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise CourseError(
             f"expected a .gz file at {path}, got something else or only a part of one ({error}): "
@@ -112,7 +154,7 @@ def _read(path: Path) -> bytes | mmap.mmap:
         ) from None
 
 
-def _line_spans(data: bytes | mmap.mmap) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _line_spans(data: bytes | bytearray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Offsets of the start and end of each line, without byte order mark and newline."""
     text = np.frombuffer(data, dtype=np.uint8)
     blocks = range(0, len(text), BLOCK)
@@ -133,7 +175,7 @@ def _expected_utf8(encoding: str) -> str:
     )
 
 
-def _likely_encoding(line: bytes) -> str:
+def _likely_encoding(line: bytes | bytearray) -> str:
     """A guess: bytes beyond ASCII stand alone among Latin letters, but in runs in other scripts."""
     runs = re.findall(rb"[\x80-\xff]+", line)
     if len(b"".join(runs)) > 2 * len(runs):
@@ -149,6 +191,51 @@ def read_lines(path: Path) -> LazySequence[str]:
     """
     file = TextFile(path)
     return LazySequence(file.line, range(len(file)))
+
+
+def stream_lines(path: Path) -> Iterator[str]:
+    """The lines of ``read_lines`` one after the other, with memory for one line.
+
+    Args:
+        path: of a UTF-8 file, plain or ``.gz``; ``-`` is standard input.
+
+    Raises:
+        CourseError: as in ``read_lines``, but only where the damage is reached; or a line is longer
+            than any text.
+    """
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise CourseError("expected text from standard input, but it is closed: use a pipe")
+        yield from _stream(sys.stdin.buffer.readline, Path("standard input"))
+        return
+    with _explained(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        yield from _stream(file.readline, path)
+
+
+def _stream(readline: Callable[[int], bytes], path: Path) -> Iterator[str]:
+    i = 0
+    while line := readline(LONGEST_LINE):
+        if i == 0:
+            if _is_utf16(line[:1000]):
+                raise _line_error(path, 0, _expected_utf8("UTF-16"))
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if len(line) == LONGEST_LINE:
+            raise _line_error(
+                path, i, f"expected a sentence, got more than {LONGEST_LINE:,} bytes: is it text?"
+            )
+        yield _decoded(line.removesuffix(b"\n"), path, i)
+        i += 1
+
+
+def count_lines(path: Path) -> int | None:
+    """How many lines a plain file has; None for what would have to be unpacked or read twice."""
+    if path.suffix == ".gz" or not path.is_file():
+        return None
+    with _explained(path), path.open("rb") as file:
+        last, count = b"", 0
+        while block := file.read(BLOCK):
+            last, count = block[-1:], count + block.count(b"\n")
+    return count + (last not in (b"", b"\n"))
 
 
 def read_pairs(source: Path, target: Path) -> LazySequence[TextPair]:
@@ -236,10 +323,13 @@ def _json_texts(file: TextFile, i: int) -> dict[str, str]:
     line = file.line(i)
     try:
         row = json.loads(line)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, 10^5 brackets
         raise file.line_error(i, f"expected a JSON object, got {line[:60]!r}: {error}") from None
     if isinstance(row, dict):
         row = row.get("translation", row)
     if not isinstance(row, dict):
         raise file.line_error(i, f"expected a JSON object, got {line[:60]!r}")
-    return {key: text for key, text in row.items() if isinstance(text, str)}
+    texts = {key: text for key, text in row.items() if isinstance(text, str)}
+    if "\\u" in line and any("\ud800" <= c <= "\udfff" for text in texts.values() for c in text):
+        raise file.line_error(i, f"expected text, got half a character in {line[:60]!r}")
+    return texts

@@ -8,12 +8,20 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, shortened
 
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 """The special tokens: padding, beginning of sequence, end of sequence, unknown token."""
 
+LONGEST_WORD = 100  # characters of a word to which similar ones are looked for
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+
+
+def did_you_mean(token: str, known: Sequence[str]) -> str:
+    """``: did you mean …?`` with a known token of similar spelling, or an empty string."""
+    # Comparing a long text would take minutes.
+    close = difflib.get_close_matches(token, known, n=1) if len(token) <= LONGEST_WORD else ()
+    return f": did you mean {close[0]!r}?" if close else ""
 
 
 def split_words(text: str) -> list[str]:
@@ -91,7 +99,7 @@ class Vocabulary:
         found = self.ids.get(token, self.ids.get(UNK))
         if found is None:
             raise CourseError(
-                f"expected one of the {len(self)} words of this vocabulary, got {token!r}"
+                f"expected one of the {len(self)} words of this vocabulary, got {shortened(token)}"
                 + self.suggestion(token)
             )
         return found
@@ -102,8 +110,7 @@ class Vocabulary:
 
     def suggestion(self, token: str) -> str:
         """``: did you mean …?`` with a known word of similar spelling, or an empty string."""
-        close = difflib.get_close_matches(token, self.tokens, n=1)
-        return f": did you mean {close[0]!r}?" if close else ""
+        return did_you_mean(token, self.tokens)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The tokens of ids up to the first ``<eos>``, without ``<pad>`` and ``<bos>``."""

@@ -97,8 +97,9 @@ def sample_decode(
         last_token = source.new_full((len(source), 1), bos_id)
         for step in range(max_len):
             logits = model.decode(last_token, memory, source, cache=cache)[:, -1]  # (active, vocab)
+            # On the CPU as the draws: a GPU has no deterministic cumulative sum for top_p.
             probabilities = sampling_probabilities(
-                logits, temperature=temperature, top_k=top_k, top_p=top_p
+                logits.cpu(), temperature=temperature, top_k=top_k, top_p=top_p
             )
             last_token = _draw(probabilities, draws[:, step]).to(source.device)[:, None]
             output[active, step] = last_token[:, 0]
@@ -130,9 +131,9 @@ def _draw(
 ) -> Int[Tensor, " batch"]:
     """The tokens at whose slices of [0, 1) the draws fall: token v's is as wide as its probability.
 
-    On the CPU in float64, where sums are exact enough that a token of probability 0 has no slice.
+    Both on the CPU; in float64, where sums are so exact that no token of probability 0 has a slice.
     """
-    upper = probabilities.cpu().cumsum(dim=-1, dtype=torch.float64)  # where each token's slice ends
+    upper = probabilities.cumsum(dim=-1, dtype=torch.float64)  # where each token's slice ends
     if upper[:, -1].isnan().any():
         raise ValueError(
             "sampling needs logits that are numbers, got NaN: did the model's training diverge?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +15,7 @@ from course_lib.decoding.beam import beam_search
 from course_lib.decoding.decoding_options import Decoding
 from course_lib.decoding.greedy import evaluating, greedy_decode
 from course_lib.decoding.sampling import sample_decode
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, shortened
 from course_lib.model import AttentionRecord, Transformer, record_attention
 
 _GREEDY, _BEAM = Decoding("greedy"), Decoding("beam", width=4)
@@ -95,11 +95,13 @@ class Translator:
         *,
         decoding: Decoding = _GREEDY,
         batch_size: int = 128,
+        on_batch: Callable[[int], object] | None = None,
     ) -> list[Translation]:
         """Translate sentences given as tokens, in batches of similar lengths.
 
         A translation does not depend on the sentences beside it, not even a sampled one: there,
-        the seed and the sentence alone decide.
+        the seed and the sentence alone decide. ``on_batch`` is called after each batch with the
+        number of its sentences.
 
         Raises:
             CourseError: as ``translate``.
@@ -112,6 +114,8 @@ class Translator:
             outputs = self._generate([sources[i] for i in rows], decoding)
             for i, (best,) in zip(rows, outputs, strict=True):
                 translations[i] = self._translation(sentences[i], *best)
+            if on_batch:
+                on_batch(len(rows))
         return [translations[i] for i in range(len(sources))]
 
     def n_best(self, text: str, decoding: Decoding = _BEAM, n: int = 4) -> list[Translation]:
@@ -220,7 +224,7 @@ class Translator:
             known = self.source_vocabulary.tokens[1:]  # the first is the padding
             some = ", ".join(known[:8]) + ", …" * (len(known) > 8)
             raise CourseError(
-                f"this model can read only its own words ({some}), got {unknown[0]!r}"
+                f"this model can read only its own words ({some}), got {shortened(unknown[0])}"
                 + self.source_vocabulary.suggestion(unknown[0])
             )
         return self.source_vocabulary.encode(tokens)

@@ -1,13 +1,16 @@
-"""Translate a file: a line in, a line out."""
+"""Translate a stream of lines: a line in, a line out, in blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from tqdm.auto import tqdm
 
 from course_lib.decoding import Decoding, Translation, Translator
+from course_lib.errors import shortened
 
+DELAY = 2.0  # seconds before a progress bar appears
 BATCH_SIZE = 128  # sentences
 SORT_WINDOW = 20 * BATCH_SIZE  # sentences among which batches of similar lengths are made
 
@@ -16,42 +19,63 @@ def warnings_for(translator: Translator, translation: Translation) -> Iterator[s
     """What a reader of the translation should know: unknown words, and a missing end."""
     for word in translation.unknown:
         guess = translator.source_vocabulary.suggestion(word)
-        yield f"the model does not know {word!r}{guess}"
+        yield f"the model does not know {shortened(word)}{guess}"
     if not translation.finished:
         yield "cut off: the model generated no end of sentence"
 
 
 def translate_lines(
     translator: Translator,
-    lines: Sequence[str],
+    lines: Iterable[str],
     *,
     decoding: Decoding,
     warn: Callable[[str], None],
-) -> list[str]:
+    total: int | None = None,
+) -> Iterator[list[str]]:
     """Translate each line; an empty one stays empty, so that line i belongs to line i.
+
+    The memory needed does not depend on how many lines there are. On a terminal, a progress bar
+    appears after two seconds.
 
     Args:
         warn: is told of words that the model does not know, of translations that were cut off, and
             of lines that are truncated because they are too long for the model.
+        total: the number of lines, if it is known.
+
+    Yields:
+        The translations of the next lines: few at first, so that something is soon to be seen, then
+        ``SORT_WINDOW`` at a time.
     """
-    max_len, vocabulary = translator.model.config.max_len, translator.source_vocabulary
-    output: list[str] = []
-    with tqdm(total=len(lines), desc="translate", disable=len(lines) <= BATCH_SIZE) as bar:
-        for start in range(0, len(lines), SORT_WINDOW):
-            sentences = [vocabulary.split(line) for line in lines[start : start + SORT_WINDOW]]
-            for number, tokens in enumerate(sentences, start=start + 1):
-                if len(tokens) > max_len:
-                    warn(f"line {number}: {len(tokens)} tokens, only the first {max_len} are read")
-                    del tokens[max_len:]
-            filled = [i for i, tokens in enumerate(sentences) if tokens]
-            translations = translator.translate_all(
-                [sentences[i] for i in filled], decoding=decoding, batch_size=BATCH_SIZE
-            )
-            texts = [""] * len(sentences)
-            for i, translation in zip(filled, translations, strict=True):
-                texts[i] = " ".join(str(translation).splitlines())
-                for warning in warnings_for(translator, translation):
-                    warn(f"line {start + i + 1}: {warning}")
-            output += texts
-            bar.update(len(sentences))
-    return output
+    lines, start, size = iter(lines), 0, min(BATCH_SIZE, SORT_WINDOW)
+    with tqdm(desc="translate", total=total, unit=" lines", disable=None, delay=DELAY) as bar:
+        while block := list(islice(lines, size)):
+            yield _translate_block(translator, block, start, decoding=decoding, warn=warn)
+            bar.update(len(block))
+            start, size = start + len(block), min(2 * size, SORT_WINDOW)
+
+
+def _translate_block(
+    translator: Translator,
+    lines: list[str],
+    start: int,
+    *,
+    decoding: Decoding,
+    warn: Callable[[str], None],
+) -> list[str]:
+    """Translate lines of which the first is line ``start``, counting from 0."""
+    max_len = translator.model.config.max_len
+    sentences = [translator.source_vocabulary.split(line) for line in lines]
+    for number, tokens in enumerate(sentences, start=start + 1):
+        if len(tokens) > max_len:
+            warn(f"line {number}: {len(tokens)} tokens, only the first {max_len} are read")
+            del tokens[max_len:]
+    filled = [i for i, tokens in enumerate(sentences) if tokens]
+    translations = translator.translate_all(
+        [sentences[i] for i in filled], decoding=decoding, batch_size=BATCH_SIZE
+    )
+    texts = [""] * len(sentences)
+    for i, translation in zip(filled, translations, strict=True):
+        texts[i] = " ".join(str(translation).splitlines())
+        for warning in warnings_for(translator, translation):
+            warn(f"line {start + i + 1}: {warning}")
+    return texts

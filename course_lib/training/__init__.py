@@ -2,8 +2,6 @@
 
 from course_lib.alignment_error_rate import alignment_error_rate
 from course_lib.training.checkpoint import (
-    load_early_translators,
-    load_translator,
     read_checkpoint,
     save_checkpoint,
 )
@@ -28,6 +26,7 @@ from course_lib.training.run_options import RunOptions
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
 from course_lib.training.step import train_step
 from course_lib.training.training_data import TrainingData, load_training_data
+from course_lib.training.translators import load_early_translators, load_translator
 
 __all__ = [
     "AS_RELEASED",

@@ -104,9 +104,7 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
                     raise ValueError(f"{name} has entries that are not finite")
         if weights:
             raise KeyError(f"{next(iter(weights))} is no parameter of the model")
-        source = _tokenizer(description["source"])
-        target = _tokenizer(description["target"]) if description["target"] else source
-        translator = Translator(model, source, target)
+        translator = Translator(model, *_tokenizers(description))
         recipe = upgraded(description["info"]).get("recipe", {})
         inject_bugs(recipe.get("bugs", ()), model, trained=True)
     extra = {
@@ -140,6 +138,8 @@ def upgraded(info: dict[str, Any]) -> dict[str, Any]:
     if "recipe" in info:
         recipe = info["recipe"].items()
         info["recipe"] = {_RECIPE_NAMES.get(name, name): value for name, value in recipe}
+        info = {"id": "", "data": {}} | info
+        info["data_changes"] = [int(step) for step in info.get("data_changes", [])]
     if "place" in info:
         info["position"] = info.pop("place")
     if "losses" in info and "learning_rates" not in info:
@@ -189,10 +189,21 @@ def _check_sizes(config: TransformerConfig, file: Any) -> None:
         raise ValueError(f"max_len {config.max_len} needs more than {LARGEST_TABLE} numbers")
 
 
+def read_tokenizers(path: Path) -> tuple[Tokenizer, Tokenizer]:
+    """Those of source and target, which may be one; errors as ``read_checkpoint``."""
+    with _opened(path) as (description, _):
+        return _tokenizers(description)
+
+
 def _describe(tokenizer: Tokenizer) -> dict[str, Any]:
     if isinstance(tokenizer, Subwords):
         return {"subwords": tokenizer.to_json()}
     return {"words": tokenizer.tokens}
+
+
+def _tokenizers(description: dict[str, Any]) -> tuple[Tokenizer, Tokenizer]:
+    source = _tokenizer(description["source"])
+    return source, _tokenizer(description["target"]) if description["target"] else source
 
 
 def _tokenizer(description: dict[str, Any]) -> Tokenizer:
@@ -200,30 +211,3 @@ def _tokenizer(description: dict[str, Any]) -> Tokenizer:
     if "subwords" in description:
         return Subwords.from_json(description["subwords"].replace('"<sos>"', f'"{BOS}"'))
     return Vocabulary([BOS if token == "<sos>" else token for token in description["words"]])
-
-
-def load_translator(path: Path | str | None = None) -> Translator:
-    """A trained translator: of a run's folder or checkpoint file, by default the pretrained one.
-
-    Raises:
-        CourseError: there is no such checkpoint, or it is damaged.
-    """
-    file = PRETRAINED if path is None else Path(path)
-    if file.is_dir():
-        file = weights_of_run(file)
-    return read_checkpoint(file)[0]
-
-
-def load_early_translators() -> list[Translator]:
-    """Three translators like the pretrained one, of three seeds, whose training stopped after 300
-    steps: models that are not sure of their next word.
-    """
-    return [load_translator(path) for path in EARLY]
-
-
-def weights_of_run(folder: Path) -> Path:
-    """The checkpoint to translate with: the weights that the recipe keeps, if training is finished,
-    else the best so far, else the last.
-    """
-    files = [folder / f"{name}.safetensors" for name in ("final", "best", "last")]
-    return next((file for file in files if file.exists()), folder / "best.safetensors")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
 
 from course_lib.data import Corpus
 from course_lib.model import count_parameters
+from course_lib.terminal import lasting_output
 from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.final_report import report
@@ -21,9 +23,10 @@ from course_lib.training.training_data import load_training_data
 def train_and_report(
     recipe: Recipe, options: RunOptions, *, folder: Path, corpus: Corpus | None = None
 ) -> bool:
-    """Train, print a line for each validation, test, and say where the run is.
+    """Train, print a line for each validation, test unless told not to, say where the run is.
 
-    Under ``torchrun`` all processes train, and the first one prints and writes.
+    Under ``torchrun`` all processes train, and the first one prints and writes. If nobody reads any
+    more what it prints, it goes on without printing.
 
     Returns:
         Whether the run is finished; False after Ctrl-C.
@@ -31,7 +34,7 @@ def train_and_report(
     Raises:
         CourseError: as ``train``.
     """
-    with process_group(choose_device(options.device)) as device:
+    with lasting_output(), process_group(choose_device(options.device)) as device:
         options = replace(options, device=device).resolved()
         started = time.monotonic()
         data = load_training_data(recipe, corpus)
@@ -60,8 +63,8 @@ def train_and_report(
             return False
         early = ", stopped early" if run.stopped_early else ""
         print(f"Trained {run.step:,} steps in {run.seconds:.0f} s{early}.")
-        if rank() == 0:
+        if rank() == 0 and options.scores:
             for line in report(run, data):
                 print(line)
-        print(f'Saved in {folder}. Try: course translate --run {folder} "…"')
+        print(f'Saved in {folder}. Try: course translate --run {shlex.quote(str(folder))} "…"')
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float
@@ -16,40 +16,55 @@ from course_lib.training.batch_sampler import fits
 from course_lib.training.distributed import broadcast_from_first_rank, rank
 from course_lib.training.loss import masked_cross_entropy
 from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
+from course_lib.training.progress_bar import scoring_bar
 from course_lib.training.run import Epoch, Run
 from course_lib.training.training_data import TrainingData
 
 GREEDY = Decoding()
+OnBatch = Callable[[int], object]  # told how many more sentences are translated
 
 
 def evaluate(
-    translator: Translator, pairs: Sequence[Pair], decoding: Decoding = GREEDY
+    translator: Translator,
+    pairs: Sequence[Pair],
+    decoding: Decoding = GREEDY,
+    *,
+    on_batch: OnBatch | None = None,
 ) -> TranslationScores:
     """Scores of the translations of the sources, decoded autoregressively, against the targets."""
-    translations = translate_sources(translator, pairs, decoding)
+    translations = translate_sources(translator, pairs, decoding, on_batch=on_batch)
     return translation_scores(
         [str(translation) for translation in translations], [pair.target_text for pair in pairs]
     )
 
 
 def translate_sources(
-    translator: Translator, pairs: Sequence[Pair], decoding: Decoding = GREEDY
+    translator: Translator,
+    pairs: Sequence[Pair],
+    decoding: Decoding = GREEDY,
+    *,
+    on_batch: OnBatch | None = None,
 ) -> list[Translation]:
     """The translation of each pair's source; one that is too long for the model is truncated."""
     longest = translator.model.config.max_len
     tokens = [translator.source_vocabulary.split(pair.source_text)[:longest] for pair in pairs]
-    return translator.translate_all(tokens, decoding=decoding)
+    return translator.translate_all(tokens, decoding=decoding, on_batch=on_batch)
 
 
 def shuffled_source_scores(
-    translator: Translator, pairs: Sequence[Pair], decoding: Decoding = GREEDY
+    translator: Translator,
+    pairs: Sequence[Pair],
+    decoding: Decoding = GREEDY,
+    *,
+    on_batch: OnBatch | None = None,
 ) -> TranslationScores:
     """The shuffled-source control: each target is compared with the translation of the next source.
 
     A model that translates must score badly here; one that ignores the source and outputs probable
     sentences scores as in ``evaluate``.
     """
-    translations = translate_sources(translator, [*pairs[1:], *pairs[:1]], decoding)
+    shuffled = [*pairs[1:], *pairs[:1]]
+    translations = translate_sources(translator, shuffled, decoding, on_batch=on_batch)
     return translation_scores(
         [str(translation) for translation in translations], [pair.target_text for pair in pairs]
     )
@@ -118,8 +133,9 @@ def teacher_forced(
 def validate(run: Run, data: TrainingData) -> Epoch:
     """The numbers of a validation, measured by the first process and the same on all.
 
-    Teacher-forced loss and accuracy, and scores of translations decoded by the model itself. A run
-    without validation pairs has only the training loss since the last time.
+    Teacher-forced loss and accuracy, and, unless the options leave them out, scores of translations
+    decoded by the model itself. A run without validation pairs has only the training loss since the
+    last time.
     """
     return broadcast_from_first_rank(_measure(run, data) if rank() == 0 else None)
 
@@ -136,7 +152,9 @@ def _measure(run: Run, data: TrainingData) -> Epoch:
     max_len = run.translator.model.config.max_len
     if pairs := [pair for pair in data.encoded_valid if fits(pair, max_len)]:
         loss, accuracy = teacher_forced(run.translator, pairs)
-        scores = evaluate(run.translator, data.valid)
         row |= {"valid_loss": loss, "valid_accuracy_teacher_forced": accuracy}
-        row |= {"valid_exact": scores.exact, "valid_bleu": scores.bleu}
+        if run.options.scores:
+            with scoring_bar("validation", len(data.valid)) as on_batch:
+                scores = evaluate(run.translator, data.valid, on_batch=on_batch)
+            row |= {"valid_exact": scores.exact, "valid_bleu": scores.bleu}
     return row

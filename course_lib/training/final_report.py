@@ -12,6 +12,7 @@ from course_lib.training.evaluation import (
     translate_sources,
 )
 from course_lib.training.loss import target_only_entropy
+from course_lib.training.progress_bar import scoring_bar
 from course_lib.training.run import Epoch, Run
 from course_lib.training.training_data import TrainingData
 
@@ -73,6 +74,11 @@ def _report_memorised(run: Run, data: TrainingData) -> Iterator[str]:
 
 def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]:
     size, decoding = run.recipe.test_size or 500, run.recipe.decoding
+    yield (
+        "Scoring translates each held-out sentence token by token, and once more with the source "
+        "of another. It takes longest while a model has learnt little: then it rarely ends a "
+        "sentence before the maximum length. --no-scores leaves it out."
+    )
     method = f"{decoding.method} decoding"
     yield f"{method:<38}{'sentences':>9}{'exact':>9}{'BLEU':>8}{'chrF':>8}"
     signature = ""
@@ -84,7 +90,8 @@ def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]
                 (title, evaluate),
                 (f"{title}, shuffled source", shuffled_source_scores),
             ):
-                scores = test(run.translator, pairs, decoding)
+                with scoring_bar(name, len(pairs)) as on_batch:
+                    scores = test(run.translator, pairs, decoding, on_batch=on_batch)
                 signature = scores.signature
                 yield (
                     f"{name:<38}{len(pairs):>9}{scores.exact:>9.1%}"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from course_lib.training.distributed import world_size
+
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # what asks a process to end
 
 
 @contextmanager
@@ -15,25 +18,51 @@ def deferred_interrupts() -> Iterator[threading.Event]:
     """Inside, Ctrl-C and what else asks a process to end set the event, and tear no step apart.
 
     A second Ctrl-C acts at once, unless there are several processes: of one Ctrl-C they may hear
-    twice, from the keyboard and from ``torchrun``.
+    twice, from the keyboard and from ``torchrun``. Of a closed terminal everybody may hear twice.
     """
     interrupted = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupted  # only the main thread may handle signals
-        return
-    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # Windows lacks the last two
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
+    ctrl_c = signal.getsignal(signal.SIGINT)
 
-    def handle(number: int, frame: object) -> None:
-        if world_size() == 1:
-            signal.signal(number, before[signal.Signals(number)])
+    def note(number: int, frame: FrameType | None) -> None:
+        if world_size() == 1 and number == signal.SIGINT:
+            signal.signal(number, ctrl_c)
         interrupted.set()
 
-    for number in before:
-        signal.signal(number, handle)
-    try:
+    with _handled_by(note):
         yield interrupted
+
+
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Inside, what asks the process to end waits; it acts when the inside is done."""
+    held: list[int] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        held.append(number)
+
+    try:
+        with _handled_by(hold):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in dict.fromkeys(held):
+            signal.raise_signal(number)
+
+
+Handler = Callable[[int, FrameType | None], object]
+
+
+@contextmanager
+def _handled_by(handler: Handler) -> Iterator[None]:
+    """Inside, ``handler`` takes what asks the process to end, unless it is ignored (``nohup``)."""
+    before: dict[int, Handler | int] = {}
+    if threading.current_thread() is threading.main_thread():  # no other may handle signals
+        for number in (getattr(signal, name) for name in NAMES if hasattr(signal, name)):
+            present = signal.getsignal(number)
+            if present is not None and present != signal.SIG_IGN:
+                before[number] = present
+                signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

@@ -21,6 +21,7 @@ from course_lib.training.distributed import rank
 from course_lib.training.evaluation import validate
 from course_lib.training.monitor import monitored
 from course_lib.training.recipes import Recipe
+from course_lib.training.resume import with_tokenizers_of_run
 from course_lib.training.run import Epoch, Run
 from course_lib.training.run_folder import RunFolder, open_run_folder
 from course_lib.training.run_options import RunOptions
@@ -40,8 +41,9 @@ def train(
     """Train a translator by a recipe.
 
     Seeds PyTorch's global random numbers. Ctrl-C ends the step under way, saves, and returns a run
-    that is not ``finished``; a second Ctrl-C stops at once. Pairs that are too long for the model
-    are left out, and their number is printed.
+    that is not ``finished``; a second Ctrl-C stops at once. What else ends training, such as an
+    error in a callback, is raised when the run has been saved. Pairs that are too long for the
+    model are left out, and their number is printed.
 
     Args:
         options: seed, device, precision, length; whether to resume or overwrite an earlier run.
@@ -52,10 +54,12 @@ def train(
 
     Raises:
         CourseError: the folder cannot be written or holds another run, there is nothing to resume,
-            or the loss or the gradient is not finite.
+            its data have changed, or the loss or the gradient is not finite.
     """
     options = (options or RunOptions()).resolved()  # "auto" becomes a device, a precision
     data = data or load_training_data(recipe)
+    if options.accept_changed_data and folder is not None:
+        data = with_tokenizers_of_run(Path(folder), data)
     torch.manual_seed(options.seed)  # decides the initial weights, and dropout
     trainer = Trainer(recipe, data, options)
     run = trainer.run
@@ -76,9 +80,10 @@ def train(
                 files.save_last_if_due(trainer)
                 if monitor.interrupted:  # by Ctrl-C
                     break
+            if run.finished:
+                files.save_final(trainer)
         if run.finished:
             trainer.keep_weights()
-            files.finish(trainer)
     trainer.model.eval()
     return run
 
@@ -89,9 +94,13 @@ def validate_and_keep_best(
     files: RunFolder,
     on_epoch: Callable[[Epoch], None] | None,
 ) -> None:
-    """Validate; keep the weights if they are the best so far."""
+    """Validate; keep the weights if they are the best so far.
+
+    They are saved before the validation is noted: if saving fails, it is due again.
+    """
     metrics = validate(trainer.run, data)
-    if trainer.record_validation(metrics):
-        files.save_best(trainer.run)
+    if trainer.is_best(metrics):
+        files.save_best(trainer, metrics)
+    trainer.record_validation(metrics)
     if on_epoch and rank() == 0:  # of several processes, the first one reports
         on_epoch(metrics)

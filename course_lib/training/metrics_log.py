@@ -14,7 +14,7 @@ import numpy as np
 from course_lib.errors import CourseError
 from course_lib.training.checkpoint import read_info, upgraded
 from course_lib.training.run import Epoch
-from course_lib.training.run_folder import METRICS, OLD_METRICS
+from course_lib.training.run_files import METRICS, OLD_METRICS, OPTIONS, refuse_mixed_runs
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,10 @@ def read_metrics_log(folder: Path, *, name: str | None = None) -> MetricsLog:
         name: what to call it, by default like its folder.
 
     Raises:
-        CourseError: this is not the folder of a run, a file in it is damaged, or the run has saved
-            no step yet.
+        CourseError: this is not the folder of a run, it holds files of more than one, a file in it
+            is damaged, or the run has saved no step yet.
     """
+    refuse_mixed_runs(folder)
     info = _read_info(folder)
     try:
         log = _metrics_log(info, name or folder.resolve().name)
@@ -97,12 +98,13 @@ def _read_info(folder: Path) -> dict[str, Any]:
             f"found {'another folder' if folder.is_dir() else found}: is the path right? "
             "course train prints it"
         )
-    path = folder / "run.json"
+    path = folder / OPTIONS
     try:
         info = json.loads(path.read_text("utf-8"))
         path = rows
         epochs = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
-    except (ValueError, OSError) as error:
+        epochs = [{name: row[name] for name in row if name != "run"} for row in epochs]
+    except (ValueError, TypeError, OSError) as error:
         raise CourseError(
             f"expected {path} as a run writes it, got a file that cannot be read ({error}): "
             "was it cut off while being copied, or changed?"
@@ -133,7 +135,9 @@ def _summary(info: dict[str, Any], step: int, seconds: float) -> str:
     of = f" of {info['total_steps']:,}" if info["total_steps"] else ""
     limit = f" of {info['minutes']:g}" if info["minutes"] else ""
     early = ", stopped early" if info.get("stopped_early") else ""
+    changed = ", ".join(f"{step:,}" for step in info["data_changes"])
+    other_data = f", with other data after step {changed}" if changed else ""
     return (
         f"recipe {recipe['name']} on {recipe['corpus']}, seed {info['seed']}: "
-        f"{step:,}{of} steps in {seconds / 60:.1f}{limit} min{early}"
+        f"{step:,}{of} steps in {seconds / 60:.1f}{limit} min{early}{other_data}"
     )

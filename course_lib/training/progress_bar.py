@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from tqdm.auto import tqdm
@@ -19,7 +21,7 @@ class ProgressBar:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        quiet = bool(os.environ.get("COURSE_QUIET")) or rank() > 0
+        quiet = _quiet()
         if run.total_steps is not None:
             self.bar = tqdm(
                 total=run.total_steps, initial=run.step, desc=run.recipe.name, disable=quiet
@@ -51,3 +53,19 @@ class ProgressBar:
         traceback: TracebackType | None,
     ) -> None:
         self.bar.close()
+
+
+@contextmanager
+def scoring_bar(name: str, sentences: int) -> Iterator[Callable[[int], object]]:
+    """A bar for held-out sentences that are being translated; it goes away when they are done.
+
+    Yields:
+        What to call with the number of sentences that each batch translated.
+    """
+    bar = tqdm(total=sentences, desc=name, unit="sentence", leave=False, disable=_quiet())
+    with bar:
+        yield bar.update
+
+
+def _quiet() -> bool:
+    return bool(os.environ.get("COURSE_QUIET")) or rank() > 0

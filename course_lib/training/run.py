@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ class Run:
         epochs: the numbers of each validation.
         seconds: spent in the loop, validation included.
         tokens: real target tokens trained on.
+        id: tells the run from any other, in all of its files; empty if an earlier version began it.
+        data_changes: the steps after which it went on with other data.
     """
 
     recipe: Recipe
@@ -37,6 +41,8 @@ class Run:
     tokens: int = 0
     stopped_early: bool = False
     folder: Path | None = None
+    id: str = field(default_factory=partial(secrets.token_hex, 6))  # not from the seeded numbers
+    data_changes: list[int] = field(default_factory=list)
 
     def record_step(self, loss: float, learning_rate: float, tokens: int) -> None:
         """Note a step that was taken; this is what advances ``step``."""
@@ -82,4 +88,7 @@ class Run:
             setattr(self, name, state[name])
 
 
-_RESULTS = ("losses", "learning_rates", "epochs", "seconds", "tokens", "stopped_early")
+_RESULTS = (
+    *("losses", "learning_rates", "epochs", "seconds", "tokens", "stopped_early"),
+    *("id", "data_changes"),
+)

@@ -11,25 +11,32 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import torch
 
 from course_lib.atomic import DRAFT_PREFIX, write_atomically
 from course_lib.errors import CourseError
+from course_lib.folder_lock import locked_folder
 from course_lib.training.checkpoint import read_checkpoint, read_info, save_checkpoint
 from course_lib.training.distributed import rank, world_size
+from course_lib.training.interrupts import held_interrupts
 from course_lib.training.resume import resume, save_resumable
-from course_lib.training.run import Run
+from course_lib.training.run import Epoch
+from course_lib.training.run_files import (
+    CHECKPOINTS,
+    METRICS,
+    OLD_METRICS,
+    OPTIONS,
+    refuse_mixed_runs,
+)
 from course_lib.training.run_options import RunOptions
 from course_lib.training.trainer import Trainer
 
 SAVE_EVERY = 60.0  # seconds of training that a crash may cost
-METRICS, OLD_METRICS = "metrics.jsonl", "history.jsonl"
 _ELSEWHERE = "or choose another folder with --out"
 
 
@@ -55,15 +62,17 @@ class RunFolder:
 
     @contextmanager
     def save_on_exit(self, trainer: Trainer) -> Iterator[None]:
-        """Save at the end, and if a step fails: then the run as it was before that step.
+        """Save at the end, and whatever else ends training: a step, a validation or a callback that
+        fails, Ctrl-C pressed twice. A step that is under way then does not count.
 
         Raises:
-            CourseError: another process ended, so this one could not exchange gradients with it.
+            CourseError: the run could not be saved, or another process ended, so this one could not
+                exchange gradients with it.
         """
         try:
             yield
-        except Exception as error:
-            self.save_last(trainer)  # a step that fails leaves the weights as they were
+        except BaseException as error:
+            self._save_after(error, trainer)
             lost = isinstance(error, RuntimeError) and not isinstance(error, torch.OutOfMemoryError)
             if world_size() == 1 or not lost:
                 raise
@@ -75,43 +84,68 @@ class RunFolder:
         self.save_last(trainer)
 
     def save_last(self, trainer: Trainer) -> None:
-        """Write all that training needs to go on."""
+        """Write all that training needs to go on. What asks the process to end waits for it."""
         self._saved_at = trainer.run.seconds
         if self.path is None or rank() > 0:
             return
-        save_resumable(self.path / "last.safetensors", trainer)
-        rows = "".join(json.dumps(row) + "\n" for row in trainer.run.epochs)
-        write_atomically(self.path / METRICS, rows)
-        described = json.dumps(trainer.run.describe(), indent=2) + "\n"
-        write_atomically(self.path / "run.json", described)
+        with held_interrupts():
+            save_resumable(self.path / "last.safetensors", trainer)
+            named = ({"run": trainer.run.id} | row for row in trainer.run.epochs)
+            write_atomically(self.path / METRICS, "".join(f"{json.dumps(row)}\n" for row in named))
+            described = json.dumps(trainer.describe(), indent=2) + "\n"
+            write_atomically(self.path / OPTIONS, described)
 
     def save_last_if_due(self, trainer: Trainer) -> None:
         """``save_last`` after ``SAVE_EVERY`` seconds of training."""
         if trainer.run.seconds - self._saved_at > SAVE_EVERY:
             self.save_last(trainer)
 
-    def save_best(self, run: Run) -> None:
+    def save_best(self, trainer: Trainer, row: Epoch) -> None:
         """Write the weights of the lowest validation loss, which the model has now."""
-        self._save_weights("best", run)
+        self._save_weights("best", trainer, [*trainer.run.epochs, row])
 
-    def finish(self, trainer: Trainer) -> None:
-        """Write the last weights where the recipe keeps those, or where nothing was validated."""
+    def save_final(self, trainer: Trainer) -> None:
+        """Write the last weights where the recipe keeps those, or where nothing was validated.
+
+        Called before the run is saved as finished: a finished run lacks nothing.
+        """
         if trainer.recipe.keep_weights == "last" or not trainer.best_weights:
-            self._save_weights("final", trainer.run)
+            self._save_weights("final", trainer, trainer.run.epochs)
 
-    def _save_weights(self, name: str, run: Run) -> None:
-        if self.path is not None and rank() == 0:
-            info = run.describe() | {"step": run.step, "epochs": run.epochs}
+    def _save_weights(self, name: str, trainer: Trainer, epochs: list[Epoch]) -> None:
+        if self.path is None or rank() > 0:
+            return
+        run = trainer.run
+        info = trainer.describe() | {
+            "step": run.step,
+            "epochs": epochs,
+            "data_changes": run.data_changes,
+        }
+        with held_interrupts():
             save_checkpoint(self.path / f"{name}.safetensors", run.translator, info=info)
+
+    def _save_after(self, error: BaseException, trainer: Trainer) -> None:
+        """Save a run that an error ends; an update that was begun can only be forgotten."""
+        try:
+            if trainer.is_whole:
+                self.save_last(trainer)
+        except CourseError as unsaved:
+            if str(unsaved) == str(error):  # it was saving that failed
+                raise error from None
+            raise CourseError(
+                f"{unsaved}. It should have been saved because training ended: "
+                f"{type(error).__name__} {error}"
+            ) from error
 
     def restore(self, trainer: Trainer) -> None:
         """Put the trainer back to where the run in this folder was saved.
 
         Raises:
-            CourseError: there is none, or it is of another run.
+            CourseError: there is none, or it is of another run or of other data.
         """
         if self.path is None:
             raise CourseError("to resume a run, say which: the folder is missing")
+        refuse_mixed_runs(self.path)
         resume(self.path / "last.safetensors", trainer)
         best = self.path / "best.safetensors"
         if best.exists():
@@ -148,35 +182,27 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
         yield RunFolder(path)
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> AbstractContextManager[None]:
     try:
-        import fcntl
-    except ImportError:  # Windows has no such lock
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system ends it with the process
+        return locked_folder(folder)
     except BlockingIOError as error:
-        os.close(handle)
         raise CourseError(
             f"expected {folder} for this run alone, but another process trains there: wait for it, "
             + _ELSEWHERE
         ) from error
-    except OSError:
-        pass  # some network file systems have none either
-    try:
-        yield
-    finally:
-        os.close(handle)
 
 
 def _refuse_used(folder: Path, *, resume: bool) -> None:
     """Refuse a folder with a run in it that would be lost."""
     last = folder / "last.safetensors"
     if not last.exists():
-        return  # if there should be one, reading it will say so
+        found = next((name for name in CHECKPOINTS if (folder / name).exists()), None)
+        if found and not resume:  # a run to go on with is missing: reading it will say so
+            raise CourseError(
+                f"{folder} holds {found}, weights of an earlier run: replace them with "
+                f"--overwrite, {_ELSEWHERE}"
+            )
+        return
     try:
         info = read_info(last)
     except CourseError as error:
@@ -202,9 +228,7 @@ def _refuse_used(folder: Path, *, resume: bool) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Delete the files of an earlier run, and nothing else."""
-    for name in ("last", "best", "final"):
-        (folder / f"{name}.safetensors").unlink(missing_ok=True)
-    for name in (METRICS, OLD_METRICS, "run.json"):
+    """Delete the files of an earlier run, and nothing else; that it is there, until the end."""
+    for name in (METRICS, OLD_METRICS, OPTIONS, *CHECKPOINTS):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / "events", ignore_errors=True)

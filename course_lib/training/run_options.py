@@ -24,7 +24,9 @@ class RunOptions:
     max_steps: int | None = None  # stop after this many steps instead of the recipe's epochs
     minutes: float | None = None  # stop after this much time instead
     resume: bool = False  # go on from the run's folder, exactly as if never stopped (on a CPU)
+    accept_changed_data: bool = False  # and go on even if the data are no longer the same
     overwrite: bool = False  # replace an earlier run in the folder
+    scores: bool = True  # translate held-out sentences for BLEU and exact match; it takes its time
 
     def __post_init__(self) -> None:
         for name in ("max_steps", "minutes"):
@@ -40,6 +42,11 @@ class RunOptions:
             raise CourseError(
                 "expected resume or overwrite, got both: resume goes on with the run in the "
                 "folder, overwrite replaces it"
+            )
+        if self.accept_changed_data and not self.resume:
+            raise CourseError(
+                "expected resume with accept_changed_data, got it alone: only a run that goes on "
+                "can find that its data have changed"
             )
         if not 0 <= self.seed < 2**63:
             raise CourseError(f"seed must be a whole number from 0 to 2^63 - 1, got {self.seed}")

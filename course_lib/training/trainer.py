@@ -38,13 +38,15 @@ class Trainer:
     """
 
     def __init__(self, recipe: Recipe, data: TrainingData, options: RunOptions) -> None:
-        self.recipe, self.options = recipe, options
+        self.recipe, self.options, self.data = recipe, options, data
         self.precision = choose_precision(options.precision, options.device)
         translator = data.new_translator(recipe)
         self.model = translator.model.to(options.device).train()
         self.sampler = BatchSampler(data, recipe, self.model.config, seed=options.seed)
         self.position = DataPosition()
         self.optimizer = make_optimizer(recipe, self.model)
+        self.optimizer.register_step_pre_hook(self._begin_update)
+        self.is_whole = True  # False while weights, results and position are those of two steps
         self.schedule = make_schedule(recipe, d_model=self.model.config.d_model)
         total_steps = options.max_steps or recipe.epochs * self.sampler.batches_per_epoch
         self.run = Run(recipe, options, translator, None if options.minutes else total_steps)
@@ -79,10 +81,11 @@ class Trainer:
         lr = self.schedule(self.run.step + 1, self._expected_steps())
         loss = self._update_weights(batch, lr)
         # Where the loss is not finite or memory is short, that failed before it changed a weight.
-        # From here on nothing fails: weights, results, position and random state stay together.
+        # What comes now is taken together: stopped in between, the run is not whole.
         self.run.record_step(loss, lr, n_tokens)  # adds 1 to run.step
         self.position = next_position
         self._random_state = random_state()
+        self.is_whole = True
 
     def validation_is_due(self) -> bool:
         """At the end of an epoch, or as often as the recipe says, and at the end; once a step."""
@@ -91,27 +94,34 @@ class Trainer:
             return False
         return run.finished or run.step % every == 0
 
-    def record_validation(self, row: Epoch) -> bool:
-        """Note the numbers of a validation; whether these weights are the best so far.
+    def is_best(self, row: Epoch) -> bool:
+        """Whether a validation of the present weights is the best so far."""
+        return row.get("valid_loss", math.inf) < self.best_loss  # NaN is not the best either
+
+    def record_validation(self, row: Epoch) -> None:
+        """Note the numbers of a validation, and these weights if they are the best so far.
 
         The run stops early where the recipe's patience is over.
         """
+        self.is_whole = False
+        if self.is_best(row):
+            weights = self.model.state_dict()
+            self.best_weights = {name: weight.detach().clone() for name, weight in weights.items()}
+            self.best_loss = row["valid_loss"]
         self.run.epochs.append(row)
-        if "valid_loss" not in row:
-            return False
-        losses = [earlier["valid_loss"] for earlier in self.run.epochs]
-        self.run.stopped_early = out_of_patience(losses, self.recipe.patience)
-        if not row["valid_loss"] < self.best_loss:  # put this way, NaN is not the best either
-            return False
-        self.best_loss = row["valid_loss"]
-        weights = self.model.state_dict()
-        self.best_weights = {name: weight.detach().clone() for name, weight in weights.items()}
-        return True
+        if "valid_loss" in row:
+            losses = [earlier["valid_loss"] for earlier in self.run.epochs]
+            self.run.stopped_early = out_of_patience(losses, self.recipe.patience)
+        self.is_whole = True
 
     def keep_weights(self) -> None:
         """End training: the model gets the weights that the recipe keeps."""
         if self.recipe.keep_weights == "best" and self.best_weights:
             self.model.load_state_dict(self.best_weights)
+
+    def describe(self) -> dict[str, Any]:
+        """Which run this is, what was asked for and on what data, as JSON: in each of its files."""
+        return self.run.describe() | {"id": self.run.id, "data": self.data.fingerprint}
 
     def state_dict(self) -> dict[str, Any]:
         """All that training needs to go on, as of the last whole step.
@@ -137,12 +147,15 @@ class Trainer:
         self.model.load_state_dict(state["model"])
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state["optimizer"], "param_groups": groups})
-        self.position = DataPosition(*state["position"])
+        self.position = DataPosition(*map(int, state["position"]))
         self.best_loss = state["best_loss"]
         self.run.load_state_dict(state["run"])
         restore_random_state(state)
         seed_dropout_per_rank(self.options.seed, self.run.step)
         self._random_state = random_state()
+
+    def _begin_update(self, *_: object) -> None:
+        self.is_whole = False
 
     def _expected_steps(self) -> int:
         """Steps in total: fixed, or as many as the time will allow at the pace so far."""

@@ -23,6 +23,11 @@ from course_lib.data import (
 )
 from course_lib.decoding import Translator
 from course_lib.model import Transformer, TransformerConfig, preset
+from course_lib.training.fingerprint import (
+    Fingerprint,
+    fingerprint_pairs,
+    fingerprint_tokenizer,
+)
 from course_lib.training.injected_bugs import inject_bugs
 from course_lib.training.recipes import Recipe
 
@@ -43,6 +48,16 @@ class TrainingData:
     def encoded_valid(self) -> list[EncodedPair]:
         """``encode`` of the validation pairs."""
         return self.encode(self.valid)
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """Of pairs and tokenizers: all that decides what a model is trained and validated on."""
+        return (
+            fingerprint_pairs("train", self.train)
+            | fingerprint_pairs("valid", self.valid)
+            | fingerprint_tokenizer("source", self.source_vocabulary)
+            | fingerprint_tokenizer("target", self.target_vocabulary)
+        )
 
     def encode(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
         """Pairs as ids, the target between BOS and EOS."""

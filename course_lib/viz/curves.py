@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_lib.viz.alt_text import extremes, line_sentence, set_alt_text, titled
 from course_lib.viz.attention_summary import as_array
-from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, dress, new_axes, styled
+from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, dress, new_axes, palette, styled
 
 Numbers = Tensor | np.ndarray | Sequence[float]
 
@@ -210,7 +210,7 @@ def line_look(index: int, total: int) -> tuple[ColorType, str]:
     """
     if total <= len(LINES):
         return LINES[index], DASHES[index % len(DASHES)]
-    return WEIGHTS(0.15 + 0.85 * index / (total - 1)), "-"
+    return palette(WEIGHTS)(0.15 + 0.85 * index / (total - 1)), "-"
 
 
 def _legend_beside(ax: Axes) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from course_lib.viz.alt_text import extremes, set_alt_text, titled, value_range
 from course_lib.viz.attention_summary import as_array, describe_attention, entropy
-from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, styled
+from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, palette, styled
 
 QUERY_AXIS = "query"
 KEY_AXIS = "key"
@@ -259,9 +259,9 @@ def draw_matrix(
     # Hidden cells are left out of the image, so the hatched background of the axes shows there.
     ax.patch.set(facecolor=MASKED, edgecolor=MASKED_HATCH, hatch="////", linewidth=0)
     ax.spines[:].set_visible(False)
-    palette = SIGNED if signed else WEIGHTS
+    colours = palette(SIGNED if signed else WEIGHTS)
     return ax.imshow(
-        shown, cmap=palette, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
+        shown, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
     )
 
 

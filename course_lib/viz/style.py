@@ -1,8 +1,8 @@
 """One style for every plot of the course, applied while a plot is drawn, never globally."""
 
+from functools import cache
 from typing import Any
 
-import seaborn as sns
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
@@ -34,10 +34,9 @@ STYLE: dict[Any, Any] = {
     "hatch.linewidth": 0.8,
 }
 
-# Colour-blind readers can tell the colours of all three apart; the first also prints well in grey.
-WEIGHTS: Colormap = sns.color_palette("mako_r", as_cmap=True)
-SIGNED: Colormap = sns.color_palette("vlag", as_cmap=True)
-LINES: list[str] = sns.color_palette("colorblind", 8).as_hex()
+# Seaborn's palettes, which colour-blind readers can tell apart; the first also prints well in grey.
+WEIGHTS, SIGNED = "mako_r", "vlag"
+LINES = "#0173b2 #de8f05 #029e73 #d55e00 #cc78bc #ca9161 #fbafe4 #949494".split()  # colorblind
 DASHES = ["-", "--", "-.", ":"]
 
 MASKED = "#ececec"
@@ -46,6 +45,15 @@ REFERENCE = "#555555"
 
 styled = rc_context(STYLE)
 """Decorator: inside the function, matplotlib draws in the style of the course."""
+
+
+@cache
+def palette(name: str) -> Colormap:
+    """``WEIGHTS`` or ``SIGNED`` as matplotlib uses it."""
+    import seaborn as sns  # late, because it imports pandas
+
+    colours: Colormap = sns.color_palette(name, as_cmap=True)
+    return colours
 
 
 @styled

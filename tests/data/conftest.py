@@ -45,6 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         server.asked.append(self.headers["Range"])
+        server.hold.wait(30)
         content = server.files.get(self.path)
         if content is None:
             return self.send_error(404)
@@ -55,6 +56,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(206 if asked and server.resumes else 200)
         if server.announces:
             self.send_header("Content-Length", str(len(content) - start))
+        for name, value in server.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         stop = start + server.breaks.pop(0) if server.breaks else None
         return self.wfile.write(content[start:stop])
@@ -65,9 +68,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    """A web server on this machine: ``files`` by path, ``breaks`` after so many bytes each time."""
+    """A web server on this machine: ``files`` by path, ``breaks`` after so many bytes each time.
+
+    It sends further ``headers``, and nothing at all while the event ``hold`` is not set.
+    """
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.files, server.asked, server.breaks = {}, [], []
+    server.files, server.asked, server.breaks, server.headers = {}, [], [], {}
+    server.hold = threading.Event()
+    server.hold.set()
     server.resumes = server.announces = True
     server.address = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))

@@ -1,4 +1,8 @@
+import gzip
 import hashlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,8 +21,9 @@ def fetch(server, tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_QUIET", "1")
     server.files["/file"] = CONTENT
 
-    def fetch(addresses=(f"{server.address}/file",), sha256=SHA256):
-        return download.download(addresses, tmp_path / "new" / "file", sha256=sha256)
+    def fetch(addresses=(f"{server.address}/file",), sha256=SHA256, name="file", **known):
+        remote = download.RemoteFile(tuple(addresses), sha256, **known)
+        return download.download(remote, tmp_path / "new" / name)
 
     return fetch
 
@@ -95,13 +100,105 @@ def test_a_file_with_another_checksum_is_deleted(server, fetch, tmp_path):
     with pytest.raises(CourseError, match=r"expected sha256 [0-9a-f]{12}…, got [0-9a-f]{12}…"):
         fetch()
     assert not list((tmp_path / "new").iterdir())
-    assert fetch(sha256=None).read_bytes() == b"<html>moved</html>"
 
 
 def test_the_second_address_is_used_if_the_first_fails(server, fetch):
     server.files["/page"] = b"<html>for sale</html>"
     addresses = [f"{server.address}/{name}" for name in ("none", "page", "file")]
     assert fetch(addresses).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ({"size": 511_999}, r"expected 511,999 bytes, got 512,000"),
+        ({"md5_of_start": "0" * 32}, "expected another beginning: another file, or a damaged"),
+    ],
+)
+def test_what_is_known_of_a_file_without_a_checksum_must_hold(fetch, tmp_path, known, message):
+    with pytest.raises(CourseError, match=message):
+        fetch(sha256=None, **known)
+    assert not list((tmp_path / "new").iterdir())
+    start = hashlib.md5(CONTENT).hexdigest()
+    assert fetch(sha256=None, size=len(CONTENT), md5_of_start=start).read_bytes() == CONTENT
+
+
+def test_a_web_page_is_no_file(server, fetch, tmp_path):
+    server.headers["Content-Type"] = "text/html; charset=utf-8"
+    with pytest.raises(CourseError, match=r"got a web page: has it moved, or must one log in\?"):
+        fetch(sha256=None)
+    assert not list((tmp_path / "new").iterdir())
+
+
+@pytest.mark.parametrize("length", ["abc", "-1", "9" * 5000])
+def test_a_length_that_is_no_number_is_refused(server, fetch, length):
+    server.announces = False
+    server.headers["Content-Length"] = length
+    with pytest.raises(CourseError, match="expected a number of bytes as Content-Length, got '"):
+        fetch()
+
+
+PACKED = gzip.compress(CONTENT, mtime=0)
+FLIPPED = PACKED[:-9] + bytes([PACKED[-9] ^ 1]) + PACKED[-8:]
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", PACKED[:-1], PACKED[:20], FLIPPED])
+def test_a_damaged_gz_is_noticed_without_checksum_and_length(server, fetch, tmp_path, content):
+    server.announces = False
+    server.files["/file"] = content
+    with pytest.raises(CourseError, match="could not be downloaded from .*gz"):
+        fetch(sha256=None, name="a.gz")
+    assert not list((tmp_path / "new").iterdir())
+    server.files["/file"] = PACKED
+    assert fetch(sha256=None, name="a.gz").read_bytes() == PACKED
+
+
+def test_without_a_published_checksum_that_of_the_first_download_holds(
+    server, fetch, tmp_path, capsys
+):
+    fetch(sha256=None).unlink()
+    note = tmp_path / "new" / "file.sha256"
+    assert note.read_text() == f"{SHA256}  file\n"
+    assert f"No checksum is published for file: this download's is kept in {note}" in (
+        capsys.readouterr().err
+    )
+    server.files["/file"] = CONTENT[::-1]
+    with pytest.raises(CourseError, match=f"not the file downloaded before; .* delete {note}"):
+        fetch(sha256=None)
+    server.files["/file"] = CONTENT
+    assert fetch(sha256=None).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("sha256", [SHA256, None])
+def test_of_two_downloads_at_once_one_waits_for_the_other(server, fetch, capsys, sha256):
+    pytest.importorskip("fcntl", reason="Windows has no such lock")
+    server.hold = threading.Event()
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(fetch, sha256=sha256)
+        while not server.asked:
+            time.sleep(0.01)
+        second = pool.submit(fetch, sha256=sha256)
+        while "Waiting for another process" not in capsys.readouterr().err:
+            time.sleep(0.01)
+        server.hold.set()
+        assert first.result() == second.result()
+    assert first.result().read_bytes() == CONTENT
+    assert len(server.asked) == 1
+
+
+def test_a_folder_that_cannot_be_made_is_named(fetch, tmp_path):
+    (tmp_path / "new").write_text("in the way")
+    with pytest.raises(CourseError, match="new/file is missing and .*File exists"):
+        fetch()
+
+
+def test_without_a_home_folder_the_message_says_what_to_set(monkeypatch):
+    def homeless(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    with pytest.raises(CourseError, match="set HOME, or COURSE_CACHE to a folder"):
+        cache_folder()
 
 
 def test_if_no_address_works_the_error_names_the_path_and_the_reasons(server, fetch, tmp_path):

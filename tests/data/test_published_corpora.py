@@ -1,11 +1,13 @@
 import gzip
+import hashlib
 import io
 import re
 import tarfile
+from dataclasses import replace
 
 import pytest
 
-from course_lib.data import download, load_corpus, published_corpora
+from course_lib.data import download, load_corpus, published_corpora, questions
 from course_lib.errors import CourseError
 
 
@@ -78,10 +80,15 @@ def test_a_source_of_two_languages_is_mixed_in_training_only(cache):
 
 def test_a_ted_archive_is_downloaded_if_it_is_missing(cache, server, monkeypatch):
     server.files["/ted.tar.gz"] = archive_of(ted_files())
-    monkeypatch.setattr(published_corpora, "TED_ADDRESSES", [f"{server.address}/ted.tar.gz"])
+    here = replace(published_corpora.TED, addresses=(f"{server.address}/ted.tar.gz",))
+    monkeypatch.setattr(published_corpora, "TED", here)
+    with pytest.raises(CourseError, match=r"expected 131,005,909 bytes, got \d+"):
+        load_corpus("ted_pt_en")
+    here = replace(here, size=None)
+    monkeypatch.setattr(published_corpora, "TED", here)
     with pytest.raises(CourseError, match="expected sha256 216a86c3df4d"):
         load_corpus("ted_pt_en")
-    monkeypatch.setattr(published_corpora, "TED_SHA256", None)
+    monkeypatch.setattr(published_corpora, "TED", replace(here, sha256=None))
     assert len(load_corpus("ted_pt_en").pairs("train")) == 3
     asked = len(server.asked)
     load_corpus("ted_pt_en")
@@ -89,7 +96,8 @@ def test_a_ted_archive_is_downloaded_if_it_is_missing(cache, server, monkeypatch
 
 
 def test_offline_the_path_of_the_archive_and_its_addresses_are_named(cache, monkeypatch):
-    monkeypatch.setattr(published_corpora, "TED_ADDRESSES", ["http://127.0.0.1:9/ted.tar.gz"])
+    nowhere = replace(published_corpora.TED, addresses=("http://127.0.0.1:9/ted.tar.gz",))
+    monkeypatch.setattr(published_corpora, "TED", nowhere)
     path = re.escape(str(cache / "ted" / "qi18naacl-dataset.tar.gz"))
     with pytest.raises(CourseError, match=f"{path} is missing .*127.0.0.1:9/ted.tar.gz"):
         load_corpus("ted_pt_en")
@@ -143,15 +151,36 @@ def test_multi30k_needs_no_test_files(cache, write):
     assert load_corpus("multi30k").splits == ("train", "valid")
 
 
+def test_an_archive_that_unpacks_to_more_than_any_text_is_refused(cache, monkeypatch):
+    monkeypatch.setattr(published_corpora, "LARGEST_PAIR", 20)
+    put_archive(cache, archive_of(ted_files()))
+    with pytest.raises(CourseError, match=r"expected at most 20 bytes .*pair in .*, got \d+: is"):
+        load_corpus("ted_pt_en")
+    assert [path.name for path in (cache / "ted").iterdir()] == [published_corpora.TED_ARCHIVE]
+
+
 def test_multi30k_is_downloaded_if_it_is_missing(cache, server, monkeypatch):
     monkeypatch.setattr(published_corpora, "MULTI30K_ADDRESS", f"{server.address}/")
     with pytest.raises(CourseError, match=r"multi30k/train\.de\.gz is missing .*HTTP Error 404"):
         load_corpus("multi30k")
     for split in ("train", "val", "test_2016_flickr"):
-        with pytest.raises(CourseError, match=rf"{split}\.de\.gz is missing"):
-            load_corpus("multi30k")
         for side in ("de", "en"):
             server.files[f"/{split}.{side}.gz"] = gzip.compress(f"{split} {side}\n".encode())
+    with pytest.raises(CourseError, match=r"train\.de\.gz is missing .*expected sha256 726e39b2"):
+        load_corpus("multi30k")
+    known = {
+        name: hashlib.sha256(server.files[f"/{name}"]).hexdigest()
+        for name in published_corpora.MULTI30K_SHA256
+    }
+    monkeypatch.setattr(published_corpora, "MULTI30K_SHA256", known)
     corpus = load_corpus("multi30k")
     assert corpus.splits == ("train", "valid", "test")
     assert list(corpus.pairs("test")) == [("test_2016_flickr de", "test_2016_flickr en")]
+
+
+def test_every_file_that_is_downloaded_is_known_by_size_or_checksum():
+    assert published_corpora.MULTI30K_COMMIT in published_corpora.MULTI30K_ADDRESS
+    checksums = [*published_corpora.MULTI30K_SHA256.values(), published_corpora.TED.sha256]
+    assert len(set(checksums)) == 7
+    assert all(re.fullmatch("[0-9a-f]{64}", checksum) for checksum in checksums)
+    assert questions.REMOTE.size and re.fullmatch("[0-9a-f]{32}", questions.REMOTE.md5_of_start)

@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from course_lib.data import load_corpus, questions
+from course_lib.data import download, load_corpus, questions
 from course_lib.errors import CourseError
 
 LINES = [
@@ -91,7 +91,8 @@ def test_long_questions_are_not_trained_on(put, capsys):
 
 
 def test_the_archive_is_downloaded_if_it_is_missing(cache, server, monkeypatch):
-    monkeypatch.setattr(questions, "ADDRESS", f"{server.address}/giga-fren.tgz")
+    here = download.RemoteFile((f"{server.address}/giga-fren.tgz",))
+    monkeypatch.setattr(questions, "REMOTE", here)
     path = re.escape(str(cache / "giga-fren" / "giga-fren.tgz"))
     with pytest.raises(CourseError, match=f"{path} is missing and could not be downloaded from"):
         load_corpus("questions_fr_en")
@@ -142,8 +143,13 @@ def test_another_table_is_named(put, content, message):
         load_corpus("questions_fr_en")
 
 
-def test_a_table_that_cannot_be_written_is_named(put):
+def test_a_table_that_cannot_be_written_is_named(put, monkeypatch):
     folder = put("giga-fren.tgz", archive_of(**sides(LINES))).parent
-    (folder / "questions_easy.csv.part").mkdir()
+
+    def full(*paths):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("course_lib.atomic.os.replace", full)
     with pytest.raises(CourseError, match=r"could not write .*questions_easy.csv .*read-only"):
         load_corpus("questions_fr_en")
+    assert [path.name for path in folder.iterdir()] == ["giga-fren.tgz"]

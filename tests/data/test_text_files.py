@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data import TextPair, read_json_lines, read_lines, read_pairs, read_tsv, text_files
+from course_lib.data import (
+    TextPair,
+    count_lines,
+    read_json_lines,
+    read_lines,
+    read_pairs,
+    read_tsv,
+    stream_lines,
+    text_files,
+)
 from course_lib.errors import CourseError
 
 SENTENCES = [
@@ -52,7 +61,9 @@ def test_only_a_newline_ends_a_line(write):
 )
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_line_ends_and_byte_order_marks_belong_to_no_line(write, name, content, lines):
-    assert list(read_lines(write(name, content))) == lines
+    path = write(name, content)
+    assert list(read_lines(path)) == list(stream_lines(path)) == lines
+    assert count_lines(path) == (None if name.endswith(".gz") else len(lines))
 
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"))
@@ -197,3 +208,77 @@ def test_a_json_line_without_the_two_texts_is_named(own_messages, write, line, m
     assert pairs[0] == ("a", "b")
     with pytest.raises(CourseError, match=rf"a\.jsonl, line 2: {message}"):
         pairs[1]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\nO\xf9\n", "line 2: expected UTF-8, .* probably Windows-1252"),
+        (
+            "a\n".encode("utf-16"),
+            "line 1: expected UTF-8, got bytes of another encoding, prob",
+        ),
+        (b"a\n" + b"x" * 50, "line 2: expected a sentence, got more than 40 bytes: is it text"),
+    ],
+)
+def test_a_stream_names_the_line_that_is_no_text(write, monkeypatch, name, content, message):
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 40)
+    with pytest.raises(CourseError, match=f"{name}, {message}"):
+        list(stream_lines(write(name, content)))
+
+
+def test_a_stream_gives_the_lines_before_the_damage(write):
+    path = write("a.txt.gz", [str(i) for i in range(100_000)])
+    path.write_bytes(path.read_bytes()[:-100])
+    lines = []
+    with pytest.raises(CourseError, match="expected a .gz file at .*only a part of one"):
+        lines.extend(stream_lines(path))
+    assert lines[:3] == ["0", "1", "2"]
+    with pytest.raises(CourseError, match="none.txt, which cannot be read"):
+        list(stream_lines(path.with_name("none.txt")))
+
+
+def test_a_pipe_is_not_read_twice_to_count_its_lines(tmp_path):
+    pytest.importorskip("fcntl", reason="Windows has no such pipes")
+    os.mkfifo(tmp_path / "pipe")
+    assert count_lines(tmp_path / "pipe") is None
+
+
+def test_a_gz_that_unpacks_to_more_than_text_can_is_refused(write, monkeypatch):
+    monkeypatch.setattr(text_files, "ALWAYS_FINE", 1 << 17)
+    monkeypatch.setattr(text_files, "BLOCK", 1 << 16)
+    assert len(read_lines(write("fine.gz", b"a\n" * (1 << 16)))) == 1 << 16
+    bomb = write("bomb.gz", b"a\n" * (1 << 20))
+    with pytest.raises(CourseError, match=r"bomb.gz, got [\d,]+ bytes that unpack to more than 2"):
+        read_lines(bomb)
+    with pytest.raises(CourseError, match="with gunzip and give the plain file"):
+        read_lines(bomb)
+    assert sum(1 for _ in stream_lines(bomb)) == 1 << 20
+
+
+def test_a_file_that_does_not_fit_into_memory_is_named(write, monkeypatch):
+    def full(path):
+        raise MemoryError
+
+    monkeypatch.setattr(text_files.gzip, "open", full)
+    with pytest.raises(CourseError, match="to fit into memory, but it does not: give a part"):
+        read_lines(write("a.gz", ["a"]))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000,
+        '{"de": ' + "1" * 5000 + ', "en": "a"}',
+        '{"de": "\\ud800", "en": "a"}',
+        '{"de": "a\\udc00 b", "en": "a"}',
+    ],
+    ids=["brackets", "digits", "half a character", "the other half"],
+)
+def test_json_that_is_no_pair_of_texts_is_named_by_its_line(write, own_messages, line):
+    path = write("a.jsonl", ['{"de": "\\ud83d\\ude00", "en": "smile"}', line])
+    pairs = read_json_lines(path, ("de", "en"))
+    assert pairs[0].source_text == "\N{GRINNING FACE}"
+    with pytest.raises(CourseError, match=r"a.jsonl, line 2: expected .{1,400}$"):
+        _ = pairs[1]

@@ -1,10 +1,13 @@
 """The translators that stopped early, as the decoding lesson loads them."""
 
+import zlib
+
 import pytest
 import torch
 
 from course_lib.data import load_corpus
 from course_lib.training import load_early_translators, load_translator
+from course_lib.training.checkpoint import EARLY
 from tools import export_early
 
 
@@ -17,6 +20,13 @@ def test_the_early_translators_are_three_models_that_are_unsure():
         assert [str(one) for one in translator.translate_texts(texts)] != wanted
     first, second = (translator.model.output.weight for translator in early[:2])
     assert not torch.equal(first, second)
+
+
+def test_the_early_translators_are_stored_so_that_a_wheel_compresses_them():
+    for translator in load_early_translators():
+        weights = torch.cat([each.flatten() for each in translator.model.parameters()])
+        assert torch.equal(weights, (weights / export_early.GRID).round() * export_early.GRID)
+    assert sum(len(zlib.compress(path.read_bytes())) for path in EARLY) < 4.5e6
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 """One notebook, stored with a problem in each cell, is run once by the plug-in."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import nbformat
@@ -75,9 +77,14 @@ REASONS = {
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the notebooks are run, and their pages written."""
+    return tmp_path_factory.mktemp("lessons")
+
+
+@pytest.fixture(scope="module")
+def verdicts(folder: Path) -> dict[tuple[str, str], str]:
     """(notebook, cell id) to the message of its failure, or "" where it passed."""
-    folder = tmp_path_factory.mktemp("lessons")
     heavy = notebook(code("large", "pass"))
     heavy.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": {}}}
     heavy.cells[0].source += "\n" + "x" * MAX_BYTES
@@ -88,7 +95,8 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
     command = [sys.executable, "-m", "pytest", "-p", "tools.nbval_plugin", "--nbval"]
     command += ["--continue-on-collection-errors", "--color=no", "-p", "no:cacheprovider"]
     command += ["-c", "pytest.ini", "--junit-xml=report.xml", "."]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    pages = {"COURSE_DIFFERENCES": str(folder / "pages")}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | pages
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert run.returncode == 1, run.stdout + run.stderr
     verdicts = {}
@@ -111,6 +119,16 @@ def test_the_cell_fails_and_says_why(verdicts: dict[tuple[str, str], str], cell:
 
 def test_every_cell_is_tried() -> None:
     assert {cell["id"] for cell in CELLS} == PASSING | REASONS.keys()
+
+
+def test_a_page_shows_the_cells_that_failed_and_no_others(
+    folder: Path, verdicts: dict[tuple[str, str], str]
+) -> None:
+    assert [page.name for page in (folder / "pages").iterdir()] == ["cells.html"]
+    page = (folder / "pages" / "cells.html").read_text("utf-8")
+    assert set(re.findall("<h2>(.*)</h2>", page)) == set(REASONS)
+    assert "\x1b" not in page and "ZeroDivisionError" in page
+    assert "loss 0.125" in page and page.count("<img ") >= 3
 
 
 def test_size_and_widget_state_fail_and_the_cell_beside_them_passes(

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from course_lib.cli import main
-from course_lib.data import BOS
-from course_lib.training import RunOptions, load_translator, train
+from course_lib.data import BOS, Vocabulary
+from course_lib.errors import CourseError
+from course_lib.training import RunOptions, load_training_data, load_translator, train
 from course_lib.training.metrics_log import read_metrics_log
 
 pytestmark = pytest.mark.slow
@@ -35,6 +36,28 @@ def test_it_is_resumed_to_the_same_losses(its_recipe, earlier_run):
     assert run.finished
     assert run.losses == pytest.approx(LOSSES, abs=1e-5)
     assert run.learning_rates[:3] == [None] * 3 and None not in run.learning_rates[3:]
+
+
+def test_what_cannot_be_checked_is_told(its_recipe, earlier_run, capsys):
+    train(its_recipe, RunOptions(max_steps=6, resume=True), folder=earlier_run)
+    assert "earlier version of the course, which noted nothing about its data" in (
+        capsys.readouterr().out
+    )
+    assert main(["translate", "--run", str(earlier_run), "a b"]) == 0
+    assert "of a run of an earlier version, without an id" in capsys.readouterr().err
+
+
+def test_it_is_not_resumed_with_other_words(its_recipe, earlier_run):
+    data = load_training_data(its_recipe)
+    words = Vocabulary([*data.target_vocabulary.tokens[:-2], "X", "Y"])
+    message = "go on with the model and the vocabularies of this corpus, but .* has others: resume"
+    with pytest.raises(CourseError, match=message):
+        train(
+            its_recipe,
+            RunOptions(max_steps=6, resume=True),
+            folder=earlier_run,
+            data=replace(data, target_vocabulary=words),
+        )
 
 
 @pytest.mark.parametrize("name", ["", "best.safetensors", "last.safetensors"])

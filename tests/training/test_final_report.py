@@ -34,9 +34,9 @@ def test_a_corpus_that_holds_nothing_out_is_not_tested_on_what_it_was_trained_on
 @pytest.mark.parametrize("split", ["test", "valid"])
 def test_what_is_held_out_is_the_test(toy, split):
     report_lines = lines(toy, 21, splits=("train", split))
-    assert report_lines[1].startswith("unseen  ") and report_lines[2].startswith(
-        "unseen, shuffled source"
-    )
+    assert report_lines[0].endswith("--no-scores leaves it out.")
+    assert report_lines[2].startswith("unseen  ")
+    assert report_lines[3].startswith("unseen, shuffled source")
     assert report_lines[-1].startswith("BLEU by sacrebleu")
 
 
@@ -44,7 +44,7 @@ def test_a_grammar_is_tested_on_unseen_combinations_and_on_its_alignments(toy, t
     recipe = replace(toy, corpus="grammar_de_en", train_size=50, valid_size=0, test_size=3)
     data = load_training_data(recipe)
     report_lines = list(report(train(recipe, RunOptions(max_steps=1), data=data), data))
-    assert [line[:38].strip() for line in report_lines[1:5]] == [
+    assert [line[:38].strip() for line in report_lines[2:6]] == [
         "unseen",
         "unseen, shuffled source",
         "unseen combinations",

@@ -9,7 +9,7 @@ import pytest
 from safetensors.torch import load_file
 
 from course_lib.training import read_checkpoint
-from tests.training.toy_course import run
+from tests.training.toy_course import run, run_with_fault
 
 pytestmark = pytest.mark.slow
 
@@ -18,22 +18,26 @@ def tensors(path):
     return {name: value.tolist() for name, value in load_file(path).items()}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
-def test_a_run_killed_at_random_moments_ends_with_the_same_bits(tmp_path):
-    # The server loads PyTorch once, with what its optimisers import; each process of the command
-    # begins as a copy of it.
+def start(target, *arguments):
+    """A process that begins as a copy of a server, which has loaded PyTorch once, with what its
+    optimisers import.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.training.toy_course", "torch._dynamo"])
+    process = context.Process(target=target, args=arguments)
+    process.start()
+    return process
 
-    def start(*arguments):
-        process = context.Process(target=run, args=(str(tmp_path), "train", "toy", *arguments))
-        process.start()
-        return process
 
-    whole = start("--out", "whole")
+@pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
+def test_a_run_killed_at_random_moments_ends_with_the_same_bits(tmp_path):
+    def train(*arguments):
+        return start(run, str(tmp_path), "train", "toy", *arguments)
+
+    whole = train("--out", "whole")
     last, chance, kills, steps = tmp_path / "cut" / "last.safetensors", random.Random(0), 0, []
     while kills < 6:
-        process = start("--out", "cut", *(["--resume"] if last.exists() else []))
+        process = train("--out", "cut", *(["--resume"] if last.exists() else []))
         before = last.stat().st_mtime_ns if last.exists() else 0
         while process.is_alive() and not (last.exists() and last.stat().st_mtime_ns > before):
             time.sleep(0.001)
@@ -43,12 +47,48 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(tmp_path):
         kills += 1
         steps.append(read_checkpoint(last)[1]["step"])  # always a whole file
     assert steps == sorted(steps) and len(set(steps)) > 2, "the kills came at other moments"
-    process = start("--out", "cut", "--resume")
+    process = train("--out", "cut", "--resume")
     process.join()
     whole.join()
     assert (process.exitcode, whole.exitcode) == (0, 0)
+    assert_same(tmp_path / "cut", tmp_path / "whole")
+
+
+def assert_same(cut, whole):
+    """Two folders hold the same run to the last bit, and no draft."""
     for name in ("best.safetensors", "last.safetensors"):
-        assert tensors(tmp_path / "cut" / name) == tensors(tmp_path / "whole" / name)
-    infos = [read_checkpoint(tmp_path / out / "last.safetensors")[1] for out in ("cut", "whole")]
+        assert tensors(cut / name) == tensors(whole / name)
+    infos = [read_checkpoint(folder / "last.safetensors")[1] for folder in (cut, whole)]
     assert infos[0]["losses"] == infos[1]["losses"]
-    assert not list((tmp_path / "cut").glob(".saving-*"))
+    assert not list(cut.glob(".saving-*"))
+
+
+SHORT = ["train", "toy", "--max-steps", "2", "--set", "valid_every=1", "--set", "test_size=0"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
+def test_whatever_write_fails_or_is_the_last_the_run_goes_on_to_the_same_bits(tmp_path):
+    tmp_path = tmp_path.resolve()
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    start(run_with_fault, str(whole), 0, False, *SHORT, "--out", "run").join()
+    writes = len((tmp_path / "whole-writes").read_text())
+    assert writes > 80, "from the first save, before a step, to the last"
+    numbers = range(1, writes + 1, 11)  # no divisor: a file takes seven to nine, of every kind
+    faulty = []
+    for number in numbers:
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        dies = number % 2 == 1
+        process = start(run_with_fault, str(folder), number, dies, *SHORT, "--out", "run")
+        faulty.append((folder, process, 9 if dies else 1))
+    resumed = []
+    for folder, process, status in faulty:
+        process.join()
+        assert process.exitcode == status, folder
+        again = ["--resume"] if (folder / "run" / "last.safetensors").exists() else []
+        resumed.append((folder, start(run, str(folder), *SHORT, "--out", "run", *again)))
+    for folder, process in resumed:
+        process.join()
+        assert process.exitcode == 0, folder
+        assert_same(folder / "run", whole / "run")

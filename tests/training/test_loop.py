@@ -58,7 +58,7 @@ def test_a_run_folder_holds_the_run(toy, tmp_path):
     names = sorted(os.listdir(tmp_path / "run"))
     assert names == ["best.safetensors", "last.safetensors", "metrics.jsonl", "run.json"]
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == run.epochs
+    assert [json.loads(line) for line in lines] == [{"run": run.id} | row for row in run.epochs]
     assert {"loss", "valid_loss", "valid_exact"} <= set(run.epochs[0])
 
 

@@ -130,7 +130,9 @@ def test_a_broken_file_of_numbers_is_named(without_checkpoint, name):
 
 
 def test_numbers_that_are_not_there_are_named(without_checkpoint):
-    (without_checkpoint / "metrics.jsonl").write_text(json.dumps({"step": 3}))
+    run_id = json.loads((without_checkpoint / "run.json").read_text())["id"]
+    row = {"run": run_id, "step": 3}
+    (without_checkpoint / "metrics.jsonl").write_text(json.dumps(row))
     with pytest.raises(CourseError, match="numbers of a run in .*KeyError: 'seconds'"):
         read_metrics_log(without_checkpoint)
 

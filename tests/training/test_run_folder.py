@@ -15,7 +15,8 @@ from course_lib.training import (
     run_folder,
     train,
 )
-from course_lib.training.checkpoint import PRETRAINED, weights_of_run
+from course_lib.training.checkpoint import PRETRAINED
+from course_lib.training.run_files import weights_of_run
 from course_lib.training.run_folder import open_run_folder
 from tests.training.test_loop import interrupt_at
 

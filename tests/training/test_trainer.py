@@ -23,6 +23,8 @@ from course_lib.training import (
     loop,
     monitor,
     random_state,
+    read_checkpoint,
+    save_checkpoint,
     train,
 )
 from course_lib.training import trainer as training_trainer
@@ -239,11 +241,28 @@ def test_a_run_with_other_words_is_not_resumed(toy, tmp_path, monkeypatch):
         load_training_data(replace(toy, train_size=2)),  # fewer words
         replace(data, target_vocabulary=vocabulary),  # as many, but others
     ):
-        message = (
-            "go on with the model and the vocabularies of this corpus, but .* has others: resume"
-        )
-        with pytest.raises(CourseError, match=message):
+        with pytest.raises(CourseError, match="got others. Changed: .*tokenizer of the target"):
             train(toy, RunOptions(max_steps=4, resume=True), folder=tmp_path, data=other)
+
+
+def test_a_last_checkpoint_that_lacks_something_is_refused_by_name(toy, tmp_path):
+    train(toy, RunOptions(max_steps=2), folder=tmp_path)
+    path = tmp_path / "last.safetensors"
+    translator, info, extra = read_checkpoint(path)
+    resume = RunOptions(max_steps=2, resume=True)
+    less = {name: tensor for name, tensor in extra.items() if name != "rng"}
+    cases = [
+        ({name: info[name] for name in info if name != "position"}, extra, "KeyError: 'position'"),
+        (info | {"position": ["a"]}, extra, "ValueError: invalid literal for int"),
+        (info | {"data": ["train"]}, extra, "AttributeError"),
+        (info, less, "KeyError: 'rng'"),
+        (info, {"rng": extra["rng"]}, "ValueError: no state of the optimiser"),
+        (info, extra | {"rng": torch.zeros(3)}, "TypeError: RNG state must be"),
+    ]
+    for changed_info, tensors, message in cases:
+        save_checkpoint(path, translator, info=changed_info, extra=tensors)
+        with pytest.raises(CourseError, match=f"all that a run needs to go on, got .*{message}"):
+            train(toy, resume, folder=tmp_path)
 
 
 def test_the_random_numbers_of_a_gpu_are_kept_too(toy, tmp_path, monkeypatch):
@@ -274,6 +293,7 @@ def test_being_asked_to_end_saves_the_run_as_ctrl_c_does(toy, tmp_path, monkeypa
         calls.append(1)
         if len(calls) == 3:
             os.kill(os.getpid(), number)
+            os.kill(os.getpid(), number)  # as shell and system both do of a closed terminal
         return original(*args, **kwargs)
 
     before = signal.getsignal(number)

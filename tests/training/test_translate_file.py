@@ -1,6 +1,10 @@
 """A line in, a line out."""
 
+import gzip
+import io
+import sys
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 import torch
@@ -9,6 +13,7 @@ from course_lib.cli import main
 from course_lib.data import Subwords
 from course_lib.decoding import Decoding, Translation, translate_file
 from course_lib.decoding.translate_file import translate_lines
+from course_lib.errors import CourseError
 from course_lib.training import (
     RunOptions,
     load_training_data,
@@ -25,10 +30,10 @@ def translator(toy):
 
 def lines_of(translator, lines, decoding=None):
     warnings = []
-    output = translate_lines(
+    blocks = translate_lines(
         translator, lines, decoding=decoding or Decoding(), warn=warnings.append
     )
-    return output, warnings
+    return [text for block in blocks for text in block], warnings
 
 
 def test_line_i_belongs_to_line_i_and_an_empty_one_stays_empty(translator, monkeypatch):
@@ -67,6 +72,38 @@ def test_a_line_that_is_too_long_is_truncated_with_a_warning(translator):
     assert warnings[0] == expected
 
 
+def test_no_more_lines_are_read_than_the_block_under_way_needs(translator, monkeypatch):
+    monkeypatch.setattr(translate_file, "SORT_WINDOW", 400)
+    read = 0
+
+    def endless():
+        nonlocal read
+        while True:
+            read += 1
+            yield "a"
+
+    blocks = translate_lines(translator, endless(), decoding=Decoding(), warn=print)
+    sizes = [len(block) for block in islice(blocks, 4)]
+    assert sizes == [128, 256, 400, 400] and read == sum(sizes)
+
+
+def test_a_bar_appears_on_a_terminal_only(translator, monkeypatch, capsys):
+    def bar_of(lines):
+        list(translate_lines(translator, lines, decoding=Decoding(), warn=print, total=200))
+        return capsys.readouterr().err
+
+    assert bar_of(["a"] * 200) == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert bar_of(["a"] * 200) == ""  # it took less than two seconds
+    monkeypatch.setattr(translate_file, "DELAY", 0)
+    assert "100%" in bar_of(["a"] * 200)
+
+
+def test_a_long_unknown_word_is_shortened(translator):
+    _, [warning, *_] = lines_of(translator, ["a " + "z" * 1_000_000])
+    assert warning == f"line 1: the model does not know '{'z' * 60}'… (1,000,000 characters)"
+
+
 def test_a_translation_stays_on_its_line_whatever_it_says(translator, monkeypatch):
     monkeypatch.setattr(
         translator,
@@ -95,6 +132,74 @@ def test_translate_reads_a_file_and_writes_as_many_lines(run, at_home, capsys):
     beam = Decoding("beam", width=2)
     first = str(load_translator(run).translate("a b", beam))
     assert capsys.readouterr().out.split("\n")[0] == first
+
+
+def test_translate_reads_standard_input_and_gz(run, at_home, capsys, monkeypatch):
+    text = b"a b\n\nc a\n"
+    (at_home / "in.txt.gz").write_bytes(gzip.compress(text))
+    assert main(["translate", "--run", "run", "--input", "in.txt.gz"]) == 0
+    expected = capsys.readouterr().out
+    assert expected.count("\n") == 3
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert main(["translate", "--run", "run", "--input", "-"]) == 0
+    assert capsys.readouterr().out == expected
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["translate", "--run", "run", "--input", "-"]) == 1
+    assert "standard input, but it is closed" in capsys.readouterr().err
+
+
+@pytest.fixture
+def stopped(run, at_home, monkeypatch):
+    """Run translate on 1,000 lines, and raise an error in its third block."""
+    (at_home / "in.txt").write_text("a\n" * 1000)
+    (at_home / "out.txt").write_text("an earlier one\n")
+    blocks = iter([128, 256])
+
+    def stopped(error, *arguments):
+        def block(translator, lines, start, **options):
+            if next(blocks, None) is None:
+                raise error
+            return [f"{i}" for i in range(start, start + len(lines))]
+
+        monkeypatch.setattr(translate_file, "_translate_block", block)
+        return main(["translate", "--run", "run", "--input", "in.txt", *arguments])
+
+    return stopped
+
+
+DONE = "".join(f"{i}\n" for i in range(384))
+
+
+def test_an_interrupt_keeps_the_lines_done_and_says_how_far_it_got(stopped, at_home, capsys):
+    assert stopped(KeyboardInterrupt(), "--output", "out.txt") == 130
+    part = at_home / "out.txt.part"
+    assert part.read_text() == DONE
+    assert (at_home / "out.txt").read_text() == "an earlier one\n"
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"course translate: the first 384 lines are translated and are in {part}\n" in err
+    assert err.endswith("course translate: stopped by Ctrl-C\n")
+
+
+def test_an_error_keeps_what_was_printed(stopped, capsys):
+    assert stopped(CourseError("the disk is gone")) == 1
+    out, err = capsys.readouterr()
+    assert out == DONE
+    assert err.splitlines()[1:] == [
+        "course translate: the first 384 lines are translated",
+        "course translate: the disk is gone",
+    ]
+
+
+def test_nothing_is_said_to_a_reader_who_left(stopped, capsys):
+    assert stopped(BrokenPipeError()) == 141
+    assert len(capsys.readouterr().err.splitlines()) == 1, "which run it is, before anybody left"
+
+
+def test_an_output_that_is_whole_leaves_no_part(run, at_home):
+    (at_home / "in.txt").write_text("a\n")
+    assert main(["translate", "--run", "run", "--input", "in.txt", "--output", "new/out.txt"]) == 0
+    assert [path.name for path in (at_home / "new").iterdir()] == ["out.txt"]
 
 
 def test_an_empty_file_gives_an_empty_file(run, at_home, capsys):

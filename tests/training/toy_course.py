@@ -4,6 +4,8 @@ It saves after every step. SIGNAL="NAME TARGET RANK STEP" makes the process of t
 signal to itself or to its parent in the middle of that step. Each process leaves its id in a file.
 """
 
+import errno
+import itertools
 import os
 import signal
 import sys
@@ -47,6 +49,41 @@ def run(folder: str, *arguments: str) -> None:
     set_up()
     sys.exit(main(arguments))
 
+
+def run_with_fault(folder: str, number: int, dies: bool, *arguments: str) -> None:
+    """The command, whose write of this number fails, or ends the process; 0 counts them only.
+
+    A write is what makes, fills, renames, removes or syncs something within the folder. Their
+    count is left in a file beside it.
+    """
+    numbers, inside = itertools.count(1), f"{folder}{os.sep}"
+
+    def write(*_: object) -> None:
+        this = next(numbers)
+        if this == number and dies:
+            os._exit(9)
+        if this == number:
+            raise OSError(errno.EIO, "injected")
+        counts.write(".")
+        counts.flush()
+
+    def look(event: str, arguments: tuple[object, ...]) -> None:
+        opened_to_read = event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if event in WRITES and not opened_to_read and str(arguments[0]).startswith(inside):
+            write()
+
+    def sync(descriptor: int) -> None:
+        write()
+        original_sync(descriptor)
+
+    original_sync, os.fsync = os.fsync, sync
+    with open(f"{folder}-writes", "w") as counts:
+        os.chdir(folder)
+        sys.addaudithook(look)
+        run(folder, *arguments)
+
+
+WRITES = {"open", "os.mkdir", "os.chmod", "os.rename", "os.rmdir"}
 
 if __name__ == "__main__":
     Path(f"pid-{os.environ.get('RANK', '0')}").write_text(str(os.getpid()))

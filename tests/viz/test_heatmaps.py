@@ -9,7 +9,7 @@ from PIL import Image
 
 from course_lib.viz.display import to_png
 from course_lib.viz.heatmaps import plot_attention, plot_heads, plot_heatmap
-from course_lib.viz.style import SIGNED, WEIGHTS, new_axes
+from course_lib.viz.style import SIGNED, WEIGHTS, new_axes, palette
 
 QUERIES = ["the", "dog"]
 KEYS = ["der", "Hund", "."]
@@ -35,7 +35,7 @@ def random_weights(*shape):
 def test_a_query_is_a_row_and_a_key_is_a_column():
     ax = plot_attention(KNOWN, QUERIES, KEYS)
     for row, column in itertools.product(range(2), range(3)):
-        expected = WEIGHTS(float(KNOWN[row, column]))[:3]
+        expected = palette(WEIGHTS)(float(KNOWN[row, column]))[:3]
         assert np.allclose(pixel_of_cell(ax, row, column), expected, atol=0.04), (row, column)
     assert ax.images[0].get_array()[1, 2] == pytest.approx(0.25)
 
@@ -77,9 +77,9 @@ def test_a_masked_cell_is_hatched_and_a_zero_is_not():
     assert ax.images[0].get_array().mask.tolist() == (~mask).tolist()
     assert (2, 0) not in {text.get_position() for text in ax.texts}
     assert ax.patch.get_hatch()
-    assert np.allclose(pixel_of_cell(ax, 0, 1), WEIGHTS(0.0)[:3], atol=0.04)
+    assert np.allclose(pixel_of_cell(ax, 0, 1), palette(WEIGHTS)(0.0)[:3], atol=0.04)
     grey = pixel_of_cell(ax, 0, 2)
-    assert np.ptp(grey) < 0.02 and not np.allclose(grey, WEIGHTS(0.0)[:3], atol=0.04)
+    assert np.ptp(grey) < 0.02 and not np.allclose(grey, palette(WEIGHTS)(0.0)[:3], atol=0.04)
     assert "hatched: masked" in colour_bar(ax).get_ylabel()
 
 
@@ -131,9 +131,9 @@ def test_a_fully_masked_row_of_zeros_is_hatched_and_not_taken_for_transposed_wei
     unmasked = plot_attention(weights, list("abc"), list("xy"))
     assert not np.ma.is_masked(unmasked.images[0].get_array())
     for column in range(2):
-        assert np.allclose(pixel_of_cell(unmasked, 0, column), WEIGHTS(0.0)[:3], atol=0.04)
+        assert np.allclose(pixel_of_cell(unmasked, 0, column), palette(WEIGHTS)(0.0)[:3], atol=0.04)
         grey = pixel_of_cell(masked, 0, column)
-        assert np.ptp(grey) < 0.02 and not np.allclose(grey, WEIGHTS(0.0)[:3], atol=0.04)
+        assert np.ptp(grey) < 0.02 and not np.allclose(grey, palette(WEIGHTS)(0.0)[:3], atol=0.04)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3, 4), (0, 3)])
@@ -149,9 +149,9 @@ def test_labels_that_do_not_fit_are_refused():
 
 def test_signed_values_get_white_at_zero_and_weights_do_not():
     signed = plot_heatmap(torch.tensor([[-1.0, 3.0]]), rows="a", columns="b", title="c").images[0]
-    assert signed.cmap == SIGNED and signed.get_clim() == (-3, 3)
+    assert signed.cmap == palette(SIGNED) and signed.get_clim() == (-3, 3)
     positive = plot_heatmap(torch.tensor([[1.0, 3.0]]), rows="a", columns="b", title="c").images[0]
-    assert positive.cmap == WEIGHTS and positive.get_clim() == (1, 3)
+    assert positive.cmap == palette(WEIGHTS) and positive.get_clim() == (1, 3)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])

@@ -1,10 +1,15 @@
 import matplotlib
 import pytest
+import seaborn
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from course_lib.viz.display import to_png
-from course_lib.viz.style import figure_of, new_axes, styled
+from course_lib.viz.style import LINES, figure_of, new_axes, styled
+
+
+def test_lines_have_the_colours_of_seaborns_palette_for_colour_blind_readers():
+    assert seaborn.color_palette("colorblind", 8).as_hex() == LINES
 
 
 def test_drawing_leaves_the_readers_own_settings_alone():
