@@ -24,6 +24,7 @@ IMAGE, ALT = re.compile(r"<img\b[^>]*>"), re.compile(r'\balt="([^"]*)"')
 CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
 MAX_CAPTION_WORDS = 40
 SENTENCE_END = re.compile(r"[.?!][)'\"”]?$")
+LIGHT_PAGE = re.compile(r"\b(dark|pale|bright)(er|est)?\b", re.IGNORECASE)
 DATA_LIST = re.compile(r"(\d; [^;]*){3}\d")  # "head 0.0 0.36; head 0.1 0.22; …" is for the plot
 HEADING = re.compile(r"^(#{1,6}) ", re.MULTILINE)
 # These change an output after it was shown, or hide a cell from validation.
@@ -157,6 +158,7 @@ def captions_are_sentences(path: Path, notebook: NotebookNode) -> list[str]:
                 wrong = {
                     "not the alt text of its picture": escaped not in alts,
                     "without a full stop": not SENTENCE_END.search(caption),
+                    "a word that is wrong on a dark page": LIGHT_PAGE.search(caption),
                     "a list of numbers": DATA_LIST.search(caption),
                     f"more than {MAX_CAPTION_WORDS} words": len(caption.split())
                     > MAX_CAPTION_WORDS,

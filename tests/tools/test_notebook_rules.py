@@ -68,6 +68,7 @@ OFFENDERS = [
         captioned("AER: a 0.1; b 0.2; c 0.3; d 0.4."),
         "a list of numbers",
     ),
+    (rules.captions_are_sentences, captioned("One dark column."), "is wrong on a dark page"),
     (rules.captions_are_sentences, captioned("word " * 40 + "end."), "more than 40 words"),
     (rules.no_absolute_paths, notebook(code("a", "open('/tmp/x')")), "'/tmp'"),
     (rules.no_absolute_paths, notebook(code("a", "1", [stream(f"{ROOT}/x")])), "the path"),
