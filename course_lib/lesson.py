@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 import torch
 from torch import Tensor
@@ -18,7 +19,10 @@ def set_up(seed: int = 0) -> None:
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or ":16:8"; read when CUDA starts
     torch.manual_seed(seed)
-    torch.set_float32_matmul_precision("highest")
+    with warnings.catch_warnings():
+        # PyTorch 2.9, which Colab has, recommends an interface that 2.8 does not have
+        warnings.filterwarnings("ignore", "Please use the new API settings", UserWarning)
+        torch.set_float32_matmul_precision("highest")
     # use_deterministic_algorithms(True) does the same, and imports a compiler that takes seconds
     torch.set_deterministic_debug_mode("error")
 

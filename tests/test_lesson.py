@@ -1,4 +1,5 @@
 import os
+import warnings
 
 import pytest
 import torch
@@ -37,6 +38,17 @@ def test_set_up_gives_cublas_a_workspace_of_fixed_size_unless_you_chose_one(
         monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG")
     set_up()
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == after
+
+
+def test_set_up_keeps_pytorchs_advice_about_interfaces_from_learners(monkeypatch):
+    monkeypatch.setattr(
+        torch,
+        "set_float32_matmul_precision",
+        lambda _: warnings.warn("Please use the new API settings to control TF32", stacklevel=1),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        set_up()
 
 
 @pytest.mark.parametrize(

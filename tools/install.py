@@ -16,6 +16,7 @@ This runs before anything is installed, so it imports the standard library alone
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -26,7 +27,7 @@ from dataclasses import dataclass, replace
 from tools import ROOT
 
 PYTORCH = "https://download.pytorch.org/whl"
-EXTRAS = {"lab": "lab", "all": "lab,hub,tensorboard,grading,cluster,dev"}
+EXTRAS = {"lab": "lab", "all": "lab,hub,tensorboard,grading,cluster,site,dev"}
 GIGABYTES = {"lab": 0.13, "all": 0.33}  # to download, without PyTorch
 TORCH_GIGABYTES = {"cpu": 0.19, "cuda": 2.73}
 AUTO, DEFAULT = "auto", "default"  # of --torch; all others are builds that PyTorch's index names
@@ -109,7 +110,10 @@ def _gigabytes(what: str, build: str) -> str:
 def install(what: str, torch: str, machine: Machine) -> int:
     """Install, and return the exit status. What does not work is replaced only after a word."""
     chosen = plan(what, torch, machine)
-    other = f"make {what.replace('all', 'env')} TORCH=cu130"
+    if "MAKELEVEL" in os.environ:
+        other = f"make {what.replace('all', 'env')} TORCH=cu130"
+    else:
+        other = f"python -m tools.install {what} --torch cu130"
     print(f"Installing with {chosen.words}. Another build of PyTorch: {other}.", flush=True)
     if chosen.torch_first and (status := _run(chosen.torch_first)):
         if torch != AUTO:

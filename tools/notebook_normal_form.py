@@ -24,8 +24,8 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 COLAB_LINK = re.compile(r"https://colab\.research\.google\.com/github/[^\s)\"']*")
-# The first cell of code of every notebook. In Colab it installs the course, and shows what pip says
-# only if that fails; elsewhere the course is installed already.
+# The first cell of code of every notebook, folded. In Colab it installs the course, and shows what
+# pip says only if that fails; elsewhere the course is installed already.
 SET_UP_ID = "set-up"
 SET_UP = """\
 import importlib.util
@@ -130,6 +130,9 @@ def normal_form(notebook: NotebookNode, *, path: str, home: str) -> NotebookNode
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     count = 0
     for index, cell in enumerate(notebook.cells):
+        if cell.id == SET_UP_ID:
+            cell.source = SET_UP.format(home=home)
+            cell.metadata["jupyter"] = {"source_hidden": True}
         cell.metadata = _cell_metadata(cell.metadata)
         if index == 0:
             cell.source = COLAB_LINK.sub(lambda _: colab_link(path, home=home), cell.source)
@@ -137,8 +140,6 @@ def normal_form(notebook: NotebookNode, *, path: str, home: str) -> NotebookNode
             cell.source = SOURCE_LINK.sub(lambda found: f"{home}/blob/main/{found[1]}", cell.source)
         if cell.cell_type == "code":
             count += 1
-            if cell.id == SET_UP_ID:
-                cell.source = SET_UP.format(home=home)
             cell.execution_count = count
             cell.outputs = _outputs(cell.outputs, count)
     return notebook

@@ -74,6 +74,21 @@ def test_the_source_of_pytorch_is_printed_before_anything_is_run(commands, capsy
         install.install("lab", "auto", LINUX)
 
 
+@pytest.mark.parametrize(
+    "level, other",
+    [("1", "make env TORCH=cu130."), (None, "python -m tools.install all --torch cu130.")],
+)
+def test_the_first_line_ends_with_how_to_choose_another_build(
+    commands, capsys, monkeypatch, level, other
+):
+    if level is None:
+        monkeypatch.delenv("MAKELEVEL", raising=False)
+    else:
+        monkeypatch.setenv("MAKELEVEL", level)
+    assert install.install("all", "auto", LINUX) == 0
+    assert capsys.readouterr().out.rstrip().endswith(other)
+
+
 def test_an_index_that_does_not_answer_is_replaced_by_pips_own_only_after_a_word(commands, capsys):
     commands.failing = ("torch",)
     assert install.install("lab", "auto", LINUX) == 0

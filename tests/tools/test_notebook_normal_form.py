@@ -110,6 +110,7 @@ def test_link_and_set_up_cell_lead_to_the_repository() -> None:
     assert stored.cells[0].source.endswith("/notebooks/03_heads.ipynb) ↗")
     assert f'"git+{HOME}"' in stored.cells[1].source
     assert "what_was_here" not in stored.cells[1].source
+    assert stored.cells[1].metadata["jupyter"] == {"source_hidden": True}
 
 
 def test_the_link_of_a_solution_leads_to_its_exercise() -> None:
