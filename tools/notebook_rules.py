@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -20,6 +21,11 @@ GENERATED_ID = re.compile(r"(?=.*\d)[0-9a-f]{8}(-[0-9a-f]{4,12})*")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 QUIZ = re.compile(r"^(viz\.)?(quiz|predict_shape)\(", re.MULTILINE)
 IMAGE, ALT = re.compile(r"<img\b[^>]*>"), re.compile(r'\balt="([^"]*)"')
+CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
+MAX_CAPTION_WORDS = 40
+SENTENCE_END = re.compile(r"[.?!][)'\"”]?$")
+LIGHT_PAGE = re.compile(r"\b(dark|pale|bright)(er|est)?\b", re.IGNORECASE)
+DATA_LIST = re.compile(r"(\d; [^;]*){3}\d")  # "head 0.0 0.36; head 0.1 0.22; …" is for the plot
 HEADING = re.compile(r"^(#{1,6}) ", re.MULTILINE)
 # These change an output after it was shown, or hide a cell from validation.
 BANNED = re.compile(
@@ -140,6 +146,31 @@ def pictures_have_alt_text(path: Path, notebook: NotebookNode) -> list[str]:
     return problems
 
 
+def captions_are_sentences(path: Path, notebook: NotebookNode) -> list[str]:
+    """A caption is the alt text of its picture, and reads as one or two sentences."""
+    problems = []
+    for cell in _code(notebook):
+        for output in cell.get("outputs", []):
+            page = output.get("data", {}).get("text/html", "")
+            alts = ALT.findall(page)
+            for escaped in CAPTION.findall(page):
+                caption = unescape(escaped)
+                wrong = {
+                    "not the alt text of its picture": escaped not in alts,
+                    "without a full stop": not SENTENCE_END.search(caption),
+                    "a word that is wrong on a dark page": LIGHT_PAGE.search(caption),
+                    "a list of numbers": DATA_LIST.search(caption),
+                    f"more than {MAX_CAPTION_WORDS} words": len(caption.split())
+                    > MAX_CAPTION_WORDS,
+                }
+                problems += [
+                    f"cell {cell.id!r}: a caption, {what}: {caption}"
+                    for what, is_ in wrong.items()
+                    if is_
+                ]
+    return problems
+
+
 def quiz_sources_are_hidden(path: Path, notebook: NotebookNode) -> list[str]:
     """The source of a quiz holds its answer, so it is folded away."""
     return [
@@ -176,6 +207,7 @@ RULES: tuple[Rule, ...] = (
     headings_in_order,
     no_stored_trouble,
     pictures_have_alt_text,
+    captions_are_sentences,
     quiz_sources_are_hidden,
     no_absolute_paths,
 )

@@ -21,7 +21,7 @@ LINKS = {
 ALT = (
     "Left, one head: query times key, divided by √d_head, masked if there is a mask, softmax, then "
     "the mean of the values by these weights. Right: three linear layers, H heads (8 in the "
-    "paper), merge, and one more linear layer."
+    "paper), merge, one more linear layer."
 )
 
 

@@ -17,6 +17,14 @@ def with_widgets() -> nbformat.NotebookNode:
     return given
 
 
+def captioned(caption: str, *, alt: str | None = None) -> nbformat.NotebookNode:
+    picture = f'<img alt="{alt or caption}" src="a"><figcaption aria-hidden="true">{caption}'
+    given: nbformat.NotebookNode = notebook(
+        code("a", "1", [bundle(html=f"{picture}</figcaption>")])
+    )
+    return given
+
+
 OFFENDERS = [
     (rules.small_file, notebook(code("a", "1", [stream("x" * rules.MAX_BYTES)])), "at most 500000"),
     (rules.no_widget_state, with_widgets(), "state of widgets"),
@@ -53,6 +61,15 @@ OFFENDERS = [
         notebook(code("a", "1", [bundle(svg="", plain="what is to be seen")])),
         "expected pictures as text/html",
     ),
+    (rules.captions_are_sentences, captioned("No stop"), "without a full stop: No stop"),
+    (rules.captions_are_sentences, captioned("One.", alt="Two."), "not the alt text"),
+    (
+        rules.captions_are_sentences,
+        captioned("AER: a 0.1; b 0.2; c 0.3; d 0.4."),
+        "a list of numbers",
+    ),
+    (rules.captions_are_sentences, captioned("One dark column."), "is wrong on a dark page"),
+    (rules.captions_are_sentences, captioned("word " * 40 + "end."), "more than 40 words"),
     (rules.no_absolute_paths, notebook(code("a", "open('/tmp/x')")), "'/tmp'"),
     (rules.no_absolute_paths, notebook(code("a", "1", [stream(f"{ROOT}/x")])), "the path"),
     (rules.no_absolute_paths, notebook(code("a", "1", [bundle(plain="C:\\Users")])), "'C:"),
