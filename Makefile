@@ -2,7 +2,7 @@
 # Written for any POSIX make shell and for make 3.81, which is what macOS has.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab quick test notebooks exercises new-item bench facts
+.PHONY: help env lab quick test notebooks exercises new-item site bench facts
 .NOTPARALLEL:
 SHELL := /bin/sh
 
@@ -31,6 +31,7 @@ help:
 	@echo 'make notebooks  run the lessons and store them with their outputs'
 	@echo 'make exercises  make exercises/ from solutions/, and store both with their outputs'
 	@echo 'make new-item   write the stubs of a new exercise: make new-item ITEM=06.my_item'
+	@echo 'make site       write the course as a static site into site/, without a network'
 	@echo 'make facts      measure again what lessons claim in general, with other seeds (half an hour)'
 	@echo 'make bench      measure speed beside other implementations, and write docs/benchmarks.md'
 
@@ -64,6 +65,9 @@ exercises: env
 
 new-item: env
 	@$(BIN)/python -m tools.new_item "$(ITEM)"
+
+site: env
+	@$(BIN)/python -m tools.site
 
 facts: env
 	@$(BIN)/python -m tools.check_claims

@@ -8,7 +8,7 @@ from collections.abc import Collection
 def alignment_error_rate(
     links: Collection[tuple[int, ...]], gold: Collection[tuple[int, ...]]
 ) -> float:
-    """1 - 2 · |links ∩ gold| / (|links| + |gold|): 0 if the two sets are equal, 1 if disjoint.
+    """``1 - 2 · |links ∩ gold| / (|links| + |gold|)``: 0 if the two sets are equal, 1 if disjoint.
 
     That is the rate of Och and Ney (2003, https://aclanthology.org/J03-1002) with all gold links
     sure, and one minus the F1 score of the links.

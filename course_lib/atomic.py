@@ -53,16 +53,17 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
     except OSError as error:
         raise CourseError(
             f"could not write {path} ({error}): is the folder read-only or the disk full? "
-            "an earlier file there is untouched"
+            "an earlier file there is untouched",
+            see="a-file-cannot-be-written",
         ) from error
 
 
 @contextmanager
 def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
-    """Write a UTF-8 text file piece by piece to ``part_of(path)``, then put it in its place.
+    """Write a UTF-8 text file bit by bit to ``part_of(path)``, which replaces ``path`` at the end.
 
-    Gives the function that writes a piece. If something fails in between, an older file at ``path``
-    is untouched, and the pieces so far stay in the part. A pipe or a device is written directly.
+    Gives the function that appends text. If something fails in between, an older file at ``path``
+    is untouched, and the text so far stays in the part. A pipe or a device is written directly.
 
     Raises:
         CourseError: the file cannot be written.
@@ -76,7 +77,8 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
             yield
         except OSError as error:
             raise CourseError(
-                f"could not write {path} ({error}): is the folder read-only or the disk full?"
+                f"could not write {path} ({error}): is the folder read-only or the disk full?",
+                see="a-file-cannot-be-written",
             ) from error
 
     with explained():
@@ -98,7 +100,7 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
 
 
 def part_of(path: Path) -> Path:
-    """Where ``grow_atomically`` writes the pieces: beside the file itself, also behind a link."""
+    """Where ``grow_atomically`` writes first: beside the file itself, also behind a link."""
     target = Path(os.path.realpath(path))
     return target.with_name(f"{target.name}.part")
 

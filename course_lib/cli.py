@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import sys
+import textwrap
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
@@ -742,13 +743,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         elif isinstance(error, CourseError):
             print(f"course {options.verb}: {error}", file=sys.stderr)
-        elif isinstance(error, ImportError):
-            print(f"course {options.verb}: {error}: see `course doctor`", file=sys.stderr)
+        elif isinstance(error, ImportError) or _while_importing(error):
+            print(
+                f"course {options.verb}: {_one_line(error)}: see `course doctor`", file=sys.stderr
+            )
         elif isinstance(error, OSError) and error.errno == errno.ENOSPC and not error.filename:
             stop_printing()
             message = f"could not write the output ({error.strerror}): is the disk full?"
             print(f"course {options.verb}: {message}", file=sys.stderr)
         else:
-            kind = type(error).__name__
-            print(f"course {options.verb}: {kind}: {error} (--debug shows where)", file=sys.stderr)
+            message = f"{_one_line(error)} (--debug shows where)"
+            print(f"course {options.verb}: {message}", file=sys.stderr)
         return 1
+
+
+def _while_importing(error: BaseException) -> bool:
+    """Whether it comes from a module that does not load: a damaged package can raise anything."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_code.co_name == "<module>" for frame, _ in frames)
+
+
+def _one_line(error: BaseException) -> str:
+    """The error's kind and the start of its message."""
+    text = textwrap.shorten(str(error), 300, placeholder=" …")
+    return text if isinstance(error, ImportError) else f"{type(error).__name__}: {text}"

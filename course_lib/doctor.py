@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from course_lib.errors import DISTRIBUTION, troubleshooting
 from course_lib.work_copy.folders import NOTEBOOKS
 
-DISTRIBUTION = "transformer-question-by-question"
 OLDEST_PYTHON = (3, 11)
 # The extras that a learner may want; `make env` installs those that only developers need.
 EXTRAS = {"lab": "course lab", "hub": "corpora from the Hugging Face hub", "grading": "nbgrader"}
@@ -195,8 +195,10 @@ def report(findings: list[Finding]) -> str:
     lines = [f"{_mark(each)} {each.name:<{width}}  {each.value}" for each in findings]
     fixes = [f"  {each.name}: {each.fix}" for each in findings if not each.fine]
     if not fixes:
-        return "\n".join([*lines, "", "Everything is here."])
-    return "\n".join([*lines, "", "To fix (x is required, - is optional):", *fixes])
+        lines += ["", "Everything is here."]
+    else:
+        lines += ["", "To fix (x is required, - is optional):", *fixes]
+    return "\n".join([*lines, "", f"Symptoms and remedies: {troubleshooting()}"])
 
 
 def _mark(finding: Finding) -> str:

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+
+DISTRIBUTION = "transformer-question-by-question"
+
 
 class CourseError(ValueError):
     """One sentence: what was expected, what was found, the likely cause, and what to do.
 
     The ``course`` command prints it without a traceback.
+
+    Args:
+        message: the sentence.
+        see: the anchor of the section of docs/troubleshooting.md that says more, if one does.
     """
+
+    def __init__(self, message: str, *, see: str = "") -> None:
+        super().__init__(f"{message} (more: {troubleshooting(see)})" if see else message)
+
+
+def troubleshooting(anchor: str = "") -> str:
+    """The address of docs/troubleshooting.md; its path where the course is not installed."""
+    try:
+        urls = importlib.metadata.metadata(DISTRIBUTION).get_all("Project-URL") or []
+    except importlib.metadata.PackageNotFoundError:
+        urls = []
+    home = [url.partition(", ")[2] + "/blob/main/" for url in urls if url.startswith("Repository,")]
+    return "".join([*home, "docs/troubleshooting.md", f"#{anchor}" if anchor else ""])
 
 
 def shortened(text: str, longest: int = 60) -> str:
-    """The text in quotes, as a message shows it: its beginning, if it is long."""
+    """The text in quotes, as a message shows it: of a long one its start."""
     return repr(text) if len(text) <= longest else f"{text[:longest]!r}… ({len(text):,} characters)"

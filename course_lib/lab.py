@@ -45,7 +45,8 @@ def find_notebook(name: str, folder: Path | None = None, *, exercise: bool = Fal
     if not by_name:
         raise CourseError(
             f"expected lessons and exercises in {lessons.parent}, found none: install the course "
-            "again, or clone its repository and run `make lab` there"
+            "again, or clone its repository and run `make lab` there",
+            see="no-lessons-beside-the-library",
         )
     for full_name, notebook in by_name.items():
         if full_name.startswith(path.stem):
@@ -181,7 +182,8 @@ def open_lab(
     except ImportError as error:
         raise CourseError(
             f"expected JupyterLab beside the course, but it cannot be imported ({error}): "
-            "install it with pip install -e '.[lab]'"
+            "install it with pip install -e '.[lab]'",
+            see="jupyterlab-is-missing",
         ) from error
     notebook = _opened(name, exercise=exercise)
     trust(unmodified_notebooks(COURSE))

@@ -11,7 +11,8 @@ import html
 import importlib.metadata
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -25,15 +26,15 @@ DISTRIBUTION = "transformer-question-by-question"
 SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
 STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
 DARK = "screen and (prefers-color-scheme: dark)"
+FOLDED = """{% block input_group %}{% if cell.metadata.get('jupyter', {}).get('source_hidden') %}
+<details class="folded"><summary>Code</summary>{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}{% endblock %}"""
 # Plots and figures with a script look at the theme that the body names.
 TEMPLATE = (
     """{% extends 'lab/index.html.j2' %}
 {% block html_head_js_requirejs %}{% endblock %}
 {% block html_head_js_mathjax %}{% endblock %}
 {% block html_head_js_mermaidjs %}{% endblock %}
-{% block input_group %}{% if cell.metadata.get('jupyter', {}).get('source_hidden') %}
-<details class="folded"><summary>Code</summary>{{ super() }}</details>
-{% else %}{{ super() }}{% endif %}{% endblock %}
 {% block html_head_css %}
 <meta name="color-scheme" content="light dark">
 <style media="DARK">{{ resources.include_css("static/theme-dark.css").striptags() }}</style>
@@ -45,7 +46,7 @@ TEMPLATE = (
   follow();
 })();</script>{% endblock %}
 {% block footer_js %}<script>(() => {SCROLLING})();</script>{% endblock %}"""
-).replace("DARK", DARK)
+).replace("DARK", DARK) + FOLDED
 # As MathJax finds them: $$…$$ or $…$, where \$ is a dollar, and a single one has no blank inside.
 FORMULA = re.compile(
     r"\$\$(?P<block>.+?)\$\$|(?<![\\$])\$(?P<inline>[^\s$](?:[^$]*?[^\s\\$])?)\$(?!\d)", re.DOTALL
@@ -91,16 +92,32 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
     Raises:
         CourseError: it cannot be read, or nbconvert or latex2mathml is not installed.
     """
+    template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8"))
+    template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
+    home = _home() if notebook.parent == NOTEBOOKS else ""
+    return render(notebook, template, partial(_target, pages={*pages}, home=home))
+
+
+def render(notebook: Path, template: str, target: Callable[[str], str]) -> str:
+    """A notebook by a template of nbconvert, with its formulas as MathML.
+
+    Args:
+        notebook: its path.
+        template: text that extends one of nbconvert's.
+        target: where a link leads.
+
+    Raises:
+        CourseError: it cannot be read, or nbconvert or latex2mathml is not installed.
+    """
     try:
         import latex2mathml.converter  # noqa: F401
         from nbconvert import HTMLExporter
     except ImportError as error:
         raise CourseError(
             f"expected nbconvert and latex2mathml beside the course, but {error.name} cannot be "
-            "imported: install them with pip install -e '.[lab]'"
+            "imported: install them with pip install -e '.[lab]'",
+            see="jupyterlab-is-missing",
         ) from error
-    template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8"))
-    template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
     exporter = HTMLExporter(raw_template=template, language_code="en")
     try:
         text, _ = exporter.from_filename(str(notebook))
@@ -108,7 +125,7 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
         raise CourseError(
             f"expected a notebook in {notebook}, but it cannot be read ({error}): is it damaged?"
         ) from error
-    editor = _Editor({*pages}, home=_home() if notebook.parent == NOTEBOOKS else "")
+    editor = _Editor(target)
     editor.feed(text)
     editor.close()
     return "".join(editor.parts)
@@ -127,9 +144,9 @@ def _home() -> str:
 class _Editor(HTMLParser):
     """Copies a page as it is, but for formulas in its text and for links to files."""
 
-    def __init__(self, pages: set[str], *, home: str) -> None:
+    def __init__(self, target: Callable[[str], str]) -> None:
         super().__init__(convert_charrefs=True)
-        self.pages, self.home = pages, home
+        self.target = target
         self.parts: list[str] = []
         self.inside: list[str] = []  # of the elements in NO_FORMULAS
 
@@ -137,7 +154,7 @@ class _Editor(HTMLParser):
         text = self.get_starttag_text() or ""
         href = dict(attrs).get("href")
         if tag == "a" and href:
-            target = self._target(href)
+            target = self.target(href)
             if target != href:
                 text = re.sub(r'href="[^"]*"', f'href="{html.escape(target)}"', text, count=1)
         self.parts.append(text)
@@ -166,17 +183,18 @@ class _Editor(HTMLParser):
     def handle_decl(self, decl: str) -> None:
         self.parts.append(f"<!{decl}>")
 
-    def _target(self, href: str) -> str:
-        """Where a link leads from the page: to another page, or to the repository."""
-        path, hash_, anchor = href.partition("#")
-        if not path or re.match(r"[a-z]+:|/", path):
-            return href
-        stem, ending = posixpath.splitext(posixpath.basename(path))
-        if ending == ".ipynb" and stem in self.pages:
-            return f"{stem}.html{hash_}{anchor}"
-        if not self.home:
-            return href
-        return f"{self.home}/{posixpath.normpath(f'notebooks/{path}')}{hash_}{anchor}"
+
+def _target(href: str, *, pages: set[str], home: str) -> str:
+    """Where a link leads from a page: to another page, or to the repository."""
+    path, hash_, anchor = href.partition("#")
+    if not path or re.match(r"[a-z]+:|/", path):
+        return href
+    stem, ending = posixpath.splitext(posixpath.basename(path))
+    if ending == ".ipynb" and stem in pages:
+        return f"{stem}.html{hash_}{anchor}"
+    if not home:
+        return href
+    return f"{home}/{posixpath.normpath(f'notebooks/{path}')}{hash_}{anchor}"
 
 
 def with_formulas(text: str) -> Iterator[str]:

@@ -99,7 +99,9 @@ def lasting_output() -> Iterator[None]:
     """
 
     def tell(error: OSError) -> None:
-        print(f"could not print any more ({error.strerror}); going on", file=sys.stderr)
+        print(
+            f"could not print any more ({error.strerror}): going on, Ctrl-C stops", file=sys.stderr
+        )
 
     error_stream = LastingStream(sys.stderr, lambda error: None)
     with redirect_stderr(error_stream), redirect_stdout(LastingStream(sys.stdout, tell)):

@@ -75,12 +75,12 @@ def test_the_file_is_on_the_disk_before_its_name_is_and_the_name_before_the_end(
     assert done == [("fsync", "text"), ("replace", "text"), ("fsync", tmp_path.name)]
 
 
-def test_a_growing_file_takes_its_place_when_it_is_whole(tmp_path):
+def test_a_growing_file_replaces_the_older_one_when_it_is_whole(tmp_path):
     path = tmp_path / "new" / "out.txt"
     with atomic.grow_atomically(path) as write:
-        for piece in ("Größe\n", "b\n"):
-            write(piece)
-            assert atomic.part_of(path).read_text("utf-8").endswith(piece)
+        for text in ("Größe\n", "b\n"):
+            write(text)
+            assert atomic.part_of(path).read_text("utf-8").endswith(text)
         assert not path.exists()
     assert path.read_text("utf-8") == "Größe\nb\n"
     assert list(path.parent.iterdir()) == [path]

@@ -255,7 +255,9 @@ def test_a_whole_installation_is_called_whole(monkeypatch, capsys):
     fine = [doctor.Finding("Python", "3.12"), doctor.Finding("torch", "2.13")]
     monkeypatch.setattr(doctor, "examine", lambda: fine)
     assert cli.main(["doctor"]) == 0
-    assert capsys.readouterr().out.endswith("Everything is here.\n")
+    out = capsys.readouterr().out
+    assert "\nEverything is here.\n" in out
+    assert out.endswith("docs/troubleshooting.md\n")
 
 
 def test_this_installation_has_all_that_is_required(no_jail, capsys):
@@ -402,6 +404,41 @@ def test_an_import_that_fails_elsewhere_names_the_doctor(monkeypatch, capsys):
     monkeypatch.setitem(cli.VERBS, "lab", fail(ImportError("no numpy")))
     assert cli.main(["lab"]) == 1
     assert capsys.readouterr().err == "course lab: no numpy: see `course doctor`\n"
+
+
+BROKEN = {
+    "torch": {
+        "missing": "raise ModuleNotFoundError('No module named torch')",
+        "damaged": "raise RuntimeError('half\\nremoved')",
+        "without its library": "raise OSError('libtorch_cpu.so: cannot open shared object file')",
+        "empty": "",
+    },
+    "numpy": {"damaged": "raise ImportError('a\\nvery\\nlong\\nstory ' * 1000)"},
+    "safetensors": {"missing": "raise ModuleNotFoundError('No module named safetensors')"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("package", "code"),
+    [
+        pytest.param(package, code, id=f"{package} {kind}")
+        for package, kinds in BROKEN.items()
+        for kind, code in kinds.items()
+    ],
+)
+def test_a_package_that_does_not_load_sends_translate_to_the_doctor(tmp_path, package, code):
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text(code)
+    script = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
+        "from course_lib.cli import main; sys.exit(main(['translate', 'a']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    *warnings, message = done.stderr.splitlines()
+    assert message.startswith("course translate: ") and message.endswith(": see `course doctor`")
+    assert len(message) < 400 and not any("Traceback" in line for line in warnings)
 
 
 def test_every_gpu_is_listed_with_its_memory_and_its_own_bf16(monkeypatch):

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import setuptools
 import yaml
 
 from course_lib.checks.table import TOPICS
@@ -65,14 +66,23 @@ def test_the_changelog_tells_of_this_version():
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
-def test_the_readme_of_the_package_page_has_no_relative_link(monkeypatch):
-    import setuptools
-
-    given = {}
-    monkeypatch.setattr(setuptools, "setup", lambda **settings: given.update(settings))
+@pytest.fixture
+def setup(monkeypatch):
+    """What setup.py defines, and ``settings``: what it gives to setuptools."""
+    names = {"__name__": "setup", "settings": {}}
+    monkeypatch.setattr(setuptools, "setup", lambda **given: names["settings"].update(given))
     monkeypatch.chdir(ROOT)
-    exec(compile((ROOT / "setup.py").read_text("utf-8"), "setup.py", "exec"), {"__name__": "setup"})
-    text = given["long_description"]
+    exec(compile((ROOT / "setup.py").read_text("utf-8"), "setup.py", "exec"), names)
+    return names
+
+
+def test_the_source_distribution_has_all_that_the_wheel_is_built_from(setup):
+    manifest = (ROOT / "MANIFEST.in").read_text("utf-8").splitlines()
+    assert {f"graft {part}" for part in setup["PARTS"]} <= set(manifest)
+
+
+def test_the_readme_of_the_package_page_has_no_relative_link(setup):
+    text = setup["settings"]["long_description"]
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 10
     assert all(link.startswith(("https://", "#")) for link in links), links

@@ -84,7 +84,9 @@ def test_what_cannot_be_printed_is_dropped_and_told_once(capfd):
                 print(number)
             assert sys.stdout.isatty() is False  # all else is as the stream has it
         assert sys.stdout is gone
-    assert capfd.readouterr().err == "could not print any more (Broken pipe); going on\n"
+    assert (
+        capfd.readouterr().err == "could not print any more (Broken pipe): going on, Ctrl-C stops\n"
+    )
 
 
 def test_output_that_is_read_is_left_alone():

@@ -16,6 +16,10 @@ JOBS = {
     for name, workflow in WORKFLOWS.items()
     for job, content in workflow["jobs"].items()
 }
+MAY_WRITE = {  # the site and the package, nothing else
+    "pages.publish": {"pages": "write", "id-token": "write"},
+    "release.publish": {"id-token": "write"},
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
@@ -28,25 +32,26 @@ def commands(job):
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
-def test_a_workflow_may_only_read_and_can_be_started_by_hand(name):
+def test_a_workflow_may_only_read_and_can_be_started_by_hand_or_by_a_tag(name):
     workflow = WORKFLOWS[name]
     assert workflow["permissions"] == {"contents": "read"}
     assert "group" in workflow["concurrency"]
-    assert "workflow_dispatch" in triggers(workflow)
+    by_tag = triggers(workflow) == {"push": {"tags": ["v*"]}}
+    assert by_tag == (name == "release")  # a release is what was tagged
+    assert by_tag or "workflow_dispatch" in triggers(workflow)
     assert "pull_request_target" not in triggers(workflow)
 
 
 @pytest.mark.parametrize("name", JOBS)
 def test_a_job_ends_and_asks_for_no_further_rights(name):
     assert JOBS[name]["timeout-minutes"] <= 120
-    assert "permissions" not in JOBS[name]
+    assert JOBS[name].get("permissions", {}) == MAY_WRITE.get(name, {})
     assert "secrets." not in str(JOBS[name])
 
 
 @pytest.mark.parametrize("name", JOBS)
 def test_checkout_leaves_no_token_behind(name):
     checkouts = [s for s in JOBS[name]["steps"] if s.get("uses", "").startswith("actions/checkout")]
-    assert checkouts
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
 
 

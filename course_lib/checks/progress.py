@@ -12,6 +12,7 @@ from pathlib import Path
 from course_lib.atomic import write_atomically
 from course_lib.checks.table import TABLE, TOPICS, Entry
 from course_lib.errors import CourseError
+from course_lib.home import expanded
 
 # In files and notebooks from before honest numbers got a lesson of their own, as number 12.
 FORMER_IDS = {
@@ -23,11 +24,14 @@ FORMER_IDS = {
 
 
 def progress_file() -> Path:
-    """``$COURSE_PROGRESS``, or ``transformer-course/progress.json`` among the user's data."""
-    if path := os.environ.get("COURSE_PROGRESS"):
-        return Path(path).expanduser()
-    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
-    return data / "transformer-course" / "progress.json"
+    """``$COURSE_PROGRESS``, or ``transformer-course/progress.json`` among the user's data.
+
+    Raises:
+        CourseError: it would be in the home folder, and there is none.
+    """
+    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
+    default = data / "transformer-course" / "progress.json"
+    return expanded(os.environ.get("COURSE_PROGRESS") or default, "COURSE_PROGRESS")
 
 
 def under_nbgrader() -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,10 +15,15 @@ from course_lib.data.text_files import LazySequence
 
 @dataclass
 class CleaningReport:
-    """How many pairs there were, and the indices of those removed, by reason."""
+    """How many pairs there were, and the indices of those removed, by reason.
+
+    ``seen_targets`` has the indices of pairs that are kept although their target sentence is also
+    in a held-out split, by split: so are many short answers, but many more are a sign of overlap.
+    """
 
     total: int
     removed: dict[str, list[int]] = field(default_factory=dict)
+    seen_targets: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def kept(self) -> int:
@@ -25,38 +31,55 @@ class CleaningReport:
         return self.total - sum(map(len, self.removed.values()))
 
     def __str__(self) -> str:
-        reasons = (
-            f"{len(indices):,} {reason} (first: line {indices[0] + 1:,})"
-            for reason, indices in self.removed.items()
-        )
         kept = f"kept {self.kept:,} of {self.total:,} pairs"
-        return f"{kept}: {', '.join(reasons)}" if self.removed else kept
+        if self.removed:
+            kept += f": {', '.join(map(_counted, self.removed.values(), self.removed))}"
+        for split, indices in self.seen_targets.items():
+            kept += f"; among them {_counted(indices, f'with a target that is also in {split}')}"
+        return kept
 
 
-def source_keys(pairs: Iterable[TextPair]) -> frozenset[str]:
-    """The source sentences of a split, normalised so that equal sentences compare equal."""
-    return frozenset(_key(source) for source, _ in pairs)
+def _counted(indices: list[int], what: str) -> str:
+    return f"{len(indices):,} {what} (first: line {indices[0] + 1:,})"
 
 
-def _key(text: str) -> str:
-    return unicodedata.normalize("NFC", text.strip())
+class HeldOut(NamedTuple):
+    """The sentences of a split on which nothing may be trained, in the form of ``key``."""
+
+    sources: frozenset[str]
+    targets: frozenset[str]
+
+    @classmethod
+    def of(cls, pairs: Iterable[TextPair]) -> HeldOut:
+        """The sentences of these pairs."""
+        keys = [(key(source), key(target)) for source, target in pairs]
+        return cls(frozenset(source for source, _ in keys), frozenset(target for _, target in keys))
+
+
+def key(text: str) -> str:
+    """The text as no tokenizer could tell it from another: without capitals and white space.
+
+    A vocabulary of words reads "Der Hund ." and "der  Hund." as the same sentence.
+    """
+    return "".join(unicodedata.normalize("NFC", text).lower().split())
 
 
 def clean(
     pairs: Sequence[TextPair],
     *,
-    held_out: Mapping[str, Collection[str]] | None = None,
+    held_out: Mapping[str, HeldOut] | None = None,
     max_words: int | None = None,
     max_characters: int | None = None,
 ) -> tuple[Sequence[TextPair], CleaningReport]:
     """Remove pairs with an empty side, a side that is too long, or a source that is held out.
 
     A pair whose source is also in a held-out split is removed whatever its translation: a model
-    trained on it would be tested on a sentence that it has seen. No text is copied, only indices.
+    trained on it would be tested on a sentence that it has seen. Equal targets are only reported.
+    No text is copied, only indices.
 
     Args:
         pairs: in the order of their files, so that the report can name lines.
-        held_out: ``source_keys`` of the splits that must not overlap with these pairs, by name.
+        held_out: the splits that must not overlap with these pairs, by name.
         max_words: most words on a side, separated by white space.
         max_characters: most characters on a side, for languages without white space.
 
@@ -70,6 +93,11 @@ def clean(
         reason = reason or _seen(source, held_out or {})
         if reason:
             report.removed.setdefault(reason, []).append(i)
+        elif held_out:
+            target_key = key(target)
+            for split, sentences in held_out.items():
+                if target_key in sentences.targets:
+                    report.seen_targets.setdefault(split, []).append(i)
     if not report.removed:
         return pairs, report
     keep = np.ones(len(pairs), dtype=bool)
@@ -96,6 +124,9 @@ def _too_long(
     return None
 
 
-def _seen(source: str, held_out: Mapping[str, Collection[str]]) -> str | None:
-    key = _key(source)
-    return next((f"also in {split}" for split, keys in held_out.items() if key in keys), None)
+def _seen(source: str, held_out: Mapping[str, HeldOut]) -> str | None:
+    if not held_out:
+        return None
+    source_key = key(source)
+    seen = (split for split, sentences in held_out.items() if source_key in sentences.sources)
+    return next((f"also in {split}" for split in seen), None)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from course_lib.data.cleaning import clean, source_keys
+from course_lib.data.cleaning import HeldOut, clean
 from course_lib.data.languages import language_name
 from course_lib.data.pairs import Pair, TextPair
 from course_lib.errors import CourseError
@@ -58,7 +58,8 @@ def text_corpus(
     """A corpus of text without the pairs that would harm training; it reports what it removes.
 
     From ``train`` it removes pairs with an empty or too long side, and pairs whose source sentence
-    is also in another split. From the other splits it removes only pairs with an empty side.
+    is also in another split, whatever its capitals and white space. From the other splits it
+    removes only pairs with an empty side.
 
     Args:
         name: of the corpus.
@@ -74,8 +75,8 @@ def text_corpus(
     """
 
     @functools.cache
-    def held_out() -> dict[str, frozenset[str]]:
-        return {split: source_keys(splits[split](None)) for split in splits if split != "train"}
+    def held_out() -> dict[str, HeldOut]:
+        return {split: HeldOut.of(splits[split](None)) for split in splits if split != "train"}
 
     @functools.cache
     def cleaned(split: str, size: int | None) -> Sequence[TextPair]:
@@ -90,7 +91,7 @@ def text_corpus(
             pairs, report = clean(splits[split](size))
         if not pairs:
             raise CourseError(f"expected at least one pair in {split} of {name}, {report}")
-        if report.removed:
+        if report.removed or report.seen_targets:
             tell(f"{name}, {split}: {report}")
         return pairs
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
 from course_lib.folder_lock import locked_folder
+from course_lib.home import expanded
 
 ATTEMPTS = 5  # at one address, if the connection is interrupted
 PAUSE = 1.0  # seconds before the second attempt, twice as long before the third …
@@ -51,13 +52,7 @@ def cache_folder() -> Path:
         CourseError: it would be in the home folder, and there is none.
     """
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "transformer-course"
-    try:
-        return Path(os.environ.get("COURSE_CACHE") or default).expanduser()
-    except RuntimeError as error:
-        raise CourseError(
-            f"expected a home folder for what is downloaded, found none ({error}): set HOME, or "
-            "COURSE_CACHE to a folder of your choice"
-        ) from error
+    return expanded(os.environ.get("COURSE_CACHE") or default, "COURSE_CACHE")
 
 
 def download(remote: RemoteFile, path: Path) -> Path:
@@ -95,7 +90,8 @@ def download(remote: RemoteFile, path: Path) -> Path:
         failures.append(f"{remote.addresses[0]} ({error})")
     raise CourseError(
         f"{path} is missing and could not be downloaded from {' or '.join(failures)}: check the "
-        f"network connection, or get the file elsewhere and put it there as {path.name}"
+        f"network connection, or get the file elsewhere and put it there as {path.name}",
+        see="a-download-fails",
     )
 
 
@@ -185,7 +181,7 @@ def _check(part: Path, remote: RemoteFile) -> None:
             with part.open("rb") as file:
                 start = hashlib.md5(file.read(MEBIBYTE), usedforsecurity=False).hexdigest()
             if start != remote.md5_of_start:
-                raise OSError("expected another beginning: another file, or a damaged download")
+                raise OSError("expected another start: another file, or a damaged download")
         if remote.sha256 is not None:
             _expect(remote.sha256, _sha256(part), "another file, or a damaged download")
         elif part.stem.endswith((".gz", ".tgz")):

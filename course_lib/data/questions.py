@@ -18,7 +18,7 @@ from course_lib.data.pairs import TextPair
 from course_lib.errors import CourseError
 
 ARCHIVE, TABLE = "giga-fren.tgz", "questions_easy.csv"
-# Size and beginning are those that the library fastai checks; nobody has published a checksum.
+# Size and start are those that the library fastai checks; nobody has published a checksum.
 REMOTE = RemoteFile(
     (f"https://s3.amazonaws.com/fast-ai-nlp/{ARCHIVE}",),
     size=2_598_183_296,

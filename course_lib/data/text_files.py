@@ -30,8 +30,8 @@ T = TypeVar("T", covariant=True)
 STANDARD_INPUT = Path("-")
 BLOCK = 1 << 24  # bytes searched for newlines at a time, to limit the memory for it
 LONGEST_LINE = 1 << 24  # bytes of a line that is read from a stream
-# A .gz may unpack to this many times its size, which is ten times as much as sentences do, or to so
-# many bytes whatever its size.
+# A .gz may unpack to this many times its size, which is more than ten times as much as sentences
+# do, or to so many bytes whatever its size.
 MOST_TIMES, ALWAYS_FINE = 100, 1 << 26
 
 
@@ -117,20 +117,20 @@ def _read(path: Path) -> bytes | bytearray:
             return _unpack(path) if path.suffix == ".gz" else path.read_bytes()
     except MemoryError:
         raise CourseError(
-            f"expected {path} to fit into memory, but it does not: give a part of it, such as the "
+            f"expected {path} to fit into memory, but it does not: take a part of it, such as its "
             "first million lines"
         ) from None
 
 
 def _unpack(path: Path) -> bytearray:
     """What a ``.gz`` holds, if that can be text: a few MB of zeros may unpack to gigabytes."""
-    packed, data = path.stat().st_size, bytearray()
-    with gzip.open(path) as file:
+    data = bytearray()
+    with path.open("rb") as packed, gzip.open(packed) as file:
         while block := file.read(BLOCK):
             data += block
-            if len(data) > max(ALWAYS_FINE, MOST_TIMES * packed):
+            if len(data) > max(ALWAYS_FINE, MOST_TIMES * packed.tell()):
                 raise CourseError(
-                    f"expected text in {path}, got {packed:,} bytes that unpack to more than "
+                    f"expected text in {path}, got {packed.tell():,} bytes that unpack to "
                     f"{len(data):,}: is it text? If so, unpack it with gunzip and give the plain "
                     "file"
                 )

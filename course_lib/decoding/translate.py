@@ -66,6 +66,13 @@ class Translator:
                 f"the model expects vocabularies of {expected[0]} and {expected[1]} tokens, got "
                 f"{sizes[0]} and {sizes[1]}: do they come from another run?"
             )
+        for token in (BOS, EOS):
+            if token not in target_vocabulary:
+                raise CourseError(
+                    f"expected {token} in the target vocabulary, which translating begins and ends "
+                    f"with, got {len(target_vocabulary)} tokens without it: was it made for the "
+                    "source?"
+                )
         self.model = model
         self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary

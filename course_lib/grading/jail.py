@@ -71,7 +71,8 @@ class Jail:
         raise CourseError(
             f"expected a way to isolate learners' code here, and none works ({told}): install "
             "bubblewrap (apt install bubblewrap), or grade in a virtual machine or a container "
-            "that has it"
+            "that has it",
+            see="isolation",
         )
 
     def _open(self, level: Level, begun: Server | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +20,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.nn import init
+from torch.overrides import TorchFunctionMode
 
 from course_lib.atomic import replace_atomically
 from course_lib.data import BOS, Subwords, Tokenizer, Vocabulary
@@ -88,7 +90,7 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         checksum = str(_checksum(stored["course"], tensors))
         if stored.get("crc32", checksum) != checksum:  # those of earlier versions have none
             raise ValueError("its contents and their checksum differ: a part of it has changed")
-        with torch.random.fork_rng(devices=[]):  # initial weights that nobody will use
+        with _WithoutInitialWeights():
             model = Transformer(config)
         weights = {
             name.removeprefix("model."): value
@@ -114,6 +116,25 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
     }
     model.eval()
     return translator, upgraded(description["info"]), extra
+
+
+class _WithoutInitialWeights(TorchFunctionMode):
+    """Inside, a new model's weights are whatever the memory holds: the file's will replace them.
+
+    Drawing them takes longer than all that a file is checked for.
+    """
+
+    def __torch_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        arguments: tuple[Any, ...] = (),
+        options: dict[str, Any] | None = None,
+    ) -> Any:
+        options = options or {}
+        if getattr(function, "__module__", "") == init.__name__:
+            return options["tensor"]
+        return function(*arguments, **options)
 
 
 def read_info(path: Path) -> dict[str, Any]:
@@ -210,4 +231,7 @@ def _tokenizer(description: dict[str, Any]) -> Tokenizer:
     """The tokenizer described; older checkpoints call the first target token <sos>."""
     if "subwords" in description:
         return Subwords.from_json(description["subwords"].replace('"<sos>"', f'"{BOS}"'))
-    return Vocabulary([BOS if token == "<sos>" else token for token in description["words"]])
+    words = [BOS if token == "<sos>" else token for token in description["words"]]
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError("a word of its vocabulary is no text")
+    return Vocabulary(words)

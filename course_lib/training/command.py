@@ -37,6 +37,7 @@ def train_and_report(
     with lasting_output(), process_group(choose_device(options.device)) as device:
         options = replace(options, device=device).resolved()
         started = time.monotonic()
+        print(f"{recipe.name}: preparing the sentence pairs …", flush=True)
         data = load_training_data(recipe, corpus)
         processes = f", {world_size()} processes" if world_size() > 1 else ""
         print(

@@ -21,11 +21,12 @@ def choose_device(name: str) -> str:
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        torch.zeros(1, device=name)
+        torch.zeros(1, device=name).item()  # meta has devices, but no numbers
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise CourseError(
             f"expected a device that PyTorch can use here, such as cpu, got {name!r} "
-            f"({str(error).splitlines()[0]}): run `course doctor` to see what there is"
+            f"({str(error).splitlines()[0]}): run `course doctor` to see what there is",
+            see="the-gpu-is-not-used",
         ) from error
     return name
 

@@ -20,6 +20,7 @@ from torch import distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from course_lib.data import Batch
+from course_lib.errors import CourseError
 
 TIMEOUT = timedelta(minutes=10)  # for a process that does not answer
 
@@ -39,13 +40,15 @@ def process_group(device: str) -> Iterator[str]:
     """Join the processes that ``torchrun`` started, if it did; gives the device of this one.
 
     The others would print what the first one prints, so their output is discarded.
+
+    Raises:
+        CourseError: an environment variable of ``torchrun`` is no number.
     """
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world == 1:
+    if _number_from_torchrun("WORLD_SIZE", default="1") == 1:
         yield device
         return
     if device.startswith("cuda"):
-        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        device = f"cuda:{_number_from_torchrun('LOCAL_RANK')}"
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=TIMEOUT)
     try:
@@ -53,6 +56,16 @@ def process_group(device: str) -> Iterator[str]:
             yield device
     finally:
         dist.destroy_process_group()
+
+
+def _number_from_torchrun(name: str, default: str = "") -> int:
+    value = os.environ.get(name, default)
+    if not (value.isdecimal() and len(value) < 10):
+        raise CourseError(
+            f"expected a whole number in the environment variable {name}, got {value!r}: torchrun "
+            "sets it; unset it to train with one process"
+        )
+    return int(value)
 
 
 def all_reduce_sum(value: Tensor) -> Tensor:

@@ -16,6 +16,10 @@ from course_lib.training.checkpoint import read_info, upgraded
 from course_lib.training.run import Epoch
 from course_lib.training.run_files import METRICS, OLD_METRICS, OPTIONS, refuse_mixed_runs
 
+# What valid JSON raises that is not what a run writes.
+_WRONG_CONTENTS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
+MOST_STEPS = 10_000_000  # of a log, which has a number for each
+
 
 @dataclass(frozen=True)
 class MetricsLog:
@@ -68,7 +72,7 @@ def read_metrics_log(folder: Path, *, name: str | None = None) -> MetricsLog:
     info = _read_info(folder)
     try:
         log = _metrics_log(info, name or folder.resolve().name)
-    except (KeyError, TypeError, ValueError) as error:
+    except _WRONG_CONTENTS as error:
         raise CourseError(
             f"expected the numbers of a run in {folder}, got some that cannot be read "
             f"({type(error).__name__}: {error}): were its files changed, or written by another "
@@ -100,23 +104,25 @@ def _read_info(folder: Path) -> dict[str, Any]:
         )
     path = folder / OPTIONS
     try:
-        info = json.loads(path.read_text("utf-8"))
+        info = upgraded(json.loads(path.read_text("utf-8")))
         path = rows
         epochs = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
-        epochs = [{name: row[name] for name in row if name != "run"} for row in epochs]
-    except (ValueError, TypeError, OSError) as error:
+        epochs = [{name: n for name, n in row.items() if name != "run"} for row in epochs]
+    except (OSError, RecursionError, *_WRONG_CONTENTS) as error:
         raise CourseError(
             f"expected {path} as a run writes it, got a file that cannot be read ({error}): "
             "was it cut off while being copied, or changed?"
         ) from error
-    return upgraded(info) | {"epochs": epochs, "losses": [], "learning_rates": []}
+    return info | {"epochs": epochs, "losses": [], "learning_rates": []}
 
 
 def _metrics_log(info: dict[str, Any], name: str) -> MetricsLog:
-    losses, epochs = [float(loss) for loss in info["losses"]], list(info["epochs"])
+    losses, epochs = [float(loss) for loss in info["losses"]], [_row(row) for row in info["epochs"]]
     known = {0: 0.0} | {int(row["step"]): float(row["seconds"]) for row in epochs}
     if losses:
         known[len(losses)] = float(info["seconds"])
+    if max(known) > MOST_STEPS:
+        raise ValueError(f"{max(known):,} steps are more than any run has")
     steps = np.arange(1, max(known) + 1)
     seconds = np.interp(steps, list(known), list(known.values()))
     return MetricsLog(
@@ -127,6 +133,14 @@ def _metrics_log(info: dict[str, Any], name: str) -> MetricsLog:
         minutes=(seconds / 60).tolist(),
         epochs=epochs,
     )
+
+
+def _row(row: dict[str, Any]) -> Epoch:
+    """The numbers of a validation, if that is what they are."""
+    for name, value in row.items():
+        if not isinstance(value, int | float):
+            raise TypeError(f"expected a number as {name}, got {value!r:.60}")
+    return row
 
 
 def _summary(info: dict[str, Any], step: int, seconds: float) -> str:

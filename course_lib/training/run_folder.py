@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -167,7 +168,12 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
         yield RunFolder(path)
         return
     try:
+        str(path).encode()  # safetensors takes no other names
         path.mkdir(parents=True, exist_ok=True)
+    except UnicodeEncodeError:
+        raise CourseError(
+            f"expected a folder with a name in UTF-8, got {str(path)!r}: choose another with --out"
+        ) from None
     except OSError as error:
         raise CourseError(
             f"could not write to {path} ({error}): is a file in the way, or a folder read-only?"
@@ -215,16 +221,23 @@ def _refuse_used(folder: Path, *, resume: bool) -> None:
         )
     if resume:
         return
-    if info["finished"]:
+    try:
+        held = _progress_in_words(info)
+    except (KeyError, TypeError, ValueError) as error:
         raise CourseError(
-            f"{folder} holds a finished run of {info['step']:,} steps: replace it with "
-            f"--overwrite, {_ELSEWHERE}"
-        )
+            f"expected in {last} a run, got something else ({type(error).__name__}: {error}): was "
+            f"it changed? Start anew with --overwrite, {_ELSEWHERE}"
+        ) from error
+    go_on = "" if info["finished"] else "go on with --resume, "
+    raise CourseError(f"{folder} holds {held}: {go_on}replace it with --overwrite, {_ELSEWHERE}")
+
+
+def _progress_in_words(info: dict[str, Any]) -> str:
+    step = f"{info['step']:,}"
+    if info["finished"]:
+        return f"a finished run of {step} steps"
     of = "" if info["total_steps"] is None else f" of {info['total_steps']:,}"
-    raise CourseError(
-        f"{folder} holds a run that was stopped at step {info['step']}{of}: go on with --resume, "
-        f"replace it with --overwrite, {_ELSEWHERE}"
-    )
+    return f"a run that was stopped at step {step}{of}"
 
 
 def _clear(folder: Path) -> None:

@@ -77,5 +77,6 @@ def check_and_clip_gradients(model: Transformer, max_grad_norm: float | None, lo
     name, value = ("gradient norm", norm) if torch.isfinite(loss) else ("loss", loss)
     raise CourseError(
         f"expected a finite {name}, got {value.item()}: is the learning rate too high? "
-        "the weights are as they were before this step"
+        "the weights are as they were before this step",
+        see="the-loss-is-not-finite",
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from course_lib.home import expanded
+
 LIBRARY = Path(__file__).resolve().parents[1]
 # A wheel has the lessons inside the library (see setup.py); in a clone they are beside it.
 COURSE = LIBRARY / "course" if (LIBRARY / "course").is_dir() else LIBRARY.parent
@@ -14,7 +16,9 @@ NOTEBOOKS = COURSE / "notebooks"
 def work_folder() -> Path:
     """The learner's copy of the course: $COURSE_WORK, or else in a clone its folder ``work``,
     which git ignores, and without one ``~/transformer-course``.
+
+    Raises:
+        CourseError: it would be in the home folder, and there is none.
     """
-    if named := os.environ.get("COURSE_WORK"):
-        return Path(named).expanduser().absolute()
-    return COURSE / "work" if LIBRARY.parent == COURSE else Path.home() / "transformer-course"
+    default = COURSE / "work" if LIBRARY.parent == COURSE else "~/transformer-course"
+    return expanded(os.environ.get("COURSE_WORK") or default, "COURSE_WORK").absolute()

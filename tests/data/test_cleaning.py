@@ -3,23 +3,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.data import TextPair, clean
-from course_lib.data.cleaning import source_keys
+from course_lib.data.cleaning import HeldOut, key
+from course_lib.data.vocabulary import split_words
 
 
 def text_pairs(*sources, target="x"):
     return [TextPair(source, target) for source in sources]
 
 
+def held(*sources, target="y"):
+    return HeldOut.of(text_pairs(*sources, target=target))
+
+
 def test_clean_pairs_are_left_alone():
     pairs = text_pairs("a", "b")
-    kept, report = clean(pairs, held_out={"valid": {"c"}}, max_words=5, max_characters=10)
+    kept, report = clean(pairs, held_out={"valid": held("c")}, max_words=5, max_characters=10)
     assert kept is pairs
     assert str(report) == "kept 2 of 2 pairs"
 
 
 def test_the_report_counts_every_reason_and_names_its_first_line():
     pairs = [*text_pairs("a", "b b b", ""), TextPair("c", "\u00a0\t"), *text_pairs("d", "e", "d")]
-    kept, report = clean(pairs, held_out={"valid": {"d"}, "test": {"a"}}, max_words=2)
+    kept, report = clean(pairs, held_out={"valid": held("d"), "test": held("a")}, max_words=2)
     assert list(kept) == text_pairs("e")
     assert (report.total, report.kept) == (7, 1)
     assert str(report) == (
@@ -39,18 +44,29 @@ def test_pairs_that_are_kept_stay_in_order_and_can_be_sliced():
     assert (kept[-1].source_text, [pair.source_text for pair in kept[1:3]]) == ("e", ["b", "c"])
 
 
-def test_a_held_out_source_is_found_whatever_its_translation_spacing_and_composition():
-    keys = source_keys([TextPair("  Amanha\u0303 ", "tomorrow")])
-    kept, report = clean(
-        text_pairs("Amanh\u00e3", "amanh\u00e3", target="another"), held_out={"valid": keys}
+def test_a_held_out_source_is_found_whatever_its_translation_spacing_and_capitals():
+    sources = ["Amanh\u00e3 .", "  AMANHA\u0303. ", "amanh\u00e3\u2009\u00a0.", "amanha."]
+    valid = HeldOut.of([TextPair("Amanha\u0303.", "tomorrow")])
+    kept, report = clean(text_pairs(*sources), held_out={"valid": valid})
+    assert [pair.source_text for pair in kept] == ["amanha."]
+    assert str(report) == "kept 1 of 4 pairs: 3 also in valid (first: line 1)"
+
+
+def test_a_held_out_target_alone_is_no_reason_but_reported():
+    held_out = {"valid": held("no"), "test": held("Danke.", target="Thanks.")}
+    pairs = text_pairs("Bitte.", "") + text_pairs("Vielen Dank.", "danke .", target="THANKS .")
+    kept, report = clean(pairs, held_out=held_out)
+    assert len(kept) == 2
+    assert str(report) == (
+        "kept 2 of 4 pairs: 1 with an empty side (first: line 2), 1 also in test (first: line 4); "
+        "among them 1 with a target that is also in test (first: line 3)"
     )
-    assert [pair.source_text for pair in kept] == ["amanh\u00e3"]
-    assert str(report).endswith("1 also in valid (first: line 1)")
 
 
-def test_a_held_out_target_alone_is_no_reason():
-    keys = source_keys([TextPair("Danke.", "Thanks.")])
-    assert len(clean([TextPair("Vielen Dank.", "Thanks.")], held_out={"test": keys})[0]) == 1
+@given(st.text(), st.text())
+def test_what_a_vocabulary_of_words_reads_alike_is_alike(one, other):
+    for text in (other, f" {one.upper().lower()} ", " ".join(split_words(one))):
+        assert split_words(one) != split_words(text) or key(one) == key(text)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])

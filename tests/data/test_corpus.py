@@ -43,6 +43,18 @@ def test_nothing_is_reported_if_nothing_was_removed(capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_targets_of_other_splits_are_reported_though_they_stay():
+    messages = []
+    pairs = {"train": [TextPair("a", "x")], "valid": [TextPair("b", "X ")]}
+    splits = {name: lambda size, some=some: some[:size] for name, some in pairs.items()}
+    corpus = text_corpus("mine", ("de", "en"), splits=splits, tell=messages.append)
+    assert len(corpus.pairs("train")) == 1
+    assert messages == [
+        "mine, train: kept 1 of 1 pairs; among them 1 with a target that is also in valid "
+        "(first: line 1)"
+    ]
+
+
 def test_size_counts_the_first_pairs_of_the_file():
     messages = []
     corpus = corpus_of(messages.append, train=["a", "", "b", "c"])

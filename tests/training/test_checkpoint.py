@@ -29,6 +29,13 @@ def translator(toy):
     return load_training_data(toy).new_translator(toy)
 
 
+def test_reading_a_checkpoint_draws_no_random_numbers():
+    before = torch.get_rng_state()
+    translator, _, _ = read_checkpoint(checkpoint.PRETRAINED)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert str(translator.translate("Die müde Köchin schläft.")) == "the tired cook sleeps."
+
+
 def test_a_checkpoint_gives_back_weights_words_and_information(translator, tmp_path):
     path = tmp_path / "new" / "folder" / "model.safetensors"
     save_checkpoint(path, translator, info={"step": 3}, extra={"rng": torch.arange(3)})

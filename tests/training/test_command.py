@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shlex
 import signal
 from dataclasses import replace
 
@@ -34,6 +35,13 @@ def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home
     assert "BLEU by sacrebleu, nrefs:1|case:mixed" in out
     assert "course translate --run runs/toy-seed0" in out
     assert (at_home / "runs" / "toy-seed0" / "best.safetensors").exists()
+
+
+def test_the_suggested_command_can_be_pasted_wherever_the_run_is(at_home, capsys):
+    folder = "a run's\nfolder"
+    assert main(["train", "toy", "--max-steps", "1", "--no-scores", "--out", folder]) == 0
+    _, found, command = capsys.readouterr().out.partition("Try: ")
+    assert found and shlex.split(command)[:-1] == ["course", "translate", "--run", folder]
 
 
 def test_without_scores_nothing_is_translated_and_the_run_is_complete(at_home, capsys, monkeypatch):

@@ -63,6 +63,11 @@ def test_each_gpu_is_asked_for_bf16_of_its_own_without_emulation(monkeypatch):
     assert not supports_bf16("mps")
 
 
+def test_a_device_without_numbers_is_refused():
+    with pytest.raises(CourseError, match="a device that PyTorch can use here, .* got 'meta'"):
+        choose_device("meta")
+
+
 def test_precision_has_three_names():
     with pytest.raises(CourseError, match="precision must be auto, fp32 or bf16, got 'fp16'"):
         choose_precision("fp16", "cpu")

@@ -13,6 +13,7 @@ import torch
 from torch import distributed as dist
 
 from course_lib.cli import main
+from course_lib.errors import CourseError
 from course_lib.training import distributed, load_translator, read_checkpoint
 
 pytestmark = [
@@ -171,6 +172,16 @@ def test_each_process_takes_the_gpu_of_its_number(monkeypatch):
         assert device == "cuda:1"
         assert distributed._exchange_device() == torch.device("cuda")
     assert calls == ["cuda:1", "nccl", "destroyed"]
+
+
+@pytest.mark.parametrize("world", ["abc", "", "-1", "9" * 5000])
+def test_a_number_of_processes_that_is_none_is_refused(monkeypatch, world):
+    monkeypatch.setenv("WORLD_SIZE", world)
+    with (
+        pytest.raises(CourseError, match=r"number in the environment variable WORLD_SIZE, got '"),
+        distributed.process_group("cpu"),
+    ):
+        pytest.fail("joined")
 
 
 def test_only_the_first_process_is_heard(monkeypatch, capsys):

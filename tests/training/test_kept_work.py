@@ -261,7 +261,7 @@ def test_if_nobody_reads_the_output_training_goes_on(at_home, capsys, monkeypatc
     assert read_checkpoint(at_home / "run" / "last.safetensors")[1]["finished"]
     out, error = capsys.readouterr()
     if stream == "stdout":
-        assert "could not print any more (Broken pipe); going on" in error
+        assert "could not print any more (Broken pipe): going on" in error
         assert error.count("going on") == 1
     else:
         assert "Saved in run" in out

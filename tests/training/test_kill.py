@@ -9,7 +9,7 @@ import pytest
 from safetensors.torch import load_file
 
 from course_lib.training import read_checkpoint
-from tests.training.toy_course import run, run_with_fault
+from tests.training.toy_course import run, run_with_failure
 
 pytestmark = pytest.mark.slow
 
@@ -71,19 +71,19 @@ def test_whatever_write_fails_or_is_the_last_the_run_goes_on_to_the_same_bits(tm
     tmp_path = tmp_path.resolve()
     whole = tmp_path / "whole"
     whole.mkdir()
-    start(run_with_fault, str(whole), 0, False, *SHORT, "--out", "run").join()
+    start(run_with_failure, str(whole), 0, False, *SHORT, "--out", "run").join()
     writes = len((tmp_path / "whole-writes").read_text())
     assert writes > 80, "from the first save, before a step, to the last"
     numbers = range(1, writes + 1, 11)  # no divisor: a file takes seven to nine, of every kind
-    faulty = []
+    failing = []
     for number in numbers:
         folder = tmp_path / f"{number}"
         folder.mkdir()
         dies = number % 2 == 1
-        process = start(run_with_fault, str(folder), number, dies, *SHORT, "--out", "run")
-        faulty.append((folder, process, 9 if dies else 1))
+        process = start(run_with_failure, str(folder), number, dies, *SHORT, "--out", "run")
+        failing.append((folder, process, 9 if dies else 1))
     resumed = []
-    for folder, process, status in faulty:
+    for folder, process, status in failing:
         process.join()
         assert process.exitcode == status, folder
         again = ["--resume"] if (folder / "run" / "last.safetensors").exists() else []

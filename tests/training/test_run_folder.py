@@ -103,6 +103,15 @@ def test_a_system_without_locks_trains_without_them(tmp_path, monkeypatch):
         pass
 
 
+def test_a_folder_whose_name_is_no_utf_8_is_refused_before_training(tmp_path):
+    with (
+        pytest.raises(CourseError, match="expected a folder with a name in UTF-8, got .*udcff"),
+        open_run_folder(tmp_path / "\udcff", RunOptions()),
+    ):
+        pytest.fail("opened")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_finished_run_is_replaced_only_when_asked(at_home, capsys):
     assert main(["train", "toy", "--out", "run", "--max-steps", "3"]) == 0
     (at_home / "run" / "notes.txt").write_text("mine")

@@ -185,15 +185,15 @@ def test_an_error_keeps_what_was_printed(stopped, capsys):
     assert stopped(CourseError("the disk is gone")) == 1
     out, err = capsys.readouterr()
     assert out == DONE
-    assert err.splitlines()[1:] == [
+    assert err.splitlines()[-2:] == [
         "course translate: the first 384 lines are translated",
         "course translate: the disk is gone",
     ]
 
 
-def test_nothing_is_said_to_a_reader_who_left(stopped, capsys):
+def test_a_reader_who_left_is_told_nothing(stopped, capsys):
     assert stopped(BrokenPipeError()) == 141
-    assert len(capsys.readouterr().err.splitlines()) == 1, "which run it is, before anybody left"
+    assert "lines" not in capsys.readouterr().err
 
 
 def test_an_output_that_is_whole_leaves_no_part(run, at_home):

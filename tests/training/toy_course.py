@@ -50,7 +50,7 @@ def run(folder: str, *arguments: str) -> None:
     sys.exit(main(arguments))
 
 
-def run_with_fault(folder: str, number: int, dies: bool, *arguments: str) -> None:
+def run_with_failure(folder: str, number: int, dies: bool, *arguments: str) -> None:
     """The command, whose write of this number fails, or ends the process; 0 counts them only.
 
     A write is what makes, fills, renames, removes or syncs something within the folder. Their

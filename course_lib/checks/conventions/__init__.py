@@ -68,7 +68,8 @@ def chosen(item_id: str, names: Sequence[str]) -> tuple[Convention, ...]:
         if name not in known:
             raise CourseError(
                 f"conventions of {item_id} must be among {', '.join(known) or 'none at all'}, got "
-                f"{name!r}: is this check from a notebook of an older course?"
+                f"{name!r}: is this check from a notebook of an older course?",
+                see="the-check-is-from-an-older-course",
             )
     found = tuple(each for each in known.values() if each.name in names)
     if len({each.aspect for each in found}) < len(found):

@@ -1,0 +1,33 @@
+"""The plan of a term counts what the lessons and the table of items say."""
+
+import re
+
+import pytest
+
+from course_lib.checks.table import TABLE, TOPICS
+from tools import ROOT
+
+TEXT = (ROOT / "docs" / "teaching.md").read_text("utf-8")
+MAP = (ROOT / "docs" / "map.md").read_text("utf-8")
+WEEKS = [re.findall(r"\d+", row) for row in re.findall(r"^\| \d+ \|.*", TEXT, re.MULTILINE)]
+READING = dict(re.findall(r"^\| (\d\d) \| \[.*?\| (\d+) \|", MAP, re.MULTILINE))
+ITEMS = list(TABLE.values())
+
+
+@pytest.mark.parametrize("week", WEEKS, ids=lambda week: week[0])
+def test_a_week_has_the_minutes_and_points_of_its_lessons(week):
+    _, *lessons, reading, working, points = week
+    items = [item for item in ITEMS if item.id.partition(".")[0] in lessons]
+    assert int(reading) == sum(int(READING[lesson]) for lesson in lessons)
+    assert int(working) == sum(item.minutes for item in items)
+    assert int(points) == sum(item.points for item in items)
+
+
+def test_the_weeks_take_every_lesson_once_in_order():
+    assert [int(week[0]) for week in WEEKS] == list(range(1, 13))
+    assert [lesson for week in WEEKS for lesson in week[1:-3]] == ["00", *TOPICS]
+
+
+def test_an_assignment_has_one_or_two_answers_in_words():
+    written = [item.id.partition(".")[0] for item in ITEMS if item.kind == "written"]
+    assert {written.count(lesson) for lesson in TOPICS} <= {1, 2}

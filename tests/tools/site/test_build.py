@@ -1,0 +1,104 @@
+"""Parts of the site, built: what Sphinx writes is what a reader needs."""
+
+import os
+import re
+
+import pytest
+
+if not os.environ.get("CI"):  # where nothing may be missing
+    pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e '.[site]'")
+
+from tools.site import ROOT
+from tools.site.__main__ import main
+from tools.site.build import SiteError, build
+from tools.site.notebook_parser import inline_nodes, parts_of
+from tools.site.sources import Chapter, chapters
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    assert main(["--output", str(folder), "--only", "00_", "12_", "glossary", "map"]) == 0
+    return folder
+
+
+def read(path):
+    return path.read_text("utf-8")
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_lesson_keeps_its_figures_alive_and_asks_no_server(site):
+    page = read(site / "notebooks" / "00_start_here.html")
+    for kept in ('data-live="', "<svg", 'class="folded"'):
+        assert kept in page, kept
+    assert "<math" in read(site / "notebooks" / "12_honest_numbers.html")
+    assert not re.search(r"""<(script|link|img)[^>]*(src|href)=["']https?:""", page)
+    assert len(page) < 2_000_000
+
+
+def test_questions_of_a_lesson_are_sections_in_the_contents(site):
+    page = read(site / "notebooks" / "00_start_here.html")
+    assert '<section id="Q0a.-What-will-you-build?">' in page
+    assert '<a class="reference internal" href="#Q0a.-What-will-you-build?">' in page
+
+
+def test_links_lead_to_pages_of_the_site_and_else_to_the_repository(site):
+    page = read(site / "docs" / "map.html")
+    assert 'href="../notebooks/00_start_here.html"' in page
+    assert "/blob/main/notebooks/04_attention_matmul.ipynb" in page
+    assert 'class="lesson-map"' in page
+
+
+def test_the_search_knows_words_of_lessons_and_of_pages(site):
+    index = read(site / "searchindex.js")
+    for word in ("subword", "encod", "notebooks/00_start_here"):
+        assert word in index, word
+
+
+def test_the_first_page_has_its_model_beside_it(site):
+    page = read(site / "index.html")
+    assert "_static/translator_model.js" in page
+    assert "<!--" not in page[page.index("front-door") : page.index("front-note")]
+    assert read(site / "_static" / "translator_model.js").startswith('loadTranslator("')
+    assert (site / "translator.html").is_file()
+
+
+def test_a_page_with_a_broken_link_is_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\n[nowhere](#nowhere)\n")
+    monkeypatch.setattr("tools.site.sources.ROOT", tmp_path)
+    with pytest.raises(SiteError, match="a.html: there is no nowhere"):
+        build(tmp_path / "out", [Chapter("C", ("docs/a",))])
+
+
+def test_every_page_of_docs_and_every_notebook_is_in_the_navigation():
+    pages = [page for chapter in chapters() for page in chapter.pages]
+    assert len(pages) == len({*pages})
+    files = [*ROOT.glob("docs/*.md"), *ROOT.glob("notebooks/*.ipynb")]
+    files += ROOT.glob("exercises/*/*.ipynb")
+    expected = {file.relative_to(ROOT).with_suffix("").as_posix() for file in files}
+    assert expected <= {*pages}
+
+
+def test_parts_begin_at_headings_but_not_inside_folded_text():
+    page = (
+        '<!--cell--><h1 id="A">A</h1>\n<p>x</p>'
+        '<!--cell--><details><h2 id="B">B</h2></details>\n<h2 id="C">C</h2><!--cell-->code'
+    )
+    found = [(heading and heading[2], body.strip()) for heading, body in parts_of(page)]
+    assert found == [
+        (None, ""),
+        ("A", "<p>x</p>"),
+        (None, '<details><h2 id="B">B</h2></details>'),
+        ("C", ""),
+        (None, "code"),
+    ]
+
+
+def test_a_heading_may_have_code():
+    words, code, rest = inline_nodes("The <em>odds</em> of <code>&lt;eos&gt;</code> here")
+    assert (words.astext(), code.astext(), rest.astext()) == ("The odds of ", "<eos>", " here")
+    assert code.tagname == "literal"

@@ -1,0 +1,101 @@
+"""Sphinx's settings, and the build."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from course_lib.pages import SCROLLING
+from tools.site import ASSETS
+from tools.site.front import write_translator
+from tools.site.links import broken_links
+from tools.site.notebook_parser import NotebookParser, finish
+from tools.site.sources import Chapter, write_sources
+
+TITLE = "The Transformer, Question by Question"
+SETTINGS: dict[str, Any] = {
+    "project": TITLE,
+    "html_title": TITLE,
+    "language": "en",
+    "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", __name__],
+    "html_theme": "furo",
+    "html_theme_options": {"top_of_page_buttons": []},
+    "html_show_copyright": False,
+    "html_copy_source": False,
+    "html_static_path": [str(ASSETS / "static"), str(SCROLLING)],
+    "html_css_files": ["site.css"],
+    "html_js_files": ["scrolling.js", "site.js"],
+    "default_role": "code",  # single backticks of a docstring
+    "myst_heading_anchors": 6,  # links lead to headings as on the code host
+    "pygments_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "autodoc_member_order": "bysource",
+    "autodoc_typehints_format": "short",
+}
+COLOUR = re.compile("\x1b\\[[0-9;]*m")  # of a terminal
+
+
+class SiteError(Exception):
+    """What is wrong with the sources."""
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx calls this, since the module is one of its extensions."""
+    app.add_source_suffix(".ipynb", "ipynb")
+    app.add_source_parser(NotebookParser)
+    # Before Sphinx collects the files to copy, which it does at 500.
+    app.connect("doctree-read", finish, priority=400)
+    app.connect("html-page-context", _give_captions_a_level, priority=900)  # after the theme
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _give_captions_a_level(
+    _app: Sphinx, _page: str, _template: str, context: Any, _tree: Any
+) -> None:
+    """Sphinx's captions of the navigation are headings without a level, which ARIA demands."""
+    navigation = context["furo_navigation_tree"]
+    context["furo_navigation_tree"] = navigation.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
+
+
+def build(output: Path, wanted: Iterable[Chapter]) -> int:
+    """Write the site into a folder and return the number of pages.
+
+    Raises:
+        SiteError: Sphinx has warned of something, or a link leads nowhere.
+    """
+    warnings = io.StringIO()
+    with tempfile.TemporaryDirectory() as temporary, patch_docutils(), docutils_namespace():
+        sources, read = Path(temporary, "sources"), Path(temporary, "read")
+        sources.mkdir()
+        write_sources(sources, wanted)
+        # A file, since settings given as arguments may not be those of a theme.
+        settings = f"from {__name__} import SETTINGS\nglobals().update(SETTINGS)\n"
+        (sources / "conf.py").write_text(settings, "utf-8")
+        app = Sphinx(
+            sources,
+            sources,
+            output,
+            read,
+            "html",
+            status=None,
+            warning=warnings,
+            freshenv=True,
+            parallel=os.cpu_count() or 1,
+        )
+        app.build()
+        pages = len(app.env.found_docs)
+    write_translator(output)
+    problems = [COLOUR.sub("", warnings.getvalue()), *broken_links(output)]
+    if any(problems):
+        raise SiteError("\n".join(filter(None, problems)))
+    return pages
