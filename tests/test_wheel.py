@@ -51,7 +51,7 @@ def wheel(tmp_path_factory):
     """Built from the working tree, without a network."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    # Setuptools builds in the source folder, where a build of before may have left files.
+    # A copy, because setuptools builds in the source folder and takes what an earlier build left.
     tree = folder / "tree"
     tracked = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

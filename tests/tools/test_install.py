@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 
 import pytest
 
-from tools import install
+from tools import ROOT, install
 from tools.install import PYTORCH, SETTING, Machine, examine, main, plan
 
 LINUX = Machine(platform="linux", has_nvidia_smi=False, uv=None, pip_is_configured=False)
@@ -44,6 +45,11 @@ def test_uv_is_preferred_and_told_which_build(torch):
     assert chosen.rest[:3] == ["/bin/uv", "pip", "install"]
     assert f"--python {sys.executable} --torch-backend {torch} -c" in " ".join(chosen.rest)
     assert chosen.words.startswith("uv") and "about 0.5 GB" in chosen.words
+
+
+def test_all_is_every_extra_of_the_course():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(install.EXTRAS["all"].split(",")) == set(project["optional-dependencies"])
 
 
 def test_uv_does_not_read_pips_settings_so_pip_is_used_where_there_are_any():
