@@ -1,5 +1,6 @@
 """What the ``course`` command prints, starts and returns."""
 
+import importlib
 import importlib.metadata
 import json
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import types
 import webbrowser
+from dataclasses import replace
 
 import pytest
 
@@ -404,6 +406,22 @@ def test_an_import_that_fails_elsewhere_names_the_doctor(monkeypatch, capsys):
     monkeypatch.setitem(cli.VERBS, "lab", fail(ImportError("no numpy")))
     assert cli.main(["lab"]) == 1
     assert capsys.readouterr().err == "course lab: no numpy: see `course doctor`\n"
+
+
+def test_whatever_a_module_raises_while_it_is_imported_names_the_doctor(
+    monkeypatch, tmp_path, capsys
+):
+    (tmp_path / "half_removed.py").write_text("raise RuntimeError('half\\nremoved ' * 100)")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def run(options):
+        importlib.import_module("half_removed")
+
+    monkeypatch.setitem(cli.VERBS, "lab", replace(fail(None), run=run))
+    assert cli.main(["lab"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("course lab: RuntimeError: half removed half removed")
+    assert line.endswith(" …: see `course doctor`") and len(line) < 400
 
 
 BROKEN = {
