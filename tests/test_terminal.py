@@ -3,6 +3,7 @@
 import importlib
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def test_what_an_encoding_lacks_is_written_otherwise():
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Windows has other pipes")
 def test_a_reader_that_goes_is_no_error():
-    first = f"{sys.executable} -m course_lib doctor | head -1"
+    first = f"{shlex.join([*COURSE, 'doctor'])} | head -1"
     done = subprocess.run(["bash", "-c", f"{first}; echo ${{PIPESTATUS[0]}}"], capture_output=True)
     assert done.stderr == b""
     assert done.stdout.splitlines()[1] in (b"0", b"1", b"141")  # by who is faster
@@ -69,7 +70,7 @@ def test_a_full_disk_is_told_in_a_line():
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="closes descriptors")
 def test_warnings_never_get_among_the_translations():
-    command = " ".join([*COURSE, "translate", "'xyzzy .'", "2>&-"])
+    command = shlex.join([*COURSE, "translate", "xyzzy ."]) + " 2>&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True)
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 1
     assert b"xyzzy" not in done.stdout
