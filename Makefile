@@ -45,10 +45,9 @@ test: env
 	@$(call step,Lint: ruff finds nothing wrong in code and notebooks,$(BIN)/ruff check .)
 	@$(call step,Types: mypy follows every annotation,$(BIN)/mypy)
 	@$(call step,Layers: no package imports from a layer above it,$(BIN)/lint-imports)
-	@$(call step,Tests: they pass and cover 95 % of course_lib and tools,OMP_NUM_THREADS=1 $(BIN)/python -m \
-		pytest -n auto --dist loadgroup --no-loadscope-reorder --cov --cov-report=term-missing:skip-covered)
-	@$(call step,Lessons: every notebook runs and gives what it stores,OMP_NUM_THREADS=1 $(BIN)/python -m \
-		pytest -n auto --dist loadfile --no-loadscope-reorder -p tools.nbval_plugin --nbval notebooks solutions exercises --nbval-cell-timeout=600)
+	@$(call step,Tests and lessons: they pass; tests cover 95 %; notebooks give what they store,OMP_NUM_THREADS=1 \
+		$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder --cov --cov-report=term-missing:skip-covered \
+		-p tools.nbval_plugin --nbval --nbval-cell-timeout=600 tests notebooks solutions exercises)
 	@printf '\nEverything holds.\n'
 
 quick: env

@@ -31,6 +31,13 @@ sys.meta_path.insert(0, PlainFinder)
 LONG = ("browser", "test_distributed.py", "test_grammar_corpus.py", "test_portuguese.py")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_xdist_auto_num_workers():
+    """A process more than there are cores, since many tests wait for a browser or a program."""
+    asked = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ
+    return (yield) + (not asked)
+
+
 def pytest_collection_modifyitems(items):
     """Begin with the longest tests, so that at the end no process waits for another.
 

@@ -65,6 +65,7 @@ class Lesson(IPyNbFile):
             read(self.path)
         except NotebookError as error:
             raise self.CollectError(str(error)) from error
+        self.add_marker(pytest.mark.xdist_group(self.nodeid))  # one process: one kernel
         yield StoredFile.from_parent(self, name="stored-file")
         for cell in super().collect():
             yield LessonCell.from_parent(

@@ -25,6 +25,7 @@ HARMLESS = (
     "net::ERR",
     "require is not",
     "debugger state",
+    "Canceled future for",
     "from origin 'null' has been blocked by CORS policy",
 )
 
