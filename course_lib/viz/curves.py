@@ -71,6 +71,7 @@ def plot_loss(
     losses: Numbers,
     *,
     title: str = "Training loss",
+    label: str = "ours",
     floor: float | None = None,
     floor_label: str = "floor",
     published: Numbers | None = None,
@@ -85,6 +86,7 @@ def plot_loss(
     Args:
         losses: ours, in order.
         title: what the picture shows.
+        label: what the losses are, for the legend.
         floor: a horizontal line, such as a baseline to get below or a lower bound.
         floor_label: its name in the legend.
         published: a published curve to compare with; it may be shorter or longer.
@@ -96,7 +98,7 @@ def plot_loss(
     """
     ours = as_array(losses)
     y_label = "loss (nats per token)"
-    drawn = {"ours": ours}
+    drawn = {label: ours}
     ax = plot_curves(
         drawn,
         x=np.arange(1, len(ours) + 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -138,7 +139,7 @@ class ModelDiagram:
     def __repr__(self) -> str:
         step, before = self.steps[self.shown], " ".join(self.target[: self.shown + 1])
         written = " ".join(each.top[0][0] for each in self.steps)
-        least = min(each.top[0][1] for each in self.steps)
+        least = math.floor(100 * min(each.top[0][1] for each in self.steps)) / 100
         most = self._attended
         return (
             f"Diagram of the model in {len(self.parts)} parts: the encoder reads "

@@ -53,6 +53,7 @@ def _use_tie(
     tables = _tables(model)
     found = {
         "tables that are one Parameter": _one_object(tables),
+        "both embeddings are one module": model.source_embedding is model.target_embedding,
         **{f"table of the {name}": table.detach().clone() for name, table in tables.items()},
         "number of parameters": sum(parameter.numel() for parameter in model.parameters()),
         "logits": model(source, target).detach(),

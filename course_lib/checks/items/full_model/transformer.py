@@ -89,6 +89,9 @@ def _sizes(draw: Draw) -> list[Call]:
         model_call(draw, *pair(draw, 2, 3, 4), about="three pre-norm layers", **other),
         model_call(draw, *pair(draw, 2, 3, 4), about="float64", dtype=torch.float64),
         model_call(draw, *turned, about="tokens that are not contiguous"),
+        model_call(
+            draw, *pair(draw, 2, 3, 4), about="two vocabularies of one size", source_vocab=13
+        ),
     ]
 
 

@@ -26,6 +26,7 @@ item = Item(
                 Call((1,), about="a single token"),
                 Call((2,), about="two tokens"),
                 Call((draw.integer(7, 11),), about="a longer sentence"),
+                Call((150,), about="150 tokens"),
             ],
         ),
     ],
