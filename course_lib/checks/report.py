@@ -88,6 +88,8 @@ class Report:
             yield "Why it matters", misconception.why
             yield "Where to look", misconception.hint
         if diagnosis.misconceptions:
+            if agreed := _agreement(diagnosis):
+                yield "How I know", agreed
             return
         if diagnosis.observation:
             yield "What I see", diagnosis.observation.sentence
@@ -175,6 +177,20 @@ def _progress() -> str:
 def _boxes(shape: tuple[int, ...]) -> str:
     cell = '<td style="border:1px solid currentColor;padding:.2em .8em;text-align:center">'
     return "".join(f"{cell}{size}</td>" for size in shape) or f"{cell}a single number</td>"
+
+
+def _agreement(diagnosis: Diagnosis) -> str:
+    """What a name rests on: the results of code with this error; "" if all tests are random."""
+    plain = [trial for trial in diagnosis.trials if trial.probe.compare is None]
+    inputs = sum(len(trial.calls) for trial in plain)
+    if not inputs:
+        return ""
+    error = "these errors" if len(diagnosis.misconceptions) == 2 else "this error"
+    each = f"each of {inputs} test inputs" if inputs > 1 else "the test input"
+    return (
+        f"On {each}, your code gives the same numbers, or the same kind of exception, as code with "
+        f"{error}. Code that looks different can do the same."
+    )
 
 
 def _told(difference: Difference) -> str:
