@@ -47,7 +47,7 @@ def first_difference(
 ) -> Difference | None:
     """Compare plain data: tensors, numbers, strings, None, and tuples, lists and dicts of them.
 
-    A list counts as a tuple, and a tensor with one element as a number. Floats may differ by
+    A list counts as a tuple, and a tensor without axes as a number. Floats may differ by
     ``tolerance``, absolute or relative, whichever is larger.
     """
     if isinstance(expected, Tensor):
@@ -58,7 +58,7 @@ def first_difference(
         return _sequences(expected, got, tolerance, where)
     if isinstance(expected, (int, float)) and not isinstance(expected, bool):
         return _numbers(expected, got, tolerance, where)
-    if isinstance(got, Tensor) and got.numel() == 1:
+    if isinstance(got, Tensor) and not got.ndim:
         got = got.item()
     if type(expected) is not type(got):
         return Difference("type", _described(expected), _described(got), where)
@@ -184,7 +184,7 @@ def _written(x: Any, digits: int) -> str:
 
 
 def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Difference | None:
-    if isinstance(got, Tensor) and got.numel() == 1:
+    if isinstance(got, Tensor) and not got.ndim:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers count, too
         return Difference("type", "a number", _described(got), where)

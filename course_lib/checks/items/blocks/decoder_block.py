@@ -42,11 +42,13 @@ def _decode_without_masks(draw: Draw) -> list[Call]:
 
 def _decode_masked(draw: Draw) -> list[Call]:
     sides, mask = (draw.normal(2, 4, 8), draw.normal(2, 5, 8)), padding(draw, 2, 5)
+    equal = draw.normal(2, 4, 8), draw.normal(2, 4, 8)
     return [
         decode(draw, *two_sides(draw, 3, 5, 5), about="source and target of the same length"),
         decode(draw, *two_sides(draw, 3, 4, 6), about="the source is longer"),
         decode(draw, *two_sides(draw, 3, 6, 4, left=True), about="padding on the left"),
         decode(draw, *sides, memory_mask=mask, about="only memory_mask"),
+        decode(draw, *equal, masks.causal_mask(4), about="only target_mask, 4 tokens on each side"),
     ]
 
 

@@ -168,6 +168,12 @@ item = Item(
             lambda draw: [
                 _around(draw, draw.normal(1, 1, 5), "a single position"),
                 _around(draw, draw.normal(4, 4, 4), "all sizes equal"),
+                _around(
+                    draw,
+                    draw.normal(3, 4, 5),
+                    "a sublayer that does something else to each sentence",
+                    mix=draw.normal(3, 4, 4),
+                ),
                 _around(draw, draw.strided(3, 6, 4), "a tensor that is not contiguous"),
                 _around(draw, draw.normal(2, 3, 4, std=100), "large numbers"),
                 _around(

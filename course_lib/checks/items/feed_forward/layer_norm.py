@@ -62,6 +62,7 @@ item = Item(
                     "one position with a large norm",
                 ),
                 _norm(draw, draw.normal(2, 3, 4, 6), "four axes"),
+                _norm(draw, draw.normal(2, 3, 1), "vectors of a single number"),
                 _norm(
                     draw, draw.strided(5, 5, 5), "a tensor that is not contiguous, all sizes equal"
                 ),

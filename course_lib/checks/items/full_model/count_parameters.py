@@ -41,6 +41,9 @@ def _config(draw: Draw, about: str, **more: Any) -> Call:
     return Call(({**fields, **more},), about=about)
 
 
+_ALL_TIED: dict[str, Any] = {"tying": "all", "source_vocab": 70, "target_vocab": 70}
+
+
 def _published(draw: Draw) -> list[Call]:
     known = ("naive_mt", "fastai_qa", "fastestimator_ted", "einsum_scratch", "wmt14_de_en")
     return [Call((dict(vars(PRESETS[name])),), about=f"the preset {name}") for name in known]
@@ -60,8 +63,9 @@ item = Item(
             "a tied table is counted once",
             lambda draw: [
                 _config(draw, "tying is 'output'", tying="output"),
-                _config(draw, "tying is 'all'", tying="all", source_vocab=70, target_vocab=70),
+                _config(draw, "tying is 'all'", **_ALL_TIED),
                 _config(draw, "tied, no output bias", tying="output", output_bias=False),
+                _config(draw, "all tied, positions learned", **_ALL_TIED, positions="learned"),
             ],
         ),
         Probe(
@@ -77,6 +81,7 @@ item = Item(
             "what the config adds is counted",
             lambda draw: [
                 _config(draw, "a final norm in each stack", norm="pre", final_norm=True),
+                _config(draw, "a final norm after post-norm blocks", norm="post", final_norm=True),
                 _config(draw, "learned positions", positions="learned"),
                 _config(draw, "d_head set explicitly", d_head=7),
                 _config(draw, "d_head set explicitly, no biases", d_head=20, attention_bias=False),

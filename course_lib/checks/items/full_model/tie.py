@@ -49,9 +49,10 @@ def _use_tie(
     """Tie an untied model with these weights; report on it before and after a training step."""
     model = Transformer(TransformerConfig(**config))
     load_weights(model, weights)
-    tie(model, tying)
+    result = tie(model, tying)
     tables = _tables(model)
     found = {
+        "returned": "nothing" if result is None else "something",
         "tables that are one Parameter": _one_object(tables),
         "both embeddings are one module": model.source_embedding is model.target_embedding,
         **{f"table of the {name}": table.detach().clone() for name, table in tables.items()},

@@ -43,6 +43,14 @@ def _similar(
     return Call((first, first + difference, _samples(draw, r, n)), about=about)
 
 
+def _close(draw: Draw, r: int, n: int) -> Call:
+    """float64 scores whose differences float32 cannot hold; all sums are exact."""
+    first = 64 + _eighths(draw, n).double()
+    second = first + draw.ids(n, low=-3, high=3).double() * 2.0**-20
+    about = "float64 scores that differ by millionths"
+    return Call((first, second, _samples(draw, r, n)), about=about)
+
+
 def _exact_matches(draw: Draw) -> list[Call]:
     def outputs(right: int) -> Tensor:
         return (torch.randperm(8, generator=draw.generator) < right).float()
@@ -96,6 +104,7 @@ def _of_any_size(draw: Draw) -> list[Call]:
         Call((one, one + 1, resamples), about="a single sentence"),
         Call((one, one.clone(), resamples), about="a single sentence, and the same score"),
         _similar(draw, 14, 10, dtype=torch.float64, about="float64"),
+        _close(draw, 14, 8),
     ]
 
 

@@ -12,6 +12,11 @@ from course_lib.checks.call import Call
 from course_lib.checks.item import Item, Probe
 from course_lib.model import masks
 
+
+def _all_but_last(size: int) -> Tensor:
+    return (torch.arange(size) < size - 1).long()
+
+
 item = Item(
     "06.decoder_mask",
     reference=masks.decoder_mask,
@@ -33,6 +38,7 @@ item = Item(
                 Call((draw.tokens(1, 3), 0), about="a batch of one"),
                 Call((draw.tokens(4, 4), 0), about="as many sentences as tokens"),
                 Call((draw.tokens(3, 5, left=True).flip(0), 0), about="the first one is padded"),
+                Call((draw.tokens(3, 5) * _all_but_last(5), 0), about="each sentence has a pad"),
             ],
         ),
     ],

@@ -22,6 +22,7 @@ def _scores_and_mask(draw: Draw) -> list[Call]:
             about="a different mask for each row",
         ),
         Call((draw.normal(2, 3, 5, 5, std=2), draw.mask(2, 1, 1, 5)), about="a padding mask"),
+        Call((draw.normal(2, 2, 4, 6).round(), draw.mask(2, 1, 4, 6)), about="some scores are 0"),
     ]
 
 

@@ -76,6 +76,7 @@ def _extremes(draw: Draw) -> list[Call]:
         Call((wrong, hard, hard), about="no predicted link is possible"),
         Call(([], sure, possible), about="no links predicted"),
         Call((found, [], possible), about="no gold link is sure"),
+        Call((found, [], []), about="links predicted, and no gold link"),
     ]
 
 
