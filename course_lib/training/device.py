@@ -32,9 +32,9 @@ def choose_device(name: str) -> str:
 
 
 def supports_bf16(device: str) -> bool:
-    """Whether the device multiplies bfloat16 matrices in hardware, faster than float32 ones.
+    """Whether the device multiplies bfloat16 matrices in hardware; False if PyTorch cannot tell.
 
-    False where PyTorch cannot tell.
+    On most such devices that is faster than float32, but not on all.
     """
     if device.startswith("cuda"):
         with torch.cuda.device(device):  # PyTorch answers for the current device only
