@@ -193,7 +193,6 @@ PUBLIC = [  # phrases of the lesson's convention, which would be wrong
     ("04.split_heads", "heads_third", "A direct reshape to"),
     ("04.merge_heads", "heads_third", "after transpose the numbers"),
     ("04.merge_heads", "seq_first", "(batch, heads · seq, d_head)"),
-    ("04.merge_heads", "features_second", "your first rows hold head 0"),
     ("04.multi_head_attention", "features_second", "each column of the output"),
     ("04.multi_head_attention", "seq_first", "then swap heads and seq"),
     ("06.causal_mask", "ones_hide", "row 0 is True"),

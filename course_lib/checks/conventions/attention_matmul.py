@@ -84,10 +84,7 @@ _AT_THE_END = (
     ("Everywhere in the course a token is a row:", "A token is a row here:"),
     ("Which axis should be the second one?", "Which axis should be the last one?"),
 )
-_WIDE = (
-    (_CONCATENATED, "along the sequence: (batch, d_head, heads · seq)."),
-    ("your first rows hold head 0 only:", "your first tokens hold head 0 only:"),
-)
+_WIDE = ((_CONCATENATED, "along the sequence: (batch, d_head, heads · seq)."),)
 _PROJECTED = (
     (
         "q = split_heads(self.q_proj(query), self.n_heads), the same for k and v,",
