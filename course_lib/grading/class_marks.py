@@ -1,49 +1,38 @@
 """The marks of a class: stored results, and over them the marks that a person gave.
 
-A person's marks are a CSV file with the columns student, item and points, by default marks.csv
-beside the results of the assignment. A person's mark wins over the automatic one; where points is
-empty, nothing was decided yet. A column answer_id, as in the report's list of what is to be marked,
-tells whether the answer is still the one that was marked. Other columns are ignored.
+A person's mark wins over the automatic one. It stands in a CSV file, by default marks.csv beside
+the results of the assignment, or was given in nbgrader's formgrader.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from course_lib.checks.table import TABLE, TOPICS
+from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
+from course_lib.grading.formgrader_marks import read_formgrader
+from course_lib.grading.given_marks import (
+    MARKS_FILE,
+    Given,
+    GivenMark,
+    answer_id,
+    items_of,
+    read_marks,
+    together,
+)
 from course_lib.grading.results import ItemResult, SubmissionResult
-from course_lib.grading.safe_csv import read_csv
 
-MARKS_FILE = "marks.csv"
 ANSWER_CHANGED = "the answer has changed since a person marked it"
-_MOST_NAMED = 10  # in an error message
-Given = Mapping[tuple[str, str], "GivenMark"]  # by student and item id
-
-
-@dataclass(frozen=True)
-class GivenMark:
-    """A person's mark; ``answer_id`` is that of the answer which was marked, "" if not stated."""
-
-    points: float
-    answer_id: str = ""
-
-
-def answer_id(answer: str) -> str:
-    """A short name of an answer in words, another one for each text; "" for no answer."""
-    return "a" + hashlib.sha256(answer.encode()).hexdigest()[:12] if answer else ""
 
 
 @dataclass(frozen=True)
 class ItemMark:
     """What an item of a submission earned; ``points`` is None while a person has to decide.
 
-    ``result`` is what grading found, or None if the submission could not be read;
-    ``answer_changed`` says that a person marked another answer than the one that is there now.
+    ``result`` is what grading found, or None if the submission could not be read; ``review`` says
+    why a person should look at their mark again, such as another answer since; "" for no reason.
     """
 
     id: str
@@ -52,13 +41,13 @@ class ItemMark:
     points: float | None
     by_person: bool = False
     result: ItemResult | None = None
-    answer_changed: bool = False
+    review: str = ""
 
     @property
     def flags(self) -> tuple[str, ...]:
         """What a person should look at."""
         found = self.result.flags if self.result else ()
-        return (*found, ANSWER_CHANGED) if self.answer_changed else found
+        return (*found, self.review) if self.review else found
 
     @property
     def passed(self) -> bool | None:
@@ -105,10 +94,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A class's marks in an assignment, sorted by student."""
+    """A class's marks in an assignment, sorted by student.
+
+    ``remarks`` say which marks were read from nbgrader's gradebook, and what was not.
+    """
 
     name: str
     marks: tuple[Mark, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def most(self) -> float:
@@ -122,7 +115,11 @@ class Assignment:
 
 
 def load_class(
-    results: Path, names: Sequence[str] = (), *, marks: Path | None = None
+    results: Path,
+    names: Sequence[str] = (),
+    *,
+    marks: Path | None = None,
+    gradebook: Path | None = None,
 ) -> list[Assignment]:
     """The marks of a class.
 
@@ -130,6 +127,7 @@ def load_class(
         results: the folder into which ``course grade`` wrote.
         names: of assignments, by default all of the course that have results there.
         marks: a file with a person's marks, instead of the one beside each assignment's results.
+        gradebook: nbgrader's course folder, instead of the one that the results were put into.
 
     Raises:
         CourseError: there are no results, one can't be read, or the marks don't fit.
@@ -148,7 +146,12 @@ def load_class(
         others = [name for name in known if name not in found]
         everybody = [*loaded.values(), *(load_results(results / name) for name in others)]
         given = dict.fromkeys(found, read_marks(marks, [r for each in everybody for r in each]))
-    return [assignment_of(name, each, given[name]) for name, each in loaded.items()]
+    assignments = []
+    for name, each in loaded.items():
+        by_hand, remarks = read_formgrader(results / name, each, gradebook)
+        all_given = together(given[name], by_hand, marks or results / name / MARKS_FILE)
+        assignments.append(assignment_of(name, each, all_given, remarks))
+    return assignments
 
 
 def _given_beside(folder: Path, results: Sequence[SubmissionResult]) -> Given:
@@ -173,76 +176,20 @@ def load_results(folder: Path) -> list[SubmissionResult]:
     return sorted(results, key=lambda result: result.student)
 
 
-def read_marks(
-    path: Path, results: Iterable[SubmissionResult], *, assignment: str = ""
-) -> dict[tuple[str, str], GivenMark]:
-    """The marks that a person gave, by student and item id.
-
-    Args:
-        path: a CSV file.
-        results: those of everybody that it may be about.
-        assignment: rows that name another one in a column ``assignment`` are passed over.
-
-    Raises:
-        CourseError: the file can't be read; or a student, an item or a number is not possible, or
-            is there twice: the message names each.
-    """
-    items = {
-        (result.student, item.id): item.most
-        for result in results
-        for item in _items_of(result.assignment, result.items)
-    }
-    students = {student for student, _ in items}
-    given: dict[tuple[str, str], GivenMark] = {}
-    wrong = []
-    for row in read_csv(path, ("student", "item", "points")):
-        student, item, text = row["student"], row["item"], row["points"]
-        if not text or (assignment and row.get("assignment", assignment) not in ("", assignment)):
-            continue
-        points, most = _number(text), items.get((student, item), 0.0)
-        if student not in students:
-            wrong.append(f"{student!r} handed in nothing")
-        elif (student, item) not in items:
-            wrong.append(f"{item!r} is no item of what {student!r} handed in")
-        elif points is None or not 0 <= points <= most:
-            wrong.append(f"{text!r} for {item} of {student!r} is no number from 0 to {most:g}")
-        elif (student, item) in given:
-            wrong.append(f"{item} of {student!r} is there twice")
-        else:
-            given[student, item] = GivenMark(points, row.get("answer_id", ""))
-    if wrong:
-        raise CourseError(
-            f"expected a student's folder name, an item and its points in each row of {path}, got: "
-            f"{named(wrong)}. Correct these rows"
-        )
-    return given
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text.replace(",", "."))
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def named(names: Sequence[str]) -> str:
-    """Names for a message, of which there may be hundreds."""
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return "; ".join(name[:200] for name in names[:_MOST_NAMED]) + more
-
-
 def assignment_of(
-    name: str, results: Sequence[SubmissionResult], given: Given | None = None
+    name: str,
+    results: Sequence[SubmissionResult],
+    given: Given | None = None,
+    remarks: Sequence[str] = (),
 ) -> Assignment:
     """The marks of an assignment from its results and a person's marks."""
-    return Assignment(name, tuple(_mark(result, given or {}) for result in results))
+    return Assignment(name, tuple(_mark(result, given or {}) for result in results), tuple(remarks))
 
 
 def _mark(result: SubmissionResult, given: Given) -> Mark:
     items = []
-    for item in _items_of(result.assignment, result.items):
-        mark, now = given.get((result.student, item.id)), answer_id(item.text)
+    for item in items_of(result):
+        mark = given.get((result.student, item.id))
         items.append(
             ItemMark(
                 item.id,
@@ -251,16 +198,13 @@ def _mark(result: SubmissionResult, given: Given) -> Mark:
                 points=mark.points if mark else item.points,
                 by_person=mark is not None,
                 result=item if result.readable else None,
-                answer_changed=mark is not None and mark.answer_id not in ("", now),
+                review=_review(mark, item) if mark else "",
             )
         )
     return Mark(result, tuple(items))
 
 
-def _items_of(assignment: str, items: Sequence[ItemResult]) -> Sequence[ItemResult]:
-    """The items of a result; of one that could not be read, those of the course."""
-    return items or [
-        ItemResult(entry.id, entry.title, "not run", None, entry.points)
-        for entry in TABLE.values()
-        if entry.id.split(".")[0] == assignment.split("_")[0]
-    ]
+def _review(mark: GivenMark, item: ItemResult) -> str:
+    if mark.answer_id not in ("", answer_id(item.text)):
+        return ANSWER_CHANGED
+    return mark.review

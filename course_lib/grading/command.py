@@ -103,6 +103,7 @@ def _stored_in(
 ) -> str:
     """Put the results into nbgrader's gradebook, and say what is left to do there."""
     from course_lib.grading.class_gradebook import store_class
+    from course_lib.grading.formgrader_marks import record_stored
 
     stored = store_class(course, run, results, exercise_file(exercises, run.exercise.assignment))
     lines = [
@@ -111,6 +112,11 @@ def _stored_in(
         "Nbgrader → Formgrader → Manual Grading."
     ]
     lines += [f"  {name!r} is called {safe} there" for name, safe in stored.renamed.items()]
+    for other in record_stored(run.results / run.exercise.assignment, course, results):
+        lines.append(
+            f"Marks that were given in {other} no longer count for course report and course "
+            f"export: give them in {course}, or grade with --gradebook {other} again."
+        )
     return "\n".join(lines)
 
 

@@ -114,19 +114,24 @@ def released_cell(cell: dict[str, Any]) -> ReleasedCell:
     name, metadata = str(cell["id"]), cell["metadata"]
     if not isinstance(metadata, dict):
         raise TypeError
-    lesson, _, rest = name.partition("-")
-    topic, _, role = rest.rpartition("-")
-    item = f"{lesson}.{topic.replace('-', '_')}"
-    known = item in TABLE and role in ROLES
+    item, role = item_and_role(name)
     source = cell["source"]
     return ReleasedCell(
         name,
         "".join(source) if isinstance(source, list) else str(source),
         cell["cell_type"] == "code",
         bool(metadata["nbgrader"]["locked"]),
-        item if known else "",
-        role if known else "",
+        item,
+        role,
     )
+
+
+def item_and_role(cell_id: str) -> tuple[str, str]:
+    """What a cell is about, "06.causal_mask" and "check"; "" for cells of the whole notebook."""
+    lesson, _, rest = cell_id.partition("-")
+    topic, _, role = rest.rpartition("-")
+    item = f"{lesson}.{topic.replace('-', '_')}"
+    return (item, role) if item in TABLE and role in ROLES else ("", "")
 
 
 def _tasks(cells: Collection[ReleasedCell]) -> tuple[Task, ...]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
-from course_lib.grading.class_marks import Assignment, load_class, named
+from course_lib.grading.class_marks import ANSWER_CHANGED, Assignment, load_class
 from course_lib.grading.exports import FORMATS, gradescope_json, refuse_unfinished
+from course_lib.grading.formgrader_marks import CHANGED, GRADED_AGAIN
+from course_lib.grading.results import named
 from course_lib.grading.roster import load_roster, match
 from course_lib.grading.safe_csv import write_csv
 
@@ -28,6 +30,24 @@ class ExportOptions:
     marks: Path | None = None
     assignments: Sequence[str] = ()
     partial: bool = False
+    gradebook: Path | None = None
+
+
+# What to do about a mark that is not sure to be about the present answer, by the reason.
+_LOOK_AGAIN = {
+    ANSWER_CHANGED: (
+        "marked by a person have another answer now",
+        "Look at them again, and empty or correct their answer_id in marks.csv",
+    ),
+    CHANGED: (
+        "marked in formgrader have another answer or other automatic points now",
+        "Look at them again there, and confirm each with Resolve or give another mark",
+    ),
+    GRADED_AGAIN: (
+        "marked in formgrader were graded again without --gradebook since",
+        "Run course grade with --gradebook: then it is known which answers have changed",
+    ),
+}
 
 
 def export(options: ExportOptions) -> Path:
@@ -36,21 +56,13 @@ def export(options: ExportOptions) -> Path:
     Raises:
         CourseError: points are not known yet, the roster doesn't fit, or nothing can be written.
     """
-    assignments = load_class(options.results, options.assignments, marks=options.marks)
+    assignments = load_class(
+        options.results, options.assignments, marks=options.marks, gradebook=options.gradebook
+    )
+    for line in (*remarks_of(assignments), *_marks_to_review(assignments)):
+        print(line, file=sys.stderr)
     if not options.partial:
         refuse_unfinished(assignments)
-    if changed := [
-        f"{mark.student}, {item.id}"
-        for each in assignments
-        for mark in each.marks
-        for item in mark.items
-        if item.answer_changed
-    ]:
-        print(
-            f"{len(changed)} marked by a person have another answer now: {named(changed)}. Look at "
-            "them again, and empty or correct their answer_id in marks.csv",
-            file=sys.stderr,
-        )
     roster = load_roster(options.roster) if options.roster else None
     if roster is not None:
         students = {mark.student for each in assignments for mark in each.marks}
@@ -62,6 +74,24 @@ def export(options: ExportOptions) -> Path:
     # Only the general format is meant for a spreadsheet; the platforms expect plain UTF-8.
     write_csv(output, rows, byte_order_mark=options.format == "csv")
     return output
+
+
+def remarks_of(assignments: Sequence[Assignment]) -> list[str]:
+    """What a person should know about where the marks come from."""
+    return [remark for each in assignments for remark in each.remarks]
+
+
+def _marks_to_review(assignments: Sequence[Assignment]) -> Iterator[str]:
+    for reason, (what, advice) in _LOOK_AGAIN.items():
+        found = [
+            f"{mark.student}, {item.id}"
+            for each in assignments
+            for mark in each.marks
+            for item in mark.items
+            if item.review == reason
+        ]
+        if found:
+            yield f"{len(found)} {what}: {named(found)}. {advice}"
 
 
 def _write_gradescope(assignments: Sequence[Assignment], folder: Path) -> Path:

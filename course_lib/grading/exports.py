@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from course_lib.errors import CourseError
-from course_lib.grading.class_marks import Assignment, ItemMark, Mark, named
+from course_lib.grading.class_marks import Assignment, ItemMark, Mark
+from course_lib.grading.results import named
 from course_lib.grading.roster import Roster, column
 from course_lib.grading.safe_csv import Cell, Rows
 
@@ -30,8 +31,8 @@ def refuse_unfinished(assignments: Sequence[Assignment]) -> None:
     if waiting:
         raise CourseError(
             "expected all points to be known, got submissions that wait for a person "
-            f"({len(waiting)}): {named(waiting)}. Give their points in marks.csv, or leave them "
-            "empty with --partial"
+            f"({len(waiting)}): {named(waiting)}. Give their points in marks.csv or in formgrader, "
+            "or leave them empty with --partial"
         )
 
 

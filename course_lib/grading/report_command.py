@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,8 +11,10 @@ from pathlib import Path
 from course_lib.atomic import write_atomically
 from course_lib.checks import load_item
 from course_lib.errors import CourseError
-from course_lib.grading.class_marks import Assignment, answer_id, load_class
+from course_lib.grading.class_marks import Assignment, load_class
+from course_lib.grading.export_command import remarks_of
 from course_lib.grading.exports import csv_rows
+from course_lib.grading.given_marks import answer_id
 from course_lib.grading.item_statistics import confusions_of, statistics_of
 from course_lib.grading.report_page import flags_of_class, report_page
 from course_lib.grading.report_plots import in_words
@@ -27,6 +30,7 @@ class ReportOptions:
     output: Path = Path("report")
     assignments: Sequence[str] = ()
     marks: Path | None = None
+    gradebook: Path | None = None
 
 
 def report(options: ReportOptions) -> list[Path]:
@@ -35,7 +39,11 @@ def report(options: ReportOptions) -> list[Path]:
     Raises:
         CourseError: there are no results, something can't be read, or nothing can be written.
     """
-    assignments = load_class(options.results, options.assignments, marks=options.marks)
+    assignments = load_class(
+        options.results, options.assignments, marks=options.marks, gradebook=options.gradebook
+    )
+    for line in remarks_of(assignments):
+        print(line, file=sys.stderr)
     page = options.output / "class.html"
     stored = {each.name: stored_pairs(options.results / each.name) for each in assignments}
     similar = {name: pairs for name, pairs in stored.items() if pairs is not None}

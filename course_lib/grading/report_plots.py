@@ -111,6 +111,8 @@ def plot_overview(assignments: Sequence[Assignment]) -> Figure:
     names = [f"{each.name}  (n = {len(shares_of(each))})" for each in assignments]
     _rows(axes, names)
     _share_axis(axes, "share of the points earned")
+    beyond = max((share for each in assignments for share in shares_of(each)), default=1.0)
+    axes.set_xlim(right=max(1.02, beyond + 0.02))  # more than all, with extra credit
     axes.set_title("Points in each assignment")
     return figure
 
@@ -120,7 +122,7 @@ def plot_distribution(assignment: Assignment) -> Figure:
     """How many students earned how many points in an assignment."""
     figure, axes = _figure(3.6, 2.5)
     points = np.array([m.points for m in assignment.marks if m.points is not None])
-    most = int(np.ceil(assignment.most))
+    most = int(np.ceil(max([assignment.most, *points])))  # more than all, with extra credit
     width = max(1, round(most / 25))
     edges = np.arange(-0.5, most + width + 0.5, width)
     counts, _ = np.histogram(points, edges)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from course_lib.errors import CourseError
 
 ItemStatus = Literal["passed", "not yet", "not started", "not run", "to be marked", "no answer"]
 FORMAT = 1  # of the files; raised when their meaning changes
+_MOST_NAMED = 10  # in an error message
 
 
 @dataclass(frozen=True)
@@ -146,3 +147,9 @@ def shown_text(text: str, most: int = 80) -> str:
     Marks that turn the direction of writing are such characters, too.
     """
     return truncated("".join(c if c.isprintable() else " " for c in text), most)
+
+
+def named(names: Sequence[str]) -> str:
+    """Names for a message, of which there may be hundreds."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return "; ".join(name[:200] for name in names[:_MOST_NAMED]) + more

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from course_lib.errors import CourseError
-from course_lib.grading.class_marks import named
+from course_lib.grading.results import named
 from course_lib.grading.safe_csv import read_csv
 
 Roster = Mapping[str, Mapping[str, str]]  # from a student's folder name to the row of the roster

@@ -22,6 +22,7 @@ _COLAB = re.compile(
     r"^\[[^\]]*\]\(https://colab\.research\.google\.com/github/([^)]*?)/exercises/[^)]*\)\n*",
     re.MULTILINE,
 )
+_NONE_HERE = "> **No conventions of your own here**: this task follows the lesson."
 STAMP = re.compile(r"Your variant: `([0-9a-f]{12})`")
 
 
@@ -45,7 +46,9 @@ def variant_notebook(notebook: dict[str, Any], names: Sequence[str], stamp: str)
             _rewrite(cell, _titled(known.source, stamp))
             continue
         conventions = chosen(known.item, _taken(known.item, names)) if known.item else ()
-        if conventions:
+        if known.role == "task" and not conventions:
+            _rewrite(cell, _after_card(known.source, _NONE_HERE))
+        elif conventions:
             texts = [each.source for each in released if each.item == known.item]
             _require_phrases(load_item(known.item), conventions, texts)
             _rewrite(cell, _cell_source(known, conventions))
@@ -70,7 +73,12 @@ def _cell_source(cell: ReleasedCell, conventions: Sequence[Convention]) -> str:
         return source
     block = "\n".join(f"> - {each.sentence}" for each in conventions)
     block = f"> **Your conventions** (the lesson has others)\n>\n{block}"
-    return _CARD.sub(lambda card: f"{card[0]}\n\n{block}", source, count=1)
+    return _after_card(source, block)
+
+
+def _after_card(task: str, block: str) -> str:
+    """A task with a block of text below the line about its difficulty and points."""
+    return _CARD.sub(lambda card: f"{card[0]}\n\n{block}", task, count=1)
 
 
 def _require_phrases(item: Item, conventions: Sequence[Convention], cells: Sequence[str]) -> None:

@@ -29,6 +29,13 @@ def _add_results_arguments(parser: ArgumentParser) -> None:
         help="points that a person gave: CSV with the columns student, item, points "
         "(default: marks.csv beside the results of each assignment)",
     )
+    parser.add_argument(
+        "--gradebook",
+        type=Path,
+        metavar="DIR",
+        help="nbgrader's course folder, whose marks given in formgrader are read (default: where "
+        "course grade --gradebook put the results, if it did)",
+    )
 
 
 def add_report_arguments(parser: ArgumentParser) -> None:
@@ -48,7 +55,13 @@ def run_report(options: Namespace) -> int:
     from course_lib.grading.report_command import ReportOptions, report
 
     page, *tables = report(
-        ReportOptions(options.results, options.output, options.assignment, options.marks)
+        ReportOptions(
+            options.results,
+            options.output,
+            options.assignment,
+            options.marks,
+            options.gradebook,
+        )
     )
     print(f"The class at a glance: {page}")
     print(f"As CSV: {', '.join(str(path) for path in tables)}")
@@ -93,6 +106,7 @@ def run_export(options: Namespace) -> int:
             options.marks,
             options.assignment,
             options.partial,
+            options.gradebook,
         )
     )
     print(f"The points are in {written}")

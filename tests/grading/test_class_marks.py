@@ -5,13 +5,8 @@ from dataclasses import replace
 import pytest
 
 from course_lib.errors import CourseError
-from course_lib.grading.class_marks import (
-    GivenMark,
-    answer_id,
-    assignment_of,
-    load_class,
-    read_marks,
-)
+from course_lib.grading.class_marks import assignment_of, load_class
+from course_lib.grading.given_marks import GivenMark, answer_id, read_marks
 from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import store, synthetic_class

@@ -9,8 +9,8 @@ import pytest
 from course_lib import cli
 from course_lib.checks.table import TABLE
 from course_lib.grading import verbs
-from course_lib.grading.class_marks import answer_id
 from course_lib.grading.exports import FORMATS
+from course_lib.grading.given_marks import answer_id
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import store

@@ -21,6 +21,7 @@ from course_lib.grading.class_gradebook import store_class
 from course_lib.grading.class_run import ClassRun
 from course_lib.grading.course_folder import open_course_folder, rubrics, student_id
 from course_lib.grading.exercise import load_exercise
+from course_lib.grading.formgrader_marks import recorded
 from course_lib.grading.gradebook import NOT_RUN
 from course_lib.grading.nbgrader_hooks import ExportWhatIsMarked
 from tests.grading.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
@@ -344,5 +345,11 @@ def test_the_command_grades_into_a_gradebook(jail, course, tmp_path, notebook, m
     shown, safe = capsys.readouterr().out, student_id("O'Neil, Jr")
     assert "Of 1 submissions, 0 need a person's marks" in shown
     assert f"is called {safe} there" in shown
+    noted = recorded(tmp_path / "results" / "06_masks")["O'Neil, Jr"]
+    assert (noted.course, noted.nbgrader_id) == (course, safe)
+    shutil.copytree(course, tmp_path / "other")
+    command[-1] = "other"
+    assert cli.main([*command, "--exercises", str(ROOT / "exercises")]) == 0
+    assert f"Marks that were given in {course} no longer count" in capsys.readouterr().out
     with Gradebook("sqlite:///course/gradebook.db") as book:
         assert book.find_submission("06_masks", safe).score == 0

@@ -25,6 +25,7 @@ CALLS = {
     api.Gradebook.update_or_create_submission: ["assignment", "student", "kwargs"],
     api.Gradebook.find_notebook: ["name", "assignment"],
     api.Gradebook.find_submission_notebook: ["notebook", "assignment", "student"],
+    api.Gradebook.assignment_submissions: ["assignment"],
     CourseDirectory.format_path: ["nbgrader_step", "student_id", "assignment_id"],
     preprocessors.SaveCells.preprocess: ["nb", "resources"],
     preprocessors.AssignLatePenalties.preprocess: ["nb", "resources"],

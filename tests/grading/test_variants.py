@@ -137,7 +137,24 @@ def test_a_task_states_its_conventions_and_a_check_names_them(hiding):
     assert "False where the token is real" in cells["06-padding-mask-hints"]
     check = 'check("06.padding_mask", padding_mask, conventions=["true_hides"])'
     assert cells["06-padding-mask-check"] == check
-    assert "conventions" not in cells["06-bug-task"] + cells["06-bug-check"]
+    for task in ("06-bug-task", "06-why-not-rows-task"):
+        assert "\n\n> **No conventions of your own here**: this task follows" in cells[task]
+    assert "conventions" not in cells["06-bug-check"]
+
+
+@pytest.mark.parametrize(
+    ("lesson", "name", "cell", "phrase", "public"),
+    [
+        ("09", "seq_first", "09-collate-task", "Shorter columns", "Shorter rows"),
+        ("13", "time_first", "13-greedy-decode-task", "ends a translation", "a row"),
+    ],
+)
+def test_a_task_is_not_about_the_lesson_s_convention(lesson, name, cell, phrase, public):
+    (folder,) = EXERCISES.glob(f"{lesson}_*")
+    (file,) = folder.glob("*.ipynb")
+    made = variant_notebook(json.loads(file.read_text(encoding="utf-8")), [name], "0" * 12)
+    (task,) = ("".join(each["source"]) for each in made["cells"] if each["id"] == cell)
+    assert phrase in task and public not in task
 
 
 def test_a_variant_does_not_link_to_the_public_exercise(hiding):

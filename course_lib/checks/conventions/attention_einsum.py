@@ -114,7 +114,7 @@ def _columns_of_queries(text: str) -> str:
 CONVENTIONS = (
     *mask_conventions(
         {
-            "05.attention_einsum": Masks(edits={"all": (MASK_ADDED,)}),
+            "05.attention_einsum": Masks(edits={"all": MASK_ADDED}),
             "05.multi_head_einsum": Masks(),
         }
     ),

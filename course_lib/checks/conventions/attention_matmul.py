@@ -60,12 +60,23 @@ _CODE = (
     ),
     ("each head holds its own columns of", "each head holds its own numbers of"),
     ("instead of the first columns.", "instead of the first numbers of each token."),
+    (
+        "A direct reshape to (batch, heads, seq, d_head) gives",
+        "A reshape that puts the heads in front of the tokens gives",
+    ),
+    (
+        "The first d_head columns of a projection belong to head 0,",
+        "The first d_head numbers of each token belong to head 0,",
+    ),
+    ("your heads would get the wrong columns.", "your heads would get the wrong numbers."),
 )
 _SWAPPED = (
     "The last two axes are swapped: (batch, heads, d_head, seq).",
     "d_head and seq are swapped: (batch, heads, d_head, seq).",
 )
+_CONCATENATED = "along the sequence: (batch, heads · seq, d_head)."
 _AT_THE_END = (
+    (_CONCATENATED, "along the sequence: (heads · seq, batch, d_head)."),
     (
         "The last two axes are swapped: (batch, d_model, seq).",
         "d_model and seq are swapped: (d_model, batch, seq).",
@@ -73,13 +84,23 @@ _AT_THE_END = (
     ("Everywhere in the course a token is a row:", "A token is a row here:"),
     ("Which axis should be the second one?", "Which axis should be the last one?"),
 )
+_WIDE = ((_CONCATENATED, "along the sequence: (batch, d_head, heads · seq)."),)
 _PROJECTED = (
     (
         "q = split_heads(self.q_proj(query), self.n_heads), the same for k and v,",
         "q = split_heads(... self.q_proj(...) ..., self.n_heads), the same for k and v: nn.Linear "
         "works on the last axis, and your split_heads takes d_model second;",
     ),
-    ("Split the last axis first, then", "Split the axis of d_model first, then"),
+    (
+        "and self.out_proj(...(context)).",
+        "and out_proj of the merged context, with the axes moved before it and after.",
+    ),
+    ("each column of the output depends", "each number of the output depends"),
+    ("raw columns of the input", "raw numbers of the input"),
+)
+_CUT = (
+    "Split the last axis first, then swap heads and seq.",
+    "Split the axis of d_model first, then bring the axes into order.",
 )
 _NUMBERS = (
     "Is there one ~ too many, or one too few?",
@@ -102,6 +123,16 @@ _BACK = (
         "x.transpose(..., ...).reshape(batch, length, ...), or contiguous() and view, or flatten.",
         "Swap or move axes where they must be, and then x.flatten(..., ...) the two.",
     ),
+    (
+        "view raises an error: after transpose the numbers of a token aren't contiguous in memory.",
+        "view raises an error where the numbers of a token aren't contiguous in memory.",
+    ),
+    (
+        "transpose swaps strides and moves no number, and no single stride reaches all heads of a "
+        "token. It works on heads that were just split, since there the swap is undone.",
+        "view moves no number, and where axes were swapped, no single stride may reach all heads "
+        "of a token. It works on heads that were just split, since there they lie side by side.",
+    ),
 )
 _CODE_OF_ATTENTION = (
     (
@@ -116,6 +147,10 @@ _CODE_OF_ATTENTION = (
         "are query @ key with the last two axes of key swapped, divided",
         "are the dot products of queries and keys, divided",
     ),
+    (
+        "You don't swap the last two axes of key before you multiply:",
+        "Your key doesn't have d_head before the keys when you multiply:",
+    ),
 )
 
 
@@ -125,7 +160,7 @@ def heads_convention(
     there: Function,
     back: Function,
     order: Callable[[Sequence[str]], Any],
-    left_out: str,
+    left_out: tuple[str, ...],
     left_out_of_merging: tuple[str, ...] = (),
 ) -> Convention:
     """Where the axis of heads is in queries, keys, values and contexts."""
@@ -143,7 +178,7 @@ def heads_convention(
             edits=_CODE_OF_ATTENTION,
         ),
         "04.split_heads": Translation(
-            result=value(there), edits=(*_CODE, _SWAPPED), left_out=(left_out,)
+            result=value(there), edits=(*_CODE, _SWAPPED), left_out=left_out
         ),
         "04.merge_heads": Translation(
             on(x=there), on(x=back), edits=_BACK, left_out=left_out_of_merging
@@ -159,7 +194,7 @@ def _heads_third(x: Tensor) -> Tensor:
 CONVENTIONS = (
     *mask_conventions(
         {
-            "04.scaled_dot_product_attention": Masks(edits={"all": (MASK_ADDED,)}),
+            "04.scaled_dot_product_attention": Masks(edits={"all": MASK_ADDED}),
             "04.multi_head_attention": Masks(
                 edits={
                     "all": _USE_OF_ATTENTION,
@@ -176,7 +211,7 @@ CONVENTIONS = (
         _heads_third,
         _heads_third,
         lambda axes: [axes[0], axes[2], axes[1], axes[3]],
-        "heads_not_moved",
+        ("heads_not_moved", "heads_before_the_batch"),
         ("joined_straight_away",),
     ),
     heads_convention(
@@ -186,7 +221,7 @@ CONVENTIONS = (
         lambda x: x.transpose(0, 1),
         lambda x: x.transpose(0, 1),
         lambda axes: [axes[1], axes[0], axes[2], axes[3]],
-        "heads_before_the_batch",
+        ("heads_before_the_batch", "heads_not_moved"),
     ),
     # After the heads: those are about a pair whose first entry is the context.
     Convention(
@@ -202,12 +237,12 @@ CONVENTIONS = (
             "04.merge_heads": Axes(
                 (),
                 edits=_BACK,
-                edits_of={"seq_first": _AT_THE_END},
+                edits_of={"seq_first": _AT_THE_END, "features_second": _WIDE},
                 left_out={"features_second": ("words_at_the_end",)},
             ),
             "04.multi_head_attention": Axes(
                 ("query", "key", "value"),
-                edits=_USE_OF_ATTENTION,
+                edits=(*_USE_OF_ATTENTION, _CUT),
                 edits_of={"features_second": _PROJECTED},
             ),
         },

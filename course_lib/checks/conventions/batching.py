@@ -131,6 +131,14 @@ CONVENTIONS = (
                 (),
                 edits=(
                     ("Row i is pair i.", "Column i is pair i."),
+                    ("Shorter rows are filled", "Shorter columns are filled"),
+                    (
+                        "How long does each row have to become?",
+                        "How long does each list have to become?",
+                    ),
+                    ("then give each row as many pad ids", "then give each list as many pad ids"),
+                    ("how many does this row need?", "how many does this list need?"),
+                    ("`fill + row` and `row + fill`", "`fill + ids` and `ids + fill`"),
                     (
                         "An id is a row number, and there is no row 5.0:",
                         "An id is an index, and there is no index 5.0:",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from course_lib.checks.conventions.changes import (
     value,
     words,
 )
-from course_lib.checks.conventions.convention import Arguments, Convention, Translation
+from course_lib.checks.conventions.convention import Arguments, Convention, Rewrite, Translation
 
 Past = tuple[Tensor, Tensor]
 
@@ -44,11 +44,16 @@ def _positions_second(past: Past) -> tuple[Tensor, ...]:
     return tuple(x.transpose(1, 2) for x in past)
 
 
+_AFTER_BOS = (
+    "With max_len 1, how many tokens come out?",
+    "With max_len 1, how many tokens come out after BOS?",
+)
 _OLD_KEYS = (
     "key = torch.cat((past[0], key), dim=...)",
     "key = torch.cat((the old keys, key), dim=...)",
 )
 _ROWS = words({"row": "position", "rows": "positions"})
+_ROW_OF_BATCH = re.compile(r"(?<!last )\brow(s?)\b")
 # What split_heads gives is no past.
 _IN_FORWARD = phrases({"split the heads: (B, 1, H, E)": "split the heads: (B, H, 1, E)"})
 
@@ -56,6 +61,12 @@ _IN_FORWARD = phrases({"split the heads: (B, 1, H, E)": "split the heads: (B, H,
 def _positions(text: str) -> str:
     """Of rows of a past; a call is described by how many rows a batch has."""
     return text if text.endswith(" new") else _ROWS(text)
+
+
+def _translations(changes: Mapping[str, str]) -> Rewrite:
+    """Phrases; and of translations, since no axis of what is returned has them as rows."""
+    other = phrases(changes)
+    return lambda text: other(_ROW_OF_BATCH.sub(r"translation\1", text))
 
 
 def _past_shape(axes: Sequence[str]) -> list[str] | None:
@@ -92,12 +103,17 @@ CONVENTIONS = (
                         "no row is longer than max_len",
                         "no row has more than max_len tokens after BOS",
                     ),
+                    _AFTER_BOS,
                 ),
                 left_out=("begin_kept",),
             ),
             "13.beam_search": Translation(
                 result=_bos_in_front,
-                edits=(("a list without the BOS token", "a list that starts with the BOS token"),),
+                edits=(
+                    ("a list without the BOS token", "a list that starts with the BOS token"),
+                    ("((5 + len(h[1])) / 6) ** ...)", "((5 + ...) / 6) ** ...)"),
+                    _AFTER_BOS,
+                ),
                 left_out=("begin_kept",),
             ),
         },
@@ -116,11 +132,8 @@ CONVENTIONS = (
                 ),
             )
         },
-        phrases(
+        _translations(
             {
-                "after EOS a row has": "after EOS a translation has",
-                "no row is longer": "no translation is longer",
-                "no row has more": "no translation has more",
                 "at the end return generated without its first column.": (
                     "at the end return generated without its first column, with its axes swapped."
                 ),
@@ -205,6 +218,11 @@ CONVENTIONS = (
                         "in which the new token's key and value are at the last position,",
                     ),
                     ("the past grows by one row at its end", "the past grows by one position"),
+                    (
+                        "Put the past's keys and values in front of the new ones, attend,",
+                        "Put the past's keys and values in front of the new ones, in the same "
+                        "order of axes, attend,",
+                    ),
                 ),
             )
         },

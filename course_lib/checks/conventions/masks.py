@@ -48,6 +48,10 @@ _DIAGONAL = (
     "Which diagonal does .tril() start from if you pass a number?",
     "Which diagonal do .tril() and .triu() start from if you pass a number?",
 )
+_ROW_0 = (
+    ("row 0 is True for key 0 only", "row 0 has True for key 0 only"),
+    ("Count the True values in row 0.", "For how many keys of row 0 does your mask hold True?"),
+)
 _OR = (
     "Which operator means 'and' for boolean tensors?",
     "Which operators combine boolean tensors, and which of them do you need here?",
@@ -110,7 +114,10 @@ CONVENTIONS: tuple[Convention, ...] = (
                 (),
                 result=True,
                 edits={
-                    "all": (_TRIANGLE, _ANY_CODE, _WORD_OF_MASKED, _BOOLEANS, _DIAGONAL),
+                    "all": (
+                        *(_TRIANGLE, _ANY_CODE, _WORD_OF_MASKED, _BOOLEANS, _DIAGONAL),
+                        *_ROW_0,
+                    ),
                     **_integers(*_TRIANGLE_OF_INTEGERS),
                 },
             ),
@@ -123,7 +130,7 @@ CONVENTIONS: tuple[Convention, ...] = (
                     **_integers(*_BOTH_OF_INTEGERS),
                 },
             ),
-            "06.masked_softmax": Masks(edits={"all": (_FILLED, MASK_ADDED)}),
+            "06.masked_softmax": Masks(edits={"all": (_FILLED, *MASK_ADDED)}),
         }
     ),
     Convention(

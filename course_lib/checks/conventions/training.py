@@ -78,6 +78,26 @@ CONVENTIONS = (
                         "rises in proportion to the step during",
                         "rises in proportion to step + 1 during",
                     ),
+                    ("Put in step 1:", "Put in the first step:"),
+                    ("be at step 4 · warmup?", "be at step 4 · warmup - 1?"),
+                    (
+                        "Your rising curve is step / warmup:",
+                        "Your rising curve is (step + 1) / warmup:",
+                    ),
+                    (
+                        "Your rising curve is step / √warmup, and meets the falling curve long "
+                        "before step warmup.",
+                        "Your rising curve is (step + 1) / √warmup, and meets the falling curve "
+                        "long before step warmup - 1.",
+                    ),
+                    ("have to meet at step warmup,", "have to meet at step warmup - 1,"),
+                    ("equal at step = warmup?", "equal at step + 1 = warmup?"),
+                    ("curves at step warmup?", "curves at step warmup - 1?"),
+                    (
+                        "Your rate falls with 1 / step after the peak, not with 1 / √step.",
+                        "Your rate falls with 1 / (step + 1) after the peak, not with "
+                        "1 / √(step + 1).",
+                    ),
                 ),
                 left_out=("counts_from_zero",),
             )
@@ -147,7 +167,20 @@ CONVENTIONS = (
             )
         },
     ),
-    in_bits({"11.label_smoothed_loss": ()}, {}, {"11.label_smoothed_loss": ("in_bits",)}),
+    in_bits(
+        {
+            "11.label_smoothed_loss": (
+                ("Nats per token:", "Bits per token:"),
+                (
+                    "ln p is negative. Training minimises",
+                    "Logarithms of probabilities are negative. Training minimises",
+                ),
+                ("What is ln 0.5?", "What is log₂ 0.5?"),
+            )
+        },
+        {},
+        {"11.label_smoothed_loss": ("in_bits",)},
+    ),
     summed(
         {
             "11.label_smoothed_loss": (
@@ -163,6 +196,10 @@ CONVENTIONS = (
                 _HINT,
                 ("mixed[real].sum() / real.sum().clamp(min=...)", "mixed[...].sum()"),
                 ("padding isn't counted, in the sum or in the divisor", "padding isn't counted"),
+                (
+                    "The mean then falls with the amount of padding and says",
+                    "The sum then depends on the amount of padding and says",
+                ),
             )
         },
         {},
@@ -222,6 +259,10 @@ CONVENTIONS = (
                         "without padding it is the percentage of tokens",
                     ),
                     ("It can get above 1.", "It can get above 100."),
+                    (
+                        "right.sum() / real.sum().clamp(min=...)",
+                        "... * right.sum() / real.sum().clamp(min=...)",
+                    ),
                     (
                         "Almost every share lies between 0 and 1,",
                         "Almost every share is a fraction,",

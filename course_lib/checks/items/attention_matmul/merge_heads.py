@@ -53,7 +53,7 @@ item = Item(
 
 
 @item.misconception(
-    "The shape is right, but your first rows hold head 0 only: tokens and heads are mixed up.",
+    "The shape is right, but your first tokens hold head 0 only: tokens and heads are mixed up.",
     why="reshape keeps the order of the numbers. Heads come before tokens in that order, so the "
     "rows of head 0 fill the first tokens completely.",
     hint="Which axis has to move before you join?",

@@ -1,0 +1,123 @@
+"""The marks that a person gave in a CSV file, and what is known of each.
+
+The columns are student, item and points; where points is empty, nothing was decided yet. A column
+answer_id, as in the report's list of what is to be marked, tells whether the answer is still the
+one that was marked. Other columns are ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.checks.table import TABLE
+from course_lib.errors import CourseError
+from course_lib.grading.results import ItemResult, SubmissionResult, named, shown_points
+from course_lib.grading.safe_csv import read_csv
+
+MARKS_FILE = "marks.csv"
+Given = Mapping[tuple[str, str], "GivenMark"]  # by student and item id
+
+
+@dataclass(frozen=True)
+class GivenMark:
+    """A person's mark.
+
+    ``answer_id`` is that of the answer which was marked, "" if not stated; ``review`` says why a
+    person should look at the mark again, "" for no reason.
+    """
+
+    points: float
+    answer_id: str = ""
+    review: str = ""
+
+
+def answer_id(answer: str) -> str:
+    """A short name of an answer in words, another one for each text; "" for no answer."""
+    return "a" + hashlib.sha256(answer.encode()).hexdigest()[:12] if answer else ""
+
+
+def items_of(result: SubmissionResult) -> Sequence[ItemResult]:
+    """The items of a result; of one that could not be read, those of the course."""
+    return result.items or [
+        ItemResult(entry.id, entry.title, "not run", None, entry.points)
+        for entry in TABLE.values()
+        if entry.id.split(".")[0] == result.assignment.split("_")[0]
+    ]
+
+
+def read_marks(
+    path: Path, results: Iterable[SubmissionResult], *, assignment: str = ""
+) -> dict[tuple[str, str], GivenMark]:
+    """The marks that a person gave in a file, by student and item id.
+
+    Args:
+        path: a CSV file.
+        results: those of everybody that it may be about.
+        assignment: rows that name another one in a column ``assignment`` are passed over.
+
+    Raises:
+        CourseError: the file can't be read; or a student, an item or a number is not possible, or
+            is there twice: the message names each.
+    """
+    items = {
+        (result.student, item.id): item.most for result in results for item in items_of(result)
+    }
+    students = {student for student, _ in items}
+    given: dict[tuple[str, str], GivenMark] = {}
+    wrong = []
+    for row in read_csv(path, ("student", "item", "points")):
+        student, item, text = row["student"], row["item"], row["points"]
+        if not text or (assignment and row.get("assignment", assignment) not in ("", assignment)):
+            continue
+        points, most = _number(text), items.get((student, item), 0.0)
+        if student not in students:
+            wrong.append(f"{student!r} handed in nothing")
+        elif (student, item) not in items:
+            wrong.append(f"{item!r} is no item of what {student!r} handed in")
+        elif points is None or not 0 <= points <= most:
+            wrong.append(f"{text!r} for {item} of {student!r} is no number from 0 to {most:g}")
+        elif (student, item) in given:
+            wrong.append(f"{item} of {student!r} is there twice")
+        else:
+            given[student, item] = GivenMark(points, row.get("answer_id", ""))
+    if wrong:
+        raise CourseError(
+            f"expected a student's folder name, an item and its points in each row of {path}, got: "
+            f"{named(wrong)}. Correct these rows"
+        )
+    return given
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def together(in_file: Given, in_formgrader: Given, path: Path) -> Given:
+    """The marks of a file and of formgrader; where both have one, they must be the same.
+
+    Raises:
+        CourseError: they are not; it names each.
+    """
+    both = sorted(in_file.keys() & in_formgrader.keys())
+    different = [
+        f"{item} of {student!r} has {shown_points(in_file[student, item].points)} there and "
+        f"{shown_points(in_formgrader[student, item].points)} in formgrader"
+        for student, item in both
+        if in_file[student, item].points != in_formgrader[student, item].points
+    ]
+    if different:
+        raise CourseError(
+            f"expected the marks in {path} to agree with those given in formgrader, got: "
+            f"{named(different)}. Delete the row, or give the same points in both"
+        )
+    # Of two equal marks, the one counts that is known to be of the present answer.
+    known = {key for key in both if in_file[key].answer_id and in_formgrader[key].review}
+    return {**in_file, **{k: mark for k, mark in in_formgrader.items() if k not in known}}
