@@ -102,10 +102,6 @@ _CUT = (
     "Split the last axis first, then swap heads and seq.",
     "Split the axis of d_model first, then bring the axes into order.",
 )
-_NUMBERS = (
-    "Is there one ~ too many, or one too few?",
-    "Does your mask change on its way to scaled_dot_product_attention?",
-)
 _USE_OF_ATTENTION = (
     (
         "context, _ = scaled_dot_product_attention(...), and self.out_proj(...(context)).",
@@ -195,13 +191,7 @@ CONVENTIONS = (
     *mask_conventions(
         {
             "04.scaled_dot_product_attention": Masks(edits={"all": MASK_ADDED}),
-            "04.multi_head_attention": Masks(
-                edits={
-                    "all": _USE_OF_ATTENTION,
-                    "ones_attend": (_NUMBERS,),
-                    "ones_hide": (_NUMBERS,),
-                }
-            ),
+            "04.multi_head_attention": Masks(edits={"all": _USE_OF_ATTENTION}),
         }
     ),
     heads_convention(

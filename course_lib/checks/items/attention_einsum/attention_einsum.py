@@ -70,49 +70,57 @@ def attention_by_einsum(on: frozenset[str]) -> Callable[..., Any]:
 item.switch(
     "two_letters_for_the_keys",
     "Your context is the same for every query: the plain sum of the values.",
-    why="The keys have one letter in the weights and another in the values. So weights and values "
-    "are summed separately, and the weights sum to 1.",
+    why="A value should be multiplied by the weight of its key before you sum. If the keys have "
+    "one letter in the weights and another in the values, the two are summed separately, and the "
+    "weights sum to 1.",
     hint="Look for a letter that occurs in one input only, and not after the arrow.",
 )
 item.switch(
     "values_of_the_queries",
-    "In your context, the values have the letter of the queries: each query gets its own value.",
-    why="The letter of the keys is then summed over in the weights alone, and they sum to 1. With "
-    "another number of keys than queries, it's an error.",
-    hint="Each value belongs to a key. Which letter do the keys have in the weights?",
+    "In your context each query gets its own value, as if values belonged to queries.",
+    why="If the values have the letter of the queries, that of the keys is summed over in the "
+    "weights alone, and they sum to 1. With another number of keys than queries, it's an error.",
+    hint="Each value belongs to a key. Which letter do the keys have in the weights, and which in "
+    "the values?",
 )
 item.switch(
     "heads_have_two_letters",
     "In your scores, each query is multiplied by the sum of the keys of all heads.",
-    why="The heads of the key have their own letter, which is missing after the arrow.",
-    hint="Query and key share the heads. How many letters does your first string use for them?",
+    why="A head compares its queries with its own keys only. If the heads of the key have a "
+    "letter of their own, which is missing after the arrow, they are summed over.",
+    hint="Query and key share the heads. How many letters do you use for them in your scores?",
 )
 item.switch(
     "sentences_have_two_letters",
     "In your scores, each sentence uses the sum of the keys of all sentences.",
-    why="The batch axis of the key has its own letter, which is missing after the arrow.",
-    hint="Query and key share the batch axis. How many letters does your first string use for it?",
+    why="A sentence compares its queries with its own keys only. If the batch axis of the key has "
+    "a letter of its own, which is missing after the arrow, it is summed over.",
+    hint="Query and key share the batch axis. How many letters do you use for it in your scores?",
 )
 item.switch(
     "no_arrow",
-    "Your first string has no arrow, so its result has only two axes, (k, q).",
+    "Your scores have only two axes, (k, q), as if your first string had no arrow.",
     why="Without an arrow, einsum keeps the letters that occur once, in alphabetical order: k, q. "
     "It sums over batch and heads.",
-    hint="Write an arrow, and after it the letters that you want to keep.",
+    hint="Which letters stand after the arrow of your first string? Write all those that you want "
+    "to keep.",
 )
 item.switch(
     "no_second_arrow",
-    "Your second string has no arrow, so the context has only two axes, (e, q).",
+    "Your context has only two axes, (e, q), as if your second string had no arrow.",
     why="Without an arrow, einsum keeps the letters that occur once, in alphabetical order: e, q. "
     "It sums over batch, heads and keys.",
-    hint="Write an arrow, and after it the letters that you want to keep.",
+    hint="Which letters stand after the arrow of your second string? Write all those that you "
+    "want to keep.",
 )
 item.switch(
     "arrow_mirrored",
-    "Your weights are transposed, (b, h, k, q), and the weights of each key sum to one.",
-    why="The letters after the first arrow determine which axis is last, and softmax is over the "
-    "last one. So the weights of a query sum to more or less than one.",
-    hint="In which order do q and k come after your first arrow?",
+    "Your weights are transposed: keys and queries are swapped, and the weights of each key sum "
+    "to one.",
+    why="The order of the letters after an arrow is the order of the axes, and a softmax over the "
+    "axis of the queries makes the weights of each key sum to one. Those of a query then sum to "
+    "more or less than one.",
+    hint="In which order do q and k come in your scores? Over which of them is your softmax?",
     spellings=["arrow_and_string_mirrored", "arrow_and_mask_mirrored", "all_mirrored"],
 )
 item.switch(

@@ -89,9 +89,11 @@ item = Item(
 
 @item.misconception(
     "Each token's context is still its own value, so no token affects another.",
-    why="The values have the letter of the queries. So k occurs only in the weights and is summed "
-    "over, and each row of weights sums to 1. The gradients of w_q and w_k are zero.",
-    hint="Which letter should the values share with the weights: q or k?",
+    why="The values share no letter with the last axis of the weights. So this axis is summed "
+    "over in the weights alone, and each row of weights sums to 1. The gradients of w_q and w_k "
+    "are zero.",
+    hint="The last axis of the weights is that of the keys. Which letter does it have in your "
+    "string, and do the values have it, too?",
 )
 def still_own_value(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhqe->bhqe")
@@ -99,19 +101,22 @@ def still_own_value(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tenso
 
 @item.misconception(
     "Now all tokens get the same context: the plain sum of the values.",
-    why="The values have a letter that occurs nowhere else. It's summed over separately, and so is "
-    "k in the weights.",
-    hint="Each value belongs to a key, and the keys already have a letter.",
+    why="Weights and values share no letter for the tokens. So each is summed over separately, "
+    "and a row of weights sums to 1.",
+    hint="Each value belongs to a key. Which letter do the keys have in the weights, and which in "
+    "the values?",
 )
 def a_new_letter(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhve->bhqe")
 
 
 @item.misconception(
-    "Weights and values share a letter now, but rows and columns of the weights are swapped.",
-    why="The weights were computed as bhqk. If you write another order here, you don't move any "
-    "axes, you only call the queries keys. In self-attention the sizes agree, so there's no error.",
-    hint="A tensor keeps its letters. Compare this line with the one that computes the scores.",
+    "Weights and values share a letter now, but you sum over the queries instead of the keys: "
+    "rows and columns of the weights are swapped.",
+    why="The weights were computed as bhqk, and softmax was over their last axis. Letters in "
+    "another order don't move any axes. In self-attention the sizes agree, so there's no error.",
+    hint="Which axis of the weights does your line sum over: the last one, as softmax did, or the "
+    "one before it?",
 )
 def weights_renamed(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
     return _self_attention(x, w_q, w_k, w_v, w_o, "bhkq,bhke->bhqe")

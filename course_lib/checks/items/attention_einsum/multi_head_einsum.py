@@ -140,8 +140,8 @@ def words_come_first(
 @item.misconception(
     "Your mask is broadcast against the heads: with 5 tokens and 3 heads that's an error, with as "
     "many tokens as heads it isn't, and tokens attend to the future.",
-    why="Your scores are (b, q, h, k) when you apply the mask, and broadcasting matches axes by "
-    "position, from the right. A published implementation has this bug.",
+    why="Broadcasting matches axes by position, from the right, so scores and mask need their "
+    "axes in the same order, (b, h, q, k). A published implementation has this bug.",
     hint="Write down the axes of the scores, and below them those of the mask, aligned on the "
     "right.",
 )
@@ -161,7 +161,7 @@ def mask_meets_the_heads(
     "You divide the scores by √d_model instead of √d_head.",
     why="A score is a sum over e, the d_head numbers of one head. The most widely copied einsum "
     "implementation has this bug, and its weights are closer to uniform than they should be.",
-    hint="Take d_head from the shape of the tensor that you multiply.",
+    hint="Which size is under the root in your code? Take d_head from the shape of the queries.",
 )
 def root_of_the_word(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -185,7 +185,7 @@ def scale_forgotten(
     "Your softmax is over the queries: the columns of your weights sum to one, not the rows.",
     why="Each query distributes a total weight of one among the keys. In self-attention both axes "
     "have the same size, so the shape doesn't show the bug.",
-    hint="Which dim is k, counted in the letters after your arrow?",
+    hint="Which axis of your scores are the keys, and which dim does your softmax have?",
 )
 def shared_out_by_the_keys(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -198,9 +198,9 @@ def shared_out_by_the_keys(
 
 @item.misconception(
     "Your scores are transposed: row i holds the scores of all queries with key i.",
-    why="q and k have the same size here, so swapped letters raise no error. The effect is as if "
-    "w_q and w_k were swapped.",
-    hint="In which order do q and k come after the arrow of your scores?",
+    why="Queries and keys have the same size here, so there's no error, whether you swap their "
+    "letters or w_q and w_k: the effect is the same.",
+    hint="In which order are q and k in your scores, and which weight makes which of them?",
 )
 def queries_and_keys_swapped(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -234,7 +234,8 @@ def values_from_w_k(
 @item.misconception(
     "Your output is the mean over the heads, not the sum.",
     why="The outputs of all heads are added up. The mean is smaller by a factor of n_heads.",
-    hint="A missing letter is summed over. Is there one division too many?",
+    hint="A letter that is missing after the arrow is summed over. Where does your code divide, "
+    "or take a mean?",
 )
 def heads_averaged(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -259,8 +260,8 @@ def joined_heads_first(
 
 @item.misconception(
     "Your weights are right, but the context is the same for every query: the sum of the values.",
-    why="The keys have one letter in the weights and another in the values, so the two are summed "
-    "separately.",
+    why="A value should be multiplied by the weight of its key before you sum. If the keys have "
+    "one letter in the weights and another in the values, the two are summed separately.",
     hint="Look for a letter that occurs in one input only, and not after the arrow.",
 )
 def keys_have_two_letters(
@@ -286,7 +287,7 @@ def mask_lost(
     "Your mask is inverted: keys with True are masked, keys with False aren't.",
     why="In this course True means: may attend. attention_einsum expects the mask like that, so "
     "pass it on unchanged.",
-    hint="Is there one ~ too many, or one too few?",
+    hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
 def mask_handed_on_backwards(
     x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
@@ -332,8 +333,8 @@ def context_returned(
 
 @item.misconception(
     "You divide the scores by d_head, not by its square root.",
-    why="The standard deviation of a dot product grows only with √d_head. If you divide by d_head, "
-    "the weights are almost uniform.",
+    why="The standard deviation of a dot product grows only with √d_head. If you divide by "
+    "d_head, the weights are too close to uniform.",
     hint="The task names the scale. You could also call your attention_einsum.",
 )
 def divided_by_d_head(

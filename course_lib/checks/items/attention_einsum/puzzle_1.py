@@ -35,7 +35,8 @@ item = Item(
     "Your result pairs every token of a with every token of b: (B, S, S).",
     why="Two different letters for the tokens mean two loops, so all pairs occur. These are "
     "attention scores, and the task asks only for their diagonal.",
-    hint="How many letters does your string use for the tokens of a and b?",
+    hint="Which tokens of b should a token of a meet? In einsum, count the letters that you use "
+    "for the tokens.",
 )
 def all_pairs(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bqe,bke->bqk", a, b)
@@ -44,7 +45,8 @@ def all_pairs(a: Tensor, b: Tensor) -> Tensor:
 @item.misconception(
     "You don't sum over anything: your result holds the products themselves, (B, S, E).",
     why="A letter after the arrow is kept. A dot product is a sum over the numbers of a token.",
-    hint="Which letter has to be missing after the arrow?",
+    hint="Which axis does a dot product sum over? In einsum, its letter is missing after the "
+    "arrow.",
 )
 def products_kept(a: Tensor, b: Tensor) -> Tensor:
     return a * b
@@ -61,7 +63,8 @@ def summed_over_words(a: Tensor, b: Tensor) -> Tensor:
 
 @item.misconception(
     "You sum over s and e, which gives one number per sentence.",
-    why="A letter that's missing after the arrow is summed over, and in your string two are.",
+    why="The task asks for one number per token. In einsum, a letter that's missing after the "
+    "arrow is summed over.",
     hint="The result should have two axes.",
 )
 def one_for_each_sentence(a: Tensor, b: Tensor) -> Tensor:
@@ -70,9 +73,10 @@ def one_for_each_sentence(a: Tensor, b: Tensor) -> Tensor:
 
 @item.misconception(
     "You multiply the sum of a token of a by the sum of the same token of b.",
-    why="If the last axis has different letters in the two inputs, each of them is summed over "
-    "separately.",
-    hint="Look for a letter that occurs in one input only, and not after the arrow.",
+    why="A dot product multiplies first and sums afterwards. If the last axis has different "
+    "letters in the two inputs, each of them is summed over separately.",
+    hint="Do you sum before you multiply? In einsum, look for a letter that occurs in one input "
+    "only, and not after the arrow.",
 )
 def lonely_numbers(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bse,bsf->bs", a, b)
@@ -81,7 +85,7 @@ def lonely_numbers(a: Tensor, b: Tensor) -> Tensor:
 @item.misconception(
     "You take the mean over e, not the sum.",
     why="A dot product is a sum. The mean is smaller by a factor of E.",
-    hint="Is there one division too many?",
+    hint="Where does your code divide, or take a mean?",
 )
 def mean_of_products(a: Tensor, b: Tensor) -> Tensor:
     return (a * b).mean(dim=-1)

@@ -52,7 +52,8 @@ def rows_and_columns_swapped(a: Tensor, b: Tensor) -> Tensor:
 
 @item.misconception(
     "You sum over the batch: your result has no batch axis.",
-    why="b is missing after the arrow, so it's summed over.",
+    why="The sentences of a batch are independent of each other. In einsum, a letter that's "
+    "missing after the arrow is summed over.",
     hint="How many axes should the result have?",
 )
 def sentences_added(a: Tensor, b: Tensor) -> Tensor:
@@ -61,9 +62,10 @@ def sentences_added(a: Tensor, b: Tensor) -> Tensor:
 
 @item.misconception(
     "Each sentence uses the sum of all sentences of a: the shape is right, the numbers aren't.",
-    why="The batch axis of a has its own letter, which is missing after the arrow. So it's summed "
-    "over, and information leaks between sentences.",
-    hint="Look for a letter that occurs in one input only, and not after the arrow.",
+    why="If the batch axis of a has a letter of its own, which is missing after the arrow, it's "
+    "summed over, and information leaks between sentences.",
+    hint="Where do you sum over the batch axis of a? In einsum, look for a letter that occurs in "
+    "one input only, and not after the arrow.",
 )
 def sentences_leak(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("ai,bj->bij", a, b)
@@ -71,8 +73,9 @@ def sentences_leak(a: Tensor, b: Tensor) -> Tensor:
 
 @item.misconception(
     "You sum over the numbers of b.",
-    why="j is missing after the arrow. An outer product doesn't sum over anything.",
-    hint="Count the letters after the arrow. How many axes should the result have?",
+    why="An outer product doesn't sum over anything. In einsum, a letter that's missing after the "
+    "arrow is summed over.",
+    hint="How many axes should the result have, and how many does yours have?",
 )
 def second_added(a: Tensor, b: Tensor) -> Tensor:
     return torch.einsum("bi,bj->bi", a, b)

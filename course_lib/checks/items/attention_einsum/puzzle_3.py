@@ -46,7 +46,7 @@ def words_before_heads(query: Tensor, key: Tensor) -> Tensor:
 @item.misconception(
     "Your scores are transposed: rows are keys and columns are queries.",
     why="Softmax over the last axis would distribute the weight of each key among the queries.",
-    hint="In which order do q and k come after your arrow?",
+    hint="In which order do q and k come in your result, and in which does the task ask for them?",
 )
 def mirrored(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bhkq", query, key)
@@ -54,9 +54,9 @@ def mirrored(query: Tensor, key: Tensor) -> Tensor:
 
 @item.misconception(
     "Each query is multiplied by the sum of the keys of all heads.",
-    why="The heads of the key have their own letter, which is missing after the arrow, so it's "
-    "summed over.",
-    hint="How many letters does your string use for the heads?",
+    why="A query should meet the keys of its own head only. If the heads of the key have a letter "
+    "of their own, which is missing after the arrow, they are summed over.",
+    hint="Query and key share the heads. How many letters do you use for them?",
 )
 def keys_of_all_heads(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkge->bhqk", query, key)
@@ -66,7 +66,7 @@ def keys_of_all_heads(query: Tensor, key: Tensor) -> Tensor:
     "Each sentence uses the sum of the keys of all sentences.",
     why="Two different letters for the batch mean two loops, and the one that's missing after the "
     "arrow is summed over.",
-    hint="How many letters does your string use for the batch?",
+    hint="Query and key share the batch axis. How many letters do you use for it?",
 )
 def keys_of_all_sentences(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,akhe->bhqk", query, key)
@@ -75,7 +75,7 @@ def keys_of_all_sentences(query: Tensor, key: Tensor) -> Tensor:
 @item.misconception(
     "You sum over the heads: (B, Q, K).",
     why="Each head has its own queries and keys, and so its own scores.",
-    hint="Which letter besides e is missing after the arrow?",
+    hint="Which axes should the result have, and which of them is missing in yours?",
 )
 def heads_added_up(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhe->bqk", query, key)

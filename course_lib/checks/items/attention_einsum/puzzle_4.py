@@ -33,7 +33,7 @@ item = Item(
 
 @item.misconception(
     "You return the diagonal itself, (B, H, S), not its sum.",
-    why="s still occurs after the arrow, so it's kept.",
+    why="The task asks for one number per head. In einsum, a letter after the arrow is kept.",
     hint="Which letters does a result (B, H) have?",
 )
 def diagonal_kept(weights: Tensor) -> Tensor:
@@ -52,7 +52,8 @@ def whole_table(weights: Tensor) -> Tensor:
 
 @item.misconception(
     "You sum over the heads, too: one number per sentence.",
-    why="h is missing after the arrow, so it's summed over.",
+    why="The task asks for one number per head. In einsum, a letter that's missing after the "
+    "arrow is summed over.",
     hint="Which letters does a result (B, H) have?",
 )
 def heads_added_too(weights: Tensor) -> Tensor:
@@ -62,16 +63,16 @@ def heads_added_too(weights: Tensor) -> Tensor:
 @item.misconception(
     "You take the mean of the diagonal, not its sum.",
     why="Einsum computes a sum. The mean is smaller by a factor of S.",
-    hint="Is there one division too many?",
+    hint="Where does your code divide, or take a mean?",
 )
 def mean_of_the_diagonal(weights: Tensor) -> Tensor:
     return weights.diagonal(dim1=-2, dim2=-1).mean(dim=-1)
 
 
 @item.misconception(
-    "The axes of your result are swapped: (H, B).",
+    "The two axes of your result are swapped.",
     why="The order of the letters after the arrow is the order of the axes.",
-    hint="Which axis comes first everywhere in the course?",
+    hint="In which order does the task list the two axes?",
 )
 def heads_before_sentences(weights: Tensor) -> Tensor:
     return torch.einsum("bhss->hb", weights)

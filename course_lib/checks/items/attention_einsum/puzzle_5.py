@@ -42,8 +42,10 @@ def shares_unused(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
 
 @item.misconception(
     "Every head is multiplied by the sum of all shares.",
-    why="The shares have a letter that occurs nowhere else, so it's summed over separately.",
-    hint="Look for a letter that occurs in one input only, and not after the arrow.",
+    why="Each head has a share of its own. If the shares have a letter that occurs nowhere else, "
+    "it's summed over separately.",
+    hint="Which axis do shares and weights have in common? In einsum, look for a letter that "
+    "occurs in one input only, and not after the arrow.",
 )
 def lonely_shares(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,bke,g->bqe", weights, value, share)
@@ -51,9 +53,10 @@ def lonely_shares(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
 
 @item.misconception(
     "Your weights and values are summed separately.",
-    why="The keys have one letter in the weights and another in the values. The output is the same "
-    "for every query: the plain sum of all values.",
-    hint="Each axis needs exactly one letter. Which axis has two in your string?",
+    why="A value should be multiplied by the weight of its key before you sum. If the keys have "
+    "one letter in the weights and another in the values, each of them is summed over on its own.",
+    hint="Which axis do weights and values have in common, besides the batch? In einsum, it needs "
+    "the same letter in both.",
 )
 def lonely_values(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,bve,h->bqe", weights, value, share)
@@ -61,8 +64,9 @@ def lonely_values(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
 
 @item.misconception(
     "You keep the heads separate: (B, H, Q, E).",
-    why="h occurs after the arrow. The task asks for one context per query, summed over all heads.",
-    hint="Which letter has to be missing after the arrow?",
+    why="The task asks for one context per query, summed over all heads. In einsum, a letter "
+    "after the arrow is kept.",
+    hint="Over which two axes does the task sum?",
 )
 def heads_kept(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,bke,h->bhqe", weights, value, share)
@@ -72,7 +76,7 @@ def heads_kept(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     "Each sentence uses the sum of the values of all sentences.",
     why="Two different letters for the batch mean two loops, and the one that's missing after the "
     "arrow is summed over.",
-    hint="How many letters does your string use for the batch?",
+    hint="Weights and values share the batch axis. How many letters do you use for it?",
 )
 def values_of_all_sentences(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,ake,h->bqe", weights, value, share)

@@ -202,8 +202,8 @@ def add_attention_switches(item: Item) -> None:
         "scaled_by_d_model",
         "You divide the scores by √d_model instead of √d_head.",
         why="A score is a sum of d_head products, those of one head. The larger divisor makes all "
-        "scores small, and the weights are almost uniform. A widely copied implementation has "
-        "this bug.",
+        "scores too small, and the weights are closer to uniform than they should be. A widely "
+        "copied implementation has this bug.",
         hint="Over which axis does the dot product sum, and what is its size?",
     )
     item.switch(
@@ -218,7 +218,8 @@ def add_attention_switches(item: Item) -> None:
         "divided_by_d_head",
         "You divide the scores by d_head, not by its square root.",
         why="Positive and negative products cancel in part, so the standard deviation of a dot "
-        "product grows only with √d_head. If you divide by d_head, the weights are almost uniform.",
+        "product grows only with √d_head. If you divide by d_head, the weights are too close to "
+        "uniform.",
         hint="What is the standard deviation of the score in the example of four coins of lesson "
         "04?",
     )
@@ -232,9 +233,10 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "power_before_division",
-        "There's no root in your scale: Python reads d_head ** 1/2 as (d_head ** 1) / 2.",
-        why="** comes before /, so you divide by d_head / 2, or by d_head and then by 2. For a "
-        "d_head of 4 the first of these is right by chance.",
+        "There's no root in your scale: you divide the scores by d_head / 2, or by d_head and "
+        "then by 2.",
+        why="In Python, ** comes before /, so d_head ** 1/2 is (d_head ** 1) / 2. For a d_head of "
+        "4, dividing by d_head / 2 is right by chance.",
         hint="Compute your divisor for a d_head of 64. Is it 8?",
         spellings=["power_before_both_divisions"],
     )
@@ -249,8 +251,8 @@ def add_attention_switches(item: Item) -> None:
         "scaled_by_another_axis",
         "You divide the scores by the square root of the wrong size: how many tokens or heads "
         "there are.",
-        why="A score is a sum of d_head products, however many tokens and heads there are. In a "
-        "longer sentence, your weights would be closer to uniform for no reason.",
+        why="A score is a sum of d_head products, however many tokens and heads there are. With "
+        "more of these, your weights would be closer to uniform for no reason.",
         hint="Print the shape of the tensor whose size you take. Which axis do you count?",
         spellings=["scaled_by_the_queries", "scaled_by_the_heads"],
     )
@@ -263,7 +265,7 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "no_softmax",
-        "You don't apply softmax: your weights are the scores themselves.",
+        "Your weights are the scores themselves: softmax is missing, or its result isn't used.",
         why="Scores may be negative and of any size. Only softmax makes weights of them: positive, "
         "with a sum of one in each row, so that the context is an average of the values.",
         hint="Sum a row of your weights. What turns any numbers into weights that sum to one?",
@@ -297,27 +299,28 @@ def add_attention_switches(item: Item) -> None:
         "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
         why="In this course True means: may attend. So the other scores have to become very "
         "negative.",
-        hint="Which scores should be replaced: those where the mask is True, or the others?",
+        hint="Which keys get weight 0 in your code: those with True, or those with False?",
     )
     item.switch(
         "mask_ignored",
         "Your mask has no effect: masked keys get weight like all others.",
         why="Without the mask, tokens attend to padding, and a decoder to the very token that it "
         "has to predict.",
-        hint="Do you use the masked tensor afterwards? masked_fill without _ returns a new one.",
+        hint="Does your code use its argument mask, and does the result reach the softmax? Note "
+        "that masked_fill without _ returns a new tensor.",
     )
     item.switch(
         "mask_added",
         "You add the mask to the scores: True counts as 1 and False as 0.",
-        why="Masked keys then get a little less weight, but by no means 0. Only masks of 0 and "
-        "minus infinity can be added, and yours is boolean.",
+        why="Masked keys then get less weight, but by no means 0. Only masks of 0 and very "
+        "negative numbers can be added, and yours is boolean.",
         hint="With what number do masked scores have to be replaced?",
     )
     item.switch(
         "mask_with_another_axis",
         "You give the mask another axis, but it already has all four of the scores.",
-        why="Axes are aligned on the right, so the batch axis of your mask lines up with the heads "
-        "or the result gets five axes.",
+        why="Axes are aligned on the right. With five axes, your mask's first one lines up with "
+        "none of the scores', and the scores get a fifth axis, too.",
         hint="Print mask.shape before and after. The task says to what it broadcasts.",
     )
     item.switch(
@@ -338,11 +341,12 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "hidden_scores_are_zero",
-        "You set masked scores to 0, or to a number close to 0. That is a score like any other: "
-        "masked keys still get weight.",
+        "Your masked scores are 0, or close to 0. That is a score like any other: masked keys "
+        "still get weight.",
         why="Softmax takes the exponential, and e⁰ is 1. Only a very negative score gives weight "
         "0.",
-        hint="With what number do you replace a masked score? Note that 1e-9 is nearly 0.",
+        hint="Which score does a masked key have in your code just before softmax? Note that 1e-9 "
+        "is nearly 0.",
     )
     item.switch(
         "hidden_scores_not_low_enough",
@@ -359,16 +363,16 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "context_from_scores",
-        "Your weights are right, but your context isn't computed from them: it's scores · value.",
+        "Your context isn't computed from your weights: it's scores · value.",
         why="The context is an average of the values, and its weights are those after softmax.",
-        hint="Which of your variables do you multiply by value?",
+        hint="What do you multiply by value: the scores, or the result of softmax?",
         spellings=["context_from_scores+minus_a_billion", "context_from_scores+minus_infinity"],
     )
     item.switch(
         "scores_returned",
-        "Your context is right, but you return the scores instead of the weights.",
+        "You return the scores instead of the weights.",
         why="Plots and tests of attention need the weights after softmax, which sum to one.",
-        hint="Which of your variables holds the result of softmax?",
+        hint="What should a row of the weights sum to, and what does a row of yours sum to?",
         spellings=["scores_returned+minus_a_billion", "scores_returned+minus_infinity"],
     )
     item.switch(

@@ -91,10 +91,10 @@ item = Item(
 
 
 @item.misconception(
-    "The keys still mix up the numbers of different tokens: view alone can't transpose.",
-    why="In memory the numbers of one token are neighbours. This view treats neighbouring numbers "
-    "as if they belonged to different tokens.",
-    hint="Look for the one view that isn't followed by a transpose.",
+    "The keys still mix up the numbers of different tokens: view or reshape alone can't transpose.",
+    why="In memory the numbers of one token are neighbours. A view or reshape to (batch, heads, "
+    "d_head, keys) treats neighbouring numbers as if they belonged to different tokens.",
+    hint="Look for the line that gives a tensor a new shape and moves no axis.",
 )
 class StillViewedOnly(_Fixed):
     def transposed(self, key: Tensor) -> Tensor:
@@ -102,11 +102,11 @@ class StillViewedOnly(_Fixed):
 
 
 @item.misconception(
-    "You transpose the keys now, but you view them as (batch, heads, keys, d_head) first, and that "
-    "mixes up tokens.",
-    why="This view fills head 0 with the first part of the sentence. A transpose afterwards can't "
-    "repair that.",
-    hint="Which axis can a view split safely?",
+    "You transpose the keys now, but you view or reshape them as (batch, heads, keys, d_head) "
+    "first, and that mixes up tokens.",
+    why="That fills head 0 with the first part of the sentence. A transpose afterwards can't "
+    "repair it.",
+    hint="Which axis can you split without mixing up tokens?",
 )
 class CutStraightAndTurned(_Fixed):
     def transposed(self, key: Tensor) -> Tensor:
@@ -117,7 +117,8 @@ class CutStraightAndTurned(_Fixed):
     "A head of the keys takes every n_heads-th number, but a head of the queries takes d_head "
     "consecutive numbers.",
     why="Then a head multiplies its queries by numbers of the key that belong to other heads.",
-    hint="In which order does `cut` list heads and numbers per head?",
+    hint="Which numbers of a token does head 0 of the queries get? Does head 0 of the keys get "
+    "the same ones?",
 )
 class KeysTakeTurns(_Fixed):
     def transposed(self, key: Tensor) -> Tensor:

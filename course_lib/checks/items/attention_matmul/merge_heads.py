@@ -64,9 +64,10 @@ def joined_straight_away(x: Tensor) -> Tensor:
 
 
 @item.misconception(
-    "view raises an error: after transpose the numbers of a token aren't contiguous in memory.",
-    why="transpose swaps strides and moves no number, and no single stride reaches all heads of "
-    "a token. It works on heads that were just split, since there the swap is undone.",
+    "view raises an error: once the axes are swapped, the numbers of a token aren't contiguous in "
+    "memory.",
+    why="Swapping axes swaps strides and moves no number, and no single stride reaches all heads "
+    "of a token. It works on heads that were just split, since there the swap is undone.",
     hint="The lesson shows three ways to copy numbers into a contiguous order.",
 )
 def viewed_without_a_copy(x: Tensor) -> Tensor:

@@ -77,9 +77,10 @@ item = Item(
 @item.misconception(
     "Your scores are divided by √d_model instead of √d_head.",
     why="After the split, a score is a sum of d_head products. With 8 heads the divisor is too "
-    "large by √8, and the weights are closer to uniform than they should be. A widely copied "
-    "implementation has this bug.",
-    hint="Take d_head from the shape of the tensor that you multiply.",
+    "large by a factor of √8, and the weights are closer to uniform than they should be. A widely "
+    "copied implementation has this bug.",
+    hint="Which size is under the root in your code? Take d_head from the shape of the queries "
+    "after the split.",
 )
 class ScaledByDModel(Layer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
@@ -99,8 +100,8 @@ class NotScaled(Layer):
 @item.misconception(
     "Your output is that of a single head as wide as d_model.",
     why="Without the split there's only one softmax, so each token has a single set of attention "
-    "weights. Parameters and shapes are the same, so nothing raises an error.",
-    hint="Where do you use n_heads?",
+    "weights. Parameters and shapes are the same, so usually nothing raises an error.",
+    hint="Where do you use n_heads? Print the shape of your attention weights.",
 )
 class OneWideHead(Layer):
     def split(self, x: Tensor) -> Tensor:
@@ -136,9 +137,9 @@ class MergedStraightAway(Layer):
 
 @item.misconception(
     "Your tokens don't attend to each other: within each token, heads attend to heads.",
-    why="With (batch, seq, heads, d_head) the last two axes are heads and d_head, so matmul "
-    "compares heads. No information passes from one token to another.",
-    hint="Which two axes does matmul multiply?",
+    why="Your scores compare heads with heads: of (batch, seq, heads, d_head), the last two axes "
+    "are heads and d_head. No information passes from one token to another.",
+    hint="Print the shape of your scores. Are its last two axes queries and keys?",
 )
 class HeadsReadHeads(Layer):
     def split(self, x: Tensor) -> Tensor:
@@ -199,7 +200,7 @@ class ValuesFromKProj(Layer):
 
 
 @item.misconception(
-    "You return the merged context: out_proj is missing.",
+    "You return the merged context itself: it doesn't go through out_proj.",
     why="So far the heads are only concatenated. out_proj (W_O in the paper) combines them; "
     "without it, each column of the output depends on one head only.",
     hint="The paper's formula has one more matrix.",
@@ -223,7 +224,7 @@ class MaskLost(Layer):
     "Your mask is inverted: keys with True are masked, keys with False aren't.",
     why="In this course True means: may attend. scaled_dot_product_attention expects the mask like "
     "that, so pass it on unchanged.",
-    hint="Is there one ~ too many, or one too few?",
+    hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
 class MaskTurnedRound(Layer):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
@@ -232,8 +233,8 @@ class MaskTurnedRound(Layer):
 
 @item.misconception(
     "You divide the scores by d_head, not by its square root.",
-    why="The standard deviation of a dot product grows only with √d_head. If you divide by d_head, "
-    "the weights are almost uniform.",
+    why="The standard deviation of a dot product grows only with √d_head. If you divide by "
+    "d_head, the weights are too close to uniform.",
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
 class DividedByDHead(Layer):
@@ -255,7 +256,7 @@ class SoftmaxOverQueries(Layer):
 @item.misconception(
     "In your layer, the mask is applied after softmax.",
     why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
-    "from the sum, and the context is too small.",
+    "from the sum, and the context is no longer an average of the values.",
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
 class HiddenAfterSoftmax(Layer):
@@ -265,7 +266,8 @@ class HiddenAfterSoftmax(Layer):
 
 @item.misconception(
     "You give the mask another axis, but it already has all four of the scores.",
-    why="Axes are aligned on the right, so the batch axis of your mask lines up with the heads.",
+    why="Axes are aligned on the right. With five axes, your mask's first one lines up with none "
+    "of the scores', and the scores get a fifth axis, too.",
     hint="Print mask.shape before and after. The task says to what it broadcasts.",
 )
 class MaskWithAnotherAxis(Layer):
@@ -285,7 +287,7 @@ class QueryAndKeySwapped(Layer):
 
 
 @item.misconception(
-    "You split query, key and value as they come: q_proj, k_proj and v_proj are missing.",
+    "You split query, key and value as they come, without q_proj, k_proj and v_proj.",
     why="Without projections all heads would have to work on raw columns of the input, and there "
     "would be nothing to learn before out_proj.",
     hint="For each of the four projections, find the line that uses it.",
@@ -316,7 +318,7 @@ class BiasesLeftOut(Layer):
 @item.misconception(
     "You return the weights as well as the output.",
     why="The task asks for one tensor. Layers that come after this one would get a tuple.",
-    hint="scaled_dot_product_attention returns two results. Which one is still needed at the end?",
+    hint="How many results does the task ask for, and which?",
 )
 class WeightsReturned(Layer):
     def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:

@@ -50,8 +50,8 @@ item.switch(
     "key_not_transposed",
     "You don't swap the last two axes of key before you multiply: that's an error for most sizes, "
     "and wrong numbers for the others.",
-    why="matmul sums over the last axis of query and the last but one of key. These are d_head and "
-    "the keys, so numbers are multiplied that don't belong together.",
+    why="matmul sums over the last axis of query and the last but one of its second factor. "
+    "Unless both of these are d_head, numbers are multiplied that don't belong together.",
     hint="What shape does key need, so that (query, d_head) @ (..., ...) is (query, key)?",
     spellings=["wrong_axes_swapped"],
 )

@@ -81,7 +81,8 @@ def heads_not_moved(x: Tensor, n_heads: int) -> Tensor:
     "Each of your heads takes every n_heads-th number of a token, not d_head consecutive numbers.",
     why="The first d_head columns of a projection belong to head 0, the next to head 1, and so on. "
     "With weights trained elsewhere, your heads would get the wrong columns.",
-    hint="In which order do you list the two new axes: heads and d_head, or d_head and heads?",
+    hint="Which numbers of a token should head 0 get if d_model is 12 and n_heads is 3, and which "
+    "does it get? Mind the order of heads and d_head in a reshape, or the step of a slice.",
 )
 def every_other_column(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(2, (-1, n_heads)).permute(0, 3, 1, 2)
@@ -89,7 +90,8 @@ def every_other_column(x: Tensor, n_heads: int) -> Tensor:
 
 @item.misconception(
     "Your heads are n_heads numbers wide, but there should be n_heads heads.",
-    why="The second argument is the number of heads, not the size of each.",
+    why="n_heads is how many heads there are, not how wide each is. torch.split, for example, "
+    "takes the size of each part, and torch.chunk takes how many parts there are.",
     hint="What is d_head if d_model is 12 and n_heads is 3?",
 )
 def as_wide_as_many(x: Tensor, n_heads: int) -> Tensor:
@@ -100,7 +102,8 @@ def as_wide_as_many(x: Tensor, n_heads: int) -> Tensor:
     "Your result is (heads, batch, seq, d_head): batch should come first.",
     why="Everything else in the course expects the batch first. By default, torch.stack puts the "
     "new axis in front.",
-    hint="torch.stack has an argument for where the new axis goes.",
+    hint="Where should the axis of the heads be? If you use torch.stack: it has an argument for "
+    "where the new axis goes.",
 )
 def heads_before_the_batch(x: Tensor, n_heads: int) -> Tensor:
     return torch.stack(x.chunk(n_heads, dim=2))

@@ -80,7 +80,8 @@ item = Item(
     why="Rows with standard deviation 0.2/√d_model give logits with standard deviation 0.2. "
     "Multiplied by √d_model, it's 0.2·√d_model, or 4.5 for d_model = 512: the model makes "
     "confident predictions before it has learnt anything.",
-    hint="Which standard deviation did you choose in embedding_std, and for which logits?",
+    hint="What is multiplied by √d_model on the way to your logits? The table's standard "
+    "deviation was chosen for logits without this factor.",
 )
 def still_too_sure(tokens: Tensor, hidden: Tensor, table: Tensor, encodings: Tensor) -> Ends:
     return _both_ends(tokens, hidden, table, encodings, scale_out=math.sqrt(table.size(1)))
@@ -111,8 +112,9 @@ def the_wrong_end(tokens: Tensor, hidden: Tensor, table: Tensor, encodings: Tens
 
 @item.misconception(
     "You divide the logits by √d_model.",
-    why="The standard deviation 0.2/√d_model already compensates for the width. If you divide once "
-    "more, the logits of a wide model are nearly equal and its gradients nearly zero.",
+    why="The standard deviation 0.2/√d_model already compensates for the width. If you divide "
+    "once more, the logits of a wide model are nearly equal, and the gradient that reaches hidden "
+    "is √d_model times smaller.",
     hint="How large are the logits if you use the table as it is stored?",
 )
 def divided_at_the_output(tokens: Tensor, hidden: Tensor, table: Tensor, encodings: Tensor) -> Ends:

@@ -229,7 +229,7 @@ class CountsDownTheBatch(_Embedding):
 @item.misconception(
     "All tokens of a sentence get the same encoding: that of the sentence's index in the batch.",
     why="Older code has the axes (seq, batch, d_model). Here they are (batch, seq, d_model), and "
-    "broadcasting hides the difference.",
+    "nothing raises an error.",
     hint="Suppose a batch contains the same sentence twice. What should come out?",
 )
 class BatchForPosition(_Embedding):
@@ -239,9 +239,9 @@ class BatchForPosition(_Embedding):
 
 @item.misconception(
     "Your positions count from 1.",
-    why="The cumulative sum is 1 at the first real token, but its position is 0. Each token gets "
-    "the encoding of the next position.",
-    hint="What is the cumulative sum at the first token?",
+    why="Counted up to and including itself, the first real token is number 1, but its position "
+    "is 0. Each token gets the encoding of the next position.",
+    hint="Which position does your code give to the first real token of a sentence?",
 )
 class StartsAtOne(_Embedding):
     def positions_of(self, tokens: Tensor) -> Tensor:
@@ -252,7 +252,7 @@ class StartsAtOne(_Embedding):
     "You always treat 0 as padding, whatever pad_id is.",
     why="One of the five published systems pads with 1. There, your code wouldn't count a real "
     "token, and would count the padding.",
-    hint="Does your code use its argument pad_id?",
+    hint="Where does your forward use self.pad_id?",
 )
 class ZeroIsAlwaysThePad(_Embedding):
     def positions_of(self, tokens: Tensor) -> Tensor:
@@ -263,7 +263,7 @@ class ZeroIsAlwaysThePad(_Embedding):
     "You count the padding instead of the real tokens.",
     why="A token's position is the number of real tokens before it. In your code all tokens of a "
     "sentence without padding are at the same position.",
-    hint="Is your comparison with pad_id True for the real tokens, or for the others?",
+    hint="Which positions does your code give to a sentence without padding? What does it count?",
 )
 class CountsThePadding(_Embedding):
     def positions_of(self, tokens: Tensor) -> Tensor:
@@ -306,10 +306,12 @@ class NoPositions(_Embedding):
 
 
 @item.misconception(
-    "You apply dropout to one of the two terms, not to their sum.",
-    why="The paper applies dropout to the sum (section 5.4). In your code, wherever an element of "
-    "one term is dropped, the other is still there.",
-    hint="Dropout is the last operation.",
+    "Your dropout isn't applied to the sum: in training mode, hardly any element of the result is "
+    "zero.",
+    why="The paper applies dropout to the sum (section 5.4). If it's applied to one of the two "
+    "terms, the other is still there wherever an element is dropped.",
+    hint="Ordinary dropout sets elements to zero, and in this task it's the last operation. What "
+    "comes after it in your code?",
 )
 class DropsBeforeTheSum(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
@@ -318,8 +320,10 @@ class DropsBeforeTheSum(_Embedding):
 
 @item.misconception(
     "Nothing is dropped in training mode.",
-    why="Dropout is a regulariser: without it, a small model overfits its training sentences.",
-    hint="The constructor creates a dropout layer. Do you call it?",
+    why="Dropout is a regulariser: without it, a model overfits its training sentences more "
+    "easily.",
+    hint="The constructor creates a dropout layer. Do you call it, and do you return what it "
+    "gives?",
 )
 class DropsNothing(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
@@ -328,9 +332,10 @@ class DropsNothing(_Embedding):
 
 @item.misconception(
     "No gradient reaches the table, so it would never be trained.",
-    why="`.data`, `.detach()` and `torch.no_grad()` stop the gradient. The output is right, but "
-    "the embeddings stay as random as they were.",
-    hint="How do you look up rows with nn.Embedding?",
+    why="`.data`, `.detach()` and `torch.no_grad()` stop the gradient. The output doesn't show "
+    "it, but the embeddings stay as random as they were.",
+    hint="Which line of your forward cuts the path from the result back to the table? "
+    "self.tokens(tokens) doesn't.",
 )
 class LooksUpWithoutGradient(_Embedding):
     def embed(self, tokens: Tensor) -> Tensor:

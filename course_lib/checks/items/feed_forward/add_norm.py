@@ -307,7 +307,7 @@ class NoResidual(_AddNorm):
 @item.misconception(
     "You apply the norm to the sublayer's output, and add x afterwards.",
     why="Then the residual stream grows with every block. The paper applies the norm to the sum.",
-    hint="Where does the bracket of the norm close?",
+    hint="What does the norm get in LayerNorm(x + Sublayer(x)), and what does it get in your code?",
 )
 class NormBeforeTheSum(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
@@ -315,9 +315,9 @@ class NormBeforeTheSum(_AddNorm):
 
 
 @item.misconception(
-    "There's no norm: you return the sum.",
+    "You return the sum without a norm.",
     why="Without it the vectors grow with every block.",
-    hint="What does 'Norm' stand for in AddNorm?",
+    hint="What does 'Norm' stand for in AddNorm? Is its result what you return?",
 )
 class NoNorm(_AddNorm):
     def last(self, total: Tensor) -> Tensor:
@@ -336,8 +336,8 @@ class NormTwice(_AddNorm):
 
 @item.misconception(
     "You apply the norm to the sublayer's input, and again to the sum.",
-    why="There's only one norm in LayerNorm(x + Sublayer(x)), after the sum: the sublayer's input "
-    "is the output of the previous block, which has been normalised already.",
+    why="There's only one norm in LayerNorm(x + Sublayer(x)), after the sum. It already "
+    "normalises what the next sublayer gets.",
     hint="What does the sublayer get in LayerNorm(x + Sublayer(x))?",
 )
 class NormAroundAndInside(_AddNorm):
@@ -369,8 +369,9 @@ class TakesTheMean(_AddNorm):
 @item.misconception(
     "Your module has no parameters for its norm.",
     why="The norm needs a trainable weight and bias, created in the constructor. F.layer_norm "
-    "doesn't create any, elementwise_affine=False leaves them out, and a norm created in forward "
-    "starts anew at each call. One published system lacks 30,720 parameters for this reason.",
+    "creates none, elementwise_affine=False leaves them out, a norm in a plain list isn't "
+    "registered, and one created in forward starts anew at each call. One published system lacks "
+    "30,720 parameters for this reason.",
     hint="What are the trainable parameters of a norm, and where do you create them?",
 )
 class NormMadeInForward(_AddNorm):
@@ -414,7 +415,7 @@ class _NormByStd(nn.LayerNorm):
 
 
 @item.misconception(
-    "Your norm divides by torch's std plus eps.",
+    "Your norm divides by the unbiased standard deviation plus eps.",
     why="x.std() divides by d_model − 1, and eps belongs inside the square root. A widely read "
     "implementation has this norm. With large d_model you hardly see the difference.",
     hint="Compare your norm with the formula of layer_norm.",
@@ -434,7 +435,7 @@ class NormByStdWithLessEps(_AddNorm):
     "You apply dropout after the norm.",
     why="That drops parts of the residual path as well. One published system does this, and it "
     "trains worse the deeper it is.",
-    hint="What should dropout be applied to: the sum, or what is added to x?",
+    hint="What should dropout be applied to: the final result, or what is added to x?",
 )
 class DropsAfterTheNorm(_AddNorm):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
@@ -455,7 +456,8 @@ class DropsTheResidual(_AddNorm):
 @item.misconception(
     "Nothing of the sublayer's output is dropped in training mode.",
     why="Section 5.4 of the paper drops a tenth of it before it is added.",
-    hint="You created a dropout layer. Do you call it?",
+    hint="Does the sublayer's output go through dropout, with the right rate, and do you use what "
+    "dropout returns?",
 )
 class DropsNothingOfIt(_AddNorm):
     def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
@@ -494,7 +496,8 @@ class DropsHalfAlways(_AddNorm):
     "If no dropout rate is given, yours isn't 0.1.",
     why="The paper drops a tenth, and so does AddNorm(d_model) in this task. nn.Dropout() without "
     "an argument drops half.",
-    hint="Compare the first line of your constructor with the one in the task.",
+    hint="Which rate does dropout get after AddNorm(d_model), with no rate given? Mind the "
+    "defaults in your constructor.",
 )
 class AnotherDefault(_AddNorm):
     def __init__(self, d_model: int, dropout: float = 0.5) -> None:
@@ -511,7 +514,8 @@ class NoDropoutByDefault(_AddNorm):
     "Your dropout rate is always the same, whatever the argument is.",
     why="The rate is an argument so that each model can have its own: small data needs more "
     "dropout, and 0 switches it off.",
-    hint="Does your constructor use its argument dropout?",
+    hint="Follow the argument dropout from your constructor to where dropout is applied. Does it "
+    "get there?",
 )
 class IgnoresTheRate(_AddNorm):
     def __init__(self, d_model: int, dropout: float = 0.1) -> None:
@@ -520,8 +524,8 @@ class IgnoresTheRate(_AddNorm):
 
 @item.misconception(
     "Your code modifies its input in place.",
-    why="x += … changes the caller's tensor. Other code that still needs the original, such as "
-    "another residual connection, gets wrong values.",
+    why="Operations in place, such as x += … or add_, change the caller's tensor. Other code that "
+    "still needs the original, such as another residual connection, gets wrong values.",
     hint="Create a new tensor for the sum.",
 )
 class EditsItsInput(_AddNorm):

@@ -134,7 +134,7 @@ def both_added(
 @item.misconception(
     "You add the output of attention, without x.",
     why="That is the output of the first sublayer, not the input of the second. The tokens' own "
-    "vectors are lost.",
+    "vectors reach the result only through feed_forward.",
     hint="What is the input of feed_forward?",
 )
 def what_was_read(
@@ -147,7 +147,7 @@ def what_was_read(
 @item.misconception(
     "Now the input of feed_forward is the block's x, so it never sees the output of attention.",
     why="The two sublayers come one after the other: feed_forward works on what attention has "
-    "gathered. That line was right.",
+    "gathered. In the code of the task, it did.",
     hint="Only one line is wrong, and it isn't the one that calls feed_forward.",
 )
 def side_by_side(

@@ -193,10 +193,10 @@ class _Network(nn.Module):
 
 
 @item.misconception(
-    "There's no activation between your two linear layers.",
+    "No activation takes effect between your two linear layers.",
     why="Without it, two linear layers in a row are equivalent to one: the hidden layer would be "
     "useless.",
-    hint="Which non-linear function does equation 2 use?",
+    hint="Which non-linear function does equation 2 use? Does its result reach the second layer?",
 )
 class NoRelu(_Network):
     def activation(self, hidden: Tensor) -> Tensor:
@@ -273,7 +273,7 @@ class TanhForRelu(_Network):
 
 
 @item.misconception(
-    "Your activation lets a share of the negative numbers through.",
+    "Your activation lets a hundredth of each negative number through.",
     why="A leaky ReLU multiplies negative numbers by 0.01 instead of setting them to zero. The "
     "paper has max(0, …), and a hidden unit that is 0 takes no part in the result.",
     hint="What is max(0, x) for a negative x?",
@@ -326,7 +326,7 @@ class NormInside(_Network):
 
 
 @item.misconception(
-    "Your first layer has no bias.",
+    "The bias of your first layer has no effect.",
     why="Equation 2 is max(0, xW₁ + b₁)W₂ + b₂. Without b₁, every hidden unit switches on at 0.",
     hint="Which of the four parameters does your forward never use?",
 )
@@ -340,7 +340,8 @@ class FirstBiasLeftOut(_Network):
     why="One of the five published systems closes a bracket too late and passes its dropout rate "
     "to nn.Linear as the third argument, which is bias. That raises no error, but there's no "
     "dropout either.",
-    hint="Is there a dropout layer among the module's children, and do you call it?",
+    hint="Do the hidden units go through dropout in training mode, with the right rate, and do "
+    "you use what it returns?",
 )
 class DropsNothing(_Network):
     def drop(self, hidden: Tensor) -> Tensor:
@@ -402,7 +403,8 @@ class DropsHalfAlways(_Network):
     "If no dropout rate is given, yours isn't 0.1.",
     why="The paper drops a tenth, and so does FeedForward(d_model, d_ff) in this task. "
     "nn.Dropout() without an argument drops half.",
-    hint="Compare the first line of your constructor with the one in the task.",
+    hint="Which rate does dropout get after FeedForward(d_model, d_ff), with no rate given? Mind "
+    "the defaults in your constructor.",
 )
 class AnotherDefault(_Network):
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.5) -> None:
@@ -419,7 +421,8 @@ class NoDropoutByDefault(_Network):
     "Your dropout rate is always the same, whatever the argument is.",
     why="The rate is an argument so that each model can have its own: small data needs more "
     "dropout, and 0 switches it off.",
-    hint="Does your constructor use its argument dropout?",
+    hint="Follow the argument dropout from your constructor to where dropout is applied. Does it "
+    "get there?",
 )
 class IgnoresTheRate(_Network):
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
@@ -429,7 +432,8 @@ class IgnoresTheRate(_Network):
 @item.misconception(
     "Your constructor takes d_ff before d_model.",
     why="Calls such as FeedForward(512, 2048) then get a network for vectors of 2048 numbers.",
-    hint="Compare the first line of your constructor with the one in the task.",
+    hint="In which order does your constructor take its arguments, and in which order does the "
+    "task list them?",
 )
 class TakesTheHiddenWidthFirst(_Network):
     def __init__(self, d_ff: int, d_model: int, dropout: float = 0.1) -> None:

@@ -157,6 +157,8 @@ def layer_norm_with(on: frozenset[str]) -> Callable[..., Tensor]:
     def scaled(normed: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         if "weight_and_bias_left_out" in on:
             return normed
+        if "weight_and_bias_swapped" in on:
+            return normed * bias + weight
         if "bias_first" in on:
             return (normed + bias) * weight
         if "weight_left_out" not in on:
@@ -171,7 +173,8 @@ item.switch(
     "Your variance divides by d_model − 1.",
     why="That's the unbiased estimate, the default of var() and std(). LayerNorm uses the biased "
     "one, which divides by d_model.",
-    hint="var has an argument for this.",
+    hint="By what is your sum of squares divided? If you use var or std: they have an argument "
+    "for this.",
 )
 item.switch(
     "eps_outside",
@@ -184,7 +187,7 @@ item.switch(
     "You don't add eps to the variance.",
     why="The variance of a constant vector is 0, so you divide 0 by 0 and get NaN. Small vectors "
     "also come out larger than they should.",
-    hint="Which argument does your code never use?",
+    hint="Where does your code use its argument eps?",
 )
 item.switch(
     "eps_fixed",
@@ -198,7 +201,7 @@ item.switch(
     "Your default for eps is too low.",
     why="Vectors with a variance not far above eps come out larger than in the exercise. Models "
     "differ here: PyTorch's default is 1e-5, BERT's is 1e-12.",
-    hint="Compare the first line of your function with the one in the task.",
+    hint="Which eps does your function use if none is given?",
     spellings=["a_much_lower_default"],
 )
 item.switch(
@@ -213,7 +216,7 @@ item.switch(
     "You take mean and variance over everything: one norm for the whole batch.",
     why="Without dim, mean() averages over all axes. Then a sentence depends on the other "
     "sentences in its batch.",
-    hint="Which argument of mean selects the axis?",
+    hint="Over how many numbers do you take each mean: d_model, or all of x?",
 )
 item.switch(
     "over_the_batch",
@@ -224,10 +227,11 @@ item.switch(
 )
 item.switch(
     "keepdim_forgotten",
-    "Your mean or your variance has lost the last axis, so it doesn't broadcast over x.",
+    "Your mean or your variance has lost the last axis, so it doesn't line up with the vectors of "
+    "x.",
     why="Broadcasting aligns shapes from the right: with x of shape (2, 3, 4), a mean of shape "
-    "(2, 3) raises an error. If all sizes are equal there's no error, and each vector gets "
-    "another vector's mean or variance.",
+    "(2, 3) raises an error. If all sizes are equal there's no error, but each number of a vector "
+    "gets the mean or variance of a different vector.",
     hint="Which argument keeps the axis that you average over, with size 1?",
     spellings=["mean_without_keepdim", "variance_without_keepdim"],
 )
@@ -250,7 +254,8 @@ item.switch(
     "You take the square root twice: you divide by the root of the standard deviation.",
     why="std() is already the square root of the variance. If x were four times as large, your "
     "result would be twice as large, but it shouldn't change.",
-    hint="What does std return: the variance, or its square root?",
+    hint="How many square roots are there between the variance and your divisor? std already "
+    "takes one.",
 )
 item.switch(
     "squares_not_divided",
@@ -271,56 +276,64 @@ item.switch(
     "Weight and bias have no effect.",
     why="They are the trainable parameters of the norm: with them, the model can give a column "
     "another scale and mean where that helps.",
-    hint="Does your code use all its arguments?",
+    hint="Do weight and bias both reach what you return?",
 )
 item.switch(
     "weight_left_out",
     "The weight has no effect.",
-    why="It's one of the norm's two trainable parameters. Without it, all columns of the output "
-    "have the same scale.",
-    hint="Does your code use all its arguments?",
+    why="It's one of the norm's two trainable parameters. Without it, the model can't give a "
+    "column another scale.",
+    hint="Do weight and bias both reach what you return?",
 )
 item.switch(
     "bias_left_out",
     "The bias has no effect.",
     why="It's one of the norm's two trainable parameters. Without it, no column can be shifted "
     "to where it helps.",
-    hint="Does your code use all its arguments?",
+    hint="Do weight and bias both reach what you return?",
 )
 item.switch(
     "squares_first",
     "Your variance loses precision if the numbers are far from zero.",
-    why="The mean of the squares minus the square of the mean is right on paper. In float32 it "
-    "subtracts two numbers near a million that are almost equal, and hardly a digit of the "
-    "difference is right (catastrophic cancellation).",
+    why="The mean of the squares minus the square of the mean is right on paper. With numbers "
+    "around 1000 it subtracts two numbers near a million that are almost equal, and in float32 "
+    "hardly a digit of the difference is right (catastrophic cancellation).",
     hint="Subtract first, then square.",
 )
 item.switch(
     "always_in_float32",
-    "You convert x to float32, so float64 vectors lose precision.",
-    why="float32 has about seven digits. Numbers near 100 million that differ by less than 4 are "
-    "all equal in it, and then nothing is left after the mean is subtracted.",
+    "You compute in float32, so float64 vectors lose precision.",
+    why="float32 has about seven digits: near 100 million it only holds multiples of 8. Numbers "
+    "less than 4 away from 100 million all become equal, and then nothing is left after the mean "
+    "is subtracted.",
     hint="Compute in the dtype that x has. Where does your code change it?",
 )
 item.switch(
     "statistics_detached",
     "No gradient flows through your mean or your variance.",
     why="Both depend on x, and autograd has to know it. `.detach()`, `.data`, `.item()` and "
-    "`torch.no_grad()` make them constants: the output is right, but its gradient isn't.",
+    "`torch.no_grad()` make them constants: the output doesn't show it, but its gradient is wrong.",
     hint="Compute mean and variance like everything else, within autograd.",
     spellings=["variance_detached"],
 )
 item.switch(
     "edits_its_input",
     "Your code modifies its input in place.",
-    why="x -= … changes the caller's tensor. The residual path around the norm still needs the "
-    "original.",
+    why="Operations in place, such as x -= … or sub_, change the caller's tensor. The residual "
+    "path around the norm still needs the original.",
     hint="Create a new tensor for x minus its mean.",
 )
 item.switch(
     "std_plus_eps",
-    "You divide by torch's std and add eps outside the square root.",
+    "You divide by the unbiased standard deviation plus eps.",
     why="x.std() divides by d_model − 1, and eps belongs inside the root. With large d_model you "
     "hardly see the difference, with small d_model you do.",
-    hint="Two questions: what does std divide by, and where is eps in the formula?",
+    hint="Two questions: by what is the sum of squares divided, and where is eps in the formula?",
+)
+item.switch(
+    "weight_and_bias_swapped",
+    "You multiply by bias and add weight: the two are swapped.",
+    why="With a weight of ones and a bias of zeros, as at the start of training, each of your "
+    "results is 1, whatever x is.",
+    hint="Which of the two is a factor, and which one is added?",
 )

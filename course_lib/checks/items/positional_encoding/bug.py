@@ -67,10 +67,11 @@ def _outer(length: int, frequencies: Tensor) -> tuple[Tensor, Tensor]:
 
 @item.misconception(
     "All frequencies but the first are still far too low.",
-    why="The second frequency is a hundred million times lower than the first, so its sine is "
-    "almost 0 and its cosine almost 1 at every position. Only the first pair of columns tells the "
-    "model anything about positions.",
-    hint="Compare the exponent with the one in the paper.",
+    why="From the second on, your frequencies are so low that their sines are almost 0 and their "
+    "cosines almost 1 at every position. Only the first pair of columns tells the model anything "
+    "about positions.",
+    hint="Print your frequencies for d_model 4: they should be 1 and 0.01. Compare the exponent "
+    "with the one in the paper.",
 )
 def still_standing(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, 1 / 10_000 ** torch.arange(0.0, d_model, 2)), dim=-1)
@@ -79,16 +80,17 @@ def still_standing(length: int, d_model: int) -> Tensor:
 @item.misconception(
     "Your fix divides all frequencies by d_model, even the first, and the others are still far "
     "too low.",
-    why="Brackets are missing: ** binds more tightly than /, so it's the frequencies that are "
-    "divided, not the exponents.",
-    hint="In which order does Python evaluate 1 / 10_000 ** a / b?",
+    why="It's the exponents that have to be divided by d_model, not the frequencies or the "
+    "angles. In Python, ** binds more tightly than /.",
+    hint="What does your code divide by d_model? Note that Python reads 10_000 ** a / b as "
+    "(10_000 ** a) / b.",
 )
 def bracket_missing(length: int, d_model: int) -> Tensor:
     return torch.cat(_outer(length, 1 / 10_000 ** torch.arange(0.0, d_model, 2) / d_model), dim=-1)
 
 
 @item.misconception(
-    "You divide the exponent by the length of the sentence.",
+    "You divide the exponent by the length of the table, the number of positions.",
     why="Then the encoding of a position depends on how long the table is, and the same position "
     "gets another encoding in a longer table.",
     hint="Which number determines how many frequencies there are?",
@@ -98,9 +100,9 @@ def by_the_length(length: int, d_model: int) -> Tensor:
 
 
 @item.misconception(
-    "You divide the exponent by d_model / 2, so your exponents are twice as large as they should "
-    "be.",
-    why="arange goes in steps of two, so its values already run up to d_model.",
+    "Your exponents are twice as large as they should be: 4i / d_model, not 2i / d_model.",
+    why="arange(0, d_model, 2) already holds 2i, so d_model is all that it has to be divided by. "
+    "With your exponents, about half of the frequencies are 1/10000 or lower.",
     hint="How large is your last exponent? In the formula none of them reaches 1.",
 )
 def by_half_the_width(length: int, d_model: int) -> Tensor:

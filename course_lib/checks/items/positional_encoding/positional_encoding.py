@@ -225,8 +225,8 @@ class AddsTheWholeTable(_Encoding):
     "You use the index of the sentence in the batch as the position: all tokens of a sentence get "
     "the same encoding.",
     why="Older code has the axes (seq, batch, d_model). Here they are (batch, seq, d_model), and "
-    "broadcasting hides the difference. If a batch contained the same sentence twice, the two "
-    "copies would get different results.",
+    "nothing raises an error. If a batch contained the same sentence twice, the two copies would "
+    "get different results.",
     hint="Which axis of x runs over the tokens of a sentence?",
 )
 class BatchForPosition(_Encoding):
@@ -237,7 +237,8 @@ class BatchForPosition(_Encoding):
 @item.misconception(
     "You take as many rows of the table as there are sentences, not tokens.",
     why="Older code has the axes (seq, batch, d_model), where x.size(0) is the number of tokens. "
-    "Here it's the batch size, and if that isn't equal to the length, your code raises an error.",
+    "Here it's the batch size. If that isn't equal to the length, there's usually an error; in a "
+    "batch of one, all tokens get the encoding of position 0.",
     hint="Which axis of x runs over the tokens of a sentence?",
 )
 class AsManyRowsAsSentences(_Encoding):
@@ -257,11 +258,12 @@ class TrainsTheTable(_Encoding):
 
 
 @item.misconception(
-    "Your table doesn't move with the module.",
-    why=".to() moves parameters and buffers, but no plain attributes. In half precision the sum "
-    "then has the wrong dtype, and on a GPU the first batch raises an error, because the table is "
-    "still on the CPU.",
-    hint="How do you tell a module that a tensor belongs to it?",
+    "Your encodings stay in float32 when the module is converted to half precision.",
+    why=".to() moves parameters and buffers, but neither a plain attribute nor a table that "
+    "forward computes anew. In half precision the sum then has the wrong dtype. On a GPU, a table "
+    "that's still on the CPU raises an error.",
+    hint="Where does forward get the table from? How do you tell a module that a tensor belongs "
+    "to it?",
 )
 class LeavesTheTableBehind(_Encoding):
     def keep(self, table: Tensor) -> None:
@@ -269,10 +271,11 @@ class LeavesTheTableBehind(_Encoding):
 
 
 @item.misconception(
-    "Your sum is in float32, whatever the dtype of the module is.",
+    "In half precision your sum is in float32, not in the module's dtype.",
     why="In half precision the next layer raises an error, since its weights have another dtype "
     "than the sum.",
-    hint="The table has the dtype of the module. Where does your code convert to float32?",
+    hint="The table has the dtype of the module. Where does your code convert to float32, or "
+    "create a tensor without naming a dtype?",
 )
 class AddsInFloat32(_Encoding):
     def add(self, x: Tensor, rows: Tensor) -> Tensor:
@@ -280,7 +283,7 @@ class AddsInFloat32(_Encoding):
 
 
 @item.misconception(
-    "You define __call__ instead of forward, so forward hooks never run.",
+    "Your class has a __call__ of its own, so forward hooks never run.",
     why="nn.Module's own __call__ runs forward and the hooks. If you override it, everything that "
     "relies on hooks stops working: recorded attention, profilers, counters.",
     hint="Which method of a module should contain its computation?",
@@ -291,10 +294,12 @@ class OverridesCall(_Encoding):
 
 
 @item.misconception(
-    "You apply dropout to one of the two terms, not to their sum.",
-    why="The paper applies dropout to the sum (section 5.4). In your code, wherever an element of "
-    "one term is dropped, the other is still there, so hardly any element of the result is zero.",
-    hint="Dropout is the last operation.",
+    "Your dropout isn't applied to the sum: in training mode, hardly any element of the result is "
+    "zero.",
+    why="The paper applies dropout to the sum (section 5.4). If it's applied to one of the two "
+    "terms, the other is still there wherever an element is dropped.",
+    hint="Ordinary dropout sets elements to zero, and in this task it's the last operation. What "
+    "comes after it in your code?",
 )
 class DropsBeforeTheSum(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
@@ -303,8 +308,9 @@ class DropsBeforeTheSum(_Encoding):
 
 @item.misconception(
     "Nothing is dropped in training mode.",
-    why="Dropout is a regulariser: without it, a small model overfits its training sentences.",
-    hint="You created a dropout layer. Do you call it, and does it have the right rate?",
+    why="Dropout is a regulariser: without it, a model overfits its training sentences more "
+    "easily.",
+    hint="Is dropout called in training mode, with the right rate, and do you use what it returns?",
 )
 class DropsNothing(_Encoding):
     def drop(self, total: Tensor) -> Tensor:
@@ -333,7 +339,8 @@ class DropsHalfAlways(_Encoding):
     "If no dropout rate is given, yours isn't 0.1.",
     why="The paper drops a tenth, and so does PositionalEncoding(d_model) in this task. "
     "nn.Dropout() without an argument drops half.",
-    hint="Compare the first line of your constructor with the one in the task.",
+    hint="Which rate does dropout get after PositionalEncoding(d_model), with no rate given? Mind "
+    "the defaults in your constructor.",
 )
 class AnotherDefault(_Encoding):
     def __init__(self, d_model: int, dropout: float = 0.5, max_len: int = 5000) -> None:
@@ -350,7 +357,8 @@ class NoDropoutByDefault(_Encoding):
     "Your dropout rate is always the same, whatever the argument is.",
     why="The rate is an argument so that each model can have its own: small data needs more "
     "dropout, and 0 switches it off.",
-    hint="Does your constructor use its argument dropout?",
+    hint="Follow the argument dropout from your constructor to where dropout is applied. Does it "
+    "get there?",
 )
 class IgnoresTheRate(_Encoding):
     def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
@@ -359,8 +367,10 @@ class IgnoresTheRate(_Encoding):
 
 @item.misconception(
     "Your table has fewer than 5000 rows if no max_len is given.",
-    why="A longer sentence then raises an error in models that rely on the default.",
-    hint="Compare the first line of your constructor with the one in the task.",
+    why="A sentence with more tokens than rows then raises an error in models that rely on the "
+    "default.",
+    hint="How many rows does your table have after PositionalEncoding(d_model)? Is it max_len, "
+    "with its default of 5000, that decides this?",
 )
 class ShortTableByDefault(_Encoding):
     def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 512) -> None:
@@ -371,7 +381,8 @@ class ShortTableByDefault(_Encoding):
     "Your constructor takes max_len before dropout.",
     why="Calls such as PositionalEncoding(512, 0.1, 5000) then ask for a table of 0.1 rows and a "
     "dropout rate of 5000.",
-    hint="Compare the first line of your constructor with the one in the task.",
+    hint="In which order does your constructor take its arguments, and in which order does the "
+    "task list them?",
 )
 class TakesMaxLenFirst(_Encoding):
     def __init__(self, d_model: int, max_len: int = 5000, dropout: float = 0.1) -> None:
@@ -380,8 +391,8 @@ class TakesMaxLenFirst(_Encoding):
 
 @item.misconception(
     "Your code modifies its input in place.",
-    why="x += … changes the caller's tensor. If you call the module twice with the same x, the "
-    "encoding is added twice.",
+    why="Operations in place, such as x += … or add_, change the caller's tensor. If you call the "
+    "module twice with the same x, the encoding is added twice.",
     hint="Create a new tensor for the sum.",
 )
 class EditsItsInput(_Encoding):
@@ -392,9 +403,10 @@ class EditsItsInput(_Encoding):
 
 @item.misconception(
     "Your first token gets the encoding of position 1.",
-    why="Positions count from 0. Row 0 of the table is never used, and for a sentence of max_len "
-    "tokens one row is missing.",
-    hint="At which row does your slice of the table start?",
+    why="Positions count from 0. The encoding of position 0 is never used, and for a sentence of "
+    "max_len tokens one row is missing.",
+    hint="Which position does row 0 of your table belong to, and which row does the first token "
+    "get?",
 )
 class StartsAtOne(_Encoding):
     def rows(self, x: Tensor) -> Tensor:

@@ -92,7 +92,7 @@ def _blocks(
 
 
 @item.misconception(
-    "Your matrix rotates in the wrong direction: it leads to position p − k.",
+    "Your matrix rotates in the wrong direction: it leads to position p − offset.",
     why="It's the transpose of the right one. Textbooks write rotations for (cos, sin), and some "
     "code multiplies from the right. Here M stands on the left, and each pair is (sin, cos).",
     hint="Try your matrix on the encoding of position 0: the first number should become "
@@ -103,7 +103,7 @@ def turns_backwards(d_model: int, offset: int) -> Tensor:
 
 
 @item.misconception(
-    "Your blocks have no minus sign.",
+    "In your blocks, both sines have the same sign: a minus is missing.",
     why="Then they aren't rotations: they change the norm of each pair, and the cosine is wrong.",
     hint="Write down the formula for cos(a + b). Which sign does it have in the middle?",
 )
@@ -114,7 +114,8 @@ def no_minus(d_model: int, offset: int) -> Tensor:
 @item.misconception(
     "You rotate all pairs by the same angle.",
     why="Only the first pair advances by one radian per position. Each pair has its own frequency.",
-    hint="Where does your code use the frequencies?",
+    hint="Print the angle of each pair for offset 1. Which angles should they be, and where do "
+    "the frequencies come in?",
 )
 def one_speed_for_all(d_model: int, offset: int) -> Tensor:
     c, s = math.cos(offset), math.sin(offset)
@@ -124,7 +125,7 @@ def one_speed_for_all(d_model: int, offset: int) -> Tensor:
 @item.misconception(
     "Your matrix always shifts by one position.",
     why="The angle of each block is the offset times the frequency.",
-    hint="Does your code use its second argument?",
+    hint="Does your second argument change the angles?",
 )
 def always_one_step(d_model: int, offset: int) -> Tensor:
     return _blocks(d_model, 1, lambda c, s: [[c, s], [-s, c]])
@@ -153,9 +154,9 @@ def shifts_columns(d_model: int, offset: int) -> Tensor:
 
 
 @item.misconception(
-    "Your frequencies are wrong: their exponents are half as large as those of the table.",
-    why="Your exponent is i / d_model; it should be 2i / d_model. Only the first frequency is "
-    "right.",
+    "Your frequencies are wrong: each is the square root of the one in the table.",
+    why="Your exponent amounts to i / d_model; it should be 2i / d_model. Only the first "
+    "frequency is right.",
     hint="Use the same formula for the frequencies as in the table.",
 )
 def other_speeds(d_model: int, offset: int) -> Tensor:

@@ -77,37 +77,40 @@ def _interleaved(sine: Tensor, cosine: Tensor) -> Tensor:
 
 @item.misconception(
     "Your frequencies fall far too fast: all but the first are close to zero.",
-    why="Your exponent is 2i, not 2i / d_model, so the second frequency is a hundred million times "
-    "lower than the first. One published system has this bug: only 2 of its 512 columns vary with "
-    "the position.",
-    hint="What is divided by d_model in the formula?",
+    why="With the exponent 2i instead of 2i / d_model, the highest frequency is a hundred million "
+    "times as high as the next. One published system has this bug: only 2 of its 512 columns vary "
+    "with the position.",
+    hint="Print your frequencies for d_model 4: they should be 1 and 0.01. What is divided by "
+    "d_model in the formula, and is anything rounded down to 0?",
 )
 def width_left_out(length: int, d_model: int) -> Tensor:
     return _interleaved(*_table(length, torch.arange(0, d_model, 2)))
 
 
 @item.misconception(
-    "Your exponents are half as large as they should be.",
-    why="Your exponent is i / d_model; it should be 2i / d_model. The longest wavelength is then "
-    "near 100 · 2π positions, not 10000 · 2π.",
-    hint="Does the index of your frequencies go in steps of one or of two?",
+    "Each of your frequencies is the square root of what it should be.",
+    why="The exponent of 10000 should be 2i / d_model; yours amounts to i / d_model. The longest "
+    "wavelength is then near 100 · 2π positions, not 10000 · 2π.",
+    hint="For d_model 4 the lower of the two frequencies should be 0.01. Compute yours step by "
+    "step: the index, the exponent, the base.",
 )
 def half_the_exponent(length: int, d_model: int) -> Tensor:
     return _interleaved(*_table(length, torch.arange(d_model // 2) / d_model))
 
 
 @item.misconception(
-    "Your exponents are twice as large as they should be.",
-    why="Your exponent is 4i / d_model; it should be 2i / d_model. The 2 is in there twice, and "
-    "half of the frequencies are so low that they hardly change within a sentence.",
-    hint="If your index already goes in steps of two, it is 2i, not i.",
+    "Each of your frequencies is the square of what it should be.",
+    why="The exponent of 10000 should be 2i / d_model; yours amounts to 4i / d_model. About half "
+    "of the frequencies are then so low that their columns hardly change within a sentence.",
+    hint="For d_model 4 the lower of the two frequencies should be 0.01. Compute yours step by "
+    "step. If your index goes in steps of two, it is already 2i.",
 )
 def twice_the_exponent(length: int, d_model: int) -> Tensor:
     return _interleaved(*_table(length, 2 * torch.arange(0, d_model, 2) / d_model))
 
 
 @item.misconception(
-    "In your table a sine and the cosine next to it have different frequencies.",
+    "In your table, the sine and the cosine of a pair have different frequencies.",
     why="Each of your columns has its own frequency. Then a pair is no longer a point on a circle, "
     "and a shift is no longer a rotation.",
     hint="How many frequencies are there: one for each column, or one for each pair of columns?",
@@ -194,7 +197,8 @@ def cosines_alone(length: int, d_model: int) -> Tensor:
     "Your frequencies rise instead of falling.",
     why="You multiply the position by 10000^(2i / d_model) instead of dividing by it. Then even "
     "neighbouring positions have unrelated encodings in most columns.",
-    hint="Is the power in the numerator or in the denominator of the formula?",
+    hint="Is the power in the numerator or in the denominator of the formula? Mind the sign of "
+    "your exponent, too.",
 )
 def frequencies_rise(length: int, d_model: int) -> Tensor:
     frequencies = 10_000.0 ** (torch.arange(0, d_model, 2) / d_model)
