@@ -284,7 +284,7 @@ item.switch(
     "Padding that the model predicts ends the row.",
     why="Only EOS ends a translation. A model rarely predicts padding, but if it does, you'd never "
     "see what comes next.",
-    hint="Do you tell rows that have ended by EOS, or by padding?",
+    hint="In your code, what follows in a row after padding that the model has predicted?",
 )
 item.switch(
     "pad_never_generated",

@@ -420,8 +420,8 @@ item.switch(
 item.switch(
     "one_length_short",
     "Your n-grams end at max_n − 1 words.",
-    why="The longest n-grams, which are the hardest to match, are missing. (A range leaves its "
-    "end out: range(1, 4) is 1, 2, 3.)",
+    why="The longest n-grams, which are the hardest to match, are missing. A range leaves its end "
+    "out: range(1, 4) is 1, 2, 3.",
     hint="For max_n = 4, print every n for which your code counts n-grams.",
     spellings=["one_length_short_root_too"],
 )

@@ -135,8 +135,8 @@ def turned_inside_out(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -
     "The mask has no effect: every position attends to everything, the future and padding "
     "included.",
     why="Without it no shape is wrong, but the model learns to copy the answer.",
-    hint="Does your code use the mask, and does the result reach softmax? (masked_fill without _ "
-    "returns a new tensor.)",
+    hint="Does your code use the mask, and does the result reach softmax? Note that masked_fill "
+    "without _ returns a new tensor.",
 )
 def mask_removed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     return _context(_scores(query, key).softmax(dim=-1), value)

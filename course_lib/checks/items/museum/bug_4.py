@@ -104,7 +104,7 @@ def not_divided(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     "Scores are divided by the right width, d_head, but not by its square root.",
     why="Standard deviations grow with the square root. Divided by d_head itself, scores get "
     "smaller as heads get wider.",
-    hint="By what is a score divided in your code, in all? Is there a square root in it?",
+    hint="By what is a score divided in your code, in all? Compare that with √d_head.",
 )
 def no_root(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     *_, heads = _unpack(weights_and_heads)

@@ -250,7 +250,7 @@ def divides_nothing_by_nothing(predicted: Links, sure: Links, possible: Links) -
 
 @item.misconception(
     "Without any links your rate is 0, perfect.",
-    why="Nothing was measured. If both files of links were empty by mistake, nobody would notice.",
+    why="Nothing was measured. If both files of links were empty, nobody would notice.",
     hint="What does the task say about this case?",
 )
 def nothing_is_perfect(predicted: Links, sure: Links, possible: Links) -> float:

@@ -124,7 +124,7 @@ item.switch(
     "the_larger_one",
     "Your rate takes the larger of the two curves instead of the smaller.",
     why="It starts far too high, falls to the peak value, and then grows without limit.",
-    hint="Put in step 1: which of the two values is the cautious one?",
+    hint="Put in step 1: which of the two values is the cautious one, and which do you return?",
 )
 item.switch(
     "no_warm_up",

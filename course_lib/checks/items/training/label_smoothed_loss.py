@@ -236,8 +236,8 @@ item.switch(
     "Your `smoothing` leaves out the pad token: it goes only to the other tokens.",
     why="That's a sensible choice, but a different loss: here all V tokens get a share, the pad "
     "token included. What's left out are the positions whose label is padding.",
-    hint="What should padding be left out of: the positions that you average over, or the tokens "
-    "that share `smoothing`?",
+    hint="What should padding be left out of: the positions that count, or the tokens that share "
+    "`smoothing`?",
 )
 item.switch(
     "a_share_for_each",
@@ -281,7 +281,7 @@ item.switch(
     "token nor the pad token gets a share of `smoothing`.",
     why="The task asks for the cross-entropy, as in PyTorch, and `smoothing` is divided among all "
     "V tokens.",
-    hint="How many tokens share `smoothing`, and does your loss function subtract an entropy?",
+    hint="How many tokens share `smoothing`, and does your loss subtract an entropy?",
 )
 item.switch(
     "one_sign_wrong",
