@@ -220,7 +220,7 @@ CONVENTIONS = (
                     ("word t is predicted in row t", "word t is predicted in row t - 1"),
                     ("look up word t in row t + 1, whose", "look up word t in row t, whose"),
                     ("word 0 has no link", "word 1 has no link"),
-                    ("as a word: they start at 1.", "as a word: they start at 2."),
+                    ("target indices start at 1,", "target indices start at 2,"),
                     ("Row t predicts word t.", "Row t predicts word t + 1."),
                     (
                         "Column s belongs to source word s:",

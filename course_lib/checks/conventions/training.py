@@ -127,7 +127,7 @@ CONVENTIONS = (
                     ("four times the width halves the rate", "the width has no effect"),
                     ("You divide by d_model, not by its square root.", "You divide by √d_model."),
                     (
-                        "Check the exponent.",
+                        "Which power of d_model does equation (3) have?",
                         "What is left of the width in a multiple of the peak?",
                     ),
                     (

@@ -377,7 +377,7 @@ item.switch(
 )
 item.switch(
     "first_end_wins",
-    "Your search returns the first hypothesis that ends.",
+    "Your search is over as soon as a hypothesis has ended.",
     why="The first to end is short, not necessarily good. Another beam may end later with a better "
     "score.",
     hint="When is the search over? What do you compare then?",
@@ -385,8 +385,8 @@ item.switch(
 item.switch(
     "best_end_is_enough",
     "Your search stops as soon as the most probable beam ends.",
-    why="A beam that's less probable now may end with a better score, because longer hypotheses "
-    "are penalised less. The task says: until none is left.",
+    why="A beam that's less probable now may end with a better score, because ln p is divided by "
+    "more for a longer hypothesis. The task says: until none is left.",
     hint="What if the best hypothesis is the longest?",
 )
 item.apart.append({"each_for_itself", "best_end_is_enough"})
@@ -420,7 +420,7 @@ item.switch(
 item.switch(
     "no_length_penalty",
     "Your score does not depend on length_penalty.",
-    why="Each token lowers the log-probability, so the shortest hypotheses win.",
+    why="Each token lowers the log-probability, so short hypotheses have an advantage.",
     hint="What are hypotheses ranked by at the end?",
 )
 item.switch(
@@ -429,7 +429,7 @@ item.switch(
     "return.",
     why="The penalty is there to compare hypotheses of different lengths. Applied after the "
     "choice, it changes nothing but a number.",
-    hint="Which number do you pass to max?",
+    hint="By which number do you choose the best hypothesis at the end?",
 )
 item.switch(
     "plain_ln_p_is_returned",
@@ -453,7 +453,7 @@ item.switch(
 )
 item.switch(
     "brackets_missing",
-    "Your length penalty isn't the task's formula: look at the order of operations.",
+    "Your length penalty isn't the task's formula: a bracket or the power isn't as it is there.",
     why="Scores can be compared with published ones only if the formula is the same. With the "
     "task's formula, the penalty of a single token is 1.",
     hint="What does your penalty give for n = 1, and what should it be? Try two values of α.",
@@ -461,14 +461,14 @@ item.switch(
 )
 item.switch(
     "end_not_counted",
-    "Your length leaves out EOS.",
+    "Your length is one too small where a hypothesis ends with EOS.",
     why="n counts all generated tokens including EOS, whose probability is part of the sum.",
     hint="How many factors does the probability of the sentence have?",
     spellings=["end_not_counted_if_there"],
 )
 item.switch(
     "begin_counted",
-    "Your length counts BOS.",
+    "Your length is one too large, as if BOS were counted.",
     why="BOS is an input, and isn't generated. n counts the tokens whose probabilities are in the "
     "sum.",
     hint="How many factors does the probability of the sentence have?",

@@ -116,7 +116,7 @@ def by_the_number_of_beams(prefixes: Tensor, log_prob: Tensor, logits: Tensor, w
 @item.misconception(
     "Beam and token are swapped.",
     why="With V numbers in a row, index // V is the row, and index % V is the column.",
-    hint="Which of // and % gives you the row?",
+    hint="For 2 beams and 3 tokens, which row and which column does index 4 belong to?",
 )
 def the_other_way_round(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
     return _step(prefixes, log_prob, logits, width, size=logits.size(-1), swapped=True)
@@ -126,7 +126,7 @@ def the_other_way_round(prefixes: Tensor, log_prob: Tensor, logits: Tensor, widt
     "The new tokens are appended to the old beams in their old order.",
     why="The best continuation may belong to the last beam. Then tokens get appended to prefixes "
     "they don't belong to.",
-    hint="You found the wrong line. Line 6 was right, though: why does it index with beam?",
+    hint="Line 6 of the given code was right: why does it index with beam?",
 )
 def beams_not_reordered(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
     return _step(prefixes, log_prob, logits, width, size=logits.size(-1), reordered=False)
@@ -135,14 +135,14 @@ def beams_not_reordered(prefixes: Tensor, log_prob: Tensor, logits: Tensor, widt
 @item.misconception(
     "The log-probabilities of the beams are no longer added.",
     why="Then only the last token counts, however improbable its prefix is.",
-    hint="You found the wrong line. What was line 3 for?",
+    hint="What was line 3 of the given code for?",
 )
 def beams_not_weighed(prefixes: Tensor, log_prob: Tensor, logits: Tensor, width: int) -> Step:
     return _beam_step(prefixes, torch.zeros_like(log_prob), logits, width)
 
 
 @item.misconception(
-    "The beams are right now, but the tokens are still the remainder of another number.",
+    "The beams are right now, but the tokens are still the remainder of a division by the width.",
     why="Row and column of an index belong together: each needs the length of a row.",
     hint="Line 5 uses the same number twice. Did you change it both times?",
 )

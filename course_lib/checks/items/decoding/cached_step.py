@@ -233,7 +233,8 @@ item.switch(
     "Your new token attends to its past, but not to itself.",
     why="A causal mask allows every token to attend to itself. Its own key and value belong to "
     "what it attends to.",
-    hint="Do you append before you attend, or after?",
+    hint="Is the new token's key among those that its query is compared with? Mind when you "
+    "append, and what a mask hides.",
 )
 item.switch(
     "past_forgotten",
@@ -243,7 +244,7 @@ item.switch(
 )
 item.switch(
     "past_never_grows",
-    "Your new past is the old one: the new token's key and value are not in it.",
+    "Where there is a past, you return it as it came: the new token's key and value are not in it.",
     why="The next token can't attend to this one.",
     hint="What has grown by one row, and is it what you return?",
     spellings=["past_returned_as_it_came"],
@@ -251,8 +252,8 @@ item.switch(
 item.switch(
     "values_not_appended",
     "You append the keys to the past, but not the values.",
-    why="Every key needs its value: there are now more weights than values, and the past that you "
-    "return has different lengths.",
+    why="Every key needs its value. As soon as there is a past, there are more weights than "
+    "values, and attention fails.",
     hint="How many rows do key and value have when you attend?",
     spellings=["values_not_appended_by_hand", "values_not_appended_and_fused"],
 )
@@ -262,7 +263,7 @@ item.switch(
     why="The output is the same, since attention doesn't depend on the order of keys. But row t of "
     "the past should belong to token t: code that reorders or truncates the cache would take the "
     "wrong row.",
-    hint="In which order does torch.cat join them?",
+    hint="In which order do you join the old rows and the new one?",
 )
 item.switch(
     "keys_and_values_exchanged",
@@ -273,8 +274,8 @@ item.switch(
 item.switch(
     "masked_as_the_first",
     "Your new token attends to the very first token and to no other.",
-    why="A causal mask for one query and t keys allows only key 0, as if the query were the first "
-    "token. But it's the last.",
+    why="The new token is the last one, and may attend to the whole past. A causal mask for one "
+    "query and t keys (is_causal=True, too) allows only key 0, as if the query were the first.",
     hint="Everything in the cache is in the past. Do you need a mask?",
 )
 item.switch(
@@ -282,7 +283,8 @@ item.switch(
     "Your softmax doesn't run over the keys.",
     why="The weights of the keys should sum to one. There's only one query, so a softmax over "
     "queries gives every key the weight 1, and a softmax over heads compares heads.",
-    hint="The scores are (batch, heads, query, key). Which axis is dim=-1?",
+    hint="Which axis of your scores belongs to the keys, and over which one do your weights sum "
+    "to one?",
     spellings=["softmax_over_the_heads"],
 )
 item.switch(
@@ -293,15 +295,17 @@ item.switch(
 )
 item.switch(
     "keys_from_q_proj",
-    "Your keys go through q_proj, and k_proj is never used.",
+    "Your keys go through q_proj, and k_proj has no effect.",
     why="A token's key would equal its query: what it looks for would also be what it is found by.",
-    hint="For each of the four projections, find the line that uses it.",
+    hint="For each of the four projections, find the line that uses it, and what becomes of its "
+    "result.",
 )
 item.switch(
     "values_from_k_proj",
-    "Your values go through k_proj, and v_proj is never used.",
+    "Your values go through k_proj, and v_proj has no effect.",
     why="What a token passes on would be the same as the key it is found by.",
-    hint="For each of the four projections, find the line that uses it.",
+    hint="For each of the four projections, find the line that uses it, and what becomes of its "
+    "result.",
 )
 item.switch(
     "heads_never_mixed",
@@ -311,7 +315,8 @@ item.switch(
 )
 item.switch(
     "scaled_by_the_width",
-    "Your scores are divided by √d_model, not by √d_head.",
+    "Your scores are divided by the square root of the whole width, not of a head's width, "
+    "√d_head.",
     why="A score is a sum of d_head products of one head, with or without a cache.",
     hint="How long is a query of one head?",
     spellings=["scaled_by_all_heads"],
@@ -326,12 +331,13 @@ item.switch(
 item.switch(
     "not_scaled",
     "Your scores aren't scaled at all.",
-    why="Large scores make softmax almost one-hot: the token attends to one other token only.",
+    why="Large scores make softmax almost one-hot: the token attends to little more than one "
+    "token.",
     hint="Equation (1) has a square root in it.",
 )
 item.switch(
     "past_detached",
-    "You detach keys and values of the past, so gradients are missing.",
+    "Keys and values of your past are detached, so gradients are missing.",
     why="At inference that would be fine. Here the task asks for gradients, so that a cached step "
     "can also be trained.",
     hint="Look for detach, .data and torch.no_grad.",
@@ -339,7 +345,7 @@ item.switch(
 )
 item.switch(
     "no_gradients",
-    "You compute the whole step without gradients.",
+    "No gradients flow through your step.",
     why="At inference that would be fine. Here the task asks for gradients, so that a cached step "
     "can also be trained.",
     hint="Who should decide whether gradients are recorded: this function, or its caller?",

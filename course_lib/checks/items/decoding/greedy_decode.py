@@ -214,7 +214,7 @@ item.switch(
     "A row that has ended gets padding once, and then generates tokens again.",
     why="You look at the newest token only. One step after EOS it's padding, and the row counts as "
     "active again.",
-    hint="What does your record of the rows that have ended hold two steps after EOS?",
+    hint="How does your code know two steps after EOS that a row has ended?",
 )
 item.switch(
     "always_to_max_len",
@@ -226,20 +226,21 @@ item.switch(
 item.switch(
     "asked_after_the_end",
     "Your translations are right, but the decoder still runs after all rows have ended.",
-    why="What comes after the longest translation is cut off again. With a max_len of 100 and "
-    "sentences of 10 tokens, nine tenths of the work are wasted.",
-    hint="What could end your loop before max_len?",
+    why="Each call of the decoder costs time, and none of these changes the result. If you make "
+    "100 calls for sentences of 10 tokens, nine tenths of the work are wasted.",
+    hint="At which step have all rows ended, and does your loop end before it calls the decoder "
+    "again?",
 )
 item.switch(
     "no_max_len",
     "Your loop ignores max_len: it runs until every row has ended.",
-    why="A model may never generate EOS, especially an untrained one. Here your loop stopped only "
-    "because the model ran out of positions.",
+    why="A model may never generate EOS, especially an untrained one. Where a row never ended, "
+    "your loop stopped only because the model ran out of positions.",
     hint="Where does your code use max_len?",
 )
 item.switch(
     "begin_counted",
-    "You count the BOS token towards max_len: at most max_len − 1 tokens are generated.",
+    "You generate at most max_len − 1 tokens, as if BOS were one of them.",
     why="BOS is an input, and isn't generated. max_len counts generated tokens.",
     hint="With max_len 1, how many tokens come out?",
 )
@@ -261,7 +262,8 @@ item.switch(
     "Your result leaves out EOS.",
     why="The task keeps it. It tells a sentence that has ended from one that was cut off at "
     "max_len.",
-    hint="Do you append the token before you test for EOS, or after?",
+    hint="What becomes of EOS in your code: is it never appended, or is it removed or overwritten "
+    "at the end?",
     spellings=["end_cut_off"],
 )
 item.switch(
@@ -282,14 +284,14 @@ item.switch(
     "Padding that the model predicts ends the row.",
     why="Only EOS ends a translation. A model rarely predicts padding, but if it does, you'd never "
     "see what comes next.",
-    hint="Do you tell rows that have ended by EOS, or by padding?",
+    hint="In your code, what follows in a row after padding that the model has predicted?",
 )
 item.switch(
     "pad_never_generated",
     "Your code never generates padding, even where it's the most probable token.",
     why="The task asks for the most probable token. A model that predicts padding probably has "
     "padding in its training loss, and you'd hide that.",
-    hint="What do you change in the logits before you take the argmax?",
+    hint="What does your code choose where padding has the largest logit?",
 )
 item.switch(
     "reads_only_the_last_token",
@@ -300,22 +302,24 @@ item.switch(
 )
 item.switch(
     "first_position",
-    "You take the logits of the first position: each row repeats its first token.",
+    "Each row repeats its first token: you always use the logits of the first position.",
     why="Position t predicts token t + 1. The first one has seen BOS and nothing else.",
-    hint="Logits are (B, T, V). Which position has seen the whole prefix?",
+    hint="Logits are (B, T, V). At step 3, what is T, and which position has seen the whole "
+    "prefix?",
 )
 item.switch(
     "last_of_the_flat_view",
     "Every row gets the token of the last sentence.",
-    why="The last row of the flattened logits is the last position of the last sentence. With a "
+    why="Only one row of logits is used for all: the last position of the last sentence. With a "
     "batch of one you wouldn't notice.",
-    hint="Logits are (B, T, V). Along which axis do you want the last entry?",
+    hint="Logits are (B, T, V). Along which axis do you want the last entry, and along which "
+    "every entry?",
 )
 item.switch(
     "dropout_left_on",
     "Dropout is on while your code translates.",
-    why="The model comes as training left it. Two calls would give two different translations, "
-    "both worse than necessary.",
+    why="The model comes as training left it. With dropout, two calls can give two different "
+    "translations, both worse than necessary.",
     hint="`evaluating` is imported. What does it do?",
 )
 item.switch(

@@ -272,14 +272,16 @@ def _added(counters: Iterable[NGrams]) -> NGrams:
 item.switch(
     "not_clipped",
     "Your matches aren't clipped: an n-gram counts as often as it occurs in the translation.",
-    why="'the the the the' would have perfect precision for every reference with a 'the' in it.",
+    why="In 'the the the the', every word would count as right for each reference with a 'the' in "
+    "it.",
     hint="Each n-gram of the reference can be matched only once.",
 )
 item.switch(
     "sets_of_ngrams",
     "Your code counts each n-gram once, however often it occurs.",
     why="A sentence may contain 'the' twice, and both may be right.",
-    hint="A set forgets how often. Which data structure doesn't?",
+    hint="In your code, how many single words does 'the cat sees the dog' have? A set and the "
+    "keys of a dict forget how often.",
 )
 item.switch(
     "clipped_over_the_corpus",
@@ -298,7 +300,7 @@ item.switch(
     "joined_words",
     "You join the words of an n-gram without a space between them.",
     why="'ab c' and 'a bc' are different words, but joined they're the same letters.",
-    hint="What does a Counter need as its keys: strings, or anything that's hashable?",
+    hint="Which keys of your counts could tell 'ab c' from 'a bc'? They needn't be strings.",
 )
 item.switch(
     "same_position",
@@ -316,7 +318,8 @@ item.switch(
 item.switch(
     "shorter_ngrams_at_the_end",
     "At the end of a sentence you count n-grams of fewer than n words.",
-    why="A slice that reaches beyond the end of a list is shorter, and nothing raises an error.",
+    why="The last word alone is no pair. A slice that reaches beyond the end of a list is "
+    "shorter, zip_longest fills up, and neither raises an error.",
     hint="Print all n-grams of a sentence of three words, for n = 2.",
 )
 item.switch(
@@ -417,8 +420,9 @@ item.switch(
 item.switch(
     "one_length_short",
     "Your n-grams end at max_n − 1 words.",
-    why="range(1, 4) is 1, 2, 3: the longest n-grams, which are the hardest to match, are missing.",
-    hint="Print every n of your loop.",
+    why="The longest n-grams, which are the hardest to match, are missing. A range leaves its end "
+    "out: range(1, 4) is 1, 2, 3.",
+    hint="For max_n = 4, print every n for which your code counts n-grams.",
     spellings=["one_length_short_root_too"],
 )
 item.switch(
@@ -432,7 +436,7 @@ item.switch(
     "up_to_one",
     "Your score runs from 0 to 1.",
     why="sacrebleu, like every paper today, reports points from 0 to 100.",
-    hint="One factor is missing.",
+    hint="What do you get if the translations are the references themselves?",
 )
 item.switch(
     "smoothed",
@@ -444,5 +448,6 @@ item.switch(
     "always_four",
     "Your score always uses n-grams of up to four words.",
     why="max_n is an argument: with 2, only single words and pairs count.",
-    hint="Is there a 4 in your code?",
+    hint="Two things depend on max_n: the lengths that you count, and the root. Do both in your "
+    "code?",
 )

@@ -87,7 +87,7 @@ item = Item(
     "The standard error is still divided by n: four times as many sentences quarter it.",
     why="More sentences are less help than that. The error of a share falls with √n, so yours is "
     "√n times too small, and almost any difference looks significant.",
-    hint="Which line divides, and by what? Is the n inside the root or outside it?",
+    hint="By what do you divide √(p(1 − p)) in all: by n, or by √n?",
 )
 def divided_by_n(outputs: Sentences, references: Sentences) -> tuple[float, float]:
     share, n = _share_and_n(outputs, references)
@@ -109,7 +109,7 @@ def of_one_sentence(outputs: Sentences, references: Sentences) -> tuple[float, f
     "Your error is a variance: the root is missing.",
     why="It is the square of the standard error. It can't be written behind a ±, since it has "
     "another unit than the share.",
-    hint="Line 8 had a root. Where is it now?",
+    hint="For 17 of 20 sentences right, you return 0.0064. Of which number is that the square?",
 )
 def no_root(outputs: Sentences, references: Sentences) -> tuple[float, float]:
     share, n = _share_and_n(outputs, references)
@@ -131,7 +131,7 @@ def of_the_count(outputs: Sentences, references: Sentences) -> tuple[float, floa
     "You return two standard errors.",
     why="That's what is usually written behind ±, and it covers about 95 %. The task asks for the "
     "standard error itself, so that whoever reads it knows what it is.",
-    hint="Which factor is too many?",
+    hint="By what factor is your error larger than √(p(1 − p) / n)?",
 )
 def two_of_them(outputs: Sentences, references: Sentences) -> tuple[float, float]:
     share, error = _exact_match(outputs, references)
@@ -139,10 +139,12 @@ def two_of_them(outputs: Sentences, references: Sentences) -> tuple[float, float
 
 
 @item.misconception(
-    "You divide by n − 1 instead of n under the root.",
-    why="n − 1 belongs to a standard deviation estimated from deviations. The lesson's formula for "
-    "a share has n, and a single sentence would make yours divide by 0.",
-    hint="Look up the formula for a share in the lesson.",
+    "Your error has n − 1 where the formula has n, be it written out or inside a function such as "
+    "torch.std.",
+    why="n − 1 belongs to a standard deviation estimated from deviations. The lesson's formula "
+    "for a share has n. With n − 1, a single sentence needs a special case, or you divide by 0.",
+    hint="Which part of your code divides by n − 1? Compare it with the lesson's formula for a "
+    "share.",
 )
 def one_less(outputs: Sentences, references: Sentences) -> tuple[float, float]:
     share, n = _share_and_n(outputs, references)
@@ -189,10 +191,11 @@ def of_twice_the_worst_case(outputs: Sentences, references: Sentences) -> tuple[
 
 
 @item.misconception(
-    "The error is right, but the share is no longer one: it is divided by √n.",
+    "The error is right, but the share is no longer one: the number of right sentences is divided "
+    "by √n.",
     why="The share is the number of right sentences out of n, and line 7 had that right. Only its "
     "error has a root of n in it.",
-    hint="Put line 7 back. Which line needs the √n?",
+    hint="Line 7 was right as it was. Which of the two results needs the √n?",
 )
 def share_over_the_root(outputs: Sentences, references: Sentences) -> tuple[float, float]:
     share, error = _exact_match(outputs, references)
@@ -202,7 +205,7 @@ def share_over_the_root(outputs: Sentences, references: Sentences) -> tuple[floa
 @item.misconception(
     "Your function now returns percentages.",
     why="The task asks for a share from 0 to 1, and its error in the same unit.",
-    hint="Which line multiplies by 100?",
+    hint="What do you return when all sentences are right, and what should it be?",
 )
 def in_per_cent(outputs: Sentences, references: Sentences) -> tuple[float, float]:
     share, error = _exact_match(outputs, references)

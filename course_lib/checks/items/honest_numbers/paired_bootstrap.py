@@ -225,12 +225,12 @@ item.switch(
     "ties_won",
     "A sample in which both means are equal counts as a win in your code.",
     why="A system compared with itself would always win. With ½ for each tie, the result is ½.",
-    hint="Is it > or >= that you need? And what is an equal mean worth?",
+    hint="What is an equal mean worth, and what does your comparison make of it?",
 )
 item.switch(
     "ties_left_out",
     "You leave out the samples in which both means are equal, instead of counting them half.",
-    why="Then you divide by fewer than R samples; if all of them are ties, by none at all.",
+    why="Then you divide by fewer than R samples; if all of them are ties, no sample is left.",
     hint="By what number do you divide, and what should a tie add to the numerator?",
     spellings=["ties_left_out_unless_all_tie"],
 )
@@ -243,23 +243,25 @@ item.switch(
 )
 item.switch(
     "whole_set",
-    "You compare the two systems once, on the whole set, and don't use the resamples.",
+    "You compare the two systems once, on the whole set, as if there were no resamples.",
     why="Which of them is better on these sentences is known already. The question is how often "
     "that holds for other sentences, and the samples stand for those.",
-    hint="How many comparisons does your code make? It should be R.",
+    hint="Which sentences does your first comparison use? It should be those of sample 0, and "
+    "there should be R comparisons.",
 )
 item.switch(
     "mean_of_all_samples",
-    "You take one mean over all samples together, and compare once.",
+    "You average over all samples together, and compare once.",
     why="The mean over so many samples is nearly that of the whole set. How much it changes from "
     "sample to sample, which is what the bootstrap is for, gets lost.",
-    hint="How many means should each system have?",
+    hint="How many comparisons does your code make, and how many should it make?",
 )
 item.switch(
     "first_sample_only",
     "You use only one of the samples.",
     why="A single comparison gives 0, ½ or 1. The share needs all R of them.",
-    hint="Is your `return` inside the loop, or an index too many in your code?",
+    hint="Do you have a `return` inside the loop, an index too many, or a result that each sample "
+    "overwrites?",
     spellings=["last_sample_only"],
 )
 item.switch(
@@ -295,7 +297,8 @@ item.switch(
     "A sentence that was drawn several times counts only once in your means.",
     why="A sample drawn with replacement has N sentences, counted with repetition. Without it, the "
     "samples differ less from the whole set than new sentences would.",
-    hint="Is there a set, `unique`, or a mask in your code? It forgets how often.",
+    hint="Over how many scores is your mean of the sample 0, 0, 2? A set, `unique` or a mask "
+    "forgets how often.",
 )
 item.switch(
     "means_over_samples",
@@ -347,5 +350,5 @@ item.switch(
     "in_per_cent",
     "Your result is a percentage.",
     why="The task asks for a share from 0 to 1.",
-    hint="Which line multiplies by 100?",
+    hint="What do you return when the second system wins every sample, and what should it be?",
 )

@@ -77,20 +77,20 @@ item = Item(
 
 @item.misconception(
     "All sentences still get the same token, the one of the last sentence.",
-    why="With one sentence it's right, and nobody tried it with two. expand makes the shape fit, "
-    "so there's no error.",
-    hint="How many rows does `last` have, and how many should it have?",
+    why="With one sentence it's right, and the author never translated two at once. expand and "
+    "broadcasting make the shape fit, so there's no error.",
+    hint="From how many rows of logits do you choose a token, and how many should it be?",
 )
 def one_word_for_all(logits: Tensor, prefix: Tensor) -> Tensor:
     return _with_best(logits[-1:, -1], prefix)
 
 
 @item.misconception(
-    "You take as many of the last rows of `flat` as there are sentences: all but the very last are "
-    "wrong.",
+    "You take the last rows of the flattened logits, one for each sentence: with several tokens, "
+    "only the very last row is right.",
     why="flatten stacks sentence after sentence, so the last positions of the sentences aren't "
     "neighbours.",
-    hint="How far apart in `flat` are the ends of two sentences?",
+    hint="How far apart in the flattened logits are the ends of two sentences?",
 )
 def the_last_rows(logits: Tensor, prefix: Tensor) -> Tensor:
     return _with_best(logits.flatten(0, 1)[-prefix.size(0) :], prefix)
@@ -108,7 +108,7 @@ def the_first_positions(logits: Tensor, prefix: Tensor) -> Tensor:
 @item.misconception(
     "You take the second-to-last position of each sentence.",
     why="It predicts the last token of the prefix again, so the model would repeat itself.",
-    hint="Count the rows from 0.",
+    hint="Which position has seen the whole prefix? Rows count from 0.",
 )
 def last_but_one(logits: Tensor, prefix: Tensor) -> Tensor:
     return _with_best(logits[:, max(logits.size(1) - 2, 0)], prefix)

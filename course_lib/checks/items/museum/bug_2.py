@@ -101,8 +101,8 @@ item = Item(
 @item.misconception(
     "The mask still has a different axis order than the scores: its queries line up with the "
     "scores' heads.",
-    why="If the numbers of heads and queries differ, that's an error. If they're equal, it isn't: "
-    "head 0 may attend to one token only, and the last head attends to the future.",
+    why="With a causal mask, different numbers of heads and queries are an error. Equal ones "
+    "aren't: head 0 may attend to one token only, and the last head attends to the future.",
     hint="(b, h, q, k) is the mask's order. What's the order of the scores?",
 )
 def queries_meet_heads(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
@@ -110,7 +110,8 @@ def queries_meet_heads(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) 
 
 
 @item.misconception(
-    "You swap the mask's queries and keys: the past is hidden, and the future isn't.",
+    "You swap the mask's queries and keys, so its keys no longer line up with the keys of the "
+    "scores.",
     why="Keys come last both in the mask and in the scores. A different pair of axes is out of "
     "order.",
     hint="Which two letters differ in position between bhqk and bqhk?",
@@ -122,17 +123,20 @@ def queries_and_keys_exchanged(query: Tensor, key: Tensor, value: Tensor, mask: 
 
 @item.misconception(
     "The axes are right now, but the mask hides what may be attended to.",
-    why="True means: may attend. masked_fill fills where its mask is True.",
-    hint="You fixed the order. What happened to the ~?",
+    why="True means: may attend. masked_fill fills where its mask is True; torch.where takes its "
+    "second argument there.",
+    hint="You fixed the order. What does your code do with the scores where the mask is True?",
 )
 def turned_inside_out(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     return _attention_in_letters(query, key, value, ~mask)
 
 
 @item.misconception(
-    "The mask is gone: every position attends to everything, the future and padding included.",
+    "The mask has no effect: every position attends to everything, the future and padding "
+    "included.",
     why="Without it no shape is wrong, but the model learns to copy the answer.",
-    hint="Fix the line, don't remove it.",
+    hint="Does your code use the mask, and does the result reach softmax? Note that masked_fill "
+    "without _ returns a new tensor.",
 )
 def mask_removed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     return _context(_scores(query, key).softmax(dim=-1), value)
@@ -142,7 +146,8 @@ def mask_removed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Ten
     "All heads use the mask of head 0.",
     why="A mask that's the same for all heads is the usual case, and your line is right for it. "
     "But a mask may also differ between heads.",
-    hint="You can move an axis; you don't have to drop it and add a new one.",
+    hint="Which part of a mask (B, H, Q, K) does your code use? You can move an axis without "
+    "selecting from it.",
 )
 def only_the_first_heads_mask(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     return _attention_in_letters(query, key, value, mask[:, :1])

@@ -97,7 +97,8 @@ item = Item(
 
 
 @item.misconception(
-    "Each side still drops its own blank lines: after the first of them, all lines are misaligned.",
+    "Each side still drops its own blank lines: after one that is blank on one side only, the "
+    "lines are misaligned.",
     why="zip stops at the end of the shorter side without a warning. The model is then trained on "
     "sentences paired with their neighbours' translations.",
     hint="What has to be true of both sides together before a line may be dropped?",

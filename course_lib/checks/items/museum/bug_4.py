@@ -94,17 +94,17 @@ def root_of_d_model(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     "Scores aren't divided at all.",
     why="They grow with the width of a head. Softmax then gives nearly all the weight to one "
     "token, and its gradient vanishes.",
-    hint="Fix the line, don't remove it.",
+    hint="What are your scores divided by? The line has to be fixed, not removed.",
 )
 def not_divided(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     return _self_attention(x, *_unpack(weights_and_heads), divisor=1.0)
 
 
 @item.misconception(
-    "You use the right width, d_head, but not its square root.",
+    "Scores are divided by the right width, d_head, but not by its square root.",
     why="Standard deviations grow with the square root. Divided by d_head itself, scores get "
     "smaller as heads get wider.",
-    hint="Compare with the original line: what else did you change?",
+    hint="By what is a score divided in your code, in all? Compare that with √d_head.",
 )
 def no_root(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     *_, heads = _unpack(weights_and_heads)

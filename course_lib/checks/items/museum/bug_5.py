@@ -112,8 +112,9 @@ item = Item(
 
 @item.misconception(
     "Your table stays on the device and in the precision in which it was made.",
-    why="A tensor assigned to self is an ordinary attribute: .to() ignores it. On a GPU the first "
-    "call fails; in half precision every sum is converted back to float32 without a warning.",
+    why=".to() moves parameters and buffers: no ordinary attribute, and no table that forward "
+    "makes anew. On a GPU the first call fails; in half precision every sum is converted back to "
+    "float32 without a warning.",
     hint="Which tensors of a module does .to() move?",
 )
 class StillAnAttribute(_AddPositions):
@@ -123,8 +124,8 @@ class StillAnAttribute(_AddPositions):
 
 @item.misconception(
     "Your table moves with the module now, but it's a parameter.",
-    why="Parameters are what optimisers train and what parameter counts include. The positional "
-    "encoding is a constant, so it should be in neither.",
+    why="Parameters are what parameter counts include, and what optimisers train unless they're "
+    "frozen. The positional encoding is a constant, so it should be in neither.",
     hint="There's another way to register a tensor with a module.",
 )
 class MadeAParameter(_AddPositions):
@@ -136,7 +137,7 @@ class MadeAParameter(_AddPositions):
 
 
 @item.misconception(
-    "You move the table to the device of x, but its precision stays as it was.",
+    "Your table is on the device of x, but not in its precision.",
     why="float16 plus float32 gives float32: from here on the model computes in the larger "
     "precision, and the next layer may fail.",
     hint="What else about x can differ, besides its device?",
@@ -159,7 +160,7 @@ class OnlyThePrecision(StillAnAttribute):
 @item.misconception(
     "You count positions along the batch: you slice the table by the number of sentences.",
     why="x is (batch, length, d_model). The line with the slice was right as it was.",
-    hint="Fix only the wrong line. What does x.size(0) count?",
+    hint="Fix only the wrong line. What does the first axis of x count?",
 )
 class PositionsAlongTheBatch(_AddPositions):
     def forward(self, x: Tensor) -> Tensor:

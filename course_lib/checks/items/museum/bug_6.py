@@ -115,9 +115,10 @@ def the_same_tensors(
 
 
 @item.misconception(
-    "You keep copies now, but of the weights before the step.",
+    "You return the weights from before the best step, not those after it.",
     why="A loss belongs to the weights it was measured with, and those are one update later.",
-    hint="Where in the loop is your copy made?",
+    hint="When are the weights that you keep copied or computed: before a step's update is added, "
+    "or after?",
 )
 def one_step_too_early(
     weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
@@ -139,7 +140,7 @@ def the_worst_is_kept(
 @item.misconception(
     "Of two steps with the same loss, you keep the later one.",
     why="The task asks for the first. More steps for the same loss gain nothing.",
-    hint="Go through line 6 by hand with losses 2, 1, 1. When does it replace `best`?",
+    hint="Go through your code by hand with losses 2, 1, 1. Which step does it choose, and why?",
 )
 def the_later_of_equals(
     weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
@@ -152,7 +153,8 @@ def the_later_of_equals(
     "You keep the weights whenever the loss is lower than at the previous step.",
     why="A loss that goes up and down falls often. Lower than the previous one isn't lower than "
     "all of them.",
-    hint="What does your `lowest` hold after a step with a higher loss?",
+    hint="With which earlier loss do you compare a new one: the previous loss, or the lowest so "
+    "far?",
 )
 def better_than_the_step_before(
     weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
@@ -164,9 +166,9 @@ def better_than_the_step_before(
 
 @item.misconception(
     "You return the weights from before training.",
-    why="A copy made at the start doesn't change, that's true. But which weights are best only "
-    "turns out during training.",
-    hint="How many times should you make a copy?",
+    why="Which weights are best only turns out during training. A copy made at the start never "
+    "changes, and a step counts only if its update was added.",
+    hint="When do you copy what you return, and which updates have been added to it by then?",
 )
 def never_trained(weights: Weights, updates: Sequence[Weights], losses: Sequence[float]) -> Weights:
     return _after(weights, updates, 0)

@@ -163,7 +163,7 @@ item.switch(
     "off_by_one",
     "Your rows are off by one: you look up word t in row t + 1, whose input is word t.",
     why="In that row the decoder is already predicting the next word. On the lesson's 500 "
-    "sentences this raises the error rate from 0.11 to 0.92.",
+    "sentences this raises the error rate of the mean of the heads from 0.11 to 0.92.",
     hint="What does the decoder predict in row 0, where its only input is <bos>?",
 )
 item.switch(
@@ -181,7 +181,7 @@ item.switch(
 )
 item.switch(
     "bos_counted",
-    "Your target indices count <bos> as a word: they start at 1.",
+    "Your target indices start at 1, as if <bos> were a word.",
     why="Gold links count the words of the sentence, and <bos> isn't one. Row t predicts word t.",
     hint="What is the smallest target index in your links?",
 )
@@ -206,7 +206,7 @@ item.switch(
     "target word.",
     why="A row sums to one and shows what its word attends to. A column doesn't have to sum to "
     "anything: all target words may attend to a source word, or none.",
-    hint="Over which axis of (T, S) do you take the argmax?",
+    hint="Over which axis of (T, S) do you look for the largest weight?",
     spellings=["strongest_of_each_column_if_any"],
 )
 item.switch(

@@ -184,8 +184,8 @@ def possible_below_the_line_without_a_guard(
 @item.misconception(
     "You measure only what was predicted: a head with a single link, which is right, gets 0.",
     why="That's one minus precision. Missing links have to cost something, too.",
-    hint="Two sets have to be compared: the predicted links and the gold ones. Whose size isn't in "
-    "your code?",
+    hint="Two sets have to be compared: the predicted links and the gold ones. Whose size doesn't "
+    "matter in your code?",
 )
 def missed_links_are_free(predicted: Links, sure: Links, possible: Links) -> float:
     if not predicted:
@@ -199,8 +199,8 @@ def missed_links_are_free(predicted: Links, sure: Links, possible: Links) -> flo
     "You measure only what had to be predicted: a head that links every word to every other gets "
     "0.",
     why="That's one minus recall. Wrong links have to cost something, too.",
-    hint="Two sets have to be compared: the predicted links and the gold ones. Whose size isn't in "
-    "your code?",
+    hint="Two sets have to be compared: the predicted links and the gold ones. Whose size doesn't "
+    "matter in your code?",
 )
 def wrong_links_are_free(predicted: Links, sure: Links, possible: Links) -> float:
     if not sure:
@@ -211,7 +211,7 @@ def wrong_links_are_free(predicted: Links, sure: Links, possible: Links) -> floa
 
 
 @item.misconception(
-    "You divide the intersection of the sets by their union.",
+    "Your rate compares the intersection of predicted and sure links with their union.",
     why="That's a different measure, the Jaccard index. If all links are sure it ranks heads the "
     "same way, but its values can't be compared with published error rates.",
     hint="The formula adds two sizes in the denominator. Is that the size of a union?",
@@ -238,7 +238,7 @@ def mean_of_two_shares(predicted: Links, sure: Links, possible: Links) -> float:
 
 
 @item.misconception(
-    "Without any links you divide 0 by 0.",
+    "Without a predicted or a sure link you divide 0 by 0.",
     why="The task asks for a ValueError. A ZeroDivisionError tells the caller nothing about "
     "alignments.",
     hint="Check the denominator before you divide.",
@@ -250,7 +250,7 @@ def divides_nothing_by_nothing(predicted: Links, sure: Links, possible: Links) -
 
 @item.misconception(
     "Without any links your rate is 0, perfect.",
-    why="Nothing was measured. An empty file of links would win every comparison.",
+    why="Nothing was measured. If both files of links were empty, nobody would notice.",
     hint="What does the task say about this case?",
 )
 def nothing_is_perfect(predicted: Links, sure: Links, possible: Links) -> float:
@@ -288,7 +288,8 @@ def each_link_once(predicted: Links, sure: Links, possible: Links) -> float:
     "Your ValueError is raised too early: if only one of the two sets is empty there is a rate.",
     why="A head that predicts nothing misses every sure link, and its rate is 1. That is a result, "
     "and a bad one.",
-    hint="Is it `and` or `or` in your condition? When exactly is the denominator 0?",
+    hint="What does your condition say if only one of the sets is empty? When exactly is the "
+    "denominator 0?",
 )
 def raised_too_early(predicted: Links, sure: Links, possible: Links) -> float:
     if not predicted or not sure:
@@ -298,9 +299,9 @@ def raised_too_early(predicted: Links, sure: Links, possible: Links) -> float:
 
 @item.misconception(
     "Your rate is right, but one of the three sets has changed afterwards.",
-    why="&= changes the set itself, and so do intersection_update, remove and add. Measuring the "
-    "same links a second time gives a different rate.",
-    hint="Which operators make a new set, and which change an existing one?",
+    why="&= changes the set itself, and so do intersection_update, remove and add. Whoever uses "
+    "the three sets again may get a different rate.",
+    hint="Which operators and methods make a new set, and which change an existing one?",
 )
 def eats_its_input(predicted: Links, sure: Links, possible: Links) -> float:
     rate = _alignment_error_rate(predicted, sure, possible)

@@ -84,7 +84,7 @@ item = Item(
     "The mean still includes padding, and its zeros make every head look sharper than it is.",
     why="A zero adds nothing to a sum, but it counts in a mean. The longer the other sentences of "
     "the batch, the sharper a head seems.",
-    hint="How many rows does your last line divide by?",
+    hint="By how many rows do you divide, and how many of them belong to real tokens?",
 )
 def zeros_still_count(weights: Tensor, lengths: Tensor) -> Tensor:
     return _entropy(weights, lengths).mean(dim=(0, 2))
@@ -104,7 +104,7 @@ def mean_of_means(weights: Tensor, lengths: Tensor) -> Tensor:
     "You divide by the right number, but the rows of padding are in the sum again.",
     why="A pad token attends to others like any token, but its row means nothing. Line 5 was right "
     "to leave it out.",
-    hint="Keep line 5 as it was.",
+    hint="Line 5 was right. Does your sum run over its result?",
 )
 def pads_in_the_sum(weights: Tensor, lengths: Tensor) -> Tensor:
     return torch.special.entr(weights).sum(dim=(0, 2, 3)) / lengths.sum()
@@ -122,7 +122,7 @@ def divided_by_all_heads(weights: Tensor, lengths: Tensor) -> Tensor:
 
 @item.misconception(
     "Your answer is one number for all heads.",
-    why="A mean over heads hides that one of them is sharp and another one isn't.",
+    why="A single number hides that one head is sharp and another one isn't.",
     hint="Over which axes of (B, H, Q) should the sum run?",
 )
 def one_number_for_all(weights: Tensor, lengths: Tensor) -> Tensor:

@@ -257,9 +257,9 @@ item.switch(
 )
 item.switch(
     "heads_as_a_slice",
-    "You take all heads from the first to the last one given, as a slice.",
-    why="The lesson's 4:6 selects two neighbouring heads. A slice can't select heads that aren't "
-    "neighbours, or change their order.",
+    "You take a whole range of heads, and with it those between the ones given.",
+    why="The lesson's 4:6 selects two neighbouring heads. A slice or a range can't select just "
+    "any heads, in any order.",
     hint="What does heads=[1, 6] ask for, and how many heads do you return?",
     spellings=["heads_from_least_to_greatest"],
 )
@@ -267,7 +267,8 @@ item.switch(
     "heads_sorted",
     "Your heads come in numerical order, not in the order asked for.",
     why="A caller who asks for heads 5 and 2 labels the first picture with 5.",
-    hint="Does your code sort the heads, or use a boolean mask?",
+    hint="Does your code sort the heads, use a set or a boolean mask, or go through all heads and "
+    "keep some?",
     spellings=["heads_sorted_everywhere", "heads_by_a_boolean_mask"],
 )
 item.switch(
@@ -303,7 +304,7 @@ item.switch(
     "layer_and_sentence_swapped",
     "Layer and sentence are swapped.",
     why="The record stacks layers in front of the batch: (N, B, H, Q, K). With one sentence it "
-    "fails for all layers but the first; with many it shows the wrong sentence without any error.",
+    "fails for all layers but the first; with many it can show the wrong map without any error.",
     hint="Say the five letters of the shape, then your indices in the same order.",
 )
 item.switch(
@@ -359,14 +360,15 @@ item.switch(
     "whatever_is_asked",
     "An unknown figure is treated like one that you know.",
     why="A misspelt name would give a picture with the wrong title, and no error.",
-    hint="What does your last `else` or `return` do with a name it doesn't know?",
+    hint="Which part of your code deals with the name '6', and what does it do?",
 )
 item.switch(
     "part_of_the_name",
     "You look at part of the figure's name only: names that aren't in the table are accepted.",
     why="A name with a typo, such as '3 above', would give a picture with the wrong title, and no "
     "error.",
-    hint="Do you use startswith, `in`, or the first character of the name?",
+    hint="Which names that aren't in the table does your code accept? Look for startswith, `in`, "
+    "split, or a single character of the name.",
     spellings=["part_of_the_name_3_and_5", "part_of_the_name_3", "part_of_the_name_4"],
 )
 item.switch(

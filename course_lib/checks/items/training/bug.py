@@ -106,7 +106,7 @@ def weighs_sentences(batches: Batches, pad_id: int) -> float:
 @item.misconception(
     "All batches count the same: it's a mean of means.",
     why="The last batch of an epoch is often small. A token in it would count more than others.",
-    hint="The weight of a batch depends on what's in it.",
+    hint="How much a batch counts should depend on what's in it.",
 )
 def mean_of_means(batches: Batches, pad_id: int) -> float:
     return _weighted(batches, pad_id, [1 for _ in batches])
@@ -124,7 +124,7 @@ def last_batch(batches: Batches, pad_id: int) -> float:
 @item.misconception(
     "The weights are right only if pad_id is 0.",
     why="pad_id is an argument. With another value, padding is counted and token 0 isn't.",
-    hint="Compare the labels with the right number.",
+    hint="Which labels are padding: the zeros, or those that equal pad_id?",
 )
 def pad_is_always_zero(batches: Batches, pad_id: int) -> float:
     weights = [(labels != 0).sum() for _, labels in batches]

@@ -124,14 +124,15 @@ item.switch(
     "the_larger_one",
     "Your rate takes the larger of the two curves instead of the smaller.",
     why="It starts far too high, falls to the peak value, and then grows without limit.",
-    hint="Put in step 1: which of the two values is the cautious one?",
+    hint="Put in step 1: which of the two values is the cautious one, and which do you return?",
 )
 item.switch(
     "no_warm_up",
     "Your rate has no warm-up: it starts at its highest value.",
     why="Adam's first steps are as large as the learning rate, for every weight, however noisy its "
     "gradient is: a random model is thrown far off.",
-    hint="The task names two curves. Yours is the falling one.",
+    hint="The task names two curves. At step 1 yours gives the falling one: what should the "
+    "rising one be there?",
 )
 item.switch(
     "never_falls",
@@ -141,7 +142,7 @@ item.switch(
 )
 item.switch(
     "counts_from_zero",
-    "Your rate is one step ahead: you count steps from 0.",
+    "Your rate is one step ahead: at each step it's that of the step after it.",
     why="The step you're given counts from 1, as in the paper. A caller who counts from 0 adds the "
     "1 there.",
     hint="What is `step` in the first call of a training run?",
@@ -151,14 +152,15 @@ item.switch(
     "Your rate does not depend on d_model.",
     why="A wider model adds up more products in each sum, and the paper gives it a smaller "
     "learning rate.",
-    hint="One factor of equation (3) is missing.",
+    hint="Which factor of equation (3) depends on d_model, and what is it in your code?",
 )
 item.switch(
     "grows_with_the_width",
-    "Your rate grows with the width: you multiply by √d_model.",
-    why="It should be divided: the exponent is −0.5. At width 512 your rate is 512 times too "
-    "large.",
-    hint="Check the sign of the exponent.",
+    "Your rate grows with the width: √d_model is a factor of it.",
+    why="It should fall: in equation (3) the exponent of d_model is −0.5. At width 512 your rate "
+    "is 512 times too large.",
+    hint="Is √d_model in the numerator of your rate, or in the denominator? Check the sign of any "
+    "exponent.",
 )
 item.switch(
     "rises_to_one",
@@ -177,8 +179,8 @@ item.switch(
 item.switch(
     "same_peak_for_any_warm_up",
     "Your peak does not depend on warmup.",
-    why="In equation (3) the curves meet at warmup^−0.5: a longer warm-up has a lower peak. Yours "
-    "gives the rate as a share of the peak.",
+    why="In equation (3) the curves meet at warmup^−0.5: a longer warm-up has a lower peak. But "
+    "for the factor of the width, yours always peaks at 1.",
     hint="How high is each of the two curves at step warmup?",
 )
 item.switch(
@@ -200,12 +202,12 @@ item.switch(
     "Your falling curve counts its steps from the end of the warm-up.",
     why="It starts at 1 there, far above the rising curve. In equation (3) both curves count from "
     "the start, so they meet.",
-    hint="What is your rate one step after the peak?",
+    hint="What is your falling curve one step after the warm-up, and what should it be?",
     spellings=["jumps_after_the_peak"],
 )
 item.switch(
     "divided_by_the_width",
     "You divide by d_model, not by its square root.",
     why="At width 512 your rate is 23 times too small.",
-    hint="Check the exponent.",
+    hint="Which power of d_model does equation (3) have?",
 )

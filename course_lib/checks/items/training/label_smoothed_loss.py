@@ -181,7 +181,7 @@ item.switch(
     "divides_by_all_positions",
     "Your loss leaves padding out of the sum, but divides by all positions.",
     why="Then the same sentences have a lower loss in a batch with more padding.",
-    hint="How many numbers did you add up? Divide by that.",
+    hint="How many of the numbers that you add up belong to real tokens? Divide by that.",
 )
 item.switch(
     "mean_of_sentences",
@@ -198,15 +198,16 @@ item.switch(
 item.switch(
     "divided_by_sentences",
     "You divide by the number of sentences.",
-    why="Long sentences then have a higher loss than short ones, however well each token is "
-    "predicted.",
+    why="A long sentence then has a higher loss than a short one, even if its tokens are "
+    "predicted just as well.",
     hint="Nats per token: what do you have to divide by?",
 )
 item.switch(
     "nothing_by_nothing",
     "A batch of padding only has the loss NaN.",
-    why="You divide 0 by 0. One batch like that, and every weight is NaN after the next step.",
-    hint="What is the smallest number of tokens that you may divide by?",
+    why="0 is divided by 0 there, by you or inside a mean of nothing. One batch like that, and "
+    "the mean loss of an epoch is NaN; the gradients may be, too.",
+    hint="What should come out when no token is real? See to it before you divide or take a mean.",
 )
 item.switch(
     "zero_is_always_the_pad",
@@ -217,9 +218,10 @@ item.switch(
 )
 item.switch(
     "only_padding_counts",
-    "Your mask is inverted: padding counts, and real tokens don't.",
+    "Your loss has it the wrong way round: padding counts, and real tokens don't.",
     why="The loss should measure how well real tokens are predicted. Yours never looks at one.",
-    hint="Print your mask for a sentence with padding. Where is it True?",
+    hint="Print which positions your code counts in a sentence with padding. Which should it "
+    "count?",
 )
 item.switch(
     "shared_by_the_others",
@@ -234,7 +236,8 @@ item.switch(
     "Your `smoothing` leaves out the pad token: it goes only to the other tokens.",
     why="That's a sensible choice, but a different loss: here all V tokens get a share, the pad "
     "token included. What's left out are the positions whose label is padding.",
-    hint="Positions and vocabulary are two axes. Which of them does pad_id refer to?",
+    hint="What should padding be left out of: the positions that count, or the tokens that share "
+    "`smoothing`?",
 )
 item.switch(
     "a_share_for_each",
@@ -252,7 +255,8 @@ item.switch(
 )
 item.switch(
     "parts_exchanged",
-    "Your two parts are swapped: the right token gets the small share.",
+    "Your two shares are swapped: the right token gets `smoothing`, and all tokens together get 1 "
+    "− `smoothing`.",
     why="With smoothing 0.1 the label would be nine tenths uniform.",
     hint="With smoothing 0, which part should be left?",
 )
@@ -268,7 +272,8 @@ item.switch(
     "Your loss is the KL divergence: the cross-entropy less the entropy of the soft labels.",
     why="Both have the same gradient, so training is the same. But the values differ, and the task "
     "asks for the cross-entropy.",
-    hint="Does the loss function you call take the logarithm of the labels, too?",
+    hint="Does the logarithm of the soft labels come into your loss, perhaps inside a function "
+    "such as F.kl_div?",
 )
 item.switch(
     "as_in_the_annotated_transformer",
@@ -276,7 +281,7 @@ item.switch(
     "token nor the pad token gets a share of `smoothing`.",
     why="The task asks for the cross-entropy, as in PyTorch, and `smoothing` is divided among all "
     "V tokens.",
-    hint="How many tokens share `smoothing`, and does your loss function subtract an entropy?",
+    hint="How many tokens share `smoothing`, and does your loss subtract an entropy?",
 )
 item.switch(
     "one_sign_wrong",
@@ -287,24 +292,26 @@ item.switch(
 )
 item.switch(
     "softmax_twice",
-    "Your code applies softmax twice: once itself, and once more in the loss.",
-    why="The second softmax takes numbers between 0 and 1 for logits, so no token can be more than "
-    "e times as probable as another. The loss can't fall far.",
-    hint="cross_entropy and log_softmax expect logits, not probabilities.",
+    "Your loss contains two softmaxes: the second one takes probabilities for logits.",
+    why="The second softmax gets numbers between 0 and 1, so no token can be more than e times as "
+    "probable as another. The loss can't fall far.",
+    hint="Count the softmaxes between logits and loss: cross_entropy and log_softmax contain one "
+    "each.",
 )
 item.switch(
     "logarithm_of_softmax",
     "With large logits your loss is infinite, or NaN.",
-    why="Softmax rounds a small probability to 0, and ln 0 is minus infinity. Smoothing asks for "
-    "the logarithm of every probability, the smallest included.",
+    why="A small probability is rounded to 0, and ln 0 is minus infinity; the exponential of a "
+    "large logit is infinite itself. Smoothing asks for the logarithm of every probability, the "
+    "smallest included.",
     hint="There's a function that does softmax and logarithm in one step.",
     spellings=["logarithm_of_softmax_by_product"],
 )
 item.switch(
     "logarithm_with_epsilon",
     "You keep a probability of 0 away from the logarithm with a small number.",
-    why="The loss is finite now but wrong: however improbable a token is, it never costs more than "
-    "the logarithm of that small number.",
+    why="The loss is finite now but wrong: however improbable a token is, it never costs more "
+    "than minus the logarithm of that small number.",
     hint="There's a function that does softmax and logarithm in one step.",
     spellings=list(EPSILONS)[1:],
 )
@@ -317,7 +324,8 @@ item.switch(
 )
 item.switch(
     "words_on_the_wrong_axis",
-    "F.cross_entropy takes your positions for classes: it expects the vocabulary on axis 1.",
+    "PyTorch's cross-entropy takes your positions for classes: it expects the vocabulary on axis "
+    "1.",
     why="With (B, T, V) it fails, or, if T equals V, it computes a different loss without any "
     "error.",
     hint="Flatten three axes into two, or move the vocabulary to axis 1.",
@@ -339,6 +347,7 @@ item.switch(
     "Your loss is detached from the logits: no gradient can flow back from it.",
     why="backward() follows the graph of tensors that the loss was computed from. A plain number, "
     "or a detached tensor, has no graph.",
-    hint="Where do you leave the graph: with item(), float(), detach() or no_grad()?",
+    hint="Where do you leave the graph: with item(), float(), .data, detach(), torch.tensor() or "
+    "no_grad()?",
     spellings=["detached"],
 )

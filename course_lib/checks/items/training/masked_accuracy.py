@@ -191,9 +191,10 @@ item.switch(
 )
 item.switch(
     "only_padding_counts",
-    "Your mask is inverted: padding counts, and real tokens don't.",
+    "Your accuracy has it the wrong way round: padding counts, and real tokens don't.",
     why="The accuracy should measure how many real tokens are right. Yours never looks at one.",
-    hint="Print your mask for a sentence with padding. Where is it True?",
+    hint="Print which positions your code counts in a sentence with padding. Which should it "
+    "count?",
 )
 item.switch(
     "mean_over_sentences",
@@ -205,22 +206,24 @@ item.switch(
     "whole_sentences",
     "Your accuracy counts sentences in which every token is right.",
     why="That's a stricter measure. Here each token counts by itself.",
-    hint="Is there one .all() too many?",
+    hint="If 3 of the 4 tokens of a sentence are right, what does it add to your numerator?",
     spellings=["whole_sentences_and_empty_ones", "whole_sentences_with_padding"],
 )
 item.switch(
     "nothing_of_nothing",
-    "For a batch of padding only you divide 0 by 0: it raises an error, or gives NaN.",
+    "For a batch of padding only you get an error or NaN: it's 0 divided by 0, or a mean of "
+    "nothing.",
     why="One such batch stops the evaluation, or makes the mean of an epoch NaN.",
-    hint="What is the smallest number of tokens that you may divide by?",
+    hint="What should come out when no token is real? See to it before you divide or take a mean.",
     spellings=["nothing_of_nothing_raises"],
 )
 item.switch(
     "argmax_over_positions",
-    "Your argmax doesn't run over the vocabulary.",
+    "You look for the largest logit over a wrong axis, or over all of them, not over the "
+    "vocabulary.",
     why="At each position you want the most probable of V tokens. Any other axis compares the "
     "numbers of different positions or sentences.",
-    hint="Which axis of (B, T, V) is the vocabulary, and what shape does argmax leave?",
+    hint="Which axis of (B, T, V) is the vocabulary, and which shape do your predictions have?",
     spellings=["argmax_of_all"],
 )
 item.switch(
@@ -228,7 +231,8 @@ item.switch(
     "Your accuracy is always 0.",
     why="Many of the predictions are right. But if what you compare with the labels isn't a token "
     "id, the largest logit for instance, the two are never equal.",
-    hint="Print what you compare with the labels. Is it the id of a token at each position?",
+    hint="Print how many positions are right before you divide. If none is, what do you compare "
+    "with the labels: the id of a token at each position?",
 )
 item.switch(
     "a_count",
@@ -238,13 +242,15 @@ item.switch(
 )
 item.switch(
     "whole_number",
-    "Your accuracy is 0 unless all tokens are right: it's rounded down to a whole number.",
+    "Your accuracy is 0 unless all tokens are right, as if the share were rounded down to a whole "
+    "number.",
     why="Almost every share lies between 0 and 1, and you lose it.",
-    hint="Which division keeps the fraction?",
+    hint="What do you return for 3 of 4? Look for //, int(), a dtype of integers, or a test "
+    "whether all are right.",
 )
 item.switch(
     "in_per_cent",
     "Your accuracy is a percentage.",
     why="The task asks for a share from 0 to 1.",
-    hint="Which line multiplies by 100?",
+    hint="What do you return when all tokens are right, and what should it be?",
 )
