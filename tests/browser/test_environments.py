@@ -184,7 +184,7 @@ def test_the_markup_alone(open_page, stored, tmp_path, look, where):
 
 
 def test_colab_after_a_run(open_page, tmp_path, look):
-    """What Colab is given (imitated): a live figure, or a widget with the place of its scripts."""
+    """What Colab is given (imitated): a live figure, or a widget and the address of its scripts."""
     calls = [COLAB + HEAD + MORE, *(call for call, _ in KINDS.values())]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in calls])
     ran = NotebookClient(
