@@ -9,6 +9,7 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from course_lib.errors import CourseError
@@ -16,9 +17,10 @@ from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, work_folder
 
 # Its page configuration switches off JupyterLab's announcements (lessons need no network, and the
 # first thing a learner sees should not be a question about news) and nbgrader's menus, which are
-# for teachers.
+# for teachers. Its server configuration makes this module an extension of the server.
 JUPYTER_CONFIG = LIBRARY / "assets" / "jupyter"
 OURS = ("notebooks", "exercises")  # folders of the repository whose outputs the course has checked
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WORKSPACE = "course"  # JupyterLab keeps its layout under this name, beside a learner's own
 
 
@@ -150,6 +152,32 @@ def fold_file_browser() -> None:
     layout = {"main": {}, "left": folded, "right": folded, "relativeSizes": [0, 1, 0]}
     content = {"data": {"layout-restorer:data": layout}, "metadata": {"id": WORKSPACE}}
     workspaces.save(WORKSPACE, json.dumps(content))
+
+
+def save_without_widgets(model: dict[str, Any], **_: object) -> None:
+    """Leave the views of widgets out of a notebook that is saved, where there is HTML beside them.
+
+    A widget ends with its kernel. When the notebook is opened again, JupyterLab would only say
+    "model not found" in place of an explorer, which is live as HTML, or a question.
+
+    Args:
+        model: what the server is about to save.
+    """
+    if model.get("type") != "notebook" or not model.get("content"):
+        return
+    for cell in model["content"].get("cells", []):
+        for output in cell.get("outputs", []):
+            if "text/html" in output.get("data", {}):
+                output["data"].pop(WIDGET_VIEW, None)
+                output["metadata"].pop(WIDGET_VIEW, None)
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": "course_lib.lab"}]
+
+
+def _load_jupyter_server_extension(server: Any) -> None:
+    server.contents_manager.register_pre_save_hook(save_without_widgets)
 
 
 def _opened(name: str, *, exercise: bool) -> Path:

@@ -111,3 +111,23 @@ def test_the_first_layout_is_folded_and_a_learners_own_is_kept(tmp_path, monkeyp
     path.write_text(json.dumps(content), "utf-8")
     lab.fold_file_browser()
     assert json.loads(path.read_text("utf-8")) == content
+
+
+def test_a_widget_is_saved_as_the_html_beside_it():
+    view = {"model_id": "1"}
+    both = {"text/html": "<p>still</p>", lab.WIDGET_VIEW: view}
+    alone = {"text/plain": "IntSlider()", lab.WIDGET_VIEW: view}
+    outputs = [
+        nbformat.v4.new_output("execute_result", data, metadata={lab.WIDGET_VIEW: {}})
+        for data in (both, alone)
+    ]
+    outputs.append(nbformat.v4.new_output("stream", text="printed"))
+    cells = [nbformat.v4.new_code_cell("1", outputs=outputs), nbformat.v4.new_markdown_cell("text")]
+    content = nbformat.v4.new_notebook(cells=cells)
+    lab.save_without_widgets(model={"type": "notebook", "content": content}, path="a.ipynb")
+    saved = content.cells[0].outputs
+    assert (saved[0].data, saved[0].metadata) == ({"text/html": "<p>still</p>"}, {})
+    assert saved[1].data == alone
+    nbformat.validate(content)
+    for other in ({"type": "file", "content": "text"}, {"type": "notebook", "content": None}):
+        lab.save_without_widgets(model=other)  # nothing to do

@@ -53,10 +53,25 @@ def describe_attention(
         query_tokens: one for each row.
         key_tokens: one for each column.
     """
+    return (
+        f"Heatmap of {len(query_tokens)} queries by {len(key_tokens)} keys, mean entropy "
+        f"{entropy(weights).mean():.2f} nats. {largest_weight(weights, query_tokens, key_tokens)}"
+    )
+
+
+def largest_weight(
+    weights: Tensor | np.ndarray, query_tokens: Sequence[str], key_tokens: Sequence[str]
+) -> str:
+    """One sentence, such as "The largest weight is 0.71: 'dog' attends to 'Hund'." in an alt text.
+
+    Args:
+        weights: (query, key).
+        query_tokens: one for each row.
+        key_tokens: one for each column.
+    """
     matrix = as_array(weights)
     query, key = np.unravel_index(matrix.astype(np.float64).round(2).argmax(), matrix.shape)
     return (
-        f"Heatmap of {len(query_tokens)} queries by {len(key_tokens)} keys, mean entropy "
-        f"{entropy(matrix).mean():.2f} nats. The largest weight is {matrix[query, key]:.2f}: "
-        f"{query_tokens[int(query)]!r} attends to {key_tokens[int(key)]!r}."
+        f"The largest weight is {matrix[query, key]:.2f}: {query_tokens[int(query)]!r} attends to "
+        f"{key_tokens[int(key)]!r}."
     )

@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.viz.explorer_constants import START
+from course_lib.viz.explorer_constants import ALL, START
 from course_lib.viz.explorer_data import (
     AttentionData,
     AttentionKind,
@@ -42,6 +42,8 @@ class AttentionExplorer:
     def __init__(self, *shown: AttentionData) -> None:
         self._shown: dict[str, AttentionData] = {data.kind: data for data in shown}
         self._state = START | {"kind": shown[0].kind}
+        if any(data.second_sentence is not None for data in shown):
+            self._state["sentences"] = ALL
         self._widget: Any = None
 
     @cached_property
@@ -75,7 +77,8 @@ class AttentionExplorer:
                 "masked", "weights"), query (the locked row or None), key (the cell of that row
                 that is opened, or None), heads (a list: those that the lines compare), layers (a
                 list: those in the grid), joined, gold, stretch (True or False), palette ("mako",
-                "viridis", "cividis", "grey").
+                "viridis", "cividis", "grey"). With ``second_sentence``, also sentences ("all", or
+                "AB" for the queries of sentence A and the keys of sentence B, "AA", "BA", "BB").
 
         Raises:
             CourseError: a name or a value that this explorer does not have.
@@ -130,6 +133,7 @@ def explore_attention(
     mask: Tensor | np.ndarray | None = None,
     gold: Collection[Link] = (),
     pad: str = "<pad>",
+    second_sentence: int | None = None,
     title: str = "Attention",
 ) -> AttentionExplorer:
     """Explore the attention of every head and layer: as heatmap, as lines, all heads at once.
@@ -155,10 +159,16 @@ def explore_attention(
             dropped, so the model's own masks fit.
         gold: right links (key index, query index), like the ``alignment`` of a sentence pair.
         pad: the padding token.
+        second_sentence: where one sequence holds two sentences, A and B, as the input of encoders
+            like BERT does: the index of B's first token, usually that after the separator. Then
+            the reader can choose to see all weights, or only those from A to A, A to B, B to A or
+            B to B. What is outside is left out; weights are not renormalised, so rows that are
+            seen in part sum to less than 1, and entropies are those of whole rows.
         title: what is shown, for the heading and the alt text.
 
     Raises:
-        CourseError: weights, scores, queries, keys, mask or links that cannot belong together.
+        CourseError: weights, scores, queries, keys, mask or links that cannot belong together; a
+            second sentence that begins outside the tokens, or with other than self-attention.
         ValueError: weights that do not fit the tokens, or that are transposed; a mask that does
             not broadcast.
         TypeError: a mask that is not boolean.
@@ -186,5 +196,6 @@ def explore_attention(
         keys=vectors and vectors[1],
         gold=tuple(sorted((int(key), int(query)) for key, query in gold)),
         pad=pad,
+        second_sentence=second_sentence,
     )
     return AttentionExplorer(data)

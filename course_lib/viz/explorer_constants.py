@@ -10,6 +10,9 @@ _CONSTANTS: dict[str, Any] = json.loads((ASSETS / "constants.json").read_text("u
 MEAN: int = _CONSTANTS["mean"]  # the head number that stands for the mean of all heads
 QUANTISATION_LEVELS: int = _CONSTANTS["quantisationLevels"]  # see `explorer_data.pack`
 KINDS: dict[str, str] = _CONSTANTS["kinds"]  # and what readers see
+# Of two sentences in one sequence, A and B, whose queries and whose keys are shown; in words.
+SENTENCES: dict[str, str] = {key: each["name"] for key, each in _CONSTANTS["sentences"].items()}
+ALL = "all"  # of SENTENCES
 VIEWS: tuple[str, ...] = tuple(_CONSTANTS["views"])
 STEPS: tuple[str, ...] = tuple(_CONSTANTS["steps"])  # from scores to weights
 PALETTES: dict[str, str] = _CONSTANTS["palettes"]  # colours from the lowest value to the highest

@@ -38,6 +38,7 @@ class AttentionData:
         keys: (layers, heads, key, d_head).
         gold: right links (key index, query index).
         pad: the padding token.
+        second_sentence: index of its first token, of two sentences in one sequence.
 
     Raises:
         CourseError, ValueError, TypeError: the parts do not belong together; see
@@ -56,6 +57,7 @@ class AttentionData:
     keys: np.ndarray | None = None
     gold: tuple[Link, ...] = ()
     pad: str = "<pad>"
+    second_sentence: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -77,6 +79,7 @@ class AttentionData:
         if self.scores is not None:
             self._check_scores(self.scores)
         self._check_gold()
+        self._check_second_sentence()
 
     @cached_property
     def allowed(self) -> np.ndarray:
@@ -84,6 +87,13 @@ class AttentionData:
         shape = (len(self.query_tokens), len(self.key_tokens))
         allowed = ~np.ma.getmaskarray(visible(np.zeros(shape), self.mask))
         return np.tril(allowed) if self.kind == "causal" else allowed
+
+    def tokens_of(self, sentence: str) -> slice:
+        """The tokens of sentence "A" or "B"; all of them for any other name."""
+        return {
+            "A": slice(0, self.second_sentence),
+            "B": slice(self.second_sentence, None),
+        }.get(sentence, slice(None))
 
     @cached_property
     def entropies(self) -> np.ndarray:
@@ -146,6 +156,22 @@ class AttentionData:
                     f"a gold link is (key index, query index) with {n_keys} keys and {n_queries} "
                     f"queries, got {(key, query)}: are the two swapped, or was <bos> counted?"
                 )
+
+    def _check_second_sentence(self) -> None:
+        if self.second_sentence is None:
+            return
+        if self.kind != "self":
+            raise CourseError(
+                "second_sentence is for two sentences in one sequence, so for kind='self', got "
+                f"kind={self.kind!r}: cross-attention has two sequences already, and a causal mask "
+                "leaves no weight from the first sentence to the second"
+            )
+        last = len(self.query_tokens) - 1
+        if not (isinstance(self.second_sentence, int) and 1 <= self.second_sentence <= last):
+            raise CourseError(
+                "second_sentence is the index of that sentence's first token, a whole number from "
+                f"1 to {last}, got {self.second_sentence!r}: is it the token after the separator?"
+            )
 
 
 def as_weights(attention: Tensor | np.ndarray) -> np.ndarray:

@@ -18,12 +18,12 @@ _SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z]+\]")
 _LEVEL = 6  # of deflate: the highest takes several times as long for about one byte in a hundred
 
 
-def word_numbers(tokens: Sequence[str]) -> list[int]:
+def word_numbers(tokens: Sequence[str], second_sentence: int | None = None) -> list[int]:
     """The word that each token belongs to, counted from 0.
 
     It knows "▁der" and "Ġder" (a word starts here), "##er" (the word continues) and "d@@" (it
     continues in the next token). Special tokens such as <eos> are words of their own. Without any
-    of these marks every token is a word.
+    of these marks every token is a word. A second sentence begins with a word of its own.
     """
     special = [_SPECIAL.fullmatch(token) is not None for token in tokens]
     if any(token.startswith(("▁", "Ġ")) for token in tokens):
@@ -34,7 +34,9 @@ def word_numbers(tokens: Sequence[str]) -> list[int]:
         begins = [True, *(not token.endswith("@@") for token in tokens[:-1])]
     numbers = [0]
     for i in range(1, len(tokens)):
-        numbers.append(numbers[-1] + (begins[i] or special[i] or special[i - 1]))
+        numbers.append(
+            numbers[-1] + (begins[i] or special[i] or special[i - 1] or i == second_sentence)
+        )
     return numbers
 
 
@@ -71,18 +73,19 @@ def _header(data: AttentionData, planes: list[bytes]) -> dict[str, Any]:
     limits = {name: (float(array.min()), float(array.max())) for name, array in arrays.items()}
     planes.extend(_planes(array, *limits[name]) for name, array in arrays.items())
     hidden = (~data.allowed).ravel().astype(np.uint8) + ord("0")
+    second = data.second_sentence
     return {
         "kind": data.kind,
         "shape": data.weights.shape,
         "queryTokens": data.query_tokens,
         "keyTokens": data.key_tokens,
-        "queryWords": word_numbers(data.query_tokens),
-        "keyWords": word_numbers(data.key_tokens),
+        "queryWords": word_numbers(data.query_tokens, second),
+        "keyWords": word_numbers(data.key_tokens, second),
         "masked": "" if data.allowed.all() else hidden.tobytes().decode("ascii"),
         "gold": data.gold,
         "dHead": data.d_head,
         "limits": limits,
-    }
+    } | ({} if second is None else {"secondSentence": second})
 
 
 def _planes(values: np.ndarray, low: float, high: float) -> bytes:

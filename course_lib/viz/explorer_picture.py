@@ -19,12 +19,13 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from course_lib.viz.explorer_constants import PALETTES
 from course_lib.viz.explorer_data import AttentionData
-from course_lib.viz.explorer_words import heading, shown_weights
+from course_lib.viz.explorer_words import Shown, heading, shown_part
 from course_lib.viz.heatmaps import KEY_AXIS, MOST_NUMBERED_CELLS, QUERY_AXIS
 
 INK, SOFT, GOLD, HATCHED, HATCH = "#1d2430", "#586273", "#c25a00", (236, 238, 241), (154, 163, 174)
 LABEL, SMALL = 12, 11  # font sizes; these and all lengths below are pixels at scale 1
 WIDEST_LABEL = 130
+NOTE = 16  # the height of a line below the legend
 LEAST_NUMBER = 0.005  # smaller weights would be written as 0.00
 _PUNCTUATION = re.compile(r"[^\w\s]{1,2}")
 
@@ -52,30 +53,31 @@ def picture(
         state: what is chosen.
         scale: 2 for twice as many pixels in both directions.
     """
-    data = shown[state["kind"]]
-    at = layout_of(data, heading(shown, state), scale)
+    pad, part = shown[state["kind"]].pad, shown_part(shown[state["kind"]], state)
+    at = layout_of(part, heading(shown, state), scale)
     image = Image.new("RGB", (at.width, at.height), "white")
-    colours = _colours(data, shown_weights(data, state), state["palette"])
-    image.paste(Image.fromarray(_pixels(data, colours, at.cell, scale)), (at.left, at.top))
+    colours = _colours(part, pad, state["palette"])
+    image.paste(Image.fromarray(_pixels(part, colours, at.cell, scale)), (at.left, at.top))
     pen = ImageDraw.Draw(image)
     for number, line in enumerate(at.heading):
         pen.text((10 * scale, (10 + 20 * number) * scale), line, INK, _font(15 * scale, bold=True))
-    _write_labels(image, data, at, scale)
-    if at.cell >= 30 * scale and data.allowed.size <= MOST_NUMBERED_CELLS:
-        _write_numbers(pen, shown_weights(data, state), data.allowed, colours, at, scale)
-    for key, query in data.gold if state["gold"] else ():
+    _write_labels(image, part, at, scale)
+    if at.cell >= 30 * scale and part.allowed.size <= MOST_NUMBERED_CELLS:
+        _write_numbers(pen, part.weights, part.allowed, colours, at, scale)
+    for key, query in part.gold if state["gold"] else ():
         x, y = at.left + key * at.cell, at.top + query * at.cell
         pen.rectangle((x, y, x + at.cell - 1, y + at.cell - 1), outline=GOLD, width=2 * scale)
-    _draw_legend(image, data, state["palette"], at, scale)
+    _draw_legend(image, part, state["palette"], at, scale)
     buffer = BytesIO()
     few = _few_colours(state["palette"])
     image.quantize(palette=few, dither=Image.Dither.NONE).save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
 
-def layout_of(data: AttentionData, title: str, scale: int) -> PictureLayout:
+def layout_of(data: AttentionData | Shown, title: str, scale: int) -> PictureLayout:
     """Measures the labels and the title, and finds room for all."""
     rows, columns = data.allowed.shape
+    notes = len(data.notes) if isinstance(data, Shown) else 0
     cell = max(4, min(34, 600 // columns, 640 // rows)) * scale
     widths = [_width(_label(token), LABEL * scale) for token in data.key_tokens]
     widest = WIDEST_LABEL * scale
@@ -86,7 +88,7 @@ def layout_of(data: AttentionData, title: str, scale: int) -> PictureLayout:
     width = left + max(columns * cell, 300 * scale) + 12 * scale
     lines = _wrapped(title, width - 20 * scale, 15 * scale)
     top = (18 + 20 * len(lines) + 20) * scale + above + 6 * scale
-    height = top + rows * cell + 34 * scale
+    height = top + rows * cell + (34 + NOTE * notes) * scale
     return PictureLayout(left, top, cell, horizontal, lines, width, height)
 
 
@@ -139,17 +141,17 @@ def _few_colours(palette: str) -> Image.Image:
     return few
 
 
-def _colours(data: AttentionData, weights: np.ndarray, palette: str) -> np.ndarray:
+def _colours(part: Shown, pad: str, palette: str) -> np.ndarray:
     """The colour of each cell, (query, key, red-green-blue); rows of padding are faded."""
-    colours = _palette(palette)[np.rint(weights.clip(0, 1) * 255).astype(int)]
-    pads = np.array([token == data.pad for token in data.query_tokens])
+    colours = _palette(palette)[np.rint(part.weights.clip(0, 1) * 255).astype(int)]
+    pads = np.array([token == pad for token in part.query_tokens])
     colours[pads] = (0.35 * colours[pads] + 0.65 * 255).astype(np.uint8)
     return colours
 
 
-def _pixels(data: AttentionData, colours: np.ndarray, cell: int, scale: int) -> np.ndarray:
+def _pixels(part: Shown, colours: np.ndarray, cell: int, scale: int) -> np.ndarray:
     pixels = colours.repeat(cell, axis=0).repeat(cell, axis=1)
-    hidden = (~data.allowed).repeat(cell, axis=0).repeat(cell, axis=1)
+    hidden = (~part.allowed).repeat(cell, axis=0).repeat(cell, axis=1)
     y, x = np.indices(hidden.shape)
     lines = (x + y) % (6 * scale) < scale
     pixels[hidden & ~lines] = HATCHED
@@ -157,7 +159,7 @@ def _pixels(data: AttentionData, colours: np.ndarray, cell: int, scale: int) -> 
     return pixels
 
 
-def _write_labels(image: Image.Image, data: AttentionData, at: PictureLayout, scale: int) -> None:
+def _write_labels(image: Image.Image, part: Shown, at: PictureLayout, scale: int) -> None:
     pen, font, gap = ImageDraw.Draw(image), _font(LABEL * scale), 8 * scale
     every = -(-14 * scale // at.cell)  # label one in so many rows and columns
     caption = at.top - 12 * scale
@@ -165,10 +167,10 @@ def _write_labels(image: Image.Image, data: AttentionData, at: PictureLayout, sc
     pen.text((at.left - gap, caption), f"{QUERY_AXIS} ↓", SOFT, small, anchor="rm")
     y = (18 + 20 * len(at.heading) + 8) * scale
     pen.text((at.left, y), f"{KEY_AXIS} →", SOFT, small, anchor="lm")
-    for row, token in list(enumerate(data.query_tokens))[::every]:
+    for row, token in list(enumerate(part.query_tokens))[::every]:
         end = at.left - gap, at.top + round((row + 0.5) * at.cell)
         pen.text(end, _cut(_label(token), scale), INK, font, anchor="rm")
-    for column, token in list(enumerate(data.key_tokens))[::every]:
+    for column, token in list(enumerate(part.key_tokens))[::every]:
         x, text = at.left + round((column + 0.5) * at.cell), _cut(_label(token), scale)
         if at.horizontal or _PUNCTUATION.fullmatch(token):
             pen.text((x, at.top - 5 * scale), text, INK, font, anchor="ms")
@@ -205,10 +207,11 @@ def _write_numbers(
 
 
 def _draw_legend(
-    image: Image.Image, data: AttentionData, palette: str, at: PictureLayout, scale: int
+    image: Image.Image, part: Shown, palette: str, at: PictureLayout, scale: int
 ) -> None:
     pen, font = ImageDraw.Draw(image), _font(SMALL * scale)
-    x, y, size = at.left, at.height - 16 * scale, 12 * scale
+    x, size = at.left, 12 * scale
+    y = at.height - (16 + NOTE * len(part.notes)) * scale
 
     def write(text: str) -> int:
         pen.text((x, y), text, SOFT, font, anchor="lm")
@@ -222,12 +225,16 @@ def _draw_legend(
     strip = _palette(palette)[np.linspace(0, 255, 90 * scale).astype(int)]
     x = sample(np.repeat(strip[None], size, axis=0))
     x = write("1 weight") + 8 * scale
-    if not data.allowed.all():
+    if not part.allowed.all():
         rows, columns = np.indices((size, size))
         lines = (rows + columns) % (6 * scale) < scale
         x = sample(np.where(lines[..., None], HATCH, HATCHED).astype(np.uint8))
         x = write("masked") + 8 * scale
-    if data.gold:
+    if part.gold:
         pen.rectangle((x, y - size // 2, x + size, y + size // 2), outline=GOLD, width=2 * scale)
         x += size + 6 * scale
         write("gold link")
+    x = at.left
+    for note in part.notes:
+        y += NOTE * scale
+        write(note)

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from course_lib.errors import CourseError
-from course_lib.viz.explorer_constants import MEAN, PALETTES, START, STEPS, VIEWS
+from course_lib.viz.explorer_constants import (
+    ALL,
+    MEAN,
+    PALETTES,
+    SENTENCES,
+    START,
+    STEPS,
+    VIEWS,
+)
 from course_lib.viz.explorer_data import AttentionData
 
 State = dict[str, Any]
@@ -17,7 +25,8 @@ def state_after(
 ) -> State:
     """The state with changes, and with what they imply.
 
-    Another kind of attention has other tokens, so nothing stays locked. Another head ends the
+    Another kind of attention has other tokens, so nothing stays locked; nor does it among those of
+    other sentences. Another head ends the
     comparison of several; another row closes the cell that was open.
 
     Args:
@@ -28,8 +37,13 @@ def state_after(
     Raises:
         CourseError: a name or a value that the explorer does not have.
     """
-    if unknown := [name for name in changes if name not in START]:
-        raise CourseError(f"select knows {', '.join(START)}, got {unknown[0]!r}: is it misspelt?")
+    if "sentences" in changes and "sentences" not in state:
+        raise CourseError(
+            f"sentences={changes['sentences']!r} needs to know where the second one begins: give "
+            "explore_attention its second_sentence"
+        )
+    if unknown := [name for name in changes if name not in state]:
+        raise CourseError(f"select knows {', '.join(state)}, got {unknown[0]!r}: is it misspelt?")
     implied: State = {}
     kind = changes.get("kind", state["kind"])
     _check("kind", kind, list(shown))
@@ -39,10 +53,23 @@ def state_after(
         implied = {name: START[name] for name in ("heads", "layers", "query", "key", "step")}
         implied |= {"layer": min(state["layer"], n_layers - 1)}
         implied |= {"head": min(state["head"], n_heads - 1)}
+        implied |= {"sentences": ALL} if "sentences" in state else {}
+    if "sentences" in changes and changes["sentences"] != state["sentences"]:
+        implied |= {"query": None, "key": None}
     if "head" in changes:
         implied["heads"] = []
     if "query" in changes:
         implied["key"] = None
+    after = state | implied | dict(changes)
+    rows, columns = range(n_queries), range(n_keys)
+    if "sentences" in after:
+        two = data.second_sentence is not None
+        _check("sentences", after["sentences"], list(SENTENCES) if two else [ALL])
+        if after["sentences"] != ALL:
+            rows, columns = (
+                tokens[data.tokens_of(sentence)]
+                for tokens, sentence in zip((rows, columns), after["sentences"], strict=True)
+            )
     choices: dict[str, Sequence[Any]] = {
         "layer": range(n_layers),
         "layers": range(n_layers),
@@ -50,11 +77,10 @@ def state_after(
         "heads": range(n_heads),
         "view": list(VIEWS),
         "step": STEPS if data.scores is not None else STEPS[-1:],
-        "query": [None, *range(n_queries)],
-        "key": [None, *range(n_keys)],
+        "query": [None, *rows],
+        "key": [None, *columns],
         "palette": list(PALETTES),
     } | dict.fromkeys(("joined", "gold", "stretch"), (False, True))
-    after = state | implied | dict(changes)
     for name, allowed in choices.items():
         if name not in ("heads", "layers"):
             _check(name, after[name], allowed)

@@ -4,19 +4,66 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from course_lib.viz.attention_summary import describe_attention
-from course_lib.viz.explorer_constants import KINDS, MEAN
+from course_lib.viz.attention_summary import describe_attention, largest_weight
+from course_lib.viz.explorer_constants import ALL, KINDS, MEAN, SENTENCES
 from course_lib.viz.explorer_data import AttentionData
+from course_lib.viz.plot_alignment import Link
 
 
-def shown_weights(data: AttentionData, state: Mapping[str, Any]) -> np.ndarray:
-    """The weights of the chosen head, or the mean of the layer's heads: (query, key)."""
+@dataclass(frozen=True)
+class Shown:
+    """What is seen of one head: all of it or, of two sentences, the queries of one and the keys of
+    one.
+
+    Attributes:
+        weights: (query, key), not renormalised.
+        query_tokens: one for each row.
+        key_tokens: one for each column.
+        allowed: where a query may attend, (query, key).
+        gold: right links (key index, query index).
+        notes: which tokens are sentences A and B, and what is left out.
+    """
+
+    weights: np.ndarray
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+    allowed: np.ndarray
+    gold: tuple[Link, ...]
+    notes: tuple[str, ...]
+
+
+def shown_part(data: AttentionData, state: Mapping[str, Any]) -> Shown:
+    """The chosen head, or the mean of the layer's heads."""
     heads = data.weights[state["layer"]]
-    return np.asarray(heads.mean(axis=0) if state["head"] == MEAN else heads[state["head"]])
+    weights = np.asarray(heads.mean(axis=0) if state["head"] == MEAN else heads[state["head"]])
+    chosen = state.get("sentences", ALL)
+    sides = (ALL, ALL) if chosen == ALL else chosen
+    rows, columns = map(data.tokens_of, sides)
+    first_row, first_column = rows.start or 0, columns.start or 0
+    inside = weights[rows, columns]
+    moved = ((key - first_column, query - first_row) for key, query in data.gold)
+    notes = []
+    if (second := data.second_sentence) is not None:
+        last = len(data.key_tokens) - 1
+        notes += [f"sentence A: tokens 0 to {second - 1}, B: tokens {second} to {last}"]
+        notes += ["part of each row, not renormalised"] if chosen != ALL else []
+    return Shown(
+        inside,
+        data.query_tokens[rows],
+        data.key_tokens[columns],
+        data.allowed[rows, columns],
+        tuple(
+            (key, query)
+            for key, query in moved
+            if 0 <= query < inside.shape[0] and 0 <= key < inside.shape[1]
+        ),
+        tuple(notes),
+    )
 
 
 def heading(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> str:
@@ -24,16 +71,28 @@ def heading(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> str
     data = shown[state["kind"]]
     head = "mean of heads" if state["head"] == MEAN else f"head {state['head']}"
     kind = [KINDS[data.kind]] if len(shown) > 1 else []
-    return ", ".join([data.title, *kind, f"layer {state['layer']}", head])
+    chosen = state.get("sentences", ALL)
+    sentences = [] if chosen == ALL else [SENTENCES[chosen]]
+    return ", ".join([data.title, *kind, f"layer {state['layer']}", head, *sentences])
 
 
 def describe(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> str:
     """Alt text of the picture: the head that is shown, and what stands out in it."""
-    data = shown[state["kind"]]
-    words = describe_attention(shown_weights(data, state), data.query_tokens, data.key_tokens)
+    part = shown_part(shown[state["kind"]], state)
+    tokens = part.query_tokens, part.key_tokens
+    if state.get("sentences", ALL) == ALL:
+        words = describe_attention(part.weights, *tokens)
+    else:
+        words = (
+            f"Heatmap of {len(tokens[0])} queries by {len(tokens[1])} keys, on which "
+            f"{part.weights.sum(axis=1).mean():.2f} of a row's weight lies on average. "
+            f"{largest_weight(part.weights, *tokens)}"
+        )
     text = f"{heading(shown, state)}. {words}"
-    if hidden := int((~data.allowed).sum()):
-        text += f" {hidden} of {data.allowed.size} cells are masked."
+    if hidden := int((~part.allowed).sum()):
+        text += f" {hidden} of {part.allowed.size} cells are masked."
+    if part.notes:
+        text += f" Here, {'; '.join(part.notes)}."
     return text
 
 

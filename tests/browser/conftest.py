@@ -26,6 +26,7 @@ HARMLESS = (
     "require is not",
     "debugger state",
     "Canceled future for",
+    "Cannot send",
     "from origin 'null' has been blocked by CORS policy",
 )
 

@@ -19,7 +19,7 @@ CHOSEN = """(c) => (c.type === "radio" && c.checked) || c.ariaSelected === "true
 DESCRIBE = "(c) => c.outerHTML.slice(0, 160)"
 
 
-def dead_controls(page, root, *, patience=10.0, typed="hund ."):
+def dead_controls(page, root, *, patience=10.0, typed="hund .", told=False):
     """The controls that did not answer within so many seconds, as HTML; and how many there are.
 
     Args:
@@ -27,6 +27,7 @@ def dead_controls(page, root, *, patience=10.0, typed="hund ."):
         root: a locator of the figure.
         patience: seconds to wait for an answer.
         typed: what is typed into boxes of text.
+        told: whether words that Python does not answer are an answer, too.
     """
     saved = []
 
@@ -50,6 +51,8 @@ def dead_controls(page, root, *, patience=10.0, typed="hund ."):
         before = page.evaluate(seen, element), len(saved)
 
         def changed(before=before):
+            if told and UNANSWERED in root.inner_text():
+                return True
             return (page.evaluate(seen, element), len(saved)) != before
 
         for act in _actions(page, control, typed):

@@ -162,6 +162,46 @@ def output_text(page, cell):
     )
 
 
+# JupyterLab's body has no height and hides what overflows, which a browser applies to the window
+# instead. axe-core takes it literally: all that is in it counts as hidden, and has no contrast.
+BODY_AS_HIGH_AS_THE_WINDOW = "html, body { height: 100%; }"
+# JupyterLab puts cells into the page when they come into sight, or when it has time.
+RENDER_ALL = """async () => {
+  const app = window.jupyterapp, { content } = app.shell.currentWidget;
+  for (const what of ["expand-all-headings", "show-all-cell-outputs"])
+    await app.commands.execute(`notebook:${what}`);
+  content.widgets.forEach((cell, index) => {
+    if (!cell.isPlaceholder()) return;
+    cell.dataset.windowedListIndex = String(index);
+    content.layout.insertWidget(index, cell);
+  });
+}"""
+HEIGHT = """() => document.querySelector(".jp-NotebookPanel:not(.lm-mod-hidden)"
+  + " .jp-WindowedPanel-viewport").offsetHeight"""
+
+
+def lay_out(page):
+    """All cells of the notebook in a window as high as they are, so that axe-core sees them all."""
+    page.add_style_tag(content=BODY_AS_HIGH_AS_THE_WINDOW)
+    page.evaluate(RENDER_ALL)
+    page.wait_for_timeout(500)
+    width, height = page.viewport_size["width"], 0
+    while height < (needed := page.evaluate(HEIGHT) + 300):  # pictures may load late
+        height = needed
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(500)
+
+
+def set_theme(page, theme):
+    """A theme of JupyterLab, "light" or "dark", once nothing covers the page any more."""
+    name = f"JupyterLab {theme.title()}"
+    change = "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+    page.evaluate(change, name)
+    changed = "(theme) => document.body.dataset.jpThemeName === theme"
+    page.wait_for_function(changed, arg=name)
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
+
+
 # Code has thousands of coloured words, which take axe-core four fifths of its time: one of each
 # colour is enough.
 ONE_OF_EACH_COLOUR = """() => {
@@ -174,15 +214,24 @@ ONE_OF_EACH_COLOUR = """() => {
 
 
 def serious_violations(page, axe, selector="html"):
-    """What axe-core finds serious or critical in a part of the page: rule → the first element."""
+    """What axe-core finds serious or critical in a part of the page: rule → the first element.
+
+    The part has text, so its contrast must have been judged.
+    """
     page.evaluate(axe)
     page.evaluate(ONE_OF_EACH_COLOUR)
     found = page.evaluate(
-        "async (selector) => (await axe.run(selector, {resultTypes: ['violations']})).violations",
+        """async (selector) => {
+          const { violations, passes } = await axe.run(selector, { resultTypes: ["violations"] });
+          return { violations, judged: [...violations, ...passes].map((rule) => rule.id) };
+        }""",
         selector,
+    )
+    assert "color-contrast" in found["judged"], (
+        "axe-core could not judge any contrast: call lay_out"
     )
     return {
         violation["id"]: violation["nodes"][0]["html"][:300]
-        for violation in found
+        for violation in found["violations"]
         if violation["impact"] in ("serious", "critical")
     }

@@ -4,10 +4,11 @@ import re
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from course_lib.pages import page_of
-from tests.browser.controls import dead_controls
-from tests.browser.lab import without_kernel
+from tests.browser.controls import UNANSWERED, dead_controls
+from tests.browser.lab import run, without_kernel
 from tests.browser.test_lesson_widgets import HEAD, QUIZ, SHAPE, WIDGETS
 from tests.notebooks.test_without_scripts import as_github_shows
 from tools.build_notebooks import execute
@@ -52,6 +53,15 @@ KINDS = {
 }
 NEVER = ["heatmap and other plots", "Figure 2 of the paper", "training curves"]
 NEVER.append("check of an exercise")
+BY_SCRIPT = ["attention explorer", "explorer of a model", "model diagram"]
+VIEW = "application/vnd.jupyter.widget-view+json"
+COLAB = """import sys, types
+for name in ("google", "google.colab", "google.colab.output"):
+    sys.modules[name] = types.ModuleType(name)
+output = sys.modules["google.colab.output"]
+output.enable_custom_widget_manager = lambda: None
+output._widgets = types.SimpleNamespace(_installed_url="https://example.org/manager.js")
+"""
 CELL = ".jp-Notebook .jp-Cell >> nth={}"
 STILL = re.compile(r"still|[Rr]un (the|this) cell|<summary>Answer")
 
@@ -128,6 +138,24 @@ def test_jupyterlab_trusted_without_a_kernel(lab, open_lab, stored, look):
     assert noted["model diagram"] == noted["attention explorer"] == "live"
 
 
+def test_jupyterlab_after_a_run_when_the_kernel_is_gone(lab, open_lab):
+    calls = [HEAD + MORE, *(call for call, _ in KINDS.values())]
+    lab.write("stopped.ipynb", [(call, []) for call in calls])
+    page = open_lab("stopped.ipynb", kernel=True)
+    page.set_viewport_size({"width": 1300, "height": 12000})
+    run(page)
+    root_of = in_lab(page)
+    root_of(len(KINDS)).locator("> *").first.wait_for(state="attached")
+    assert without_kernel(page)
+    for number, (kind, (_, typed)) in enumerate(KINDS.items(), 1):
+        root = root_of(number)
+        dead, count = dead_controls(page, root, patience=6, typed=typed, told=True)
+        assert dead == [], kind
+        assert (count > 0) == (kind not in NEVER), kind
+        moves = kind in BY_SCRIPT
+        assert (UNANSWERED in root.inner_text()) == (count > 0 and not moves), kind
+
+
 def test_exported_page(open_page, stored, tmp_path, look):
     (tmp_path / "kinds.html").write_text(page_of(stored), "utf-8")
     page = open_page((tmp_path / "kinds.html").as_uri(), width=1280)
@@ -153,3 +181,25 @@ def test_the_markup_alone(open_page, stored, tmp_path, look, where):
     page.wait_for_timeout(1500)
     noted = look(page, page.locator(".one").nth)
     assert ("live" in noted.values()) == where.startswith("Colab")
+
+
+def test_colab_after_a_run(open_page, tmp_path, look):
+    """What Colab is given (imitated): a live figure, or a widget and the address of its scripts."""
+    calls = [COLAB + HEAD + MORE, *(call for call, _ in KINDS.values())]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in calls])
+    ran = NotebookClient(
+        notebook, timeout=600, resources={"metadata": {"path": tmp_path}}
+    ).execute()
+    bodies = []
+    for kind, cell in zip(["set-up", *KINDS], ran.cells, strict=True):
+        shown = [output for output in cell.outputs if "data" in output]
+        bodies.append("".join(output.data.get("text/html", "") for output in shown))
+        managed = [output.metadata.get(VIEW) for output in shown if VIEW in output.data]
+        assert len(managed) == (kind not in [*NEVER, *BY_SCRIPT, "set-up"]), kind
+        assert all(view["colab"]["custom_widget_manager"]["url"] for view in managed), kind
+    divs = "".join(f"<div class=one>{body}</div>" for body in bodies)
+    (tmp_path / "all.html").write_text(f"<!doctype html><meta charset=utf-8>{divs}", "utf-8")
+    page = open_page((tmp_path / "all.html").as_uri())
+    page.wait_for_timeout(1500)
+    noted = look(page, page.locator(".one").nth)
+    assert [kind for kind in KINDS if noted[kind] == "live"] == BY_SCRIPT

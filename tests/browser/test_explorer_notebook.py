@@ -130,3 +130,21 @@ def test_a_live_explorer_and_python_know_the_same_state(lab, open_lab):
         page.click("text=Save HTML")
     assert download.value.suggested_filename == "attention.html"
     assert page.locator("text=Error displaying widget").count() == 0
+
+
+def test_a_notebook_that_was_run_and_saved_is_interactive_when_it_is_opened_again(lab, open_lab):
+    quiz = 'from course_lib.viz import quiz\nquiz("Which?", ["a", "b"], "b", "Because.")'
+    lab.write("again.ipynb", [(SOURCE, []), (quiz, [])])
+    page = open_lab("again.ipynb", kernel=True)
+    run(page)
+    page.wait_for_selector(READY)
+    page.get_by_role("button", name="Show the answer").wait_for()
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    page = open_lab("again.ipynb")
+    page.wait_for_selector(READY)
+    page.focus(".ae-layer")
+    page.keyboard.press("ArrowRight")
+    assert state(page)["layer"] == 1
+    assert page.locator("summary:text-is('Answer')").count() == 1
+    assert page.locator("text=Error displaying widget").count() == 0

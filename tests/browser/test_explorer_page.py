@@ -337,3 +337,41 @@ def test_axe_finds_nothing_serious(open_explorer, axe, view, dark):
     page.click("summary")
     page.wait_for_selector(".ae tbody tr")
     assert serious_violations(page, axe) == {}
+
+
+def test_of_two_sentences_the_weights_between_any_two_are_chosen_with_keys(open_explorer, axe):
+    tokens = ["[CLS]", "a", "[SEP]", "b", "[SEP]"]
+    weights = torch.full((2, 2, 5, 5), 0.1)
+    weights[..., 4] = 0.6
+    shown = explore_attention(weights, tokens, title="Pair", second_sentence=3)
+    page = open_explorer(shown, width=390)
+    assert "not renormalised" not in page.inner_text(".ae-legend")
+    chosen = page.get_by_role("radio", name="A → B, from sentence A to sentence B")
+    page.get_by_role("group", name="Show").get_by_role("radio").first.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    assert chosen.is_checked()
+    assert state(page)["sentences"] == "AB"
+    assert (layout(page)["rows"], layout(page)["columns"]) == (3, 2)
+    assert "from sentence A to sentence B" in page.get_attribute(".ae-stage", "aria-label")
+    assert "part of each row, not renormalised" in page.inner_text(".ae-legend")
+    page.focus(".ae-stage")
+    for key in ("ArrowDown", "ArrowDown", "End", "Enter"):
+        page.keyboard.press(key)
+    assert (state(page)["query"], state(page)["key"]) == (1, 4)
+    assert "“a” is locked, attends in sentence B to" in panel(page)
+    assert "“a” attends to “[SEP]”: 0.6000" in panel(page)
+    for view in ("lines", "heads", "grid"):
+        page.check(f".ae-segments input[value={view}]", force=True)
+        assert (layout(page)["rows"], layout(page)["columns"]) == (3, 2), view
+        assert "not renormalised" in page.inner_text(".ae-legend"), view
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert serious_violations(page, axe) == {}
+    page.check(".ae-segments input[value=all]", force=True)
+    assert (layout(page)["rows"], layout(page)["columns"]) == (5, 5)
+
+
+def test_without_a_second_sentence_nothing_is_offered(open_explorer):
+    page = open_explorer(lit())
+    assert page.locator(".ae-sentences").count() == 0
+    assert "sentences" not in state(page)

@@ -1,6 +1,6 @@
 """Every widget of a lesson, and quizzes, moved with real keys and clicks in a live JupyterLab."""
 
-from tests.browser.lab import run, serious_violations
+from tests.browser.lab import lay_out, run, serious_violations, set_theme
 
 HEAD = """import torch
 from course_lib import viz
@@ -52,14 +52,6 @@ QUIZ = """viz.quiz("Which sums to 1?", ["query", "key <b>", "both"], "b", "Softm
 SHAPE = """viz.predict_shape("What comes out?", (2, 5, 9), "A row a query.", code="q @ k.mT")"""
 
 
-def set_theme(page, theme):
-    name = f"JupyterLab {theme.title()}"
-    change = "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
-    page.evaluate(change, name)
-    changed = "(theme) => document.body.dataset.jpThemeName === theme"
-    page.wait_for_function(changed, arg=name)
-
-
 def move(page, output, how):
     """One move of the first control of a kind."""
     slider, chosen = output.locator("input[type=range]").first, output.locator("select").first
@@ -96,6 +88,7 @@ def test_every_widget_answers_and_is_accessible_in_both_themes(lab, open_lab, ax
     assert page.locator("text=Error displaying widget").count() == 0
     for theme in ("light", "dark"):
         set_theme(page, theme)
+        lay_out(page)
         page.screenshot(path=screenshots / f"widgets-{theme}-after.png")
         assert serious_violations(page, axe, ".jp-OutputArea-output:has(img)") == {}, theme
 
@@ -108,6 +101,7 @@ def test_a_quiz_is_answered_with_the_keyboard_in_both_themes(lab, open_lab, axe)
         set_theme(page, theme)
         run(page, [1, 2])
         answer_both(page)
+        lay_out(page)
         assert serious_violations(page, axe, ".jp-OutputArea-output") == {}, theme
 
 

@@ -96,3 +96,15 @@ export const makeState = (changes = {}) => ({
  * @param {Iterable<number>} values
  */
 export const rounded = (values) => [...values].map((value) => Number(value.toFixed(3)) + 0);
+
+/** Two sentences of two tokens each in one sequence; the second begins with "##c", a subword of its own word. */
+export async function makePair() {
+  const tokens = ["a", "b", "##c", "d"], words = [0, 1, 2, 3];
+  const header = {
+    ...HEADER, kind: "self", shape: [1, 1, 4, 4], queryTokens: tokens, keyTokens: tokens, queryWords: words,
+    keyWords: words, masked: "", gold: [[0, 0], [2, 0], [3, 1]], secondSentence: 2,
+  };
+  const weights = [0.5, 0.25, 0.125, 0.125, 0, 0, 0.25, 0.75, 1, 0, 0, 0, 0.25, 0.25, 0.25, 0.25];
+  const [attention] = await unpack(pack({ title: "Pair", pad: "<pad>", attentions: [header] }, [weights]));
+  return attention;
+}

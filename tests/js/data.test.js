@@ -9,7 +9,7 @@ import { MEAN, STEPS } from "../../course_lib/assets/explorer/constants.js";
 import {
   alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf, range, strongestKey,
 } from "../../course_lib/assets/explorer/data.js";
-import { makeAttention, makeProducts, rounded } from "./attention.js";
+import { makeAttention, makePair, makeProducts, rounded } from "./attention.js";
 
 const CASES = JSON.parse(readFileSync(new URL("alignment_cases.json", import.meta.url), "utf-8"));
 
@@ -141,3 +141,25 @@ test("scores have limits on both sides of zero, without the masked ones", () => 
 
 test("the steps are in the order of the computation", () =>
   assert.deepEqual(Object.keys(STEPS), ["scores", "scaled", "masked", "weights"]));
+
+test("of two sentences, the weights between any two are parts of the whole matrix", async () => {
+  const attention = await makePair();
+  /** @param {import("../../course_lib/assets/explorer/constants.js").Sentences} sentences */
+  const shown = (sentences) => {
+    const axes = axesOf(attention, false, sentences), matrix = matrixOf(attention, axes, "weights", 0, 0);
+    return [axes.queries.map(({ text }) => text).join(""), axes.keys.map(({ text }) => text).join(""),
+      matrix.rows, matrix.columns, rounded(matrix.values)];
+  };
+  assert.deepEqual(shown("AB"), ["ab", "##cd", 2, 2, [0.125, 0.125, 0.25, 0.75]]);
+  assert.deepEqual(shown("BA"), ["##cd", "ab", 2, 2, [1, 0, 0.25, 0.25]]);
+  assert.deepEqual(shown("AA")[4], [0.5, 0.25, 0, 0]);
+  assert.deepEqual(shown("BB")[4], [0, 0, 0.25, 0.25]);
+  assert.equal(shown("all")[2], 4);
+});
+
+test("gold links within the shown sentences stay, at their new rows and columns", async () => {
+  const attention = await makePair();
+  assert.deepEqual(axesOf(attention, false, "AB").gold, [{ query: 0, key: 0 }, { query: 1, key: 1 }]);
+  assert.deepEqual(axesOf(attention, false, "AA").gold, [{ query: 0, key: 0 }]);
+  assert.deepEqual(axesOf(attention, false, "BA").gold, []);
+});

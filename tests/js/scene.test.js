@@ -7,10 +7,11 @@ import { test } from "node:test";
 import { THEMES } from "../../course_lib/assets/explorer/colour.js";
 import { MEAN, PALETTES, VIEW_NAMES } from "../../course_lib/assets/explorer/constants.js";
 import { focusText, topKeys, topQueries } from "../../course_lib/assets/explorer/describe.js";
+import { sentenceTexts } from "../../course_lib/assets/explorer/legend.js";
 import { escapeHtml, fileName, standalonePage } from "../../course_lib/assets/explorer/save.js";
 import { sceneMaker, stageLabel, titleOf } from "../../course_lib/assets/explorer/scene.js";
 import { VIEWS } from "../../course_lib/assets/explorer/views.js";
-import { makeAttention, makeModel, makeState, rounded } from "./attention.js";
+import { makeAttention, makeModel, makePair, makeState, rounded } from "./attention.js";
 
 test("a scene holds the chosen head, and summaries of all", async () => {
   const sceneFor = sceneMaker(await makeAttention({ gold: [[0, 0], [0, 1]] }));
@@ -121,4 +122,25 @@ test("no title and no state ends an element of a saved page", () => {
 
 test("every palette that Python offers has thirteen colours", () => {
   for (const colours of Object.values(PALETTES)) assert.match(colours, /^([0-9a-f]{6} ){12}[0-9a-f]{6}$/);
+});
+
+test("of two sentences, the summary of a head is that of its whole rows", async () => {
+  const sceneFor = sceneMaker(await makePair()), whole = sceneFor(makeState({ kind: "self", sentences: "all" }), "light");
+  const part = sceneFor(makeState({ kind: "self", sentences: "BA", stretch: true, query: 3 }), "light");
+  assert.deepEqual(part.summary(0, 0), whole.summary(0, 0));
+  assert.equal(part.locked, 1);
+  assert.deepEqual(part.limits, [0, 1]);
+  const { limits } = sceneFor(makeState({ kind: "self", sentences: "BB", stretch: true }), "light");
+  assert.deepEqual(rounded(limits), [0, 0.25]);
+  assert.equal(titleOf(part), "Pair, layer 0, head 0, from sentence B to sentence A");
+  assert.match(stageLabel(part), /heatmap of 2 queries by 2 keys/);
+});
+
+test("the description of a part names it as one", async () => {
+  const scene = sceneMaker(await makePair())(makeState({ kind: "self", sentences: "AB" }), "light");
+  assert.equal(focusText(scene, { query: 0 }), "“a” attends most in sentence B to: “##c” 0.1250, “d” 0.1250.");
+  assert.equal(focusText(scene, { key: 1 }), "“d” is attended to most in sentence A by: “b” 0.7500, “a” 0.1250.");
+  assert.deepEqual(sentenceTexts(scene),
+    ["sentence A: tokens 0 to 1, B: tokens 2 to 3", "part of each row, not renormalised", "entropy: of whole rows"]);
+  assert.deepEqual(sentenceTexts(sceneMaker(await makeAttention())(makeState(), "light")), []);
 });

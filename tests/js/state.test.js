@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { MEAN } from "../../course_lib/assets/explorer/constants.js";
 import { attentionOf, stateAfter, validState } from "../../course_lib/assets/explorer/state.js";
-import { makeAttention, makeModel, makeState } from "./attention.js";
+import { makeAttention, makeModel, makePair, makeState } from "./attention.js";
 
 test("a state that can be shown stays as it is", async () => {
   const attention = await makeAttention({}, { scores: true });
@@ -79,4 +79,25 @@ test("another head ends a comparison, and another row closes the cell", async ()
   assert.equal(stateAfter(before, { query: 0 }, attentions).key, null);
   assert.equal(stateAfter(before, { query: 0, key: 1 }, attentions).key, 1);
   assert.deepEqual(stateAfter(before, { layer: 0 }, attentions), before);
+});
+
+test("whose weights are shown is part of the state only where there are two sentences", async () => {
+  const pair = [await makePair()], one = [await makeAttention()];
+  const own = makeState({ kind: "self" });
+  assert.equal(validState(own, pair).sentences, "all");
+  assert.equal(validState({ ...own, sentences: "AB" }, pair).sentences, "AB");
+  assert.equal(validState({ ...own, sentences: /** @type {any} */ ("AC") }, pair).sentences, "all");
+  assert.ok(!("sentences" in validState(makeState({ sentences: "AB" }), one)));
+});
+
+test("among other sentences nothing stays locked, and no row outside of them can be", async () => {
+  const pair = [await makePair()], before = validState(makeState({ kind: "self", query: 1, key: 2 }), pair);
+  const after = stateAfter(before, { sentences: "AB" }, pair);
+  assert.deepEqual([after.query, after.key], [null, null]);
+  assert.deepEqual([stateAfter(after, { query: 1, key: 3 }, pair).query], [1]);
+  assert.equal(stateAfter(after, { query: 2 }, pair).query, null);
+  const beyond = stateAfter(after, { query: 1, key: 0 }, pair);
+  assert.deepEqual([beyond.query, beyond.key], [1, null]);
+  const same = stateAfter({ ...before, sentences: "AB", key: 3 }, { sentences: "AB" }, pair);
+  assert.deepEqual([same.query, same.key], [1, 3]);
 });

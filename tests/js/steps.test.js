@@ -6,7 +6,6 @@ import { test } from "node:test";
 
 import { openedCell, openedText } from "../../course_lib/assets/explorer/cell.js";
 import { MEAN } from "../../course_lib/assets/explorer/constants.js";
-import { axesOf } from "../../course_lib/assets/explorer/data.js";
 import { sceneMaker } from "../../course_lib/assets/explorer/scene.js";
 import { stepsOf } from "../../course_lib/assets/explorer/steps.js";
 import { makeAttention, makeProducts, makeState, rounded } from "./attention.js";
@@ -15,8 +14,8 @@ import { makeAttention, makeProducts, makeState, rounded } from "./attention.js"
 const near = (value, expected) => assert.ok(Math.abs(value - expected) < 2e-3, `${value}, expected ${expected}`);
 
 test("products, their sum, the division and the softmax lead to the weight", async () => {
-  const attention = await makeProducts(), axes = axesOf(attention, false);
-  const { weight, masked, numbers, scores } = stepsOf(attention, axes, { layer: 0, head: 0 }, 0, 0);
+  const attention = await makeProducts();
+  const { weight, masked, numbers, scores } = stepsOf(attention, { layer: 0, head: 0 }, 0, 0);
   assert.equal(masked, false);
   assert.deepEqual(rounded(numbers?.products ?? []).map(Math.round), [2, 2]);
   near(scores?.score ?? NaN, 4);
@@ -27,8 +26,8 @@ test("products, their sum, the division and the softmax lead to the weight", asy
 });
 
 test("a masked key has a score, but no weight, and no part in the sum", async () => {
-  const attention = await makeProducts(), axes = axesOf(attention, false);
-  const { weight, masked, scores } = stepsOf(attention, axes, { layer: 0, head: 0 }, 1, 3);
+  const attention = await makeProducts();
+  const { weight, masked, scores } = stepsOf(attention, { layer: 0, head: 0 }, 1, 3);
   assert.deepEqual([weight, masked], [0, true]);
   near(scores?.largest ?? NaN, 0); // of -2, 0, -4
 });
@@ -36,8 +35,8 @@ test("a masked key has a score, but no weight, and no part in the sum", async ()
 test("what is not stored is null", async () => {
   const weights = await makeAttention(), stored = await makeAttention({}, { scores: true });
   const where = { layer: 0, head: 0 };
-  assert.equal(stepsOf(weights, axesOf(weights, false), where, 0, 0).scores, null);
-  const cell = stepsOf(stored, axesOf(stored, false), where, 1, 2);
+  assert.equal(stepsOf(weights, where, 0, 0).scores, null);
+  const cell = stepsOf(stored, where, 1, 2);
   assert.equal(cell.numbers, null);
   near(cell.scores?.score ?? NaN, 8);
 });

@@ -113,3 +113,13 @@ def test_several_kinds_of_attention_are_packed_one_after_the_other():
 )
 def test_every_subword_belongs_to_a_word(tokens, numbers):
     assert word_numbers(tokens.split()) == numbers
+
+
+def test_the_second_sentence_is_packed_where_there_is_one_and_begins_with_a_word_of_its_own():
+    tokens = ["a", "##b", "##c"]
+    packed = pack(explore_attention(torch.eye(3), tokens, second_sentence=2).data)
+    _, [(header, _)] = unpack(packed)
+    assert header["secondSentence"] == 2
+    assert header["queryWords"] == header["keyWords"] == [0, 0, 1]
+    _, [(header, _)] = unpack(pack(explore_attention(torch.eye(3), tokens).data))
+    assert "secondSentence" not in header

@@ -7,7 +7,7 @@ from PIL import Image
 
 from course_lib.viz.explorer import explore_attention
 from course_lib.viz.explorer_picture import layout_of, picture
-from course_lib.viz.explorer_words import heading
+from course_lib.viz.explorer_words import heading, shown_part
 
 GOLD = (0xC2, 0x5A, 0x00)
 
@@ -99,3 +99,26 @@ def test_a_token_of_one_comma_is_larger_than_a_speck():
         return (pixels[at.top : at.top + at.cell, : at.left] < 128).all(-1).sum()
 
     assert label(",") > 1.5 * (label("i") - 4)
+
+
+def test_the_picture_of_two_sentences_is_that_of_the_chosen_rows_and_columns():
+    weights = torch.tensor([[0, 0.5, 0.5], [0, 0, 1], [1, 0, 0]])
+    shown = explore_attention(weights, list("abc"), second_sentence=2, gold=[(2, 1), (0, 0)])
+    seen = shown_part(shown.select(sentences="AB").data, shown.state)
+    at = layout_of(seen, heading({"self": shown.data}, shown.state), 1)
+    pixels = np.asarray(Image.open(BytesIO(shown.to_png())).convert("RGB")).astype(int)
+    assert pixels.shape == (at.height, at.width, 3)
+    lit = {query for query in range(2) if np.median(cell(pixels, at, query, 0)) < 60}
+    assert lit == {1}
+    assert seen.gold == ((0, 1),)
+    assert np.abs(cell(pixels, at, 1, 0)[0] - GOLD).max() < 12
+    assert np.abs(cell(pixels, at, 0, 0)[0] - GOLD).max() > 12
+    words = repr(shown).splitlines()[0]
+    assert words == (
+        "Attention, layer 0, head 0, from sentence A to sentence B. Heatmap of 2 queries by 1 "
+        "keys, on which 0.75 of a row's weight lies on average. The largest weight is 1.00: 'b' "
+        "attends to 'c'. Here, sentence A: tokens 0 to 1, B: tokens 2 to 2; part of each row, not "
+        "renormalised."
+    )
+    assert seen.weights.tolist() == [[0.5], [1.0]]
+    assert (seen.query_tokens, seen.key_tokens) == (("a", "b"), ("c",))

@@ -74,3 +74,51 @@ def test_a_comparison_of_one_head_is_that_head():
 def test_all_layers_are_the_same_as_no_choice():
     assert model().select(layers=[2, 0]).state["layers"] == [0, 2]
     assert model().select(layers=range(3)).state["layers"] == []
+
+
+def pair(**given):
+    """Two sentences of three and two tokens in one sequence."""
+    tokens = ["[CLS]", "a", "[SEP]", "b", "[SEP]"]
+    return explore_attention(torch.full((2, 2, 5, 5), 0.2), tokens, second_sentence=3, **given)
+
+
+def test_sentences_are_chosen_where_the_second_one_is_known():
+    assert pair().state["sentences"] == "all"
+    assert pair().select(sentences="AB").state["sentences"] == "AB"
+    assert "sentences" not in cross().state
+    with pytest.raises(CourseError, match="give explore_attention its second_sentence"):
+        cross().select(sentences="AB")
+    with pytest.raises(CourseError, match="sentences must be one of all to BB, got 'AC'"):
+        pair().select(sentences="AC")
+
+
+def test_among_other_sentences_nothing_stays_locked_and_no_row_outside_of_them_can_be():
+    shown = pair().select(query=1, key=4)
+    assert shown.select(sentences="AB").state["query"] is None
+    state = shown.select(query=2, key=3).state
+    assert (state["query"], state["key"]) == (2, 3)
+    assert shown.select(sentences="AB").state["query"] == 2
+    with pytest.raises(CourseError, match=r"query must be one of \[None, 0, 1, 2\], got 3"):
+        shown.select(query=3)
+    with pytest.raises(CourseError, match=r"key must be one of \[None, 3, 4\], got 0"):
+        shown.select(query=0, key=0)
+
+
+def test_another_kind_of_attention_shows_all_sentences():
+    both = AttentionExplorer(pair().data, cross().data).select(sentences="AB")
+    assert both.select(kind="cross").state["sentences"] == "all"
+    with pytest.raises(CourseError, match=r"sentences must be one of \['all'\], got 'AB'"):
+        both.select(sentences="AB")
+
+
+@pytest.mark.parametrize("index", [0, 5, -1, 1.5])
+def test_a_second_sentence_outside_the_tokens_is_refused(own_messages, index):
+    tokens = list("abcde")
+    with pytest.raises(CourseError, match=f"a whole number from 1 to 4, got {index}"):
+        explore_attention(torch.eye(5), tokens, second_sentence=index)
+
+
+@pytest.mark.parametrize("kind", ["cross", "causal"])
+def test_a_second_sentence_needs_self_attention(kind):
+    with pytest.raises(CourseError, match=f"for kind='self', got kind='{kind}'"):
+        explore_attention(torch.eye(2), QUERIES, QUERIES, kind=kind, second_sentence=1)

@@ -24,7 +24,7 @@ export function openedCell({ attention, axes, locked, opened, state }) {
   if (locked === null || opened === null || state.view !== "heatmap") return null;
   if (axes.joined) return "Subwords are joined: their weights are summed. Split them to see how one is computed.";
   if (state.head === MEAN) return "This is a mean of several weights. Choose one head to see how its weight is computed.";
-  return stepsOf(attention, axes, state, locked, opened);
+  return stepsOf(attention, state, axes.queries[locked].members[0], axes.keys[opened].members[0]);
 }
 
 /**

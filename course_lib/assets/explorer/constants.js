@@ -5,6 +5,7 @@ import constants from "./constants.json" with { type: "json" };
 
 /** @typedef {keyof typeof constants.kinds} Kind */
 /** @typedef {keyof typeof constants.views} ViewName */
+/** @typedef {keyof typeof constants.sentences} Sentences */
 /** @typedef {keyof typeof constants.steps} Step */
 /** @typedef {keyof typeof constants.palettes} PaletteName */
 
@@ -25,6 +26,8 @@ import constants from "./constants.json" with { type: "json" };
  * @property {boolean} gold whether the gold alignment is shown
  * @property {boolean} stretch whether the colours end at a head's largest weight instead of at 1
  * @property {PaletteName} palette
+ * @property {Sentences} [sentences] of two sentences in one sequence: whose queries, and whose keys; it is there only
+ *   where the second sentence is known
  */
 
 // The head number that stands for the mean of all heads.
@@ -37,6 +40,9 @@ export const QUANTISATION_LEVELS = constants.quantisationLevels;
 export const KINDS = constants.kinds;
 export const TABS = constants.tabs;
 export const VIEW_NAMES = constants.views;
+
+// Of two sentences in one sequence, A and B: `label` is the button, `name` what a screen reader says.
+export const SENTENCES = constants.sentences;
 
 // From scores to weights: `label` is the button, `value` what one number is called.
 export const STEPS = constants.steps;

@@ -2,7 +2,7 @@
 // The controls above the picture.
 
 import { headStyle } from "./colour.js";
-import { MEAN, PALETTES, STEPS, VIEW_NAMES } from "./constants.js";
+import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "./constants.js";
 import { range } from "./data.js";
 import { make, styleSwatch, uniqueName } from "./dom.js";
 import { makeToggles } from "./toggles.js";
@@ -31,16 +31,18 @@ export function makeControls(attention, { choose, point }) {
   let lastHead = 0, lastLayer = 0; // the head is shown again when "mean of heads" is unticked
 
   /**
-   * @param {"view" | "step"} name
+   * @param {"view" | "step" | "sentences"} name
    * @param {string} legend
-   * @param {[value: string, label: string][]} options
+   * @param {[value: string, label: string, spoken?: string][]} options `spoken` is for screen readers, after the label
    * @param {(state: State, value: string) => boolean} disabled
    * @returns {Control}
    */
   const segments = (name, legend, options, disabled = () => false) => {
-    const inputs = options.map(([value]) => make("input", { type: "radio", name: `${group}-${name}`, value }));
+    const inputs = options.map(([value, label, spoken]) => make("input", {
+      type: "radio", name: `${group}-${name}`, value, aria: spoken ? { label: `${label}, ${spoken}` } : {},
+    }));
     for (const input of inputs) input.addEventListener("change", () => choose({ [name]: input.value }));
-    const root = make("fieldset", { className: "ae-segments" }, make("legend", { textContent: legend }),
+    const root = make("fieldset", { className: `ae-segments ae-${name}` }, make("legend", { textContent: legend }),
       ...options.map(([, label], i) => make("label", {}, inputs[i], make("span", { textContent: label }))));
     return { root, sync: (state) => {
       for (const input of inputs) {
@@ -132,6 +134,8 @@ export function makeControls(attention, { choose, point }) {
   const steps = attention.hasScores ? segments("step", "Step",
     Object.entries(STEPS).map(([step, { label }]) => [step, label]),
     (state, step) => state.joined && step !== "weights") : null;
+  const sentences = attention.secondSentence === null ? null : segments("sentences", "Show",
+    Object.entries(SENTENCES).map(([value, { label, name }]) => [value, label, name]));
   const sliders = [nLayers > 1 ? slider("layer", nLayers) : null, nHeads > 1 ? slider("head", nHeads) : null];
   const rest = [
     nHeads > 1
@@ -146,12 +150,12 @@ export function makeControls(attention, { choose, point }) {
   ];
   const roots = (/** @type {(Control | null)[]} */ controls) => controls.map((control) => control && control.root);
   return {
-    root: make("div", { className: "ae-controls" }, ...roots([views, steps]),
+    root: make("div", { className: "ae-controls" }, ...roots([views, steps, sentences]),
       make("span", { className: "ae-sliders" }, ...roots(sliders)), ...roots(rest)),
     sync: (state, theme) => {
       if (state.head !== MEAN) lastHead = state.head;
       lastLayer = state.layer;
-      for (const control of [views, steps, ...sliders, ...rest]) control?.sync(state, theme);
+      for (const control of [views, steps, sentences, ...sliders, ...rest]) control?.sync(state, theme);
     },
   };
 }

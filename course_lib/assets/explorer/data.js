@@ -4,7 +4,7 @@
 import { MEAN } from "./constants.js";
 import { addNumbers, addScores } from "./numbers.js";
 
-/** @import { Kind, Step } from "./constants.js" */
+/** @import { Kind, Sentences, Step } from "./constants.js" */
 /** @import { Quantised } from "./numbers.js" */
 
 /**
@@ -33,6 +33,7 @@ import { addNumbers, addScores } from "./numbers.js";
  * @property {boolean} hasSubwords whether some word consists of several tokens
  * @property {[key: number, query: number][]} gold the right links, as token indices
  * @property {string} pad the padding token
+ * @property {number | null} secondSentence index of its first token, of two sentences in one sequence
  */
 
 /**
@@ -52,6 +53,7 @@ import { addNumbers, addScores } from "./numbers.js";
  *
  * @typedef {object} Axes
  * @property {boolean} joined
+ * @property {Sentences} sentences whose queries and keys they are
  * @property {Group[]} queries
  * @property {Group[]} keys
  * @property {Link[]} gold
@@ -74,13 +76,15 @@ export const range = (count) => Array.from({ length: count }, (_, i) => i);
 const SPECK = /^[^\p{L}\p{N}\s_]{1,2}$/u;
 
 /**
- * What the rows and columns stand for: tokens, or words whose subwords are joined.
+ * What the rows and columns stand for: tokens, or words whose subwords are joined; those of all tokens, or the
+ * queries of one sentence and the keys of one.
  *
  * @param {Attention} attention
  * @param {boolean} joined
+ * @param {Sentences} [sentences]
  * @returns {Axes}
  */
-export function axesOf(attention, joined) {
+export function axesOf(attention, joined, sentences = "all") {
   /** @param {string[]} tokens @param {number[]} words */
   const groupsOf = (tokens, words) => {
     /** @type {Group[]} */
@@ -94,19 +98,33 @@ export function axesOf(attention, joined) {
     for (const group of groups) group.label = SPECK.test(group.text) ? `“${group.text}”` : group.text;
     return groups;
   };
-  const queries = groupsOf(attention.queryTokens, attention.queryWords);
-  const keys = groupsOf(attention.keyTokens, attention.keyWords);
+  /** @param {string[]} tokens @param {number[]} words @param {0 | 1} side */
+  const chosen = (tokens, words, side) => groupsOf(tokens, words)
+    .filter(({ members: [token] }) => inSentence(attention, sentences, side, token));
+  const queries = chosen(attention.queryTokens, attention.queryWords, 0);
+  const keys = chosen(attention.keyTokens, attention.keyWords, 1);
   /** @type {Map<string, Link>} */
   const gold = new Map(); // links between the same two words count once
   for (const [keyToken, queryToken] of attention.gold) {
     const query = groupIndex(queries, queryToken), key = groupIndex(keys, keyToken);
-    gold.set(`${query},${key}`, { query, key });
+    if (query >= 0 && key >= 0) gold.set(`${query},${key}`, { query, key });
   }
-  return { joined, queries, keys, gold: [...gold.values()] };
+  return { joined, sentences, queries, keys, gold: [...gold.values()] };
 }
 
 /**
- * The group that a token belongs to.
+ * Whether a token is in the sentence that is chosen for its side.
+ *
+ * @param {Attention} attention
+ * @param {Sentences} sentences
+ * @param {0 | 1} side 0 for queries, 1 for keys
+ * @param {number} token
+ */
+export const inSentence = ({ secondSentence }, sentences, side, token) =>
+  sentences === "all" || secondSentence === null || (token < secondSentence) === (sentences[side] === "A");
+
+/**
+ * The group that a token belongs to, or -1.
  *
  * @param {Group[]} groups
  * @param {number} token
@@ -137,17 +155,18 @@ export function matrixOf(attention, axes, step, layer, head) {
   }
   const masked = step === "masked" || step === "weights" ? attention.masked : new Uint8Array(size);
   const matrix = { values, masked, rows: attention.nQueries, columns: attention.nKeys, step };
-  return axes.joined ? joinSubwords(matrix, axes) : matrix;
+  return axes.joined || axes.sentences !== "all" ? matrixOfGroups(matrix, axes) : matrix;
 }
 
 /**
- * Weights are summed over the subwords of a key and averaged over those of a query (Clark et al. 2019).
+ * Weights are summed over the subwords of a key and averaged over those of a query (Clark et al. 2019). They are
+ * not renormalised: of one sentence alone, a row sums to less than 1.
  *
  * @param {Matrix} matrix of tokens
- * @param {Axes} axes of words
+ * @param {Axes} axes of words, or of some of the tokens
  * @returns {Matrix}
  */
-function joinSubwords(matrix, axes) {
+function matrixOfGroups(matrix, axes) {
   const rows = axes.queries.length, columns = axes.keys.length;
   const values = new Float32Array(rows * columns), masked = new Uint8Array(rows * columns);
   axes.queries.forEach((query, q) => axes.keys.forEach((key, k) => {

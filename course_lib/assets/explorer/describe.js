@@ -45,6 +45,14 @@ export const topQueries = (matrix, key, count = 3) =>
     .slice(0, count);
 
 /**
+ * Such as " in sentence B", where the keys of that sentence alone are shown.
+ *
+ * @param {Axes} axes
+ * @param {0 | 1} side 0 for queries, 1 for keys
+ */
+export const amongOf = ({ sentences }, side) => (sentences === "all" ? "" : ` in sentence ${sentences[side]}`);
+
+/**
  * @param {Matrix} matrix
  * @param {Axes} axes
  * @param {number} query
@@ -64,7 +72,7 @@ export function cellText(matrix, axes, query, key) {
  */
 export function rowText(matrix, axes, query) {
   const top = topKeys(matrix, query).map(({ key, value }) => `${quote(axes.keys[key].text)} ${formatNumber(value)}`);
-  return `${quote(axes.queries[query].text)} attends most to: ${top.join(", ") || ALL_MASKED}.`;
+  return `${quote(axes.queries[query].text)} attends most${amongOf(axes, 1)} to: ${top.join(", ") || ALL_MASKED}.`;
 }
 
 /**
@@ -75,17 +83,16 @@ export function rowText(matrix, axes, query) {
 function columnText(matrix, axes, key) {
   const top = topQueries(matrix, key)
     .map(({ query, value }) => `${quote(axes.queries[query].text)} ${formatNumber(value)}`);
-  return `${quote(axes.keys[key].text)} is attended to most by: ${top.join(", ") || "no query"}.`;
+  return `${quote(axes.keys[key].text)} is attended to most${amongOf(axes, 0)} by: ${top.join(", ") || "no query"}.`;
 }
 
 /**
  * Entropy and, where the gold alignment is known, the alignment error rate.
  *
  * @param {Summary} summary
- * @param {number} columns
  */
-export function summaryText({ entropy, error }, columns) {
-  const text = `entropy ${entropy.toFixed(2)} of at most ${Math.log(columns).toFixed(2)} nats`;
+export function summaryText({ entropy, most, error }) {
+  const text = `entropy ${entropy.toFixed(2)} of at most ${most.toFixed(2)} nats`;
   return error === null ? text : `${text}; alignment error rate ${error.toFixed(2)}`;
 }
 
@@ -112,8 +119,8 @@ function strandsText(scene, query, key) {
   const { axes } = scene;
   const tops = strandTops(scene, query, key).map(({ strand, text, value }) =>
     `${headName(strand.head)}: ` + (value === undefined ? "nothing" : `${quote(text)} ${formatNumber(value)}`));
-  const what = query !== undefined ? `${quote(axes.queries[query].text)} attends most to`
-    : `${quote(axes.keys[key ?? 0].text)} is attended to most by`;
+  const what = query !== undefined ? `${quote(axes.queries[query].text)} attends most${amongOf(axes, 1)} to`
+    : `${quote(axes.keys[key ?? 0].text)} is attended to most${amongOf(axes, 0)} by`;
   return `${what}, ${tops.join("; ")}.`;
 }
 
@@ -126,7 +133,7 @@ function strandsText(scene, query, key) {
 export function focusText(scene, focus) {
   const { matrix, axes, summary, strands } = scene;
   if ("layer" in focus) {
-    const text = summaryText(summary(focus.layer, focus.head), matrix.columns);
+    const text = summaryText(summary(focus.layer, focus.head));
     return `layer ${focus.layer}, ${headName(focus.head)}: ${text}`;
   }
   if (strands.length > 1) return strandsText(scene, focus.query, focus.key);

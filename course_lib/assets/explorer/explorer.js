@@ -115,8 +115,9 @@ function startExplorer(element, { attentions, packed, state: first, module, styl
       part().controls.sync(state, THEMES[theme]); // a control that asked for something impossible goes back
       return false;
     }
-    // Another view or tab has no such cell, and the rows of words are not those of tokens.
-    if (state.view !== next.view || state.joined !== next.joined || state.kind !== next.kind) focus = null;
+    // Another view, tab or sentence has no such cell, and the rows of words are not those of tokens.
+    if (state.view !== next.view || state.joined !== next.joined || state.kind !== next.kind ||
+      state.sentences !== next.sentences) focus = null;
     state = next;
     draw();
     return true;
@@ -129,7 +130,7 @@ function startExplorer(element, { attentions, packed, state: first, module, styl
     const now = scene(), { matrix, axes, locked, summary } = now;
     announce(locked !== null && "query" in patch
       ? `Locked. ${rowText(matrix, axes, locked)} ${openedText(now)}`.trim()
-      : `${titleOf(now)}: ${summaryText(summary(state.layer, state.head), matrix.columns)}`);
+      : `${titleOf(now)}: ${summaryText(summary(state.layer, state.head))}`);
   }
 
   /** Lock a row, or a cell in it; release what is locked already. @param {number} query @param {number} [key] */

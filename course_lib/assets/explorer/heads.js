@@ -168,8 +168,8 @@ export const gridView = {
     paintThumbnails(ctx, scene, layout);
     const { theme } = scene, { w, h, below } = layout;
     for (const { x, y, layer, head } of layout.thumbnails) {
-      const { entropy, error } = scene.summary(layer, head);
-      const share = entropy / (Math.log(layout.columns) || 1);
+      const { entropy, most, error } = scene.summary(layer, head);
+      const share = entropy / (most || 1);
       ctx.fillStyle = theme.edge;
       ctx.fillRect(x, y + h + 5, w, 3);
       ctx.fillStyle = theme.line;

@@ -2,7 +2,7 @@
 // Below the picture: what its colours and marks mean, and the same as a table.
 
 import { STEPS } from "./constants.js";
-import { ALL_MASKED, formatNumber, headName, topKeys } from "./describe.js";
+import { ALL_MASKED, amongOf, formatNumber, headName, topKeys } from "./describe.js";
 import { make, swatch } from "./dom.js";
 import { isOverview } from "./views.js";
 
@@ -31,6 +31,7 @@ export function fillLegend(legend, scene) {
   if (state.view === "grid") items.push(item("ae-entropy", "mean entropy, full if all keys have the same weight"));
   if (gold) items.push(item(lines ? "ae-dashed" : "ae-frame", "gold link"));
   if (gold && !lines) items.push(item("ae-corner", "largest weight of its row"));
+  items.push(...sentenceTexts(scene).map((text) => make("span", { className: "ae-item" }, text)));
   legend.replaceChildren(...items);
   legend.style.setProperty("--hatch", theme.hatch);
 }
@@ -53,6 +54,18 @@ export function scaleEnds({ matrix, limits: [low, high], state }) {
 export const thickness = (scene) => `${STEPS[scene.matrix.step].value}: the thicker the line, the larger; ` +
   `none below ${(scene.faintest() * scene.limits[1]).toFixed(2)}`;
 
+/**
+ * Which tokens are sentences A and B, and that the weights between two of them are parts of their rows; nothing where
+ * there is one sentence.
+ *
+ * @param {Scene} scene
+ */
+export function sentenceTexts({ attention: { nKeys, secondSentence }, axes }) {
+  if (secondSentence === null) return [];
+  const where = `sentence A: tokens 0 to ${secondSentence - 1}, B: tokens ${secondSentence} to ${nKeys - 1}`;
+  return axes.sentences === "all" ? [where] : [where, "part of each row, not renormalised", "entropy: of whole rows"];
+}
+
 /** @param {Scene} scene */
 function scaleLegend(scene) {
   const strip = make("i", { className: "ae-scale" }), [low, high] = scaleEnds(scene);
@@ -67,7 +80,7 @@ function scaleLegend(scene) {
  * @param {Scene} scene
  */
 export function fillTable(table, { matrix, axes }) {
-  const head = ["query", "keys it attends to most"].map((text) => make("th", { scope: "col", textContent: text }));
+  const head = ["query", `keys it attends to most${amongOf(axes, 1)}`].map((text) => make("th", { scope: "col", textContent: text }));
   const rows = axes.queries.map((query, q) => {
     const top = topKeys(matrix, q).map(({ key, value }) => `${axes.keys[key].text} ${formatNumber(value)}`).join(", ");
     return make("tr", {},

@@ -3,7 +3,7 @@
 
 import { KINDS } from "./constants.js";
 import {
-  ALL_MASKED, cellText, formatNumber, headName, quote, strandTops, summaryText, topKeys, topQueries,
+  ALL_MASKED, amongOf, cellText, formatNumber, headName, quote, strandTops, summaryText, topKeys, topQueries,
 } from "./describe.js";
 import { keepKeys, make, swatch } from "./dom.js";
 import { isOverview } from "./views.js";
@@ -32,7 +32,7 @@ export function fillPanel(panel, scene, focus, release) {
     soft("div", kind),
   ] : [
     make("div", { className: "ae-name", textContent: `layer ${layer}, ${headName(head)}` }),
-    soft("div", `${kind}, ${summaryText(scene.summary(layer, head), matrix.columns)}`),
+    soft("div", `${kind}, ${summaryText(scene.summary(layer, head))}`),
   ];
   if (compares && (query !== null || key !== undefined)) parts.push(...strandParts(scene, query ?? undefined, key));
   else if (query !== null) parts.push(...rowParts(scene, matrix, query, key));
@@ -62,9 +62,9 @@ const rowName = (group, text) => make("div", { className: "ae-row" },
  * @param {number} [key]
  */
 function rowParts(scene, matrix, query, key) {
-  const { axes, locked } = scene, top = topKeys(matrix, query);
+  const { axes, locked } = scene, top = topKeys(matrix, query), attends = `attends${amongOf(axes, 1)} to`;
   const parts = [
-    rowName(axes.queries[query], query === locked ? " is locked, attends to" : " attends to"),
+    rowName(axes.queries[query], query === locked ? ` is locked, ${attends}` : ` ${attends}`),
     ...bars(scene, matrix, top.map(({ key: k, value }) => [axes.keys[k].text, value])),
   ];
   if (!top.length) parts.push(make("div", { textContent: ALL_MASKED }));
@@ -82,7 +82,7 @@ function columnParts(scene, matrix, key) {
   const { axes } = scene;
   const top = topQueries(matrix, key);
   return [
-    rowName(axes.keys[key], " is attended to by"),
+    rowName(axes.keys[key], ` is attended to${amongOf(axes, 0)} by`),
     ...bars(scene, matrix, top.map(({ query, value }) => [axes.queries[query].text, value])),
   ];
 }
@@ -95,10 +95,10 @@ function columnParts(scene, matrix, key) {
  * @param {number | undefined} key
  */
 function strandParts(scene, query, key) {
-  const { axes, locked } = scene;
+  const { axes, locked } = scene, attends = `attends most${amongOf(axes, 1)} to`;
   const name = query !== undefined
-    ? rowName(axes.queries[query], query === locked ? " is locked, attends most to" : " attends most to")
-    : rowName(axes.keys[key ?? 0], " is attended to most by");
+    ? rowName(axes.queries[query], query === locked ? ` is locked, ${attends}` : ` ${attends}`)
+    : rowName(axes.keys[key ?? 0], ` is attended to most${amongOf(axes, 0)} by`);
   return [name, ...strandTops(scene, query, key).map(({ strand, text, value }) =>
     make("div", { className: "ae-strand" }, swatch(strand), make("span", { textContent: `${strand.head}` }),
       make("span", { className: "ae-bar-name", textContent: text || "masked" }),

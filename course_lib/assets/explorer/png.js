@@ -3,7 +3,7 @@
 
 import { contextOf, drawText, hatch, truncate, widthOf } from "./canvas.js";
 import { headName } from "./describe.js";
-import { scaleEnds, thickness } from "./legend.js";
+import { scaleEnds, sentenceTexts, thickness } from "./legend.js";
 import { isOverview } from "./views.js";
 
 /** @import { Focus, Scene } from "./scene.js" */
@@ -130,5 +130,6 @@ function legendItems(scene) {
       ctx.lineTo(x + 10, y + 5);
       ctx.fill();
     } });
+  items.push(...sentenceTexts(scene).map(plain));
   return items;
 }

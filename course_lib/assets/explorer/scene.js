@@ -2,17 +2,24 @@
 // From a state to what is drawn: a scene holds all that the views need.
 
 import { THEMES, headStyle, paletteOf } from "./colour.js";
-import { KINDS, VIEW_NAMES } from "./constants.js";
+import { KINDS, SENTENCES, VIEW_NAMES } from "./constants.js";
 import { alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf } from "./data.js";
 import { headName } from "./describe.js";
 import { faintestLine } from "./lines.js";
 import { isOverview } from "./views.js";
 
 /** @import { Palette, Theme, ThemeName } from "./colour.js" */
-/** @import { State, Step } from "./constants.js" */
+/** @import { Sentences, State, Step } from "./constants.js" */
 /** @import { Attention, Axes, Matrix } from "./data.js" */
 
-/** @typedef {{ entropy: number, error: number | null }} Summary the error is the alignment error rate */
+/**
+ * A head in a few numbers, of whole rows even where the keys of one sentence alone are shown.
+ *
+ * @typedef {object} Summary
+ * @property {number} entropy
+ * @property {number} most the largest entropy that there can be
+ * @property {number | null} error the alignment error rate
+ */
 /** @typedef {[low: number, high: number]} Limits */
 
 /**
@@ -56,19 +63,21 @@ const CACHE_SIZE = 900; // matrices, limits and summaries
 
 /** @param {Attention} attention @param {boolean} several */
 export function sceneMaker(attention, several = false) {
-  const axes = { tokens: axesOf(attention, false), words: axesOf(attention, true) };
   const cached = cache(CACHE_SIZE);
+  /** @param {boolean} joined @param {Sentences} sentences @returns {Axes} */
+  const axesFor = (joined, sentences) => cached(
+    `axes ${joined} ${sentences}`, () => axesOf(attention, joined, sentences));
 
   /** @param {State} state @param {ThemeName} themeName @returns {Scene} */
   return (state, themeName) => {
-    const { layer, head, step, joined, stretch } = state;
-    const chosen = joined ? axes.words : axes.tokens, theme = THEMES[themeName];
-    /** @type {(step: Step, layer: number, head: number) => Matrix} */
-    const compute = (step, layer, head) => cached(
-      `${step} ${layer} ${head} ${joined}`, () => matrixOf(attention, chosen, step, layer, head));
+    const { layer, head, step, joined, stretch, sentences = "all" } = state;
+    const chosen = axesFor(joined, sentences), whole = axesFor(joined, "all"), theme = THEMES[themeName];
+    /** @type {(step: Step, layer: number, head: number, axes?: Axes) => Matrix} */
+    const compute = (step, layer, head, axes = chosen) => cached(
+      `${step} ${layer} ${head} ${joined} ${axes.sentences}`, () => matrixOf(attention, axes, step, layer, head));
     /** @param {number} layer @param {number} head @returns {Limits} */
     const limitsAt = (layer, head) => cached(
-      `limits ${step} ${layer} ${head} ${joined} ${stretch}`, () => limitsOf(compute(step, layer, head), stretch));
+      `limits ${step} ${layer} ${head} ${joined} ${sentences} ${stretch}`, () => limitsOf(compute(step, layer, head), stretch));
     const compared = state.view === "lines" && state.heads.length > 0;
     const strands = compared
       ? state.heads.map((head) => ({ head, matrix: compute(step, layer, head), ...headStyle(theme, head) }))
@@ -80,15 +89,18 @@ export function sceneMaker(attention, several = false) {
     return {
       attention, several, state, matrix: compute(step, layer, head), strands, axes: chosen, theme, locked,
       limits, limitsAt, faintest: () => cached(
-        `faintest ${step} ${layer} ${strands.map((strand) => strand.head)} ${joined} ${stretch}`,
+        `faintest ${step} ${layer} ${strands.map((strand) => strand.head)} ${joined} ${sentences} ${stretch}`,
         () => faintestLine(strands, limits)),
       palette: cached(`palette ${state.palette} ${themeName} ${step}`,
         () => paletteOf(state.palette, themeName, step !== "weights")),
       opened: locked === null || state.key === null ? null : groupIndex(chosen.keys, state.key),
       matrixAt: (layer, head) => compute(step, layer, head),
       summary: (layer, head) => cached(`summary ${layer} ${head} ${joined} ${state.gold}`, () => {
-        const weights = compute("weights", layer, head);
-        return { entropy: entropyOf(weights), error: state.gold ? alignmentError(weights, chosen.gold) : null };
+        const weights = compute("weights", layer, head, whole);
+        return {
+          entropy: entropyOf(weights), most: Math.log(whole.keys.length),
+          error: state.gold ? alignmentError(weights, whole.gold) : null,
+        };
       }),
     };
   };
@@ -117,6 +129,7 @@ export function titleOf({ attention, several, state }) {
   if (state.view !== "grid") parts.push(`layer ${state.layer}`);
   if (state.view === "lines" && state.heads.length) parts.push(`heads ${state.heads.join(", ")}`);
   else if (!isOverview(state.view)) parts.push(headName(state.head));
+  if (state.sentences && state.sentences !== "all") parts.push(SENTENCES[state.sentences].name);
   return parts.join(", ");
 }
 

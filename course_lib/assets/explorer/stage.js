@@ -30,7 +30,8 @@ export function makeStage({ canvases, stage, scroller }) {
     const width = Math.floor(scroller.clientWidth) - 6; // its padding
     if (width < 1) return false; // not in the page yet, or hidden
     const { state, theme } = scene, view = VIEWS[state.view];
-    const frame = [state.kind, state.view, width, state.joined, state.layers, theme.back, self.devicePixelRatio].join();
+    const frame = [state.kind, state.view, width, state.joined, state.sentences, state.layers, theme.back,
+      self.devicePixelRatio].join();
     if (drawn.frame !== frame) {
       layout = view.layout(scene, width);
       stage.style.width = `${layout.width}px`;

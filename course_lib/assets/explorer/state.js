@@ -1,7 +1,8 @@
 // @ts-check
 // What may be shown, and what follows from a choice, as in course_lib/viz/explorer_state.py. Pure functions.
 
-import { MEAN, PALETTES, STEPS, VIEW_NAMES } from "./constants.js";
+import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "./constants.js";
+import { inSentence } from "./data.js";
 
 /** @import { State } from "./constants.js" */
 /** @import { Attention } from "./data.js" */
@@ -17,7 +18,7 @@ export const attentionOf = (attentions, state) =>
 
 /**
  * The state with changes, and with what they imply. Another kind of attention has other tokens, so nothing
- * stays locked. Another head ends the comparison of several; another row closes the cell that was open.
+ * stays locked; nor does it among those of other sentences. Another head ends the comparison of several; another row closes the cell that was open.
  *
  * @param {State} state
  * @param {Partial<State>} patch
@@ -28,7 +29,8 @@ export function stateAfter(state, patch, attentions) {
   /** @type {Partial<State>} */
   const implied = {};
   if ((patch.kind ?? state.kind) !== state.kind)
-    Object.assign(implied, { heads: [], layers: [], query: null, key: null, step: "weights" });
+    Object.assign(implied, { heads: [], layers: [], query: null, key: null, step: "weights", sentences: "all" });
+  if ((patch.sentences ?? state.sentences) !== state.sentences) Object.assign(implied, { query: null, key: null });
   if (patch.head !== undefined) implied.heads = [];
   if (patch.query !== undefined) implied.key = null;
   return validState({ ...state, ...implied, ...patch }, attentions);
@@ -51,9 +53,16 @@ export function validState(state, attentions) {
     [...new Set(chosen ?? [])].filter((i) => Number.isInteger(i) && i >= 0 && i < count).sort((a, b) => a - b);
   const joined = state.joined && attention.hasSubwords;
   const heads = subset(state.heads, nHeads), layers = subset(state.layers, nLayers);
-  const query = state.query === null ? null : within(state.query, 0, nQueries - 1);
+  const { sentences = "all", ...others } = state;
+  const chosen = attention.secondSentence !== null && sentences in SENTENCES ? sentences : "all";
+  /** @param {number | null | undefined} token @param {number} count @param {0 | 1} side */
+  const tokenOf = (token, count, side) => {
+    const nearest = token === null || token === undefined ? null : within(token, 0, count - 1);
+    return nearest !== null && inSentence(attention, chosen, side, nearest) ? nearest : null;
+  };
+  const query = tokenOf(state.query, nQueries, 0);
   return {
-    ...state,
+    ...others,
     kind: attention.kind,
     layer: within(state.layer, 0, nLayers - 1),
     head: heads.length === 1 ? heads[0] : within(state.head, MEAN, nHeads - 1), // a comparison of one
@@ -64,6 +73,7 @@ export function validState(state, attentions) {
     joined,
     step: attention.hasScores && !joined && state.step in STEPS ? state.step : "weights",
     query,
-    key: query === null || state.key === null || state.key === undefined ? null : within(state.key, 0, nKeys - 1),
+    key: query === null ? null : tokenOf(state.key, nKeys, 1),
+    ...(attentions.some(({ secondSentence }) => secondSentence !== null) ? { sentences: chosen } : {}),
   };
 }

@@ -2,10 +2,10 @@
 // From a query and a key to one weight, step by step. Pure functions.
 
 import { MEAN } from "./constants.js";
-import { matrixOf } from "./data.js";
+import { axesOf, matrixOf } from "./data.js";
 import { vectorsOf } from "./numbers.js";
 
-/** @import { Attention, Axes } from "./data.js" */
+/** @import { Attention } from "./data.js" */
 
 /**
  * How the weight of one cell is computed. Parts that are not stored are null.
@@ -21,13 +21,13 @@ import { vectorsOf } from "./numbers.js";
 
 /**
  * @param {Attention} attention
- * @param {Axes} axes of tokens
  * @param {{ layer: number, head: number }} where
- * @param {number} query
- * @param {number} key
+ * @param {number} query index of its token
+ * @param {number} key index of its token
  * @returns {CellSteps}
  */
-export function stepsOf(attention, axes, { layer, head }, query, key) {
+export function stepsOf(attention, { layer, head }, query, key) {
+  const axes = axesOf(attention, false); // of all tokens: the softmax is over the whole row
   const at = query * attention.nKeys + key, masked = Boolean(attention.masked[at]);
   const weight = matrixOf(attention, axes, "weights", layer, head).values[at];
   if (!attention.hasScores || head === MEAN) return { weight, masked, numbers: null, scores: null };
