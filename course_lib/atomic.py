@@ -6,10 +6,11 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from course_lib.errors import CourseError
+from course_lib.folder_lock import locked_folder
 
 DRAFT_PREFIX = ".saving-"  # of a draft's folder, which a killed process may leave behind
 
@@ -52,7 +53,7 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
             _to_disk(target.parent)
     except OSError as error:
         raise CourseError(
-            f"could not write {path} ({error}): is the folder read-only or the disk full? "
+            f"could not write {path} ({error}): {_likely_cause(error)} "
             "an earlier file there is untouched",
             see="a-file-cannot-be-written",
         ) from error
@@ -66,7 +67,7 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
     is untouched, and the text so far stays in the part. A pipe or a device is written directly.
 
     Raises:
-        CourseError: the file cannot be written.
+        CourseError: the file cannot be written, or another process is writing it.
     """
     directly = path.exists() and not path.is_file()
     part = path if directly else part_of(path)
@@ -77,32 +78,56 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
             yield
         except OSError as error:
             raise CourseError(
-                f"could not write {path} ({error}): is the folder read-only or the disk full?",
+                f"could not write {path} ({error}): {_likely_cause(error)}",
                 see="a-file-cannot-be-written",
             ) from error
 
     with explained():
         part.parent.mkdir(parents=True, exist_ok=True)
-        file = part.open("w", encoding="utf-8")
+        file = part.open(
+            "w" if directly else "a", encoding="utf-8"
+        )  # not emptied before it is ours
 
     def write(text: str) -> None:
         with explained():
             file.write(text)
             file.flush()
 
+    with nullcontext() if directly else _locked(part):
+        try:
+            if not directly:
+                file.truncate(0)
+            yield write
+        finally:
+            with explained():
+                file.close()
+        if not directly:
+            replace_atomically(path, lambda draft: os.replace(part, draft))
+
+
+def _locked(part: Path) -> AbstractContextManager[None]:
     try:
-        yield write
-    finally:
-        with explained():
-            file.close()
-    if not directly:
-        replace_atomically(path, lambda draft: os.replace(part, draft))
+        return locked_folder(part)
+    except BlockingIOError as error:
+        raise CourseError(
+            f"expected {part} for this process alone, but another one is writing it: wait for it, "
+            "or choose another file"
+        ) from error
 
 
 def part_of(path: Path) -> Path:
     """Where ``grow_atomically`` writes first: beside the file itself, also behind a link."""
     target = Path(os.path.realpath(path))
     return target.with_name(f"{target.name}.part")
+
+
+def _likely_cause(error: OSError) -> str:
+    """Why a file could not be written, as a question."""
+    if isinstance(error, IsADirectoryError):
+        return "is it the name of a folder?"
+    if isinstance(error, NotADirectoryError | FileExistsError):
+        return "is a file in the way of a folder?"
+    return "is the folder read-only or the disk full?"
 
 
 def _to_disk(path: Path) -> None:

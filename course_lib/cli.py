@@ -303,6 +303,8 @@ def run_translate(options: Namespace) -> int:
 
     if bool(options.text) == bool(options.input):
         raise CourseError("give sentences to translate, or a file with --input: one of the two")
+    if options.input and options.output:
+        _refuse_to_overwrite(options.input, options.output)
     decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
     translator = load_translator(options.folder, tell=_warn)
     if options.input:
@@ -320,6 +322,18 @@ def run_translate(options: Namespace) -> int:
         _warn(warning)
     _write_blocks([[str(translation) for translation in translations]], options.output)
     return 0
+
+
+def _refuse_to_overwrite(source: Path, output: Path) -> None:
+    """Refuse to write over the sentences that are translated, at the end or meanwhile."""
+    from course_lib.atomic import part_of
+
+    for written in (output, part_of(output)):
+        if written.is_file() and source.exists() and written.samefile(source):
+            raise CourseError(
+                f"expected another file for --output, got {output}: {written} would be written, "
+                f"and it is what --input {source} reads"
+            )
 
 
 def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
@@ -576,7 +590,7 @@ def add_plot_arguments(parser: ArgumentParser) -> None:
 
 def run_plot(options: Namespace) -> int:
     """Draw the curves of runs as a picture and as a page, and say where they are."""
-    from course_lib.atomic import write_atomically
+    from course_lib.atomic import replace_atomically, write_atomically
     from course_lib.training.metrics_log import read_metrics_logs
     from course_lib.viz import plot_runs, runs_page
     from course_lib.viz.display import to_png
@@ -585,7 +599,8 @@ def run_plot(options: Namespace) -> int:
     folder = options.out or (options.runs[0] if len(logs) == 1 else Path())
     picture, page = folder / "curves.png", folder / "curves.html"
     write_atomically(page, runs_page(logs))  # finds out whether the folder can be written
-    picture.write_bytes(to_png(plot_runs(logs, dpi=150)))
+    image = to_png(plot_runs(logs, dpi=150))
+    replace_atomically(picture, lambda draft: draft.write_bytes(image))
     for log in logs:
         print(f"{log.name}: {log.summary}")
     print(f"Drawn in {picture} and, with values under the pointer, {page}")
@@ -751,10 +766,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stop_printing()
             message = f"could not write the output ({error.strerror}): is the disk full?"
             print(f"course {options.verb}: {message}", file=sys.stderr)
+        elif isinstance(error, OSError) and error.filename is not None:
+            message = f"could not use {error.filename} ({error.strerror})"
+            hint = "is the path right, and are you allowed to read and write there?"
+            print(f"course {options.verb}: {message}: {hint}", file=sys.stderr)
+        elif _out_of_memory(error):
+            hint = "take a smaller model, shorter batches or less data"
+            print(
+                f"course {options.verb}: memory is short ({_one_line(error)}): {hint}",
+                file=sys.stderr,
+            )
         else:
             message = f"{_one_line(error)} (--debug shows where)"
             print(f"course {options.verb}: {message}", file=sys.stderr)
         return 1
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Whether Python or PyTorch got no memory; PyTorch has no class of its own for a CPU's."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError)
+        and any(text in str(error) for text in ("can't allocate memory", "out of memory"))
+    )
 
 
 def _while_importing(error: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""A folder for one process alone: the others wait for it, or turn away."""
+"""A folder or a file for one process alone: the others wait for it, or turn away."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def locked_folder(folder: Path, *, wait: bool = False) -> AbstractContextManager[None]:
-    """Lock the folder from this call until the ``with`` that it is given to ends.
+    """Lock the folder, or a file, from this call until the ``with`` that it is given to ends.
 
     The system ends the lock with the process, whatever ends that. Windows and some network file
     systems have no such lock; there nothing is locked.

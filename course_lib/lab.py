@@ -8,6 +8,7 @@ import subprocess
 import sys
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -127,17 +128,21 @@ def _git(repository: Path, *arguments: str) -> list[str] | None:
 
 
 def trust(notebooks: Sequence[Path]) -> None:
-    """Sign notebooks, so that JupyterLab runs the scripts in their stored outputs."""
+    """Sign notebooks, so that JupyterLab runs the scripts in their stored outputs.
+
+    Where the signatures cannot be kept, there are none.
+    """
     from jupyter_core.paths import jupyter_data_dir
     from nbformat import read
     from nbformat.sign import NotebookNotary
 
-    Path(jupyter_data_dir()).mkdir(parents=True, exist_ok=True)
-    notary = NotebookNotary()
-    for path in notebooks:
-        notebook = read(path, as_version=4)
-        if not notary.check_signature(notebook):
-            notary.sign(notebook)
+    with suppress(OSError):
+        Path(jupyter_data_dir()).mkdir(parents=True, exist_ok=True)
+        notary = NotebookNotary()
+        for path in notebooks:
+            notebook = read(path, as_version=4)
+            if not notary.check_signature(notebook):
+                notary.sign(notebook)
 
 
 def fold_file_browser() -> None:

@@ -124,3 +124,35 @@ def test_a_full_disk_is_named_with_the_file():
         atomic.grow_atomically(Path("/dev/full")) as write,
     ):
         write("x")
+
+
+def test_a_file_grows_for_one_process_alone(tmp_path):
+    pytest.importorskip("fcntl", reason="Windows has no such lock")
+    path = tmp_path / "text"
+    with atomic.grow_atomically(path) as write:
+        write("mine")
+        with (
+            pytest.raises(CourseError, match="another one is writing it"),
+            atomic.grow_atomically(path),
+        ):
+            pass
+        write(" alone")
+    assert path.read_text() == "mine alone" and os.listdir(tmp_path) == ["text"]
+
+
+def test_what_an_earlier_process_left_of_a_growing_file_is_begun_anew(tmp_path):
+    atomic.part_of(tmp_path / "text").write_text("left by a killed process")
+    with atomic.grow_atomically(tmp_path / "text") as write:
+        write("new")
+    assert (tmp_path / "text").read_text() == "new"
+
+
+def test_a_folder_or_a_file_in_the_way_is_the_likely_cause(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    for path, cause in (
+        ("folder", "is it the name of a folder"),
+        ("file/x", "is a file in the way"),
+    ):
+        with pytest.raises(CourseError, match=cause):
+            atomic.write_atomically(tmp_path / path, "text")

@@ -519,3 +519,32 @@ def test_translator_writes_one_page_and_opens_it_where_there_is_a_browser(
     assert list(folder.iterdir()) == [page]
     assert f"Written to {page} (2.9 MB, the model included)" in capsys.readouterr().out
     assert opened == [page.as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (PermissionError(13, "Permission denied", "runs/a"), "could not use runs/a (Permission"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: 6400 bytes"), "memory is short"),
+        (MemoryError(), "memory is short (MemoryError: ): take a smaller model"),
+    ],
+)
+def test_a_file_or_memory_that_is_refused_is_said_in_a_sentence(
+    monkeypatch, capsys, error, message
+):
+    def fail(options):
+        raise error
+
+    verb = replace(cli.VERBS["progress"], run=fail)
+    monkeypatch.setitem(cli.VERBS, "progress", verb)
+    assert cli.main(["progress"]) == 1
+    printed = capsys.readouterr().err
+    assert message in printed and "--debug" not in printed
+
+
+def test_without_a_home_to_keep_signatures_in_nothing_is_signed_and_nothing_fails(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "file" / "data"))
+    lab.trust([])

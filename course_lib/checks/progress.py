@@ -41,27 +41,42 @@ def under_nbgrader() -> bool:
 
 def load_passed() -> set[str]:
     """The ids of all items passed so far, former ids translated; none if there is no valid file."""
+    return (_stored_ids() or set()) & TABLE.keys()
+
+
+def _stored_ids() -> set[str] | None:
+    """What the file holds, also items of a newer version; None if it holds something else.
+
+    Raises:
+        CourseError: as ``progress_file``.
+    """
     try:
         stored = json.loads(progress_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return set()
+    except (OSError, ValueError, RecursionError):
+        return None
     if isinstance(stored, list):  # the lessons had other numbers
         stored = {"passed": [FORMER_IDS.get(i, i) for i in stored if isinstance(i, str)]}
     ids = stored.get("passed") if isinstance(stored, dict) else None
-    return {i for i in ids if isinstance(i, str)} & TABLE.keys() if isinstance(ids, list) else set()
+    return {i for i in ids if isinstance(i, str)} if isinstance(ids, list) else None
 
 
 def note_passed(item_id: str) -> None:
     """Remember that an item was passed; an unwritable folder is not an error.
 
     Nothing is written while somebody else's notebook is graded: the file would be the instructor's.
+    A file that cannot be read is kept beside the new one, as ``progress.json.damaged``.
     """
-    passed = load_passed()
-    if under_nbgrader() or item_id in passed:
+    passed = _stored_ids()
+    if under_nbgrader() or item_id in (passed or ()):
         return
     # The check itself passed, and its report matters more than the progress file.
-    with suppress(CourseError):
-        stored = {"version": 2, "passed": sorted(passed | {item_id})}
+    with suppress(CourseError, OSError):
+        if passed is None:
+            file = progress_file()
+            file.replace(file.with_name(f"{file.name}.damaged"))
+        stored = {"version": 2, "passed": sorted({*(passed or ()), item_id})}
         write_atomically(progress_file(), json.dumps(stored, indent=1) + "\n")
 
 

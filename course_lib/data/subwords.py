@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # spell "<eos>", which has a boundary between signs and letters.
 _PRE_TOKEN = r" ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
+LARGEST_VOCABULARY = 1_000_000  # ``tokenizers`` takes memory for all of it before it begins
+
 # The names of our special tokens in other tokenizers, most common first.
 _NAMES = {
     PAD: (PAD, "[PAD]", "<|pad|>", "<|padding|>"),
@@ -233,8 +235,8 @@ def train_bpe(
             as "<2en>".
 
     Raises:
-        CourseError: ``vocab_size`` is too small for the special tokens and the bytes, one of the
-            four is missing, or ``texts`` is a single text.
+        CourseError: ``vocab_size`` is too small for the special tokens and the bytes or larger than
+            any vocabulary, one of the four is missing, or ``texts`` is a single text.
     """
     import tokenizers
     from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
@@ -246,10 +248,11 @@ def train_bpe(
         )
     _check_specials(specials)
     smallest = len(specials) + len(_BYTES)
-    if vocab_size < smallest:
+    if not smallest <= vocab_size <= LARGEST_VOCABULARY:
         raise CourseError(
             f"expected a vocab_size of at least {smallest} ({len(specials)} special tokens and the "
-            f"256 bytes), got {vocab_size}: 8000 suits a small corpus"
+            f"256 bytes) and at most {LARGEST_VOCABULARY:,}, got {vocab_size}: 8000 suits a small "
+            "corpus"
         )
     tokenizer = tokenizers.Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Prepend(" ")])

@@ -313,7 +313,7 @@ def _text_keys(file: TextFile) -> tuple[str, str]:
         raise file.line_error(
             0,
             f"expected an object with two texts, got {len(keys)} ({', '.join(keys)}): "
-            "say which keys are source and target",
+            "keep only the source and the target of each, or name their keys to read_json_lines",
         )
     return keys
 
@@ -324,11 +324,13 @@ def _json_texts(file: TextFile, i: int) -> dict[str, str]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, 10^5 brackets
-        raise file.line_error(i, f"expected a JSON object, got {line[:60]!r}: {error}") from None
+        raise file.line_error(
+            i, f"expected a JSON object on each line, got {line[:60]!r} ({error})"
+        ) from None
     if isinstance(row, dict):
         row = row.get("translation", row)
     if not isinstance(row, dict):
-        raise file.line_error(i, f"expected a JSON object, got {line[:60]!r}")
+        raise file.line_error(i, f"expected a JSON object on each line, got {line[:60]!r}")
     texts = {key: text for key, text in row.items() if isinstance(text, str)}
     if "\\u" in line and any("\ud800" <= c <= "\udfff" for text in texts.values() for c in text):
         raise file.line_error(i, f"expected text, got half a character in {line[:60]!r}")

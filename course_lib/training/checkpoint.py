@@ -172,9 +172,18 @@ def upgraded(info: dict[str, Any]) -> dict[str, Any]:
 def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     """The checkpoint's description and its open file; what fails inside is the file's bug."""
     if not path.is_file():
+        other = "a folder" if path.is_dir() else "something that is no file"
+        found = other if path.exists() else "nothing"
         raise CourseError(
-            f"expected a checkpoint at {path}, found nothing: train one first, or check the path"
+            f"expected a checkpoint at {path}, found {found}: train one first, or check the path"
         )
+    try:
+        path.open("rb").close()  # of a file that may not be read, safetensors says it is not there
+    except OSError as error:
+        raise CourseError(
+            f"expected a checkpoint at {path}, which cannot be read ({error.strerror}): whose is "
+            "it? Let its owner give you the right to read it"
+        ) from error
     try:
         with safe_open(path, framework="pt") as file:
             yield json.loads((file.metadata() or {})["course"]), file

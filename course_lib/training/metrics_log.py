@@ -103,6 +103,10 @@ def _read_info(folder: Path) -> dict[str, Any]:
             "course train prints it"
         )
     path = folder / OPTIONS
+    if not path.is_file():
+        raise CourseError(
+            f"expected {path} beside {rows.name}, found none: was only a part of the run copied?"
+        )
     try:
         info = upgraded(json.loads(path.read_text("utf-8")))
         path = rows

@@ -98,6 +98,8 @@ class Run:
         self.data_changes = [int(step) for step in state["data_changes"]]
         if len(self.learning_rates) != self.step:
             raise ValueError(f"{self.step} losses, {len(self.learning_rates)} learning rates")
+        if self.epochs and self.epochs[-1]["step"] > self.step:
+            raise ValueError(f"a validation after step {self.epochs[-1]['step']} of {self.step}")
         if not 0 <= self.seconds < math.inf:
             raise ValueError(f"{self.seconds} seconds")
 

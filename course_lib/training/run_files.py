@@ -52,7 +52,9 @@ def _run_ids(folder: Path) -> dict[str, str]:
             with suppress(CourseError):
                 ids[name] = str(read_info(folder / name).get("id", ""))
     for name, key in ((OPTIONS, "id"), (METRICS, "run")):
-        with suppress(OSError, ValueError, AttributeError):
+        if not (folder / name).is_file():  # a pipe would wait for somebody to write to it
+            continue
+        with suppress(OSError, ValueError, AttributeError, RecursionError):
             text = (folder / name).read_text("utf-8")
             for line in [text] if name == OPTIONS else text.splitlines():
                 ids[name] = str(json.loads(line).get(key, ""))

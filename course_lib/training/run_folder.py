@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -151,6 +152,12 @@ class RunFolder:
         best = self.path / "best.safetensors"
         if best.exists():
             trainer.best_weights = read_checkpoint(best)[0].model.state_dict()
+        elif trainer.best_loss < math.inf:
+            trainer.best_loss = math.inf
+            print(
+                f"{best} is missing, which had the weights of the lowest validation loss so far: "
+                "the next validation begins anew with looking for the lowest"
+            )
         self._saved_at = trainer.run.seconds
 
 
@@ -241,7 +248,18 @@ def _progress_in_words(info: dict[str, Any]) -> str:
 
 
 def _clear(folder: Path) -> None:
-    """Delete the files of an earlier run, and nothing else; that it is there, until the end."""
-    for name in (METRICS, OLD_METRICS, OPTIONS, *CHECKPOINTS):
-        (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / "events", ignore_errors=True)
+    """Delete the files of an earlier run, and nothing else; that it is there, until the end.
+
+    Raises:
+        CourseError: one of them cannot be deleted.
+    """
+    names = (METRICS, OLD_METRICS, OPTIONS, *CHECKPOINTS)
+    events = (folder / "events").glob("events.out.tfevents.*")  # another program's may be there too
+    try:
+        for path in (*(folder / name for name in names), *events):
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise CourseError(
+            f"could not delete {error.filename} ({error.strerror}) to start anew: is it a folder, "
+            f"or are you not allowed to? Move it out of the way, {_ELSEWHERE}"
+        ) from error

@@ -110,7 +110,8 @@ class Trainer:
             self.best_loss = row["valid_loss"]
         self.run.epochs.append(row)
         if "valid_loss" in row:
-            losses = [earlier["valid_loss"] for earlier in self.run.epochs]
+            # A run that goes on with other data may have had no validation sentences before.
+            losses = [each["valid_loss"] for each in self.run.epochs if "valid_loss" in each]
             self.run.stopped_early = out_of_patience(losses, self.recipe.patience)
         self.is_whole = True
 
@@ -148,6 +149,8 @@ class Trainer:
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state["optimizer"], "param_groups": groups})
         shards, batches = map(int, state["position"])
+        if min(shards, batches) < 0:
+            raise ValueError(f"position {shards}, {batches} in the data")
         self.position = DataPosition(shards, batches)
         self.best_loss = float(state["best_loss"])
         self.run.load_state_dict(state["run"])

@@ -7,8 +7,9 @@ Three notebooks take part: the release that the copy was made from (``base``), t
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from nbformat import NotebookNode
 
@@ -51,7 +52,7 @@ def merge(
     """
     new = _by_name(theirs, (), new_id)
     old = _by_name(base, new, new_id)
-    own = _by_name(mine, {**old, **new}, new_id)
+    own = _by_name(mine, {**old, **new}, new_id, _lost(mine, {**new, **old}, new_id))
     merged = copy.deepcopy(theirs)
     merged.cells, remarks, kept = [], [], 0
     for name in _order(list(old), list(new), list(own)):
@@ -71,15 +72,33 @@ def is_answer(cell: NotebookNode) -> bool:
     return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
-def _by_name(notebook: NotebookNode, known: Collection[str], new_id: Callable[[str], str]) -> Cells:
+def nbgrader_name(cell: NotebookNode) -> str:
+    """The name that nbgrader has for the cell, empty if it has none."""
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def _lost(mine: NotebookNode, released: Cells, new_id: Callable[[str], str]) -> dict[str, str]:
+    """The names of released cells that no cell of ``mine`` has, by their text."""
+    ids = {name for cell in mine.cells for name in (cell.id, nbgrader_name(cell))}
+    ids |= {new_id(name) for name in ids}
+    return {cell.source: name for name, cell in released.items() if name not in ids}
+
+
+def _by_name(
+    notebook: NotebookNode,
+    known: Collection[str],
+    new_id: Callable[[str], str],
+    lost: Mapping[str, str] = MappingProxyType({}),
+) -> Cells:
     """The cells by the ids that they have in the new release; other ids stay as they are.
 
-    Colab takes the ids away; there a cell is known by nbgrader's name for it.
+    Colab takes the ids away; there a cell is known by nbgrader's name for it, or by its text, if
+    that is in ``lost``.
     """
     cells: Cells = {}
     for cell in notebook.cells:
-        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        names = [cell.id, new_id(cell.id), grade_id, new_id(grade_id)]
+        grade_id = nbgrader_name(cell)
+        names = [cell.id, new_id(cell.id), grade_id, new_id(grade_id), lost.get(cell.source, "")]
         name = next((name for name in names if name in known and name not in cells), cell.id)
         cells[_unused(name, cells)] = cell
     return cells

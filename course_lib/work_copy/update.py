@@ -6,8 +6,9 @@ In ``.course`` the copy keeps the release that it was made from, in ``backup`` w
 from __future__ import annotations
 
 import os
-import shutil
+import textwrap
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import nbformat
@@ -18,7 +19,7 @@ from course_lib.atomic import replace_atomically
 from course_lib.checks.progress import FORMER_IDS
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
-from course_lib.work_copy.merge import Merged, is_answer, merge
+from course_lib.work_copy.merge import Merged, is_answer, merge, nbgrader_name
 
 PARTS = ("notebooks", "exercises", "docs")  # lessons link to pages in docs
 RELEASE, BACKUP = ".course", "backup"
@@ -37,10 +38,10 @@ def released(course: Path) -> list[Path]:
         if path.is_file() and not path.parent.name.startswith(".")
     ]
     if not any(path.suffix == ".ipynb" for path in files):
-        raise CourseError(
-            f"expected lessons in {course}, found none: install the course again, or clone its "
-            "repository and run `make lab` there"
-        )
+        cure = "install the course again, or clone its repository and run `make lab` there"
+        if course.name == RELEASE:
+            cure = "delete that folder and run `course update`, which leaves your own files alone"
+        raise CourseError(f"expected lessons in {course}, found none: {cure}")
     return files
 
 
@@ -108,6 +109,11 @@ def reset(work: Path, what: str) -> str:
         if path.exists() and path.is_relative_to(work):
             name = path.relative_to(work)
     start = work / RELEASE / name
+    if what in TABLE and not start.is_file():
+        raise CourseError(
+            f"expected {name} in the release that {work} was made from, found none: it is older "
+            "than this item, so run `course update`"
+        )
     if name.suffix != ".ipynb" or name not in released(work / RELEASE):
         raise CourseError(
             f"expected an item such as 06.padding_mask or a notebook such as "
@@ -117,7 +123,12 @@ def reset(work: Path, what: str) -> str:
     if what not in TABLE or saved is None:
         _copy(start, work / name)
         return f"{name} is as the course released it" + (f"; yours is in {saved}" if saved else "")
-    base, mine = _read(start), _read(work / name)
+    try:
+        base, mine = _read(start), _read(work / name)
+    except CourseError as error:
+        raise CourseError(
+            f"{error}: put all of it back with `course reset {name}`; yours is in {saved}"
+        ) from error
     mine = merge(base, base, mine).notebook  # an answer that was deleted is there again
     fresh = {cell.id: cell for cell in base.cells if is_answer(cell)}
     of_item = what.replace(".", "-").replace("_", "-")
@@ -221,9 +232,10 @@ def _new_cell_id(cell_id: str) -> str:
 def _merged(base: NotebookNode, theirs: NotebookNode, mine: NotebookNode) -> Merged:
     """The merged notebook, trusted by Jupyter if both that it was made from are."""
     merged = merge(base, theirs, mine, new_id=_new_cell_id)
-    notary = NotebookNotary()
-    if notary.check_signature(mine) and notary.check_signature(theirs):
-        notary.sign(merged.notebook)
+    with suppress(OSError):  # no home folder to keep signatures in
+        notary = NotebookNotary()
+        if notary.check_signature(mine) and notary.check_signature(theirs):
+            notary.sign(merged.notebook)
     return merged
 
 
@@ -231,21 +243,30 @@ def _back_up(work: Path, name: Path) -> Path | None:
     """Keep a copy of a file, under the time; None if there is no such file."""
     if not (work / name).exists():
         return None
+    if not (work / name).is_file():
+        raise CourseError(
+            f"expected a file at {work / name}, found a folder or a pipe: move it out of the way"
+        )
     now = time.strftime("%Y-%m-%d_%H-%M-%S")
     folders = (work / BACKUP / f"{now}{more}" for more in ("", *(f"-{n}" for n in range(2, 1000))))
     saved = next(folder / name for folder in folders if not (folder / name).exists())
-    saved.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(work / name, saved)
+    _copy(work / name, saved)
     return saved
 
 
 def _read(path: Path) -> NotebookNode:
+    """A notebook, with an id for each cell, also where its format is older than those."""
     try:
-        notebook = nbformat.read(path, as_version=4)
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
+        notebook = nbformat.v4.upgrade(nbformat.read(path, as_version=4))
         nbformat.validate(notebook)
+        if not all(isinstance(nbgrader_name(cell), str) for cell in notebook.cells):
+            raise ValueError("the metadata of nbgrader have another form")
+        nbformat.writes(notebook).encode()  # half a character can be read, but not written
     except Exception as error:  # JSON, unicode, and several kinds of nbformat's own
-        kind = type(error).__name__
-        raise CourseError(f"{path} could not be read as a notebook ({kind}: {error})") from None
+        text = textwrap.shorten(f"{type(error).__name__}: {error}", 200, placeholder=" …")
+        raise CourseError(f"{path} could not be read as a notebook ({text})") from None
     return notebook
 
 

@@ -279,3 +279,20 @@ def test_under_nbgrader_a_passed_check_earns_all_points_and_leaves_no_trace(
     assert determine_grade(cell) == (2, 2)
     assert progress.read_text() == before and capsys.readouterr().err == ""
     assert "items passed" not in report._repr_html_()  # whose progress would that be?
+
+
+@pytest.mark.parametrize("damaged", ["", '{"passed": ["06.pad', '{"passed": 3}', "[" * 100_000])
+def test_a_damaged_progress_file_is_kept_beside_the_new_one(progress, damaged):
+    progress.parent.mkdir()
+    progress.write_text(damaged)
+    note_passed("06.padding_mask")
+    assert load_passed() == {"06.padding_mask"}
+    assert progress.with_name("progress.json.damaged").read_text() == damaged
+
+
+def test_items_of_a_newer_version_stay_in_the_progress_file(progress):
+    progress.parent.mkdir()
+    progress.write_text('{"version": 2, "passed": ["99.item_of_tomorrow"]}')
+    note_passed("06.padding_mask")
+    assert load_passed() == {"06.padding_mask"}
+    assert json.loads(progress.read_text())["passed"] == ["06.padding_mask", "99.item_of_tomorrow"]

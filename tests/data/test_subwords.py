@@ -260,9 +260,14 @@ def test_missing_or_malformed_specials_are_an_error_that_names_the_four(specials
 
 def test_a_vocabulary_too_small_for_all_bytes_is_an_error():
     with pytest.raises(
-        CourseError, match=r"at least 260 \(4 special tokens and the 256 bytes\), got 259"
+        CourseError, match=r"at least 260 \(4 special tokens and the 256 bytes\) .*, got 259"
     ):
         train_bpe(LINES, 259)
+
+
+def test_a_vocabulary_larger_than_any_is_refused_before_memory_is_taken():
+    with pytest.raises(CourseError, match="at most 1,000,000, got 1000000000"):
+        train_bpe(LINES, 10**9)
 
 
 def test_one_text_instead_of_many_is_an_error():

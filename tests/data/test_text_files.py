@@ -183,7 +183,7 @@ def test_json_lines_give_the_texts_of_the_first_two_keys(write, nested):
 def test_with_given_json_keys_other_fields_do_not_matter(write):
     path = write("a.jsonl", ['{"id": "7", "en": "dog", "de": "Hund"}'])
     assert list(read_json_lines(path, ("de", "en"))) == [("Hund", "dog")]
-    with pytest.raises(CourseError, match=r"line 1: .* got 3 \(id, en, de\): say which keys"):
+    with pytest.raises(CourseError, match=r"line 1: .* got 3 \(id, en, de\): keep only the source"):
         read_json_lines(path)
 
 
@@ -197,10 +197,10 @@ def test_an_empty_json_file_has_no_keys(write):
     [
         ('{"de": "c"}', "expected texts under 'de' and 'en', got de"),
         ('{"de": "c", "en": null}', "expected texts under 'de' and 'en', got de"),
-        ('{"de": "c", "en"', "expected a JSON object, got .*delimiter"),
-        ("", "expected a JSON object, got ''"),
-        ("[1, 2]", r"expected a JSON object, got '\[1, 2\]'"),
-        ('{"translation": "c"}', "expected a JSON object, got"),
+        ('{"de": "c", "en"', "expected a JSON object on each line, got .*delimiter"),
+        ("", "expected a JSON object on each line, got ''"),
+        ("[1, 2]", r"expected a JSON object on each line, got '\[1, 2\]'"),
+        ('{"translation": "c"}', "expected a JSON object on each line, got"),
     ],
 )
 def test_a_json_line_without_the_two_texts_is_named(own_messages, write, line, message):

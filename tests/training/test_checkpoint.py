@@ -1,9 +1,11 @@
+import errno
 import json
 import os
 import random
 import shutil
 import stat
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -211,8 +213,26 @@ def test_a_failed_write_says_so_and_leaves_the_older_file_whole(translator, tmp_
 
 def test_a_path_through_a_file_cannot_be_written(translator, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(CourseError, match="could not write .*read-only or the disk full"):
+    with pytest.raises(CourseError, match="could not write .*is a file in the way"):
         save_checkpoint(tmp_path / "file" / "best.safetensors", translator)
+
+
+def test_a_folder_in_a_checkpoints_place_is_named(translator, tmp_path):
+    (tmp_path / "best.safetensors").mkdir()
+    with pytest.raises(CourseError, match="best.safetensors, found a folder"):
+        read_checkpoint(tmp_path / "best.safetensors")
+
+
+def test_a_checkpoint_that_may_not_be_read_is_not_called_damaged(translator, tmp_path, monkeypatch):
+    path = tmp_path / "best.safetensors"
+    save_checkpoint(path, translator)
+
+    def refuse(self, *args, **kwargs):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(CourseError, match="which cannot be read .Permission denied.: whose is it"):
+        read_checkpoint(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")

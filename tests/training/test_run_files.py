@@ -1,6 +1,7 @@
 """One run in a folder: its files say which, and a mixture is refused."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -120,3 +121,14 @@ def test_a_checkpoint_that_says_nothing_of_itself_translates_all_the_same(toy, t
     told = []
     load_translator(tmp_path, tell=told.append)
     assert told[0].endswith("step ? of a run of an earlier version, without an id, recipe ? on ?")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other pipes")
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl"])
+def test_what_is_no_file_or_nested_without_end_keeps_no_run_from_being_used(two_runs, name):
+    path = two_runs / "a" / name
+    path.write_text("[" * 100_000)
+    refuse_mixed_runs(two_runs / "a")
+    path.unlink()
+    os.mkfifo(path)
+    refuse_mixed_runs(two_runs / "a")  # and waits for nobody to write into the pipe

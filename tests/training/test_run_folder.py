@@ -150,3 +150,28 @@ def test_a_run_without_a_validation_yet_translates_with_its_last_weights(
         train(toy, folder=tmp_path)
     assert weights_of_run(tmp_path).name == "last.safetensors"
     assert load_translator(tmp_path).translate("a").source == ["a"]
+
+
+def test_overwriting_deletes_its_own_events_and_names_what_it_cannot_delete(at_home, capsys):
+    events = at_home / "run" / "events"
+    events.mkdir(parents=True)
+    for name in ("events.out.tfevents.1.here", "talks.csv"):
+        (events / name).touch()
+    assert main(["train", "toy", "--max-steps", "1", "--out", "run", "--overwrite"]) == 0
+    assert not (events / "events.out.tfevents.1.here").exists() and (events / "talks.csv").exists()
+    (at_home / "run" / "final.safetensors").mkdir()
+    assert main(["train", "toy", "--max-steps", "1", "--out", "run", "--overwrite"]) == 1
+    assert "could not delete run/final.safetensors" in capsys.readouterr().err
+
+
+def test_a_run_whose_best_weights_are_gone_says_so_and_looks_for_new_ones(
+    toy, tmp_path, monkeypatch, capsys
+):
+    recipe = replace(toy, valid_every=2)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 3)
+        train(recipe, RunOptions(max_steps=4), folder=tmp_path)
+    (tmp_path / "best.safetensors").unlink()
+    run = train(recipe, RunOptions(max_steps=4, resume=True), folder=tmp_path)
+    assert "best.safetensors is missing" in capsys.readouterr().out
+    assert read_checkpoint(weights_of_run(tmp_path))[1]["step"] == run.step == 4

@@ -428,3 +428,14 @@ def test_the_configuration_is_known_without_a_model(toy, monkeypatch):
     )
     assert data.config(toy).d_model == 16
     assert data.config(toy).target_vocab == len(data.target_vocabulary)
+
+
+def test_a_run_may_get_validation_sentences_when_it_goes_on(toy, tmp_path, monkeypatch):
+    recipe = replace(toy, valid_every=2, patience=3)
+    data = load_training_data(recipe)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 3)
+        train(recipe, RunOptions(max_steps=6), folder=tmp_path, data=replace(data, valid=[]))
+    options = RunOptions(max_steps=6, resume=True, accept_changed_data=True)
+    run = train(recipe, options, folder=tmp_path, data=data)
+    assert ["valid_loss" in row for row in run.epochs] == [False, True, True]

@@ -248,3 +248,15 @@ def test_two_vocabularies_of_subwords_come_back_too(toy, tmp_path):
     assert loaded.source_vocabulary.tokens == translator.source_vocabulary.tokens
     assert loaded.target_vocabulary.tokens == translator.target_vocabulary.tokens
     assert loaded.source_vocabulary.tokens != loaded.target_vocabulary.tokens
+
+
+@pytest.mark.parametrize("output", ["in.txt", "in", "sub/../in.txt"])
+def test_the_sentences_are_not_overwritten_by_their_translations(run, at_home, capsys, output):
+    (at_home / "sub").mkdir()
+    for name in ("in.txt", "in.part"):
+        (at_home / name).write_text("a b\n")
+    source = "in.part" if output == "in" else "in.txt"
+    arguments = ["translate", "--run", "run", "--input", source, "--output", output]
+    assert main(arguments) == 1
+    assert f"expected another file for --output, got {output}" in capsys.readouterr().err
+    assert (at_home / source).read_text() == "a b\n"

@@ -1,5 +1,6 @@
 """A learner's copy of the course: made once, updated without loss, reset item by item."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -280,3 +281,63 @@ def test_the_commands_tell_what_they_did(course, work, monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[1] == "Nothing has changed."
     assert cli.main(["reset", "06.padding_mask"]) == 0
     assert f"yours is in {work}{os.sep}backup" in capsys.readouterr().out
+
+
+def without_ids(path):
+    """The notebook as Colab saves it."""
+    notebook = json.loads(path.read_text())
+    notebook["nbformat_minor"] = 4
+    for cell in notebook["cells"]:
+        del cell["id"]
+    path.write_text(json.dumps(notebook))
+
+
+def test_notebooks_from_before_cells_had_ids_are_merged_and_reset(course, answered):
+    write_cell(course / LESSON, "title", "# Masks, again")
+    write_cell(course / EXERCISE, "06-padding-mask-task", "Write it again.")
+    for name in (LESSON, EXERCISE):
+        without_ids(answered / name)
+    update(answered, course)
+    lesson = list(cells_of(answered / LESSON).values())
+    assert lesson.count("# Masks, again") == 1 and "1 + 1" in lesson
+    assert "def padding_mask(): ..." in cells_of(answered / EXERCISE).values()
+    without_ids(answered / EXERCISE)
+    reset(answered, "06.padding_mask")
+    assert "def padding_mask(): ..." not in cells_of(answered / EXERCISE).values()
+
+
+@pytest.mark.parametrize("nbgrader", [None, ["x"], {"grade_id": None}])
+def test_metadata_of_another_form_stop_no_update_of_other_files(course, answered, nbgrader):
+    notebook = json.loads((answered / LESSON).read_text())
+    notebook["cells"][0]["metadata"]["nbgrader"] = nbgrader
+    (answered / LESSON).write_text(json.dumps(notebook))
+    write_cell(course / LESSON, "title", "# Masks, again")
+    (course / PAGE).write_text("A new page")
+    assert any("06_masks-new.ipynb" in line for line in update(answered, course))
+    assert (answered / PAGE).read_text() == "A new page"
+
+
+def test_what_is_in_a_files_place_is_named_and_waited_for_by_nobody(course, answered):
+    (answered / PAGE).unlink()
+    (answered / PAGE).mkdir()
+    (course / PAGE).write_text("A new page")
+    with pytest.raises(CourseError, match=r"map\.md, found a folder or a pipe: move it"):
+        update(answered, course)
+    if os.name == "posix":
+        (answered / EXERCISE).unlink()
+        os.mkfifo(answered / EXERCISE)
+        with pytest.raises(CourseError, match="found a folder or a pipe: move it"):
+            reset(answered, "06.padding_mask")
+
+
+def test_a_reset_that_cannot_be_says_what_can(course, answered):
+    (answered / EXERCISE).write_text("no notebook")
+    with pytest.raises(CourseError, match="put all of it back with `course reset exercises"):
+        reset(answered, "06.padding_mask")
+    (answered / ".course" / EXERCISE).unlink()
+    with pytest.raises(CourseError, match="is older than this item, so run `course update`"):
+        reset(answered, "06.padding_mask")
+    shutil.rmtree(answered / ".course")
+    (answered / ".course").mkdir()
+    with pytest.raises(CourseError, match="delete that folder and run `course update`"):
+        update(answered, course)
