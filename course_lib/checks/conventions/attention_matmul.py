@@ -120,12 +120,13 @@ _BACK = (
         "Swap or move axes where they must be, and then x.flatten(..., ...) the two.",
     ),
     (
-        "view raises an error: after transpose the numbers of a token aren't contiguous in memory.",
+        "view raises an error: once the axes are swapped, the numbers of a token aren't contiguous "
+        "in memory.",
         "view raises an error where the numbers of a token aren't contiguous in memory.",
     ),
     (
-        "transpose swaps strides and moves no number, and no single stride reaches all heads of a "
-        "token. It works on heads that were just split, since there the swap is undone.",
+        "Swapping axes swaps strides and moves no number, and no single stride reaches all heads "
+        "of a token. It works on heads that were just split, since there the swap is undone.",
         "view moves no number, and where axes were swapped, no single stride may reach all heads "
         "of a token. It works on heads that were just split, since there they lie side by side.",
     ),
