@@ -135,7 +135,7 @@ def test_a_mask_that_is_right_but_for_its_dtype_is_not_called_inverted():
         conventions=["ones_hide"],
     )
     assert report.misconception == "numbers_instead_of_booleans"
-    assert "it has another dtype than int64" in str(report)
+    assert "Your mask has another dtype than int64" in str(report)
 
 
 def test_a_convention_that_is_forgotten_is_not_put_together_with_a_misconception():

@@ -22,7 +22,6 @@ from course_lib.checks.conventions.changes import (
 )
 from course_lib.checks.conventions.convention import Convention, Translation
 from course_lib.checks.conventions.masks_otherwise import (
-    MASK_ADDED,
     ROWS_ARE_COLUMNS,
     Masks,
     mask_conventions,
@@ -114,7 +113,7 @@ def _columns_of_queries(text: str) -> str:
 CONVENTIONS = (
     *mask_conventions(
         {
-            "05.attention_einsum": Masks(edits={"all": MASK_ADDED}),
+            "05.attention_einsum": Masks(),
             "05.multi_head_einsum": Masks(),
         }
     ),

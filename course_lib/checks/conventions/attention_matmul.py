@@ -20,7 +20,7 @@ from course_lib.checks.conventions.changes import (
     value,
 )
 from course_lib.checks.conventions.convention import Convention, Translation
-from course_lib.checks.conventions.masks_otherwise import MASK_ADDED, Masks, mask_conventions
+from course_lib.checks.conventions.masks_otherwise import Masks, mask_conventions
 
 
 def reversed_attention(word: str) -> Translation:
@@ -191,7 +191,7 @@ def _heads_third(x: Tensor) -> Tensor:
 CONVENTIONS = (
     *mask_conventions(
         {
-            "04.scaled_dot_product_attention": Masks(edits={"all": MASK_ADDED}),
+            "04.scaled_dot_product_attention": Masks(),
             "04.multi_head_attention": Masks(edits={"all": _USE_OF_ATTENTION}),
         }
     ),

@@ -9,7 +9,6 @@ from torch import Tensor
 from course_lib.checks.conventions.changes import self_inverse, shapes, swapped, value
 from course_lib.checks.conventions.convention import Convention, Edits, Translation
 from course_lib.checks.conventions.masks_otherwise import (
-    MASK_ADDED,
     ROWS_ARE_COLUMNS,
     Masks,
     mask_conventions,
@@ -38,16 +37,8 @@ _WORD_OF_MASKED = (
     "In nn.MultiheadAttention True means masked; in this course True means: may attend.",
     "In this task True means: may attend.",
 )
-_FILLED = (
-    "masked_fill fills where its mask is True, but here True means: may attend.",
-    "A score that is filled loses its weight, and here True means: may attend.",
-)
 _BOOLEANS = ("Return True and False.", "Return booleans.")
 _WHICH_IS_HIDDEN = ("which tokens are not padding?", "which tokens are padding?")
-_DIAGONAL = (
-    "Which diagonal does .tril() start from if you pass a number?",
-    "Which diagonal do .tril() and .triu() start from if you pass a number?",
-)
 _ROW_0 = (
     ("row 0 is True for key 0 only", "row 0 has True for key 0 only"),
     ("Count the True values in row 0.", "For how many keys of row 0 does your mask hold True?"),
@@ -64,11 +55,10 @@ _OF_INTEGERS = (
     ),
     ("holds the numbers 1 and 0 instead of booleans.", "has another dtype than int64."),
     (" masked_fill doesn't accept a mask of numbers, and ~ doesn't invert one.", ""),
-    ("What is the dtype of a comparison before you convert it?", "What is the dtype of your mask?"),
+    (", and what is that of a comparison?", "?"),
 )
 _TRIANGLE_OF_INTEGERS = (
     ("Your mask holds numbers, 1 and 0, instead of booleans.", "Your mask isn't int64."),
-    ("torch.ones takes a dtype.", "What is the dtype of your mask?"),
 )
 _BOTH_OF_INTEGERS = (
     ("holds the numbers 1 and 0 instead of booleans.", "has another dtype than int64."),
@@ -77,7 +67,7 @@ _BOTH_OF_INTEGERS = (
         "integers 1 and 0 into -2 and -1.",
         "",
     ),
-    ("Which operator means 'and' for boolean tensors?", "What is the dtype of your mask?"),
+    (" Which operator means 'and' for boolean tensors?", ""),
 )
 
 
@@ -114,10 +104,7 @@ CONVENTIONS: tuple[Convention, ...] = (
                 (),
                 result=True,
                 edits={
-                    "all": (
-                        *(_TRIANGLE, _ANY_CODE, _WORD_OF_MASKED, _BOOLEANS, _DIAGONAL),
-                        *_ROW_0,
-                    ),
+                    "all": (_TRIANGLE, _ANY_CODE, _WORD_OF_MASKED, _BOOLEANS, *_ROW_0),
                     **_integers(*_TRIANGLE_OF_INTEGERS),
                 },
             ),
@@ -130,7 +117,7 @@ CONVENTIONS: tuple[Convention, ...] = (
                     **_integers(*_BOTH_OF_INTEGERS),
                 },
             ),
-            "06.masked_softmax": Masks(edits={"all": (_FILLED, *MASK_ADDED)}),
+            "06.masked_softmax": Masks(),
         }
     ),
     Convention(
@@ -155,7 +142,6 @@ CONVENTIONS: tuple[Convention, ...] = (
                     ("on and below the diagonal", "on and above the diagonal"),
                     _TRIANGLE,
                     _ANY_CODE,
-                    _DIAGONAL,
                 ),
             ),
             "06.decoder_mask": Translation(result=value(_TURNED)),

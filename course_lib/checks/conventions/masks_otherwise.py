@@ -18,16 +18,6 @@ from course_lib.checks.conventions.convention import (
     unchanged,
 )
 
-MASK_ADDED: Edits = (  # whichever of the two counts as 1
-    (
-        "You add the mask to the scores: True counts as 1 and False as 0.",
-        "You add the mask to the scores, as the numbers 1 and 0.",
-    ),
-    (
-        "Masked keys then get a little less weight, but by no means 0.",
-        "Masked keys then get a little less weight, or a little more, but by no means 0.",
-    ),
-)
 # For texts of items whose scores have a column, not a row, for each query.
 ROWS_ARE_COLUMNS = words(
     {

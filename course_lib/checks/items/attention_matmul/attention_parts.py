@@ -311,8 +311,9 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "mask_added",
-        "You add the mask to the scores: True counts as 1 and False as 0.",
-        why="Masked keys then get less weight, but by no means 0. Only masks of 0 and very "
+        "Your mask hides nothing: it only makes the scores of some keys larger by 1, compared with "
+        "the others.",
+        why="Masked keys keep a weight that is by no means 0. Only masks of 0 and very "
         "negative numbers can be added, and yours is boolean.",
         hint="With what number do masked scores have to be replaced?",
     )

@@ -120,7 +120,7 @@ def bucket_with(on: frozenset[str]) -> Callable[[Sequence[int], int], list[Ids]]
 
 item.switch(
     "as_they_come",
-    "Your batches take the sentences in their original order: nothing is sorted.",
+    "Your batches take the sentences in their original order, not sorted by length.",
     why="A short sentence next to a long one is mostly padding. Choosing neighbours of similar "
     "length is the whole point.",
     hint="In which order do you go through the sentences?",
@@ -143,7 +143,7 @@ item.switch(
 item.switch(
     "one_row_too_many",
     "You forget to count the sentence that is about to join.",
-    why="Each batch gets one row too many, and the budget is what your memory can hold.",
+    why="A full batch then has one row too many, and the budget is what your memory can hold.",
     hint="How many rows are there after the sentence has joined?",
 )
 item.switch(
@@ -168,15 +168,16 @@ item.switch(
 item.switch(
     "an_empty_batch",
     "There's an empty batch before a sentence that is too long.",
-    why="You close the batch although there's nothing in it. A tensor without rows can't be "
+    why="A batch is left behind although there's nothing in it. A tensor without rows can't be "
     "padded.",
-    hint="Which batch do you close when the very first sentence does not fit?",
+    hint="What does your code do with the first batch when the very first sentence does not fit "
+    "into it?",
 )
 item.switch(
     "lengths_not_indices",
     "Your batches hold lengths, not indices.",
     why="Two sentences may be equally long: a length doesn't say which one is meant.",
-    hint="What do you sort: the lengths, or the numbers from 0 to N - 1?",
+    hint="What do you put into a batch: the lengths, or the numbers from 0 to N - 1?",
 )
 item.switch(
     "indices_into_the_sorted_list",

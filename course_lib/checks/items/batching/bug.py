@@ -89,7 +89,8 @@ def still_cut_off(
 
 
 @item.misconception(
-    "You truncate the sentence to max_len: with its special tokens, the row is two tokens longer.",
+    "You keep up to max_len tokens of a sentence: with its special tokens, a truncated row is two "
+    "tokens too long.",
     why="max_len is what the model can hold, special tokens included. A model with learned "
     "positions would fail here.",
     hint="Truncating the sentence itself is right. How many positions do the special tokens need?",

@@ -171,9 +171,11 @@ item.switch(
 )
 item.switch(
     "floats",
-    "Your ids are right, but they are floats.",
-    why="An id is a row number, and there is no row 5.0: nn.Embedding rejects it.",
-    hint="Which of your lines makes floats? torch.zeros does unless you give it a dtype.",
+    "Your ids aren't int64; they may be floats, or integers of another size.",
+    why="An id is a row number, and there is no row 5.0: nn.Embedding rejects it. It takes int64 "
+    "and int32 only, and cross-entropy wants labels of int64.",
+    hint="Which of your lines decides the dtype? torch.zeros, for instance, makes floats unless "
+    "you give it one.",
 )
 item.switch(
     "small_integers",
@@ -186,7 +188,7 @@ item.switch(
     "You pad on the right even when pad_left is True.",
     why="A caller who asks for left padding needs all rows to end in the same column, to continue "
     "from there.",
-    hint="Does your code use its third argument?",
+    hint="Where does your code use its third argument, and what changes there when it's True?",
 )
 item.switch(
     "sides_exchanged",
@@ -213,14 +215,16 @@ item.switch(
     "Your tensors are (length, batch): each sentence runs down a column.",
     why="In this course the batch comes first. With as many sentences as tokens, the axes would "
     "get mixed up without an error.",
-    hint="pad_sequence has an option for that; otherwise check which axis you stack along.",
+    hint="pad_sequence has an option for that; otherwise ask which axis of your tensor counts the "
+    "sentences.",
 )
 item.switch(
     "pads_the_data",
     "You write the padding into the lists that you were given.",
     why="Now the data contain padding for good: in the next epoch this sentence has other "
     "neighbours, and still has the old padding.",
-    hint="append, extend, insert and += change a list; + makes a new one.",
+    hint="append, extend, insert, += and an assignment to a slice change a list; + makes a new "
+    "one.",
 )
 item.switch(
     "sorted_rows",

@@ -70,7 +70,7 @@ item = Item(
 @item.misconception(
     "Your labels equal the decoder's input: nothing is shifted.",
     why="To predict the token it has just read, a model need only copy it. The loss goes to zero, "
-    "but at inference it repeats `<bos>` for ever.",
+    "but at inference it only repeats what it is given.",
     hint="Write down one target, and under each token the one that should be predicted after it.",
 )
 def no_shift(target: Tensor, pad_id: int = 0) -> Tensors:
@@ -143,7 +143,8 @@ def along_the_batch_with_masking(target: Tensor, pad_id: int = 0) -> Tensors:
 
 
 @item.misconception(
-    "You roll the target: the last label is what was in the first column.",
+    "Your labels are the whole target, rolled by one: what was in the first column is now in the "
+    "last.",
     why="The model would be trained to predict `<bos>` at the end of its longest sentences.",
     hint="A shift loses one token on each side. Where did it go in yours?",
 )

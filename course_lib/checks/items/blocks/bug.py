@@ -95,7 +95,7 @@ item = Item(
     "outputs.",
     why="The direct path is interrupted in every block. A shallow model trains anyway, so you "
     "wouldn't notice until you train a deep one.",
-    hint="Look at the left side of each plus.",
+    hint="What is the output of each sublayer added to, and has that been through a norm?",
 )
 def still_from_the_copy(
     block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask
@@ -110,7 +110,8 @@ def still_from_the_copy(
     "Now x is added, but x is also the query: the query of cross-attention is no longer "
     "normalised.",
     why="The input of a sublayer should be the normalised copy. Only the sum was wrong.",
-    hint="Change one letter, not two.",
+    hint="What does cross-attention get as its query: the stream, or its normalised copy? There, "
+    "the line was right.",
 )
 def bare_query(
     block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask
@@ -123,7 +124,7 @@ def bare_query(
 @item.misconception(
     "The residual connection around cross-attention is gone.",
     why="The target tokens' own vectors are lost in every block.",
-    hint="The line has to add to something. To what?",
+    hint="The output of cross-attention has to be added to something. To what?",
 )
 def residual_removed(
     block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask

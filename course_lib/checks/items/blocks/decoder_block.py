@@ -320,8 +320,8 @@ class NoResidualAroundSelfAttention(_Steps):
 
 @item.misconception(
     "There's no residual connection around cross-attention.",
-    why="Its output is a weighted average of source tokens. Without x, the decoder loses the "
-    "target tokens that it has generated so far.",
+    why="Its output is a weighted average of source tokens. Without x, the target tokens' own "
+    "vectors are lost.",
     hint="There are three sublayers, and each of them adds to x.",
 )
 class NoResidualAroundCrossAttention(_Steps):
@@ -345,7 +345,7 @@ class NoResidualAroundFeedForward(_Steps):
     "self-attention.",
     why="The query should contain information on the target so far. That's why self-attention "
     "comes first and its result is the query.",
-    hint="Which x do you pass to cross-attention?",
+    hint="What do you pass to cross-attention as its query, and where does that come from?",
 )
 class AsksTooEarly(_Steps):
     def query(self, start: Tensor, x: Tensor) -> Tensor:
@@ -434,11 +434,11 @@ class NormsThenDrops(_Steps):
 
 
 @item.misconception(
-    "Your norms aren't used once each: norm_1, norm_2 and norm_3 belong to the three sublayers in "
-    "this order.",
+    "Your norms aren't where they belong: norm_1, norm_2 and norm_3 come after the three "
+    "sublayers in this order.",
     why="Each norm learns a weight and bias for its own sum. A norm that isn't used is never "
     "trained, and in another order, trained weights would be loaded into the wrong norms.",
-    hint="Which norm does each of your three lines use?",
+    hint="Which norm comes after each of the three sums?",
 )
 class NormsOutOfPlace(_Steps):
     def norms(self) -> tuple[Function, Function, Function]:
@@ -462,9 +462,9 @@ for _order in ((1, 1, 3), (1, 2, 2), (1, 2, 1), (2, 1, 3), (1, 3, 2)):
 
 @item.misconception(
     "A norm is missing: not all of your sums are normalised.",
-    why="The norms keep the residual stream at one scale. Without one of them, the numbers grow "
-    "from block to block.",
-    hint="Which norm comes after each of the three sums?",
+    why="After each sum, a norm brings the residual stream back to one scale. And the weight and "
+    "bias of a norm that isn't used are never trained.",
+    hint="Which norm comes after each of the three sums, and do you go on with its result?",
 )
 class LastNormMissing(_Steps):
     def norms(self) -> tuple[Function, Function, Function]:
@@ -562,7 +562,7 @@ class NothingDropped(_Steps):
     "Not every sublayer's output is dropped in training mode.",
     why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
     "relies on none of them too much.",
-    hint="How many sublayers are there, and how often does your forward use dropout?",
+    hint="There are three sublayers. Does the output of each go through dropout before it's added?",
 )
 class NoDropoutAfterFeedForward(_Steps):
     def drops(self) -> tuple[Function, Function, Function]:
@@ -604,8 +604,8 @@ class FixedDropoutOfAHalf(_Steps):
 
 @item.misconception(
     "You drop elements in evaluation mode, too.",
-    why="The function F.dropout doesn't know the mode of a module unless it is told. A trained "
-    "model would give another result at each call.",
+    why="A trained model gives another result at each call. F.dropout and a new nn.Dropout don't "
+    "know the mode of your block unless they are told.",
     hint="Which of your lines drops something, and how would it know that training is over?",
 )
 class DropsAlways(_Steps):

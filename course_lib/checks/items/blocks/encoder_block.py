@@ -73,7 +73,7 @@ class _Steps(EncoderBlock):
 
 
 @item.misconception(
-    "There's no residual connection around attention: you apply the norm to its output without x.",
+    "There's no residual connection around attention: x isn't added to its output.",
     why="Attention returns a weighted average over all tokens. Without x, two blocks are enough to "
     "make the vectors of all tokens nearly equal.",
     hint="What is added to what inside the first norm?",
@@ -168,9 +168,9 @@ class NormsSwapped(_Steps):
 
 @item.misconception(
     "A norm is missing: not both of your sums are normalised.",
-    why="The norms keep the residual stream at one scale. Without one of them, the numbers grow "
-    "from block to block, and its weight and bias are never trained.",
-    hint="Which submodules does your forward use, and how often?",
+    why="After each sum, a norm brings the residual stream back to one scale. And the weight and "
+    "bias of a norm that isn't used are never trained.",
+    hint="Which norm comes after each of your two sums, and do you go on with its result?",
 )
 class SecondNormMissing(_Steps):
     def norms(self) -> tuple[Function, Function]:
@@ -223,9 +223,9 @@ class FeedForwardFirstWithItsOwnNorm(_Steps):
 
 
 @item.misconception(
-    "Your block takes a mask but doesn't use it, so padding gets weight like real tokens.",
+    "The mask has no effect in your block, so padding gets weight like real tokens.",
     why="Then the result for a sentence depends on how much padding its batch needs.",
-    hint="Which of the submodules needs the mask?",
+    hint="Which of the submodules needs the mask, and does the mask reach it?",
 )
 class MaskForgotten(_Steps):
     def attend(self, x: Tensor, mask: Mask) -> Tensor:
@@ -268,7 +268,7 @@ class DropoutOnTheSums(_Steps):
     "Nothing is dropped in training mode.",
     why="The paper applies dropout to the output of each sublayer (section 5.4). Without it, the "
     "constructor's argument has no effect.",
-    hint="Your forward doesn't use one of the submodules that the constructor creates.",
+    hint="Where does your forward use self.dropout, and is its result what you add?",
 )
 class NoDropout(_Steps):
     def drops(self) -> tuple[Function, Function]:
@@ -279,7 +279,7 @@ class NoDropout(_Steps):
     "Only one sublayer's output is dropped in training mode: the other is added as it is.",
     why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
     "relies on none of them too much.",
-    hint="How many sublayers are there, and how often does your forward use dropout?",
+    hint="There are two sublayers. Does the output of each go through dropout before it's added?",
 )
 class NoDropoutAfterFeedForward(_Steps):
     def drops(self) -> tuple[Function, Function]:
@@ -294,8 +294,8 @@ class NoDropoutAfterAttention(_Steps):
 
 @item.misconception(
     "You drop elements in evaluation mode, too.",
-    why="The function F.dropout doesn't know the mode of a module unless it is told. A trained "
-    "model would give another result at each call.",
+    why="A trained model gives another result at each call. F.dropout and a new nn.Dropout don't "
+    "know the mode of your block unless they are told.",
     hint="Which of your lines drops something, and how would it know that training is over?",
 )
 class DropsAlways(_Steps):

@@ -128,10 +128,10 @@ class FirstNormAtTheEnd(_Steps):
 
 
 @item.misconception(
-    "You add to the normalised copy, not to the residual stream.",
+    "You add the output of a sublayer to what you have normalised, not to the residual stream.",
     why="Pre-norm is about having a direct path from the first block to the last, and a norm on "
     "that path interrupts it.",
-    hint="Your code has x and a normalised copy. Which of them is to the left of each plus?",
+    hint="What is the output of each sublayer added to, and has that been through a norm?",
 )
 class AddsToTheCopy(_Steps):
     def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
@@ -177,7 +177,7 @@ class FirstNormMissing(_Steps):
 
 
 @item.misconception(
-    "You don't normalise the input of feed_forward: norm_2 is missing.",
+    "You don't normalise the input of feed_forward: norm_2 has no effect.",
     why="The residual stream grows with each block, so the scale of feed_forward's input would "
     "grow with it. And norm_2 would get no gradient.",
     hint="The input of both sublayers should be a normalised copy.",
@@ -211,8 +211,8 @@ class NormsSwapped(_Steps):
 
 @item.misconception(
     "You normalise the output of each sublayer, not its input.",
-    why="Then the input of the sublayer grows with the residual stream, and its output always has "
-    "the same norm, even if it should be small.",
+    why="Then the input of the sublayer grows with the residual stream, and what you add always "
+    "has about the same norm, even if it should be small.",
     hint="The norm belongs inside the brackets of the sublayer.",
 )
 class NormsWhatIsReturned(_Steps):
@@ -234,7 +234,7 @@ class NormsThenDrops(_Steps):
     "Your feed_forward gets the x from before attention: both sublayers run in parallel.",
     why="Then it can't use what attention has gathered. Some later models do this on purpose, to "
     "save time, but it's a different function.",
-    hint="Which x does norm_2 get?",
+    hint="Does norm_2 get the residual stream from before attention, or from after it?",
 )
 class SideBySide(_Steps):
     def second(self, start: Tensor, x: Tensor) -> Tensor:
@@ -265,9 +265,9 @@ class StreamReplacedByFeedForward(_Steps):
 
 
 @item.misconception(
-    "Your block takes a mask but doesn't use it, so padding gets weight like real tokens.",
+    "The mask has no effect in your block, so padding gets weight like real tokens.",
     why="Then the result for a sentence depends on how much padding its batch needs.",
-    hint="Which of the submodules needs the mask?",
+    hint="Which of the submodules needs the mask, and does the mask reach it?",
 )
 class MaskUnused(_Steps):
     def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
@@ -287,7 +287,7 @@ class MaskTurnedRound(_Steps):
 @item.misconception(
     "Nothing is dropped in training mode.",
     why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
-    hint="Your forward doesn't use one of the submodules that the constructor creates.",
+    hint="Where does your forward use self.dropout, and is its result what you add?",
 )
 class DropoutUnused(_Steps):
     def drops(self) -> tuple[Function, Function]:
@@ -297,7 +297,7 @@ class DropoutUnused(_Steps):
 @item.misconception(
     "Only one sublayer's output is dropped in training mode: the other is added as it is.",
     why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
-    hint="How many sublayers are there, and how often does your forward use dropout?",
+    hint="There are two sublayers. Does the output of each go through dropout before it's added?",
 )
 class NoDropoutAfterFeedForward(_Steps):
     def drops(self) -> tuple[Function, Function]:
@@ -337,8 +337,8 @@ class CopyDropped(_Steps):
 
 @item.misconception(
     "You drop elements in evaluation mode, too.",
-    why="The function F.dropout doesn't know the mode of a module unless it is told. A trained "
-    "model would give another result at each call.",
+    why="A trained model gives another result at each call. F.dropout and a new nn.Dropout don't "
+    "know the mode of your block unless they are told.",
     hint="Which of your lines drops something, and how would it know that training is over?",
 )
 class DropsAlways(_Steps):

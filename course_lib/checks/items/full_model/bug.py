@@ -162,11 +162,12 @@ class OneBlockForAllLayers(_Stack):
 
 
 @item.misconception(
-    "Your layers are in a plain list (or something like it), where PyTorch doesn't find them.",
+    "PyTorch doesn't find your layers: those in a plain list, for instance, aren't registered as "
+    "submodules.",
     why="There's no error and no warning: the stack runs, but the optimiser, .to(device) and "
     "state_dict miss every block.",
-    hint="PyTorch looks for parameters only in registered submodules. A Python list isn't a "
-    "module.",
+    hint="PyTorch looks for parameters only in registered submodules. Neither a Python list nor a "
+    "variable of forward registers anything. What does?",
 )
 class PlainList(_Stack):
     def make_layers(
@@ -176,11 +177,12 @@ class PlainList(_Stack):
 
 
 @item.misconception(
-    "Your layers are copies of one block: each has its own parameters, but all start with the same "
-    "values.",
-    why="Random initialisation makes layers different from each other. Copies drift apart in "
+    "Each of your layers has its own parameters, but all of them start with the same values, like "
+    "copies of one block.",
+    why="Random initialisation makes layers different from each other. Equal ones drift apart in "
     "training, but they all start as the same function.",
-    hint="A copy copies the weights, too. What would draw new ones?",
+    hint="Where do the initial values of each layer come from? A copy copies the weights, too, "
+    "and the same seed draws the same ones.",
 )
 class Twins(_Stack):
     def make_layers(
@@ -192,7 +194,7 @@ class Twins(_Stack):
 
 @item.misconception(
     "Your stack has a single layer, whatever n_layers says.",
-    why="No block is in the list twice any more, but the other layers are gone as well.",
+    why="No block is used twice any more, but the other layers are gone as well.",
     hint="config.n_layers blocks are asked for.",
 )
 class SingleLayer(_Stack):

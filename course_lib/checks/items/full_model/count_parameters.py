@@ -250,8 +250,8 @@ item.switch(
 item.switch(
     "width_of_heads_ignored",
     "You assume that all heads together are D wide, even if d_head says otherwise.",
-    why="If d_head is set, H heads have H · E columns: that is the length of three of the biases "
-    "and one side of all four matrices.",
+    why="All heads together have n_heads · d_head columns if d_head is set: that is the length of "
+    "three of the biases and one side of all four matrices.",
     hint="config.resolved_d_head is the width of one head, whatever d_head is.",
 )
 item.switch(
@@ -304,5 +304,6 @@ item.switch(
     "a_float",
     "Your count is a float, not a whole number.",
     why="A float has about 16 digits, so the count of a very large model would be rounded.",
-    hint="Which of your operators makes a float out of two whole numbers?",
+    hint="Which part of your formula makes a float? The operator / does, even of two whole "
+    "numbers, and so does a factor such as 2.0.",
 )

@@ -154,16 +154,16 @@ def tied_with(on: frozenset[str]) -> Callable[[Transformer, str], None]:
 
 item.switch(
     "numbers_copied",
-    "Your tables have equal values but are still two parameters: after one step they differ.",
+    "Your tables have equal values but are still separate parameters: after one step they differ.",
     why="Copied values are equal only at the start. Each table gets its own gradient, and no "
     "parameters are saved.",
     hint="Assign the Parameter itself, not its values.",
 )
 item.switch(
     "memory_shared",
-    "Your tables share their memory, but they're still two parameters.",
-    why="The optimiser sees two parameters and updates the same memory twice, each time with a "
-    "part of the gradient. And the parameter count doesn't get smaller.",
+    "Your tables share their memory, but they're still separate parameters.",
+    why="The optimiser sees several parameters and updates the same memory once for each, every "
+    "time with a part of the gradient. And the parameter count doesn't get smaller.",
     hint="Count the parameters before and after. Is it the same Parameter object, or only the same "
     "memory?",
 )
@@ -172,14 +172,14 @@ item.switch(
     "The shared table holds the output layer's values, not the target embedding's.",
     why="The task asks for the target embedding's values. Which ones survive is the only "
     "difference that the direction makes, and here a trained embedding would be lost.",
-    hint="What's on the left of the = gets replaced.",
+    hint="Which module's table should stay? What's on the left of an = gets replaced.",
 )
 item.switch(
     "source_kept",
     "For 'all', the shared table holds the source embedding's values, not the target embedding's.",
     why="The task asks for the target embedding's values. Which ones survive is the only "
     "difference that the direction makes, and here a trained embedding would be lost.",
-    hint="What's on the left of the = gets replaced.",
+    hint="Which module's table should stay? What's on the left of an = gets replaced.",
 )
 item.switch(
     "source_forgotten",
@@ -191,7 +191,8 @@ item.switch(
     "always_all",
     "You tie everything, whatever `tying` says: 'none' and 'output' act like 'all'.",
     why="With two languages and two vocabularies, the tables don't even have the same rows.",
-    hint="Does your code use its second argument?",
+    hint="What does your code do when tying is 'none', and what when it's 'output'? Print which "
+    "of its conditions are true.",
 )
 item.switch(
     "all_for_output",

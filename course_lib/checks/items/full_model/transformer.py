@@ -172,7 +172,7 @@ class _Variant(Transformer):
 @item.misconception(
     "Your decoder uses the target's mask for the memory, too.",
     why="The memory's columns are source positions. With different lengths that's an error; with "
-    "equal lengths, target position 1 may attend only to source positions 0 and 1.",
+    "equal lengths there's none, but the mask hides source positions that should be visible.",
     hint="Which tokens does cross-attention attend to? Its mask is made from them.",
 )
 class TargetMaskForTheMemory(_Variant):
@@ -219,7 +219,7 @@ class TargetPadsAreRead(_Variant):
 
 
 @item.misconception(
-    "Your encoder has no mask: it attends to the source's padding as if it were text.",
+    "Your encoder attends to the source's padding as if it were text: no mask hides it.",
     why="The memory of a sentence then depends on how much padding its batch happens to need.",
     hint="How does the encoder know which source tokens are padding?",
 )
@@ -229,7 +229,7 @@ class EncoderReadsPads(_Variant):
 
 
 @item.misconception(
-    "Your cross-attention has no mask: it attends to the memory of pad tokens.",
+    "Your cross-attention attends to the memory of pad tokens: no mask hides it.",
     why="The encoder returns a vector for each pad token, too. It means nothing and must be "
     "hidden.",
     hint="Why does decode get the source when it already has the memory?",
@@ -410,7 +410,7 @@ class EncoderSkipped(_Variant):
 
 
 @item.misconception(
-    "Your forward drops the last target token, so there is one row of logits too few.",
+    "Your forward returns one row of logits too few: that of the last target token is missing.",
     why="The target is shifted by one when a batch is made, in lesson 09. Here it would be shifted "
     "twice.",
     hint="T target tokens go in. How many rows of logits should come out?",

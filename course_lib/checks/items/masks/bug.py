@@ -54,7 +54,8 @@ item = Item(
     "The padding of the source still masks rows, and these are queries from the target.",
     why="A padding token of the source is a key. If both lengths are equal the code runs without "
     "an error, but it's wrong.",
-    hint="One line has two None and two colons. Are they in the right order?",
+    hint="Along which axis of the scores does your mask run: that of the queries, or that of the "
+    "keys?",
 )
 def still_rows(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tensor:
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
@@ -63,8 +64,10 @@ def still_rows(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tenso
 
 @item.misconception(
     "Your mask is inverted: the real tokens of the source are masked and its padding isn't.",
-    why="`real` is True for real tokens, and masked_fill fills where its mask is True.",
-    hint="You found the right axis. What was the ~ for?",
+    why="A score that gets a very low number loses its weight: where there is padding, the "
+    "queries attend to nothing else.",
+    hint="You found the right axis. Which tokens should get the low score there: real ones or "
+    "padding?",
 )
 def words_hidden(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tensor:
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
@@ -72,9 +75,11 @@ def words_hidden(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Ten
 
 
 @item.misconception(
-    "The mask is gone: the padding of the source gets weight like real tokens.",
+    "There's no mask any more, or it has no effect: the padding of the source gets weight like "
+    "real tokens.",
     why="Without a mask the code works for every shape, but each query attends to padding.",
-    hint="Fix the line, don't remove it.",
+    hint="Which line hides the padding now, and does its result reach the softmax? The wrong line "
+    "has to be fixed, not removed.",
 )
 def mask_removed(query: Tensor, key: Tensor, source: Tensor, pad_id: int) -> Tensor:
     return (query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))).softmax(dim=-1)

@@ -72,18 +72,19 @@ item.switch(
     "marks_the_future",
     "Your mask is inverted: it's True for the keys that should be masked.",
     why="In nn.MultiheadAttention True means masked; in this course True means: may attend.",
-    hint="The triangle is right, but True and False are swapped.",
+    hint="Look at row 0. May the first token attend to itself, and what does your mask say?",
 )
 item.switch(
     "diagonal_hidden",
     "Your mask is False on the diagonal, so no token may attend to itself.",
     why="Then the first token has no key left. A token may attend to itself: the decoder's input "
     "is shifted, so a position never holds the token that it has to predict.",
-    hint="Which diagonal does .tril() start from if you pass a number?",
+    hint="Look at row 0: may the first token attend to itself? What decides is whether a "
+    "comparison includes equal positions, or at which diagonal .tril() or .triu() starts.",
 )
 item.switch(
     "one_step_ahead",
-    "Your mask lets each query attend to one token of its future.",
+    "Your mask lets a query attend to one token of its future, the next one.",
     why="The next token is exactly the one to predict. The training loss would fall to nearly "
     "zero, and the model would be useless in decoding.",
     hint="Count the True values in row 0.",
@@ -106,7 +107,8 @@ item.switch(
     "ones_and_zeros",
     "Your mask holds numbers, 1 and 0, instead of booleans.",
     why="In this course masks are boolean, and True means: may attend.",
-    hint="torch.ones takes a dtype.",
+    hint="Which of your lines decides the dtype of the mask? torch.ones, for instance, makes "
+    "floats unless you give it one.",
     spellings=["integers"],
 )
 item.switch(

@@ -99,18 +99,20 @@ def decoder_mask_with(on: frozenset[str]) -> Callable[[Tensor, int], Tensor]:
 
 item.switch(
     "only_the_future_hidden",
-    "You return only the causal mask, so padding isn't masked.",
+    "Your mask hides the future only: padding isn't masked.",
     why="With padding on the right you won't notice, since it's in the future of every real token. "
     "With padding on the left, every token attends to it.",
-    hint="There are two things to mask.",
+    hint="There are two things to mask. Which line masks the padding, and does it reach your "
+    "result?",
     spellings=["only_the_future_hidden_once"],
 )
 item.switch(
     "only_pads_hidden",
-    "You return only the padding mask, so the future isn't masked.",
+    "Your mask hides padding only: the future isn't masked.",
     why="The token to predict is one position ahead. A model that may attend to it copies it and "
     "learns nothing.",
-    hint="There are two things to mask.",
+    hint="There are two things to mask. Which line masks the future, and does it reach your "
+    "result?",
     spellings=["only_pads_hidden_once"],
 )
 item.switch(
@@ -121,10 +123,11 @@ item.switch(
 )
 item.switch(
     "multiplied",
-    "Your mask is right, except that it holds the numbers 1 and 0 instead of booleans.",
+    "Your mask holds the numbers 1 and 0 instead of booleans.",
     why="In this course masks are boolean. masked_fill doesn't accept a mask of numbers, and ~ "
     "doesn't invert one: it turns the integers 1 and 0 into -2 and -1.",
-    hint="Which operator means 'and' for boolean tensors?",
+    hint="Print the dtype of your result, and of what you combine. Which operator means 'and' for "
+    "boolean tensors?",
     spellings=["multiplied_floats"],
 )
 item.switch(
@@ -145,20 +148,20 @@ item.switch(
 item.switch(
     "padding_turned_round",
     "Your mask allows the padding of the past and hides its real tokens.",
-    why="The causal part is right, but the padding part is inverted: True means may attend.",
+    why="True means may attend. The padding part of your mask is inverted.",
     hint="Print your mask for a sentence without padding. Is any key allowed?",
 )
 item.switch(
     "causal_turned_round",
     "Your mask allows the future and hides the past and the token itself.",
-    why="The padding part is right, but the causal part is inverted: True means may attend.",
+    why="True means may attend. The causal part of your mask is inverted.",
     hint="Print your mask for three tokens without padding, and look at its first row.",
 )
 item.switch(
     "past_hidden",
     "Your mask allows the future and hides the past.",
-    why="Token t should be predicted from the tokens before it. The padding part is right, but the "
-    "triangle of the causal part is the wrong one.",
+    why="Token t should be predicted from the tokens before it. The triangle of the causal part "
+    "is the wrong one.",
     hint="Print your mask for three tokens without padding, and look at its first row.",
 )
 item.switch(
@@ -180,7 +183,7 @@ item.switch(
     "You mask the rows of the padding, not its columns.",
     why="No query may attend to padding, and that's its column. What the row of a padding token "
     "holds doesn't matter.",
-    hint="Look at the axes of padding_mask.",
+    hint="Which axis of your mask are the keys, and along which axis does your code mask padding?",
 )
 item.switch(
     "pads_as_queries_too",

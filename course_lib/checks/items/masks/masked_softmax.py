@@ -151,8 +151,9 @@ def is_half(scores: Tensor) -> bool:
 item.switch(
     "fills_what_may_be_read",
     "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
-    why="masked_fill fills where its mask is True, but here True means: may attend.",
-    hint="Which scores have to be filled: those where the mask is True, or the others?",
+    why="Here True means: may attend. Your code takes the weight from the keys that may be "
+    "attended to and leaves it to the others.",
+    hint="Which keys have to lose their weight: those where the mask is True, or the others?",
     spellings=[
         "fills_what_may_be_read+nothing_left_is_uniform",
         "fills_what_may_be_read+nothing_left_is_uniform+a_fixed_low_number",
@@ -164,12 +165,13 @@ item.switch(
     "Your mask has no effect: masked keys get weight like all others.",
     why="Without the mask, tokens attend to padding, and a decoder to the very token that it has "
     "to predict.",
-    hint="Do you use the masked tensor afterwards? masked_fill without _ returns a new one.",
+    hint="Does your code use its argument mask, and does what it makes of it reach the softmax? "
+    "If you call masked_fill: without _ it returns a new tensor.",
 )
 item.switch(
     "none_forgotten",
     "Your code raises an error if there's no mask.",
-    why="mask is None by default, and None can't be inverted or compared like a tensor.",
+    why="mask is None by default, and None can't be used like a tensor.",
     hint="What should be returned if mask is None? Ask that before you use it.",
     spellings=["none_forgotten+none_compared"],
 )
@@ -177,21 +179,25 @@ item.switch(
     "scores_without_a_mask",
     "Without a mask you return the scores as they are.",
     why="None hides nothing, so it's the same as a mask of True only: softmax still applies.",
-    hint="Which of your two steps, masking and softmax, is left out if mask is None?",
+    hint="If mask is None, which of the two steps, masking and softmax, may be left out?",
 )
 item.switch(
     "minus_infinity",
     "A fully masked row gives NaN.",
-    why="If all scores of a row are minus infinity, softmax divides 0 by 0. One such row makes the "
-    "whole loss NaN, and then its gradient makes every weight NaN.",
-    hint="Which finite number would work as well as minus infinity?",
+    why="In such a row nothing is left to sum, so 0 is divided by 0: softmax does that if all "
+    "scores are minus infinity. One such row makes the whole loss NaN, and then its gradient makes "
+    "every weight NaN.",
+    hint="In such a row, which step divides by 0? If you use minus infinity: which finite number "
+    "would work as well?",
 )
 item.switch(
     "infinity_added",
-    "Your result is right, but in a fully masked row its gradient is NaN.",
-    why="If all scores of a row are minus infinity, softmax gives NaN. You replace it afterwards, "
-    "but the gradient still goes back through the softmax and is NaN.",
-    hint="Which finite number would work as well as minus infinity?",
+    "In a fully masked row the gradient is NaN, although your result isn't.",
+    why="A step of your code gives NaN or infinity there, as softmax does if all scores are minus "
+    "infinity. You replace it afterwards, but the gradient still goes back through that step and "
+    "is NaN.",
+    hint="In such a row, which step gives NaN or infinity? If you use minus infinity: which "
+    "finite number would work as well?",
 )
 item.switch(
     "nothing_left_is_uniform",
@@ -222,8 +228,8 @@ item.switch(
 item.switch(
     "powers_by_hand",
     "Large scores give NaN: you take the exponential of the scores as they are.",
-    why="In float32, e⁸⁹ is infinite and e⁻¹⁰⁴ is 0, so you divide infinity by infinity, or 0 by "
-    "0.",
+    why="In float32, e⁸⁹ is infinite and e⁻¹⁰⁴ is 0. Infinity divided by infinity is NaN, and so "
+    "is 0 divided by 0.",
     hint="softmax subtracts the largest score of each row first. Can you use it?",
     spellings=[
         "powers_by_hand+by_product",
@@ -240,9 +246,10 @@ item.switch(
 )
 item.switch(
     "mask_added",
-    "You add the mask to the scores: True counts as 1 and False as 0.",
-    why="Masked keys then get a little less weight, but by no means 0. Only masks of 0 and very "
-    "low numbers can be added, and yours is boolean.",
+    "Your mask hides nothing: it only makes the scores of some keys larger by 1, compared with the "
+    "others.",
+    why="Masked keys keep a weight that is by no means 0. Only masks of 0 and very low numbers can "
+    "be added, and yours is boolean.",
     hint="With what number do masked scores have to be replaced?",
 )
 item.switch(
@@ -276,8 +283,8 @@ item.switch(
     "For float16 scores your result is float32.",
     why="Weights should have the dtype of the scores, since the values that they are multiplied by "
     "have it, too, and matmul refuses two different ones.",
-    hint="Do you convert the scores, or add a tensor to them that's float32? masked_fill keeps the "
-    "dtype.",
+    hint="Which step makes float32 of float16: do you convert the scores, give softmax a dtype, "
+    "or combine them with a float32 tensor?",
     spellings=["always_float32"],
 )
 item.apart.append({"minus_infinity", "over_the_queries"})

@@ -125,7 +125,8 @@ item.switch(
     "axes_behind",
     "Your new axes come last: (batch, seq, 1, 1).",
     why="Axes are matched by position. Where you have the tokens, the scores have the heads.",
-    hint="Write down (batch, heads, query, key). Which of them has the size of your seq?",
+    hint="Write down (batch, heads, query, key), and your axes below it. Which of them should "
+    "your seq be below?",
 )
 item.switch(
     "axes_in_front",
@@ -144,22 +145,22 @@ item.switch(
 item.switch(
     "pads_are_the_lowest",
     "You treat all ids up to pad_id as padding.",
-    why="Padding has one id, and any other token may have a lower one. Your comparison is right "
-    "only while pad_id is 0.",
+    why="Padding has one id, and any other token may have a lower one. Your mask is right only "
+    "while no id is lower than pad_id.",
     hint="Real tokens are those that are not equal to pad_id, larger or smaller.",
 )
 item.switch(
     "pads_only_on_the_right",
-    "You count the real tokens and allow that many keys from the left.",
+    "Your mask allows as many keys as there are real tokens, but always the first ones.",
     why="With padding on the left, your mask allows the padding and hides as many real tokens.",
-    hint="You don't need the number of tokens. Decide for each token on its own.",
+    hint="Decide for each token on its own: how many real ones there are doesn't matter.",
 )
 item.switch(
     "numbers_instead_of_booleans",
-    "Your mask is right, except that it holds the numbers 1 and 0 instead of booleans.",
+    "Your mask holds the numbers 1 and 0 instead of booleans.",
     why="In this course masks are boolean. masked_fill doesn't accept a mask of numbers, and ~ "
     "doesn't invert one.",
-    hint="What is the dtype of a comparison before you convert it?",
+    hint="What is the dtype of your mask, and what is that of a comparison?",
     spellings=["integers_instead_of_booleans", "small_integers_instead_of_booleans"],
 )
 item.switch(

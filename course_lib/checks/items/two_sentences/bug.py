@@ -122,8 +122,8 @@ def backwards(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> 
 
 @item.misconception(
     "The sources shift by one token, across the ends of the sentences.",
-    why="Without dims, roll treats the tensor as one long row: each sentence gets one token of its "
-    "neighbour and keeps all the others.",
+    why="The whole batch moves as one long row, as roll does it without dims: each sentence gets "
+    "one token of its neighbour and keeps all its own but one.",
     hint="How many tokens of its neighbour does each sentence get?",
 )
 def one_word_over(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:

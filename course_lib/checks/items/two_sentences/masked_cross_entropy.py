@@ -184,13 +184,14 @@ item.switch(
     "Your loss counts padding as if it were text.",
     why="The model is then trained to predict padding, and the loss depends on how much of it "
     "there is.",
-    hint="How many positions did you sum over, and how many of them have something to predict?",
+    hint="Over how many positions does your sum or mean run, and how many of them have something "
+    "to predict?",
 )
 item.switch(
     "divided_by_all_positions",
     "You leave the cost of padding out of the sum, but still divide by all positions.",
     why="The more padding, the smaller your loss: a batch of short sentences looks easy.",
-    hint="What do you divide by?",
+    hint="What do you divide by? A mean divides by the number of all its entries, zeros included.",
 )
 item.switch(
     "mean_of_sentence_means",
@@ -209,8 +210,8 @@ item.switch(
 item.switch(
     "divided_by_sentences",
     "You divide by the number of sentences.",
-    why="Long sentences then have a higher loss than short ones, however well each token is "
-    "predicted.",
+    why="Long sentences then have a higher loss than short ones, even if their tokens are "
+    "predicted equally well.",
     hint="The unit is nats *per token*.",
 )
 item.switch(
@@ -229,13 +230,15 @@ item.switch(
 )
 item.switch(
     "only_padding_counts",
-    "Your mask is inverted: padding counts, and real tokens don't.",
+    "It's the wrong way round: padding counts, and real tokens don't.",
     why="The loss should measure how well real tokens are predicted. Yours never looks at one.",
-    hint="Print your mask for a sentence with padding. Where is it True?",
+    hint="Which positions does your code keep: those with a label that equals pad_id, or the "
+    "others?",
 )
 item.switch(
     "logits_are_zero_at_padding",
-    "You set the logits to zero at padding, but padding still has a cost.",
+    "You make all logits of a position equal at padding, for instance zero, but padding still has "
+    "a cost.",
     why="Equal logits mean that all V tokens are equally probable, and that costs ln V, not 0.",
     hint="What has to be zero at padding: the logits, or the cost?",
     spellings=["logits_are_zero_and_all_counted"],
@@ -245,34 +248,37 @@ item.switch(
     "Softmax is missing: you take logits for log-probabilities.",
     why="A logit can be any number. Without softmax the loss falls without limit when all logits "
     "grow.",
-    hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
+    hint="Which of your steps turns logits into log-probabilities? If you call a loss function: "
+    "does it expect logits, probabilities or log-probabilities?",
 )
 item.switch(
     "no_logarithm",
     "The logarithm is missing: you take p, not ln p.",
     why="F.nll_loss, for instance, expects log-probabilities and takes no logarithm itself.",
-    hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
+    hint="Which of your steps takes the logarithm? If you call a loss function: does it expect "
+    "logits, probabilities or log-probabilities?",
 )
 item.switch(
     "softmax_twice",
     "Softmax is applied twice.",
     why="F.cross_entropy expects logits and applies softmax itself. A second softmax makes the "
     "probabilities nearly uniform: the loss can never come close to zero.",
-    hint="What does the loss function you call expect: logits, probabilities or log-probabilities?",
+    hint="How often does softmax run in your code? F.cross_entropy and log_softmax apply it as "
+    "well.",
 )
 item.switch(
     "logarithm_of_softmax",
     "With large logits your loss is infinite, or NaN.",
-    why="Softmax rounds a small probability to 0, and ln 0 is minus infinity. Computed together, "
-    "logarithm and softmax never need that small number.",
+    why="A small probability is rounded to 0, and ln 0 is minus infinity; the exponential of a "
+    "large logit is infinite. Computed together, logarithm and softmax need neither of them.",
     hint="There's a function that does both in one step.",
     spellings=["logarithm_of_softmax_by_product"],
 )
 item.switch(
     "logarithm_with_epsilon",
     "You keep a probability of 0 away from the logarithm with a small number.",
-    why="The loss is finite now but wrong: however improbable a label is, it never costs more than "
-    "the logarithm of that small number, and there its gradient is 0.",
+    why="That keeps the loss finite but makes it wrong: however improbable a label is, it never "
+    "costs more than minus the logarithm of that small number, and there its gradient is 0.",
     hint="There's a function that does softmax and logarithm in one step.",
     spellings=list(EPSILONS)[1:],
 )
@@ -298,16 +304,18 @@ item.switch(
 )
 item.switch(
     "words_on_the_wrong_axis",
-    "F.cross_entropy takes your positions for classes: it expects the vocabulary on axis 1.",
+    "PyTorch's cross-entropy takes your positions for classes: it expects the vocabulary on axis "
+    "1.",
     why="With (B, T, V) it fails, or, if T equals V, it computes a different loss without any "
     "error.",
     hint="Flatten three axes into two, or move the vocabulary to axis 1.",
 )
 item.switch(
     "view_of_a_slice",
-    "Your code fails when labels is a slice, like target[:, 1:].",
-    why="`view` needs contiguous memory, and a slice has gaps (lesson 09).",
-    hint="Which two functions do the same, and copy if they have to?",
+    "Your code fails where labels are a slice, like target[:, 1:], and logits a transposed tensor.",
+    why="`view` can't join axes whose numbers don't follow each other in memory: a slice has gaps "
+    "(lesson 09), and a transposed tensor is out of order.",
+    hint="Which two functions do the same as `view`, and copy if they have to?",
 )
 item.switch(
     "always_float32",
@@ -321,6 +329,7 @@ item.switch(
     "Your loss is detached from the logits: no gradient can flow back from it.",
     why="backward() follows the graph of tensors that the loss was computed from. A plain number, "
     "or a detached tensor, has no graph.",
-    hint="Where do you leave the graph: with item(), float(), detach() or no_grad()?",
+    hint="Where do you leave the graph: with item(), float(), torch.tensor(), detach() or "
+    "no_grad()?",
     spellings=["detached"],
 )

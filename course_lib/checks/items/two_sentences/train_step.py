@@ -214,8 +214,9 @@ item.switch(
     "nothing_moves",
     "The weights haven't changed.",
     why="A step needs gradients: backward() computes them, zero_grad() clears them, and step() "
-    "follows them. One of the three is missing or comes at the wrong time.",
-    hint="In which order do you call the three?",
+    "follows them. Perhaps one of the three is missing or comes at the wrong time.",
+    hint="In which order do you call the three, and do they work on the model and the optimiser "
+    "that you were given?",
 )
 item.switch(
     "follows_the_gradient_before",
@@ -226,10 +227,12 @@ item.switch(
 )
 item.switch(
     "without_the_optimizer",
-    "You subtract the gradients yourself: the optimiser never makes its step.",
-    why="Momentum and Adam keep running means of the gradients and use them in each step. Plain "
-    "gradient descent has neither.",
-    hint="Which method of the optimiser changes the weights?",
+    "The weights follow the plain gradient: the optimiser that you were given never makes its "
+    "step.",
+    why="Momentum and Adam remember the gradients of earlier steps and use them in each step. "
+    "Plain gradient descent doesn't.",
+    hint="Which method of the optimiser changes the weights, and do you call it on the one that "
+    "you were given?",
 )
 item.switch(
     "clips_the_gradients",
@@ -243,7 +246,8 @@ item.switch(
     "Your labels equal the decoder's input: nothing is shifted.",
     why="Predicting the token that it has just read is the easiest task there is. The loss goes to "
     "zero, and the model can't translate.",
-    hint="Which two slices of the target does a step need?",
+    hint="Write down what the decoder reads and, below it, the labels. Which two slices of the "
+    "target should they be?",
     spellings=["no_shift_uncut", "no_shift_without_bos"],
 )
 item.switch(
@@ -290,8 +294,8 @@ item.switch(
 item.switch(
     "gives_back_a_tensor",
     "You return a tensor, not a number.",
-    why="A loss with its graph keeps everything it was computed from: a list of such losses keeps "
-    "the graph of every step in memory until memory runs out.",
+    why="A tensor can bring along the graph it was computed with: a list of those keeps the graph "
+    "of every step in memory until memory runs out. The task asks for a plain number.",
     hint="What turns a tensor with one element into a plain number?",
 )
 item.switch(
@@ -310,7 +314,7 @@ item.switch(
 )
 item.switch(
     "returns_the_sum",
-    "You follow the gradient of the mean, but return the sum over the tokens.",
+    "You return the sum of the losses over the tokens, not their mean.",
     why="A sum depends on the number of tokens: you can't compare it with the next batch's.",
     hint="The task asks for the loss per real token.",
 )
