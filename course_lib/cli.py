@@ -147,7 +147,11 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         "(`course recipes RECIPE` lists them)",
     )
     data = parser.add_mutually_exclusive_group()
-    data.add_argument("--corpus", metavar="NAME", help="another corpus than the recipe's own")
+    data.add_argument(
+        "--corpus",
+        metavar="NAME",
+        help="train on another corpus than the recipe's own (`course recipes` lists them)",
+    )
     data.add_argument(
         "--train",
         nargs="+",
@@ -156,11 +160,20 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         help="your own: source and target, a sentence a line; or one .tsv or .jsonl (plain or .gz)",
     )
     parser.add_argument(
-        "--valid", nargs="+", type=Path, metavar="FILE", help="held-out files of the same kind"
+        "--valid",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="held-out files of the same kind (default: some of the pairs of --train)",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="take only the first N pairs")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N training pairs")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--epochs", type=int, metavar="E", help="passes over the training pairs")
+    length.add_argument(
+        "--epochs",
+        type=int,
+        metavar="E",
+        help="passes over the training pairs (default: as many as the recipe says)",
+    )
     length.add_argument("--max-steps", type=int, metavar="N", help="steps, instead of epochs")
     length.add_argument("--minutes", type=float, metavar="M", help="minutes, instead of epochs")
     parser.add_argument(
@@ -172,7 +185,13 @@ def add_train_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: runs/RECIPE-seedS)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="S",
+        help="seed of weights, dropout and order of batches (default: 0)",
+    )
     parser.add_argument(
         "--device",
         default="auto",
@@ -242,7 +261,12 @@ def run_train(options: Namespace) -> int:
 
 def add_recipes_arguments(parser: ArgumentParser) -> None:
     """Which recipe to show."""
-    parser.add_argument("recipe", nargs="?", metavar="RECIPE", help="show all fields of this one")
+    parser.add_argument(
+        "recipe",
+        nargs="?",
+        metavar="RECIPE",
+        help="all fields of this one (default: a list of all recipes and corpora)",
+    )
 
 
 def run_recipes(options: Namespace) -> int:
@@ -290,7 +314,10 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
         help="a translation a line (default: the screen); grows as FILE.part until it is whole",
     )
     parser.add_argument(
-        "--beam", type=int, metavar="W", help="beam search with W hypotheses instead of greedy"
+        "--beam",
+        type=int,
+        metavar="W",
+        help="beam search with W hypotheses (default: greedy decoding)",
     )
 
 
@@ -622,20 +649,46 @@ def _warn(message: str) -> None:
 
 
 VERBS = {
-    "train": Verb(
-        help="train a translator by a recipe",
-        example="course train small --set lr=1e-3 --set model.d_model=64 --out runs/first",
-        add_arguments=add_train_arguments,
-        run=run_train,
+    # for learners
+    "lab": Verb(
+        help="open the lessons in JupyterLab",
+        example="course lab 06 --exercise",
+        add_arguments=add_lab_arguments,
+        run=run_lab,
     ),
-    "recipes": Verb(
-        help="list recipes and corpora, or all fields of one recipe",
-        example="course recipes small",
-        add_arguments=add_recipes_arguments,
-        run=run_recipes,
+    "progress": Verb(
+        help="say which exercises are done and which comes next",
+        example="course progress",
+        add_arguments=add_progress_arguments,
+        run=run_progress,
     ),
+    "update": Verb(
+        help="bring a new release of the course into your copy, where your work stays",
+        example="course update",
+        add_arguments=add_update_arguments,
+        run=run_update,
+    ),
+    "reset": Verb(
+        help="put back an answer or a notebook as the course released it, after a backup",
+        example="course reset 06.padding_mask",
+        add_arguments=add_reset_arguments,
+        run=run_reset,
+    ),
+    "pages": Verb(
+        help="write lessons as HTML pages that need no kernel and no network",
+        example="course pages 00 04 --output pages",
+        add_arguments=add_pages_arguments,
+        run=run_pages,
+    ),
+    "doctor": Verb(
+        help="say what is installed, what is missing and how to fix it",
+        example="course doctor",
+        add_arguments=add_doctor_arguments,
+        run=run_doctor,
+    ),
+    # for training and translating
     "translate": Verb(
-        help="translate sentences",
+        help="translate sentences, or the lines of a file, with a trained model",
         example='course translate "Die müde Köchin schläft."',
         add_arguments=add_translate_arguments,
         run=run_translate,
@@ -646,18 +699,25 @@ VERBS = {
         add_arguments=add_translator_arguments,
         run=run_translator,
     ),
+    "recipes": Verb(
+        help="list recipes and corpora, or all fields of one recipe",
+        example="course recipes small",
+        add_arguments=add_recipes_arguments,
+        run=run_recipes,
+    ),
+    "train": Verb(
+        help="train a translator by a recipe, on the course's data or your own",
+        example="course train small --set lr=1e-3 --set model.d_model=64 --out runs/first",
+        add_arguments=add_train_arguments,
+        run=run_train,
+    ),
     "plot": Verb(
         help="draw the curves of one run, or compare several",
         example="course plot runs/small-seed0 runs/small-seed1 --out curves --open",
         add_arguments=add_plot_arguments,
         run=run_plot,
     ),
-    "progress": Verb(
-        help="say which exercises are done and which comes next",
-        example="course progress",
-        add_arguments=add_progress_arguments,
-        run=run_progress,
-    ),
+    # for teachers
     "assign": Verb(
         help="write a variant of the exercises for each group of a class",
         example="course assign --variants 6 --seed 2027-spring --assignment 06_masks",
@@ -688,42 +748,19 @@ VERBS = {
         add_arguments=grading_verbs.add_similar_arguments,
         run=grading_verbs.run_similar,
     ),
-    "lab": Verb(
-        help="open the lessons in JupyterLab",
-        example="course lab 06 --exercise",
-        add_arguments=add_lab_arguments,
-        run=run_lab,
-    ),
-    "update": Verb(
-        help="bring a new release of the course into your copy, where your work stays",
-        example="course update",
-        add_arguments=add_update_arguments,
-        run=run_update,
-    ),
-    "reset": Verb(
-        help="put back an answer or a notebook as the course released it, after a backup",
-        example="course reset 06.padding_mask",
-        add_arguments=add_reset_arguments,
-        run=run_reset,
-    ),
-    "pages": Verb(
-        help="write lessons as HTML pages that need no kernel and no network",
-        example="course pages 00 04 --output pages",
-        add_arguments=add_pages_arguments,
-        run=run_pages,
-    ),
-    "doctor": Verb(
-        help="say what is installed, what is missing and how to fix it",
-        example="course doctor",
-        add_arguments=add_doctor_arguments,
-        run=run_doctor,
-    ),
 }
 
 
 def build_parser() -> ArgumentParser:
     """The parser of every verb, each with ``--debug`` and an example in its help."""
-    parser = ArgumentParser(prog="course", description="The Transformer, Question by Question.")
+    parser = ArgumentParser(
+        prog="course",
+        description="The Transformer, Question by Question: lessons, exercises, grading.",
+        epilog="begin with:\n  course lab          the first lesson, in JupyterLab\n"
+        "  course doctor       if anything does not work\n"
+        "  course VERB --help  all options of a verb, with an example",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name, verb in VERBS.items():
         verb_parser = verbs.add_parser(
@@ -734,7 +771,9 @@ def build_parser() -> ArgumentParser:
             formatter_class=RawDescriptionHelpFormatter,
         )
         verb.add_arguments(verb_parser)
-        verb_parser.add_argument("--debug", action="store_true", help="show tracebacks")
+        verb_parser.add_argument(
+            "--debug", action="store_true", help="show the traceback of an error"
+        )
     return parser
 
 

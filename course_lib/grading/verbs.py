@@ -71,7 +71,12 @@ def run_report(options: Namespace) -> int:
 def add_export_arguments(parser: ArgumentParser) -> None:
     """Which results, for which platform, and who is in the class."""
     _add_results_arguments(parser)
-    parser.add_argument("--format", required=True, choices=EXPORT_FORMATS, help="for whom")
+    parser.add_argument(
+        "--format",
+        required=True,
+        choices=EXPORT_FORMATS,
+        help="the platform that reads it, or csv for a table",
+    )
     parser.add_argument(
         "--output",
         type=Path,

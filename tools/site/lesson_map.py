@@ -8,17 +8,23 @@ from __future__ import annotations
 import html
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from graphlib import TopologicalSorter
+from itertools import pairwise
+from statistics import mean
 
 NODE = r"(\w+)(?:\[([^\]]*)\])?"
 LINE = re.compile(rf"^\s*{NODE}(?:\s*(-->|-\.->)\s*{NODE})?\s*$", re.MULTILINE)
 WORDS = re.compile(r"^\s*(?:flowchart|subgraph|end)\b.*$", re.MULTILINE)
-WIDTH, HEIGHT, ROW, COLUMN = 168, 36, 76, 196  # of a box, and from one to the next
+WIDTH, HEIGHT, ROW = 160, 36, 76  # of a box, and from one row to the next
+LANE, GAP = 8, 16  # the width of an arrow that passes a row; the space between neighbours
+SWEEPS = 24  # of the layout
+
+Stop = tuple[str, str, int]  # where an arrow passes a row: from, to, row; of a box, twice its key
 
 
 def flowchart_svg(text: str, address: Callable[[str], str]) -> str:
-    """A picture whose boxes are links, each below the boxes that it needs.
+    """A picture whose boxes are links, each below the boxes that it needs; arrows keep off boxes.
 
     Args:
         text: the flowchart.
@@ -30,54 +36,108 @@ def flowchart_svg(text: str, address: Callable[[str], str]) -> str:
         labels.update({key: value for key, value in ((first, label), (second, other)) if value})
         if arrow:
             arrows.append((first, second, arrow == "-.->"))
-    corners = _corners(labels, arrows)
-    width = max(x for x, _ in corners.values()) + WIDTH + 2
-    height = max(y for _, y in corners.values()) + HEIGHT + 2
-    lines = [_arrow(corners[a], corners[b], dotted=dotted) for a, b, dotted in arrows]
-    boxes = [_box(labels[key], corner, address(labels[key])) for key, corner in corners.items()]
+    rows = _rows(labels, arrows)
+    ways = [_way(first, second, rows) for first, second, _ in arrows]
+    centres = _centres([(key, key, row) for key, row in rows.items()], ways)
+    width = max(map(_right, centres.items())) + 2
+    height = max(rows.values()) * ROW + HEIGHT + 2
+    lines = [
+        _arrow([(centres[stop], stop[2] * ROW) for stop in way], dotted=dotted)
+        for way, (_, _, dotted) in zip(ways, arrows, strict=True)
+    ]
+    boxes = [
+        _box(label, (centres[key, key, rows[key]], rows[key] * ROW), address(label))
+        for key, label in labels.items()
+    ]
     return (
-        f'<svg class="lesson-map" viewBox="-1 -1 {width} {height}" role="group" '
+        f'<div class="lesson-map"><svg viewBox="-1 -1 {width} {height}" role="group" '
         'aria-label="What builds on what: from top to bottom">'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
-        f"{''.join(lines)}{''.join(boxes)}</svg>"
+        f"{''.join(lines)}{''.join(boxes)}</svg></div>"
     )
 
 
-def _corners(
-    labels: Mapping[str, str], arrows: list[tuple[str, str, bool]]
-) -> dict[str, tuple[int, int]]:
-    """The upper left corner of each box; its row is the longest way to it."""
+def _rows(labels: Iterable[str], arrows: list[tuple[str, str, bool]]) -> dict[str, int]:
+    """The row of each box: the length of the longest way to it."""
     needs = {key: {a for a, b, _ in arrows if b == key} for key in labels}
-    row: dict[str, int] = {}
+    rows: dict[str, int] = {}
     for key in TopologicalSorter(needs).static_order():
-        row[key] = max((row[need] + 1 for need in needs[key]), default=0)
-    rows = defaultdict(list)
-    for key in sorted(labels):
-        rows[row[key]].append(key)
-    widest = max(map(len, rows.values()))
-    return {
-        key: ((widest - len(keys) + 2 * number) * COLUMN // 2, line * ROW)
-        for line, keys in rows.items()
-        for number, key in enumerate(keys)
-    }
+        rows[key] = max((rows[need] + 1 for need in needs[key]), default=0)
+    return rows
 
 
-def _arrow(start: tuple[int, int], end: tuple[int, int], *, dotted: bool) -> str:
-    x1, y1, x2, y2 = start[0] + WIDTH // 2, start[1] + HEIGHT, end[0] + WIDTH // 2, end[1]
-    bend = (y2 - y1) // 2
-    if y2 - y1 > ROW and x1 == x2:  # around the boxes between
-        x1, x2 = x1 + WIDTH // 3, x2 + WIDTH // 3
+def _way(first: str, second: str, rows: Mapping[str, int]) -> list[Stop]:
+    """An arrow's stops: its first box, each row between, where it needs a place too, its last."""
+    between = [(first, second, row) for row in range(rows[first] + 1, rows[second])]
+    return [(first, first, rows[first]), *between, (second, second, rows[second])]
+
+
+def _centres(boxes: Iterable[Stop], ways: Iterable[list[Stop]]) -> dict[Stop, int]:
+    """The middle of each stop: near the stops it is joined to, and no two on one another."""
+    joined: defaultdict[Stop, set[Stop]] = defaultdict(set)
+    for first, second in (pair for way in ways for pair in pairwise(way)):
+        joined[first].add(second)
+        joined[second].add(first)
+    rows: defaultdict[int, list[Stop]] = defaultdict(list)
+    for stop in sorted({*boxes, *joined}):
+        rows[stop[2]].append(stop)
+    centres = {stop: 0.0 for row in rows.values() for stop in row}
+    for row in rows.values():
+        centres.update(_apart(dict.fromkeys(row, 0.0)))
+    for _ in range(SWEEPS):
+        for number in [*sorted(rows), *sorted(rows, reverse=True)]:
+            wanted = {
+                stop: mean([centres[other] for other in joined[stop]] or [centres[stop]])
+                for stop in rows[number]
+            }
+            centres.update(_apart(wanted))
+    left = min(x - _half(stop) for stop, x in centres.items())
+    return {stop: round(x - left) for stop, x in centres.items()}
+
+
+def _apart(wanted: Mapping[Stop, float]) -> dict[Stop, float]:
+    """Places in one row in the order of the wanted ones, near them, with a gap between."""
+    row = sorted(wanted, key=lambda stop: wanted[stop])
+    steps = [0.0, *(_half(a) + GAP + _half(b) for a, b in pairwise(row))]
+    rightwards: list[float] = []
+    leftwards: list[float] = []
+    for place, step in zip((wanted[stop] for stop in row), steps, strict=True):
+        rightwards.append(max(place, rightwards[-1] + step) if rightwards else place)
+    for place, step in zip(
+        (wanted[stop] for stop in reversed(row)), [0.0, *steps[:0:-1]], strict=True
+    ):
+        leftwards.append(min(place, leftwards[-1] - step) if leftwards else place)
+    both = zip(rightwards, reversed(leftwards), strict=True)
+    return {stop: (a + b) / 2 for stop, (a, b) in zip(row, both, strict=True)}
+
+
+def _half(stop: Stop) -> float:
+    return (WIDTH if stop[0] == stop[1] else LANE) / 2
+
+
+def _right(placed: tuple[Stop, int]) -> int:
+    stop, centre = placed
+    return round(centre + _half(stop))
+
+
+def _arrow(stops: list[tuple[int, int]], *, dotted: bool) -> str:
+    """From the lower edge of a box to the upper edge of one; straight down beside a box."""
+    bend = (ROW - HEIGHT) // 2
+    (x, y), *later = stops
+    way = f"M{x} {y + HEIGHT}"
+    for next_x, next_y in later:
+        way += f"C{x} {next_y - bend} {next_x} {next_y - bend} {next_x} {next_y}"
+        way += f"V{next_y + HEIGHT}"
+        x = next_x
+    way = way.rpartition("V")[0]
+    return f'<path class="arrow{" dotted" * dotted}" marker-end="url(#tip)" d="{way}"/>'
+
+
+def _box(label: str, top: tuple[int, int], address: str) -> str:
+    x, y = top
     return (
-        f'<path class="arrow{" dotted" * dotted}" marker-end="url(#tip)" '
-        f'd="M{x1} {y1}C{x1} {y1 + bend} {x2} {y2 - bend} {x2} {y2 - 1}"/>'
-    )
-
-
-def _box(label: str, corner: tuple[int, int], address: str) -> str:
-    x, y = corner
-    return (
-        f'<a href="{html.escape(address)}"><rect x="{x}" y="{y}" width="{WIDTH}" '
-        f'height="{HEIGHT}" rx="8"/><text x="{x + WIDTH // 2}" y="{y + 23}" '
+        f'<a href="{html.escape(address)}"><rect x="{x - WIDTH // 2}" y="{y}" width="{WIDTH}" '
+        f'height="{HEIGHT}" rx="8"/><text x="{x}" y="{y + 23}" '
         f'text-anchor="middle">{html.escape(label)}</text></a>'
     )

@@ -4,7 +4,7 @@
 const INSIDE = "a[href]:not(.anchor-link), button, input, select, textarea, summary, [tabindex]";
 
 function findCut() {
-  for (const part of document.querySelectorAll(":is(main, [role=main]) :is(div, pre, figure, .formula)")) {
+  for (const part of document.querySelectorAll(":is(main, [role=main]) :is(div, p, pre, figure, table, .formula)")) {
     if (!(part instanceof HTMLElement) || part.closest("[data-live]") || part.parentElement?.closest("figure")) continue;
     const cut = part.scrollWidth > part.clientWidth && /auto|scroll/.test(getComputedStyle(part).overflowX);
     if (part.dataset.cut && !cut) {
