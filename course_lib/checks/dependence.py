@@ -59,9 +59,9 @@ class _Case:
 def dependence_of(
     item: Item, subject: Any, trials: Sequence[Trial], asked: Asked = ask
 ) -> Observation | None:
-    """An input that has no effect on the learner's results, or the index of one that has it at
-    other indices than it should; None if the results depend on everything as they should, or if
-    there is an error instead of one of them.
+    """Results of one number, an input that has no effect on the learner's results, or the index of
+    one that has it at other indices than it should; None if the results depend on everything as
+    they should, or if there is an error instead of one of them.
     """
     answers = [answer for trial in trials for answer in trial.answers]
     if any(answer.failure or answer.seconds > SECONDS for answer in answers):
@@ -70,6 +70,8 @@ def dependence_of(
     failing = [case for case in cases if case.fails]
     if not failing:
         return None
+    if same := _one_number(failing):
+        return same
     plain = next((case for case in failing if case.is_plain), None)
     end = time.monotonic() + SECONDS
     idle: list[str] = []
@@ -89,6 +91,16 @@ def dependence_of(
         "no_effect",
         f"Your result stays the same when {', '.join(idle[:MOST_NAMED])}{more} {verb}: no effect.",
     )
+
+
+def _one_number(cases: Sequence[_Case]) -> Observation | None:
+    """A result that is the same number everywhere: then nothing has an effect that shows."""
+    given = torch.cat([x.flatten().double() for case in cases for x in case.given])
+    right = torch.cat([x.flatten().double() for case in cases for x in case.right])
+    if len(given) < 2 or (given != given[0]).any() or (right == right[0]).all():
+        return None
+    number = f"{given[0].item():.4g}"
+    return Observation("one_number", f"In every wrong result, all numbers are {number}.")
 
 
 def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:

@@ -173,7 +173,10 @@ _CAUSES = [
 ]
 _KINDS = {
     "AssertionError": ("own_assertion", "An `assert` of your own is false for this input."),
-    "NameError": ("unknown_name", "Nothing has this name here: misspelt, or in a cell not run?"),
+    "NameError": (
+        "unknown_name",
+        "Nothing has this name here: misspelt, not imported, or in a cell not run?",
+    ),
     "UnboundLocalError": (
         "unknown_name",
         "The variable has no value yet on the way that this input takes through your code.",

@@ -152,8 +152,8 @@ def _first_other_token(trial: Trial) -> str:
         if len(different):
             row, column = different[different[:, 1].argmin()].tolist()
             return (
-                f"The number of tokens follows from an earlier difference: at [{row}, {column}], "
-                f"{a[row, column]} is expected, and you have {b[row, column]}."
+                f"Not only the number of tokens differs: at [{row}, {column}], {a[row, column]} is "
+                f"expected, and you have {b[row, column]}."
             )
     return ""
 

@@ -44,7 +44,7 @@ def _axes(pairs: Sequence[Pair], tolerance: float) -> Tests:
     a, b = pairs[0]
     shapes = f"expected shape {tuple(a.shape)}, got shape {tuple(b.shape)}"
     if a.ndim == b.ndim <= MOST_AXES:
-        for order in permutations(range(a.ndim)):
+        for order in list(permutations(range(a.ndim)))[1:]:  # the first one changes nothing
             yield (
                 "axes_in_another_order",
                 f"The right numbers, with the axes in another order: yours are {order} of the "

@@ -33,7 +33,8 @@ def item_of(*calls):
     "wrong, name, words",
     [
         (lambda x, y, scale=2.0: x.cumsum(1) * 5 + y, "no_effect", "when `scale` changes"),
-        (lambda x, y, scale=2.0: 0 * x, "no_effect", "when `x`, `y`, `scale` change"),
+        (lambda x, y, scale=2.0: 0 * x, "one_number", "In every wrong result, all numbers are 0."),
+        (lambda x, y, scale=2.0: X[: len(x)], "no_effect", "when `x`, `y`, `scale` change"),
         (
             lambda x, y, scale=2.0: right(x, y, scale) + x.mean(0),
             "reaches_too_far",

@@ -425,11 +425,11 @@ item.switch(
 )
 item.switch(
     "plain_ln_p_is_chosen",
-    "You choose the hypothesis by ln p, and apply the length penalty only to the score that you "
-    "return.",
-    why="The penalty is there to compare hypotheses of different lengths. Applied after the "
-    "choice, it changes nothing but a number.",
-    hint="By which number do you choose the best hypothesis at the end?",
+    "You return the hypothesis with the highest ln p, and not the one with the highest score.",
+    why="The length penalty is there to compare hypotheses of different lengths: both the choice "
+    "and the decision to stop have to use it.",
+    hint="By which number do you choose the best hypothesis, and with which do you decide that no "
+    "beam can still beat it?",
 )
 item.switch(
     "plain_ln_p_is_returned",
@@ -517,7 +517,7 @@ item.switch(
 item.switch(
     "gradients_recorded",
     "Your search records a graph for gradients that nobody needs.",
-    why="Every step keeps its activations for a backward pass: memory use grows with each token.",
+    why="Every step keeps its activations for a backward pass: that costs time and memory.",
     hint="What does `evaluating` switch off besides dropout?",
 )
 item.switch(

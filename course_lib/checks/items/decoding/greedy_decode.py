@@ -338,7 +338,7 @@ item.switch(
 item.switch(
     "gradients_recorded",
     "Your code records a graph for gradients that nobody needs.",
-    why="Every step keeps its activations for a backward pass: memory use grows with each token.",
+    why="Every step keeps its activations for a backward pass: that costs time and memory.",
     hint="What does `evaluating` switch off besides dropout?",
 )
 item.switch(

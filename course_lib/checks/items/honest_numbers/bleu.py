@@ -411,9 +411,9 @@ item.switch(
 )
 item.switch(
     "no_guard",
-    "Your code raises an error if there are no n-grams of some length, or none that match.",
-    why="Without n-grams of some length you divide by 0, and without matches you take the "
-    "logarithm of 0.",
+    "Your code raises an error if there are no n-grams of some length.",
+    why="A precision is then 0 divided by 0. Without matches it is 0, and a logarithm of 0 would "
+    "raise an error, too.",
     hint="What is the score in these cases? Find it before you divide or take a logarithm.",
     spellings=["no_guard_in_the_loop"],
 )

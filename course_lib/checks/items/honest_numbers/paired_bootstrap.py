@@ -243,7 +243,7 @@ item.switch(
 )
 item.switch(
     "whole_set",
-    "You compare the two systems once, on the whole set, as if there were no resamples.",
+    "Your result is that of the whole set, as if there were no resamples.",
     why="Which of them is better on these sentences is known already. The question is how often "
     "that holds for other sentences, and the samples stand for those.",
     hint="Which sentences does your first comparison use? It should be those of sample 0, and "

@@ -276,7 +276,7 @@ def all_three_below_the_line(predicted: Links, sure: Links, possible: Links) -> 
     "You count a predicted link once if it's possible: sure ones don't count twice.",
     why="The denominator counts predicted links and sure ones. A sure link that is predicted is in "
     "both sets, so it has to count twice in the numerator as well.",
-    hint="How many intersections does the numerator add up?",
+    hint="In how many terms of your numerator is a predicted sure link counted?",
 )
 def each_link_once(predicted: Links, sure: Links, possible: Links) -> float:
     if not predicted and not sure:
