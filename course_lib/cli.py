@@ -164,7 +164,7 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="held-out files of the same kind (default: some of the pairs of --train)",
+        help="held-out files of the same kind (default: none, and no scores)",
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N training pairs")
     length = parser.add_mutually_exclusive_group()

@@ -18,7 +18,7 @@ from tools.site import ASSETS
 from tools.site.front import write_translator
 from tools.site.links import broken_links
 from tools.site.notebook_parser import NotebookParser, finish
-from tools.site.sources import Chapter, write_sources
+from tools.site.sources import TITLES, Chapter, write_sources
 
 TITLE = "The Transformer, Question by Question"
 SETTINGS: dict[str, Any] = {
@@ -54,6 +54,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before Sphinx collects the files to copy, which it does at 500.
     app.connect("doctree-read", finish, priority=400)
     app.connect("html-page-context", _give_captions_a_level, priority=900)  # after the theme
+    app.connect("html-page-context", _name_neighbours, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -65,6 +66,13 @@ def _give_captions_a_level(
     context["furo_navigation_tree"] = navigation.replace(
         'role="heading"', 'role="heading" aria-level="2"'
     )
+
+
+def _name_neighbours(_app: Sphinx, _page: str, _template: str, context: Any, _tree: Any) -> None:
+    """The links to the next page and the one before say what the navigation says."""
+    for neighbour in filter(None, (context.get("next"), context.get("prev"))):
+        page = neighbour["link"].rpartition("/")[2].removesuffix(".html")
+        neighbour["title"] = TITLES.get(page, neighbour["title"])
 
 
 def build(output: Path, wanted: Iterable[Chapter]) -> int:

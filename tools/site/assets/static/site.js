@@ -25,3 +25,7 @@
     for (const part of opened) part.open = false;
   });
 })();
+
+// The theme has two complementary landmarks, and no names for them.
+for (const [part, name] of Object.entries({ ".sidebar-drawer": "All pages", ".toc-drawer": "On this page" }))
+  document.querySelector(part)?.setAttribute("aria-label", name);
