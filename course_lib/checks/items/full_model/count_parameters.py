@@ -81,10 +81,10 @@ item = Item(
             "what the config adds is counted",
             lambda draw: [
                 _config(draw, "a final norm in each stack", norm="pre", final_norm=True),
-                _config(draw, "a final norm after post-norm blocks", norm="post", final_norm=True),
                 _config(draw, "learned positions", positions="learned"),
                 _config(draw, "d_head set explicitly", d_head=7),
                 _config(draw, "d_head set explicitly, no biases", d_head=20, attention_bias=False),
+                _config(draw, "a final norm after post-norm blocks", norm="post", final_norm=True),
             ],
         ),
         Probe("the five published systems are counted exactly", _published),
