@@ -68,7 +68,7 @@ def _rows(labels: Iterable[str], arrows: list[tuple[str, str, bool]]) -> dict[st
 
 
 def _way(first: str, second: str, rows: Mapping[str, int]) -> list[Stop]:
-    """An arrow's stops: its first box, each row between, where it needs a place too, its last."""
+    """An arrow's stops: its first box, each row between, its last."""
     between = [(first, second, row) for row in range(rows[first] + 1, rows[second])]
     return [(first, first, rows[first]), *between, (second, second, rows[second])]
 
@@ -102,12 +102,10 @@ def _apart(wanted: Mapping[Stop, float]) -> dict[Stop, float]:
     steps = [0.0, *(_half(a) + GAP + _half(b) for a, b in pairwise(row))]
     rightwards: list[float] = []
     leftwards: list[float] = []
-    for place, step in zip((wanted[stop] for stop in row), steps, strict=True):
-        rightwards.append(max(place, rightwards[-1] + step) if rightwards else place)
-    for place, step in zip(
-        (wanted[stop] for stop in reversed(row)), [0.0, *steps[:0:-1]], strict=True
-    ):
-        leftwards.append(min(place, leftwards[-1] - step) if leftwards else place)
+    for x, step in zip((wanted[stop] for stop in row), steps, strict=True):
+        rightwards.append(max(x, rightwards[-1] + step) if rightwards else x)
+    for x, step in zip((wanted[stop] for stop in reversed(row)), [0.0, *steps[:0:-1]], strict=True):
+        leftwards.append(min(x, leftwards[-1] - step) if leftwards else x)
     both = zip(rightwards, reversed(leftwards), strict=True)
     return {stop: (a + b) / 2 for stop, (a, b) in zip(row, both, strict=True)}
 
