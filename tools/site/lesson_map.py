@@ -68,7 +68,7 @@ def _rows(labels: Iterable[str], arrows: list[tuple[str, str, bool]]) -> dict[st
 
 
 def _way(first: str, second: str, rows: Mapping[str, int]) -> list[Stop]:
-    """An arrow's stops: its first box, each row between, its last."""
+    """An arrow's stops: its first box, each row between, where it needs space too, its last."""
     between = [(first, second, row) for row in range(rows[first] + 1, rows[second])]
     return [(first, first, rows[first]), *between, (second, second, rows[second])]
 
