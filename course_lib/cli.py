@@ -157,7 +157,7 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="your own: source and target, a sentence a line; or one .tsv or .jsonl (plain or .gz)",
+        help="your own: source and target, one sentence per line; or one .tsv or .jsonl (or .gz)",
     )
     parser.add_argument(
         "--valid",
@@ -305,13 +305,13 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
         "--input",
         type=Path,
         metavar="FILE",
-        help="a sentence a line, plain or .gz (-: standard input)",
+        help="one sentence per line, plain or .gz (-: standard input)",
     )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="FILE",
-        help="a translation a line (default: the screen); grows as FILE.part until it is whole",
+        help="one translation per line (default: the screen); FILE.part until it is complete",
     )
     parser.add_argument(
         "--beam",
@@ -393,7 +393,7 @@ def add_translator_arguments(parser: ArgumentParser) -> None:
         type=Path,
         default=Path(),
         metavar="DIR",
-        help="where translator.html goes (default: here); it is all there is: copy it anywhere",
+        help="where translator.html goes (default: here); one file to copy anywhere",
     )
     parser.add_argument("--no-browser", action="store_true", help="write the page only")
 

@@ -17,7 +17,7 @@ MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 SPANS = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", TEXT, flags=re.M | re.S))
 CODE = SPANS + re.findall(r"^(?:make|python|course) .*", TEXT, re.MULTILINE)
 EXAMPLES = ("my_item", "my-item", "16_topic")  # what a contributor might add
-MADE_BY_A_RUN = ("runs/small", ".venv", ".venv/bin/lint-imports")
+MADE_BY_A_RUN = ("runs/small", ".venv", ".venv/bin/activate", ".venv/bin/lint-imports")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|\w+\.(?:py|md|toml|yml|txt|safetensors)")
 NAME = re.compile(r"[A-Z]\w+(?:\.\w+)?")
 
