@@ -529,7 +529,7 @@ def test_translator_writes_one_page_and_opens_it_where_there_is_a_browser(
         (MemoryError(), "memory is short (MemoryError: ): take a smaller model"),
     ],
 )
-def test_a_file_or_memory_that_is_refused_is_said_in_a_sentence(
+def test_a_refused_file_and_short_memory_are_told_in_a_sentence(
     monkeypatch, capsys, error, message
 ):
     def fail(options):

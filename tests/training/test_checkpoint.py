@@ -217,7 +217,7 @@ def test_a_path_through_a_file_cannot_be_written(translator, tmp_path):
         save_checkpoint(tmp_path / "file" / "best.safetensors", translator)
 
 
-def test_a_folder_in_a_checkpoints_place_is_named(translator, tmp_path):
+def test_a_folder_instead_of_a_checkpoint_is_named(translator, tmp_path):
     (tmp_path / "best.safetensors").mkdir()
     with pytest.raises(CourseError, match="best.safetensors, found a folder"):
         read_checkpoint(tmp_path / "best.safetensors")

@@ -317,7 +317,7 @@ def test_metadata_of_another_form_stop_no_update_of_other_files(course, answered
     assert (answered / PAGE).read_text() == "A new page"
 
 
-def test_what_is_in_a_files_place_is_named_and_waited_for_by_nobody(course, answered):
+def test_a_folder_or_a_pipe_instead_of_a_file_is_named_and_nobody_waits(course, answered):
     (answered / PAGE).unlink()
     (answered / PAGE).mkdir()
     (course / PAGE).write_text("A new page")
