@@ -29,6 +29,14 @@ def item_of(*calls):
     return Item("06.padding_mask", right, [Probe("it is right", lambda draw: list(calls))], HINTS)
 
 
+def test_a_result_of_one_number_is_told_only_if_every_wrong_result_is():
+    def zeros_or_nan(x, y, scale=2.0):
+        return 0 * x if scale == 2 else x / 0 * 0
+
+    item = item_of(Call((X, Y)), Call((X, Y), {"scale": 3.0}))
+    assert "all numbers are 0" not in str(Report(diagnose(item, zeros_or_nan)))
+
+
 @pytest.mark.parametrize(
     "wrong, name, words",
     [
