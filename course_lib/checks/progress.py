@@ -47,13 +47,16 @@ def load_passed() -> set[str]:
 def _stored_ids() -> set[str] | None:
     """What the file holds, also items of a newer version; None if it holds something else.
 
+    A path that is no regular file, such as /dev/null, holds nothing, and is never moved away.
+
     Raises:
         CourseError: as ``progress_file``.
     """
+    file = progress_file()
     try:
-        stored = json.loads(progress_file().read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return set()
+        if not file.is_file():
+            return set()
+        stored = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     if isinstance(stored, list):  # the lessons had other numbers

@@ -1,6 +1,8 @@
 """`check` as a learner sees it: its report, its errors, and the progress file."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -296,3 +298,12 @@ def test_items_of_a_newer_version_stay_in_the_progress_file(progress):
     note_passed("06.padding_mask")
     assert load_passed() == {"06.padding_mask"}
     assert json.loads(progress.read_text())["passed"] == ["06.padding_mask", "99.item_of_tomorrow"]
+
+
+def test_a_device_in_place_of_the_progress_file_stays_where_it_is(progress, monkeypatch):
+    moved = []
+    monkeypatch.setattr(Path, "replace", lambda self, target: moved.append(self))
+    progress.parent.mkdir(parents=True)
+    progress.symlink_to(os.devnull)
+    note_passed("06.padding_mask")
+    assert load_passed() == set() and moved == [] and progress.is_symlink()
