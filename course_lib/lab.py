@@ -174,7 +174,7 @@ def save_without_widgets(model: dict[str, Any], **_: object) -> None:
         for output in cell.get("outputs", []):
             if "text/html" in output.get("data", {}):
                 output["data"].pop(WIDGET_VIEW, None)
-                output["metadata"].pop(WIDGET_VIEW, None)
+                output.get("metadata", {}).pop(WIDGET_VIEW, None)
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
