@@ -300,7 +300,7 @@ def test_items_of_a_newer_version_stay_in_the_progress_file(progress):
     assert json.loads(progress.read_text())["passed"] == ["06.padding_mask", "99.item_of_tomorrow"]
 
 
-def test_a_device_in_place_of_the_progress_file_stays_where_it_is(progress, monkeypatch):
+def test_a_device_instead_of_a_progress_file_is_not_moved(progress, monkeypatch):
     moved = []
     monkeypatch.setattr(Path, "replace", lambda self, target: moved.append(self))
     progress.parent.mkdir(parents=True)

@@ -173,8 +173,11 @@ def test_memory_is_limited(jail):
 
 
 def test_a_server_that_has_died_is_started_again(jail):
-    jail.server._process.kill()
+    started = psutil.Process(jail.server._process.pid)
+    processes = started.children(recursive=True)
+    started.kill()
     jail.server._process.wait()
+    psutil.wait_procs(processes, timeout=10)  # the kernel ends what is in the namespace after it
     with jail.session(jail.library("engine", engine_files())) as session:
         assert session.run("cell", "1", 5) is None
 

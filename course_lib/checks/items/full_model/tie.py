@@ -52,7 +52,7 @@ def _use_tie(
     result = tie(model, tying)
     tables = _tables(model)
     found = {
-        "returned": "nothing" if result is None else "something",
+        "returned": "nothing" if result is None or result is model else "something else",
         "tables that are one Parameter": _one_object(tables),
         "both embeddings are one module": model.source_embedding is model.target_embedding,
         **{f"table of the {name}": table.detach().clone() for name, table in tables.items()},
