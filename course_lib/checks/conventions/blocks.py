@@ -8,7 +8,8 @@ from course_lib.checks.conventions.masks_otherwise import Masks, mask_convention
 
 _TURNED = (
     (
-        "In this course True always means: may attend. You never have to invert a mask.",
+        "In this course True always means: may attend. Only nn.MultiheadAttention wants the "
+        "inverse.",
         "The attention that you call takes masks as the lesson has them; your block's mask has the "
         "meaning of your conventions.",
     ),

@@ -221,7 +221,8 @@ class SourcePadsAreRead(_Steps):
 
 @item.misconception(
     "You invert a mask before you pass it on.",
-    why="In this course True always means: may attend. You never have to invert a mask.",
+    why="In this course True always means: may attend. Only "
+    "nn.MultiheadAttention wants the inverse.",
     hint="Look at how you pass the masks to the two attentions.",
 )
 class MasksTurnedRound(_Steps):

@@ -276,7 +276,8 @@ class MaskUnused(_Steps):
 
 @item.misconception(
     "Your block inverts the mask before it passes it on.",
-    why="In this course True always means: may attend. You never have to invert a mask.",
+    why="In this course True always means: may attend. Only "
+    "nn.MultiheadAttention wants the inverse.",
     hint="Look at how you pass the mask to attention.",
 )
 class MaskTurnedRound(_Steps):

@@ -80,7 +80,8 @@ item.switch(
     why="Then the first token has no key left. A token may attend to itself: the decoder's input "
     "is shifted, so a position never holds the token that it has to predict.",
     hint="Look at row 0: may the first token attend to itself? What decides is whether a "
-    "comparison includes equal positions, or at which diagonal .tril() or .triu() starts.",
+    "comparison includes equal positions, at which diagonal .tril() or .triu() starts, or "
+    "where a range ends.",
 )
 item.switch(
     "one_step_ahead",

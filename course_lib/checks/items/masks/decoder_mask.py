@@ -202,8 +202,8 @@ item.switch(
 item.switch(
     "size_of_the_batch",
     "Your causal mask is as large as the batch, not as long as the sentences.",
-    why="len(tokens) and tokens.size(0) are the number of sentences. That's an error, unless it's "
-    "1 or equal to the length by chance.",
+    why="len(tokens) and tokens.size(0) are the number of sentences. That's an error, unless it "
+    "happens to be the length; with one sentence no error comes, and no future is masked.",
     hint="Print tokens.shape. Which axis are the positions?",
 )
 item.switch(
