@@ -12,8 +12,10 @@ from course_lib.checks.call import SECONDS, Answer, Call, Use, ask
 from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
+from course_lib.errors import CourseError
 
 STOPPED = ("TookTooLong", "Interrupted")
+REFERENCE_SECONDS = 300.0  # on a busy machine, PyTorch alone may load for longer than ``SECONDS``
 Asked = Callable[..., Answer]  # asked(subject, call, use, seconds=…): ``ask``, or one like it
 
 
@@ -55,12 +57,26 @@ def try_probe(
 
 
 def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], list[Answer]]:
-    """The calls and the reference's answers, computed once for all checks of the item."""
+    """The calls and the reference's answers, computed once for all checks of the item.
+
+    Raises:
+        KeyboardInterrupt: they were stopped before they were complete.
+        CourseError: they take longer than ``REFERENCE_SECONDS``.
+    """
     key = (item.id, probe, seed)  # items may share a probe, as post-norm and pre-norm do
     if key not in _asked:
         with torch.random.fork_rng(devices=[]):  # creating a module uses the global generator
             calls = probe.calls(Draw(seed))
-        _asked[key] = calls, answer_all(item.reference, calls, item.use)
+        answers = answer_all(item.reference, calls, item.use, seconds=REFERENCE_SECONDS)
+        kinds = {answer.failure.kind for answer in answers if answer.failure}
+        if "Interrupted" in kinds:
+            raise KeyboardInterrupt
+        if "TookTooLong" in kinds:
+            raise CourseError(
+                f"expected the course's own answer within {REFERENCE_SECONDS:g} seconds, and it is "
+                "still computed: this machine is very busy, so try again later"
+            )
+        _asked[key] = calls, answers
     return _asked[key]
 
 

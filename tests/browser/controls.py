@@ -65,6 +65,14 @@ def dead_controls(page, root, *, patience=10.0, typed="hund .", told=False):
     return dead, count
 
 
+def operate_first(page, root, *, typed="hund ."):
+    """Operate a figure's first control, if it has one, and don't wait for an answer."""
+    listed = page.evaluate_handle(CONTROLS, root.element_handle())
+    control = page.evaluate_handle("(all) => all[0] ?? null", listed).as_element()
+    if control is not None:
+        _actions(page, control, typed)[0]()
+
+
 def _actions(page, control, typed):
     """Ways to operate a control with keys alone, the second for one that is at its end."""
     kind = control.evaluate("(c) => c.type")

@@ -6,8 +6,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from course_lib.lab import NOTEBOOKS
 from course_lib.pages import page_of
-from tests.browser.controls import UNANSWERED, dead_controls
+from tests.browser.controls import UNANSWERED, dead_controls, operate_first
 from tests.browser.lab import run, without_kernel
 from tests.browser.test_lesson_widgets import HEAD, QUIZ, SHAPE, WIDGETS
 from tests.notebooks.test_without_scripts import as_github_shows
@@ -26,6 +27,9 @@ def attend(text):
     found, attention = translator.attend(text)
     return attention, [*found.target, "<eos>"], found.source
 """
+LESSON_WIDGETS = {
+    call.removeprefix("viz.").partition("(")[0]: (call, move) for call, move in WIDGETS.values()
+}
 # kind → (the call, what is typed into its boxes of text)
 KINDS = {
     "attention explorer": (
@@ -38,9 +42,7 @@ KINDS = {
     "interact: dropdown": ("interact(line, norm=['pre', 'post'])", ""),
     "interact: tick": ("interact(line, bold=True)", ""),
     "interact: typed text": ("interact(line, text='a')", "hund ."),
-    **{
-        call.removeprefix("viz.").partition("(")[0]: (call, move) for call, move in WIDGETS.values()
-    },
+    **LESSON_WIDGETS,
     "quiz": (QUIZ, ""),
     "predict_shape": (SHAPE, "2 5 9"),
     "heatmap and other plots": (
@@ -66,15 +68,28 @@ CELL = ".jp-Notebook .jp-Cell >> nth={}"
 STILL = re.compile(r"still|[Rr]un (the|this) cell|<summary>Answer")
 
 
+def lesson_cells():
+    """The cell of a lesson that stores each of `LESSON_WIDGETS`."""
+    lessons = [nbformat.read(path, as_version=4) for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
+    cells = [cell for lesson in lessons for cell in lesson.cells if cell.get("outputs")]
+    return {
+        kind: next(cell for cell in cells if f"{kind}(" in cell.source) for kind in LESSON_WIDGETS
+    }
+
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    """A notebook with a cell for each kind, run and stored as lessons are."""
+    """A notebook with a cell for each kind: a lesson's, or run and stored as lessons are."""
     path = tmp_path_factory.mktemp("kinds") / "kinds.ipynb"
-    calls = [HEAD + MORE, *(call for call, _ in KINDS.values())]
+    found = lesson_cells()
+    others = {kind: call for kind, (call, _) in KINDS.items() if kind not in found}
+    calls = [HEAD + MORE, *others.values()]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in calls])
     ran = normal_form(
         execute(notebook, path), path="notebooks/00.ipynb", home="https://github.com/a/b"
     )
+    found.update(zip(others, ran.cells[1:], strict=True))
+    ran.cells[1:] = [found[kind] for kind in KINDS]
     nbformat.write(ran, path)
     return path
 
@@ -147,8 +162,10 @@ def test_jupyterlab_after_a_run_when_the_kernel_is_gone(lab, open_lab):
     root_of = in_lab(page)
     root_of(len(KINDS)).locator("> *").first.wait_for(state="attached")
     assert without_kernel(page)
-    for number, (kind, (_, typed)) in enumerate(KINDS.items(), 1):
-        root = root_of(number)
+    figures = [(root_of(n), kind, typed) for n, (kind, (_, typed)) in enumerate(KINDS.items(), 1)]
+    for root, _, typed in figures:  # all wait for an answer at the same time
+        operate_first(page, root, typed=typed)
+    for root, kind, typed in figures:
         dead, count = dead_controls(page, root, patience=6, typed=typed, told=True)
         assert dead == [], kind
         assert (count > 0) == (kind not in NEVER), kind

@@ -1,7 +1,9 @@
 """`check` as a learner sees it: its report, its errors, and the progress file."""
 
+import copy
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_output
 from nbgrader.utils import determine_grade
 
 from course_lib import cli
-from course_lib.checks import TABLE, NotPassed, Progress, check, load_item, load_items
+from course_lib.checks import TABLE, NotPassed, Progress, check, load_item, load_items, trial
 from course_lib.checks.diagnose import diagnose
 from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, progress_file
 from course_lib.checks.trial import try_probe
@@ -298,6 +300,47 @@ def test_items_of_a_newer_version_stay_in_the_progress_file(progress):
     note_passed("06.padding_mask")
     assert load_passed() == {"06.padding_mask"}
     assert json.loads(progress.read_text())["passed"] == ["06.padding_mask", "99.item_of_tomorrow"]
+
+
+@pytest.fixture
+def own_answer(monkeypatch):
+    """The padding mask, whose own answer first does something else."""
+
+    def item_of(first):
+        item = copy.copy(load_item("06.padding_mask"))
+        item.id, todo = first.__name__, [first]
+
+        def reference(tokens, pad_id):
+            if todo:
+                todo.pop()()
+            return right(tokens, pad_id)
+
+        item.reference = reference
+        return item
+
+    return item_of
+
+
+def test_a_stop_while_the_course_s_own_answer_is_computed_is_not_remembered(own_answer):
+    def stopped_by_the_learner():
+        raise KeyboardInterrupt
+
+    item = own_answer(stopped_by_the_learner)
+    with pytest.raises(KeyboardInterrupt):
+        diagnose(item, right)
+    assert diagnose(item, right).status == "passed"
+
+
+def test_an_own_answer_that_takes_too_long_is_told_and_not_remembered(own_answer, monkeypatch):
+    def on_a_busy_machine():
+        time.sleep(5)
+
+    monkeypatch.setattr(trial, "REFERENCE_SECONDS", 0.1)
+    item = own_answer(on_a_busy_machine)
+    with pytest.raises(CourseError, match="very busy"):
+        diagnose(item, right)
+    monkeypatch.undo()
+    assert diagnose(item, right).status == "passed"
 
 
 def test_a_device_instead_of_a_progress_file_is_not_moved(progress, monkeypatch):
