@@ -6,6 +6,7 @@ What the state is, ``Trainer.state_dict`` says; where the files are, ``run_folde
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,8 @@ def resume(path: Path, trainer: Trainer) -> None:
         ) from error
     if changed:
         run.data_changes = [*run.data_changes, run.step]
+    if any(" valid" in part for part in changed):
+        trainer.best_loss = math.inf  # of other sentences: no loss of these can be compared with it
     if not info["data"] and rank() == 0:
         print(
             f"The run in {run.folder} is of an earlier version of the course, which noted nothing "

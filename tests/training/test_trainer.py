@@ -439,3 +439,20 @@ def test_a_run_may_get_validation_sentences_when_it_goes_on(toy, tmp_path, monke
     options = RunOptions(max_steps=6, resume=True, accept_changed_data=True)
     run = train(recipe, options, folder=tmp_path, data=data)
     assert ["valid_loss" in row for row in run.epochs] == [False, True, True]
+
+
+def test_the_best_weights_are_chosen_anew_when_the_validation_sentences_change(
+    toy, tmp_path, monkeypatch
+):
+    recipe = replace(toy, valid_every=2)
+    data = load_training_data(recipe)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 3)
+        train(recipe, RunOptions(max_steps=6), folder=tmp_path, data=data)
+    harder = [pair._replace(target=("of another corpus",) * 6) for pair in data.valid]
+    options = RunOptions(max_steps=6, resume=True, accept_changed_data=True)
+    run = train(recipe, options, folder=tmp_path, data=replace(data, valid=harder))
+    before, *after = [row["valid_loss"] for row in run.epochs]
+    assert before < min(after)
+    best = read_checkpoint(tmp_path / "best.safetensors")[1]
+    assert best["step"] == run.epochs[1 + after.index(min(after))]["step"]
