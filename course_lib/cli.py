@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.grading import verbs as grading_verbs
-from course_lib.terminal import fit_terminal, interruptible_imports, stop_printing
+from course_lib.terminal import fit_terminal, interruptible_imports, path_argument, stop_printing
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def add_pages_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=path_argument,
         default=Path("pages"),
         metavar="DIR",
         help="where the pages go, one file for each (default: pages)",
@@ -155,14 +155,14 @@ def add_train_arguments(parser: ArgumentParser) -> None:
     data.add_argument(
         "--train",
         nargs="+",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="your own: source and target, one sentence per line; or one .tsv or .jsonl (or .gz)",
     )
     parser.add_argument(
         "--valid",
         nargs="+",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="held-out files of the same kind (default: none, and no scores)",
     )
@@ -183,7 +183,10 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         help="with the bugs of the published system fixed (default), or as it was released",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="the run's folder (default: runs/RECIPE-seedS)"
+        "--out",
+        type=path_argument,
+        metavar="DIR",
+        help="the run's folder (default: runs/RECIPE-seedS)",
     )
     parser.add_argument(
         "--seed",
@@ -297,19 +300,19 @@ def add_translate_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--run",
         dest="folder",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="the folder of a run, or a checkpoint (default: the course's own German translator)",
     )
     parser.add_argument(
         "--input",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="one sentence per line, plain or .gz (-: standard input)",
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="one translation per line (default: the screen); FILE.part until it is complete",
     )
@@ -390,7 +393,7 @@ def add_translator_arguments(parser: ArgumentParser) -> None:
     """Where to put the page, and whether to open it."""
     parser.add_argument(
         "--output",
-        type=Path,
+        type=path_argument,
         default=Path(),
         metavar="DIR",
         help="where translator.html goes (default: here); one file to copy anywhere",
@@ -458,14 +461,14 @@ def add_assign_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=path_argument,
         default=Path("variants"),
         metavar="DIR",
         help="where group_1/NAME, group_2/NAME, … and manifest.json go (default: variants)",
     )
     parser.add_argument(
         "--exercises",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="the public exercises (default: exercises, here or beside the library)",
     )
@@ -494,21 +497,21 @@ def add_grade_arguments(parser: ArgumentParser) -> None:
     """Whose work, which assignment, where the results go, and how much is trusted."""
     parser.add_argument(
         "incoming",
-        type=Path,
+        type=path_argument,
         metavar="INCOMING",
         help="a folder with a folder, or a notebook, for each student",
     )
     parser.add_argument("--assignment", required=True, metavar="NAME", help="such as 06_masks")
     parser.add_argument(
         "--results",
-        type=Path,
+        type=path_argument,
         default=Path("results"),
         metavar="DIR",
         help="where NAME/STUDENT.json go (default: results); what is there and unchanged is kept",
     )
     parser.add_argument(
         "--exercises",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="the exercises as released (default: exercises, here or beside the library)",
     )
@@ -524,19 +527,19 @@ def add_grade_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--variants",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="the folder that course assign wrote: each student is graded by their own variant",
     )
     parser.add_argument(
         "--groups",
-        type=Path,
+        type=path_argument,
         metavar="CSV",
         help="lines student,group (default: the group whose stamp is in the notebook)",
     )
     parser.add_argument(
         "--secret-file",
-        type=Path,
+        type=path_argument,
         metavar="F",
         help="decides the test inputs; made if it is not there (default: DIR/secret). "
         "Keep it: with another one everything is graded again",
@@ -548,7 +551,7 @@ def add_grade_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--gradebook",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="also put the results into this course folder of nbgrader, to be marked and shown "
         "with its formgrader; made if it is not there. Marks that a person gave stay",
@@ -602,13 +605,13 @@ def add_plot_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "runs",
         nargs="+",
-        type=Path,
+        type=path_argument,
         metavar="RUN",
         help="the folder of a run, finished or under way; several are compared",
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="where curves.png and curves.html go (default: the run's folder; of several, here)",
     )

@@ -7,8 +7,10 @@ import os
 import signal
 import sys
 import threading
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -34,6 +36,20 @@ PLAIN = {
     "●": "*",
     "○": ".",
 }
+
+
+def path_argument(text: str) -> Path:
+    """A path that was given to a command; ``Path`` takes no text at all for the present folder.
+
+    Raises:
+        ArgumentTypeError: the text is empty.
+    """
+    if not text:
+        raise ArgumentTypeError(
+            "expected a path, got an empty text: is a variable of the shell not set? "
+            "Write . for the present folder"
+        )
+    return Path(text)
 
 
 def fit_terminal() -> None:

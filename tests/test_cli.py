@@ -101,6 +101,16 @@ def test_debug_shows_the_traceback(monkeypatch, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command", ["train small --out", "translate --run", "grade", "report results --out"]
+)
+def test_an_empty_path_is_refused(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*command.split(), ""])
+    assert ended.value.code == 2
+    assert "expected a path, got an empty text: is a variable" in capsys.readouterr().err
+
+
 def test_an_interrupted_verb_says_so_and_returns_130(monkeypatch, capsys):
     monkeypatch.setitem(cli.VERBS, "lab", fail(KeyboardInterrupt()))
     assert cli.main(["lab"]) == 130

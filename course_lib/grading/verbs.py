@@ -8,12 +8,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from course_lib.terminal import path_argument
+
 EXPORT_FORMATS = ("csv", "nbgrader", "canvas", "moodle", "gradescope")
 
 
 def _add_results_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "results", type=Path, metavar="RESULTS", help="the folder that course grade wrote"
+        "results", type=path_argument, metavar="RESULTS", help="the folder that course grade wrote"
     )
     parser.add_argument(
         "--assignment",
@@ -24,14 +26,14 @@ def _add_results_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--marks",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="points that a person gave: CSV with the columns student, item, points "
         "(default: marks.csv beside the results of each assignment)",
     )
     parser.add_argument(
         "--gradebook",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="nbgrader's course folder, whose marks given in formgrader are read (default: where "
         "course grade --gradebook put the results, if it did)",
@@ -43,7 +45,7 @@ def add_report_arguments(parser: ArgumentParser) -> None:
     _add_results_arguments(parser)
     parser.add_argument(
         "--output",
-        type=Path,
+        type=path_argument,
         default=Path("report"),
         metavar="DIR",
         help="the folder of the page and the CSV files (default: report)",
@@ -79,13 +81,13 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="default: FORMAT.csv; for gradescope the folder gradescope",
     )
     parser.add_argument(
         "--roster",
-        type=Path,
+        type=path_argument,
         metavar="FILE",
         help="CSV with the column student (the name of the folder that was graded), and for "
         "canvas ID, SIS User ID or SIS Login ID, for moodle email, username or idnumber, for "
@@ -122,21 +124,21 @@ def add_similar_arguments(parser: ArgumentParser) -> None:
     """Whose work, which assignment, and where the pairs go."""
     parser.add_argument(
         "incoming",
-        type=Path,
+        type=path_argument,
         metavar="INCOMING",
         help="a folder with a folder, or a notebook, for each student",
     )
     parser.add_argument("--assignment", required=True, metavar="NAME", help="such as 06_masks")
     parser.add_argument(
         "--results",
-        type=Path,
+        type=path_argument,
         default=Path("results"),
         metavar="DIR",
         help="where NAME/similar.csv goes, which course report shows (default: results)",
     )
     parser.add_argument(
         "--exercises",
-        type=Path,
+        type=path_argument,
         metavar="DIR",
         help="the exercises as released (default: exercises, here or beside the library)",
     )
