@@ -6,7 +6,6 @@ import subprocess
 import sys
 from importlib.machinery import PathFinder
 
-import coverage
 import pytest
 from jaxtyping import config, install_import_hook
 
@@ -30,20 +29,6 @@ class PlainFinder:
 sys.meta_path.insert(0, PlainFinder)
 
 LONG = ("browser", "test_distributed.py", "test_grammar_corpus.py", "test_portuguese.py")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item):
-    """What a test without coverage needs is set up without it, too: it doubles the time."""
-    unmeasured = item.get_closest_marker("no_cover")
-    measured = coverage.Coverage.current() if unmeasured else None
-    if measured is None:
-        return (yield)
-    measured.stop()
-    try:
-        return (yield)
-    finally:
-        measured.start()
 
 
 def pytest_collection_modifyitems(items):

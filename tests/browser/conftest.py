@@ -32,12 +32,9 @@ HARMLESS = (
 
 
 def pytest_itemcollected(item):
-    """All in one process: one browser and one Lab are enough for a small machine.
-
-    Without coverage: quicker tests have been to the same lines of Python.
-    """
-    for mark in (pytest.mark.xdist_group("browser"), pytest.mark.slow, pytest.mark.no_cover):
-        item.add_marker(mark)
+    """All in one process: one browser and one Lab are enough for a small machine."""
+    item.add_marker(pytest.mark.xdist_group("browser"))
+    item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -72,8 +72,12 @@ def lesson_cells():
     """The cell of a lesson that stores each of `LESSON_WIDGETS`."""
     lessons = [nbformat.read(path, as_version=4) for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
     cells = [cell for lesson in lessons for cell in lesson.cells if cell.get("outputs")]
-    return {
+    found = {
         kind: next(cell for cell in cells if f"{kind}(" in cell.source) for kind in LESSON_WIDGETS
+    }
+    return {  # with an id of its own
+        kind: nbformat.v4.new_code_cell(cell.source, outputs=cell.outputs)
+        for kind, cell in found.items()
     }
 
 

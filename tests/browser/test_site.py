@@ -83,6 +83,8 @@ def test_the_search_finds_a_word_of_a_lesson(address, open_page):
 
 def test_on_paper_a_lesson_is_unfolded_and_light_and_alone(open_site):
     page = open_site("notebooks/00_start_here", width=1280, dark=True)
+    for drawn in (".ae[data-state]", ".md[data-step]"):  # they bring folds of their own
+        page.wait_for_selector(drawn, state="attached")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     assert page.locator("details:not([open])").count() == 0
