@@ -37,6 +37,16 @@ def test_a_formula_in_the_text_becomes_mathml(tmp_path):
     assert "<em>this</em>" in page
 
 
+@pytest.mark.parametrize("path", sorted(lab.NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_no_command_is_left_in_a_formula_of_a_lesson(path):
+    """latex2mathml shows what it does not know, such as \\operatorname* or \\big before \\{."""
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            text = re.sub(r"`[^`]*`", "", cell.source)
+            math = re.findall("<math.*?</math>", formulas(text), re.DOTALL)
+            assert [found for found in math if re.search(r">[^<]*[\\*]", found)] == []
+
+
 def test_a_formula_in_an_output_becomes_mathml_and_none_in_code(tmp_path):
     shown = {"text/html": "<p>$x^2$</p><pre>$y$</pre><script>let z = '$w$ < 1';</script>"}
     output = nbformat.v4.new_output("display_data", shown)
