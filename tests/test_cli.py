@@ -102,7 +102,7 @@ def test_debug_shows_the_traceback(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["train small --out", "translate --run", "grade", "report results --out"]
+    "command", ["train small --out", "translate --run", "grade", "report results --output"]
 )
 def test_an_empty_path_is_refused(command, capsys):
     with pytest.raises(SystemExit) as ended:

@@ -302,41 +302,36 @@ def test_items_of_a_newer_version_stay_in_the_progress_file(progress):
     assert json.loads(progress.read_text())["passed"] == ["06.padding_mask", "99.item_of_tomorrow"]
 
 
-@pytest.fixture
-def own_answer(monkeypatch):
-    """The padding mask, whose own answer first does something else."""
+def item_whose_reference_first(does):
+    """The padding mask, but its reference first does something else, once."""
+    item = copy.copy(load_item("06.padding_mask"))
+    item.id, pending = does.__name__, [does]
 
-    def item_of(first):
-        item = copy.copy(load_item("06.padding_mask"))
-        item.id, todo = first.__name__, [first]
+    def reference(tokens, pad_id):
+        if pending:
+            pending.pop()()
+        return right(tokens, pad_id)
 
-        def reference(tokens, pad_id):
-            if todo:
-                todo.pop()()
-            return right(tokens, pad_id)
-
-        item.reference = reference
-        return item
-
-    return item_of
+    item.reference = reference
+    return item
 
 
-def test_a_stop_while_the_course_s_own_answer_is_computed_is_not_remembered(own_answer):
+def test_a_stop_while_the_course_s_own_answer_is_computed_is_not_remembered():
     def stopped_by_the_learner():
         raise KeyboardInterrupt
 
-    item = own_answer(stopped_by_the_learner)
+    item = item_whose_reference_first(stopped_by_the_learner)
     with pytest.raises(KeyboardInterrupt):
         diagnose(item, right)
     assert diagnose(item, right).status == "passed"
 
 
-def test_an_own_answer_that_takes_too_long_is_told_and_not_remembered(own_answer, monkeypatch):
+def test_an_own_answer_that_takes_too_long_is_told_and_not_remembered(monkeypatch):
     def on_a_busy_machine():
         time.sleep(5)
 
     monkeypatch.setattr(trial, "REFERENCE_SECONDS", 0.1)
-    item = own_answer(on_a_busy_machine)
+    item = item_whose_reference_first(on_a_busy_machine)
     with pytest.raises(CourseError, match="very busy"):
         diagnose(item, right)
     monkeypatch.undo()
