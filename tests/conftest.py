@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from importlib.machinery import PathFinder
 
 import pytest
@@ -37,6 +38,25 @@ def pytest_collection_modifyitems(items):
     Only in force with xdist's ``--no-loadscope-reorder``.
     """
     items.sort(key=lambda item: not {item.path.name, item.path.parent.name} & set(LONG))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Trace no test that is marked ``unmeasured``.
+
+    pytest-cov's own mark, ``no_cover``, pauses one of the two collectors that it starts in each of
+    xdist's processes: the other goes on.
+    """
+    if not item.get_closest_marker("unmeasured"):
+        return (yield)
+    trace, in_threads = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(trace)
+        threading.settrace(in_threads)
 
 
 def missing(reason):

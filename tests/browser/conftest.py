@@ -35,6 +35,7 @@ def pytest_itemcollected(item):
     """All in one process: one browser and one Lab are enough for a small machine."""
     item.add_marker(pytest.mark.xdist_group("browser"))
     item.add_marker(pytest.mark.slow)
+    item.add_marker(pytest.mark.unmeasured)
 
 
 @pytest.fixture

@@ -67,14 +67,14 @@ def test_a_public_solution_fails_under_each_convention_alone(item, name):
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("item", "names"), DRAWN)
 def test_only_its_own_solution_passes_a_variant_that_is_drawn(item, names):
     assert_only_its_own_solution_passes(item, names)
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("item", "name"), TAKEN)
 def test_misconceptions_keep_their_names(item, name, ask_once):
     variant = load_item(item, (name,))

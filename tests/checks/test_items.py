@@ -51,7 +51,7 @@ def _progress_elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("item", ITEMS)
 @pytest.mark.parametrize(
-    "seed", [SEED, pytest.param(77, marks=[pytest.mark.slow, pytest.mark.no_cover])]
+    "seed", [SEED, pytest.param(77, marks=[pytest.mark.slow, pytest.mark.unmeasured])]
 )
 def test_the_reference_passes_with_any_seed(item, seed):
     diagnosis = diagnose(item, item.reference, line_of(item), seed=seed)
@@ -74,7 +74,7 @@ def test_an_item_keeps_the_rule(item, rule):
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover  # the same lines as in grading/test_marks_over_the_pipe.py
+@pytest.mark.unmeasured  # the same lines as in grading/test_marks_over_the_pipe.py
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
 def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconception, ask_once):
     diagnosis = diagnose(item, misconception.subject, line_of(item), asked=ask_once)
@@ -89,7 +89,7 @@ def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconce
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("item", ITEMS)
 def test_every_spelling_and_two_misconceptions_at_once_are_named(item, ask_once):
     known = item.misconceptions
@@ -109,7 +109,7 @@ def test_with_no_switch_on_the_answer_is_right(item):
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover  # the same lines as for the reference, which is tested above
+@pytest.mark.unmeasured  # the same lines as for the reference, which is tested above
 @pytest.mark.parametrize("number", TOPICS)
 def test_correct_answers_written_in_other_ways_pass(number):
     answers = alternatives(TOPICS[number])

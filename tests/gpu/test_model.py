@@ -95,7 +95,7 @@ def test_the_loss_without_logits_is_the_same_and_so_are_its_gradients(device, cl
     labels = make_tokens(300, [9, 4, 6, 1], 0)
     results = []
     for where in ("cpu", device):
-        leaves = [x.to(where).requires_grad_() for x in inputs]
+        leaves = [x.detach().to(where).requires_grad_() for x in inputs]
         loss = projected_loss(*leaves, labels.to(where), 0, 0.1, rows=8)
         loss.backward()
         results.append([loss.detach(), *(leaf.grad for leaf in leaves)])

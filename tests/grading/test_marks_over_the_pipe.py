@@ -31,7 +31,7 @@ def test_every_misconception_loses_its_marks(item):
 
 
 @pytest.mark.slow
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("number", TOPICS)
 def test_every_right_answer_keeps_its_marks(number):
     for item_id, subjects in alternatives(TOPICS[number]).items():
