@@ -96,8 +96,8 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     twice = dict(module.named_parameters(remove_duplicate=False)).keys() - own.keys()
     if shared := sorted(twice & wanted.keys()):
         raise WrongParameters(
-            f"expected parameters of its own for {_named(shared)}; in your module, another one "
-            "is used there as well: two names share one parameter"
+            f"expected parameters of their own for {_named(shared)}; in your module these names "
+            "belong to parameters that have another name, too: several names share one"
         )
     if own != wanted:
         missing = _named([f"{n} {s}" for n, s in wanted.items() if own.get(n) != s])

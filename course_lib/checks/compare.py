@@ -104,7 +104,9 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
     error = float((want.double() - have.double()).abs().nan_to_num().max())
     error /= float(want.double().abs().nan_to_num().max()) or 1.0
     kind: DifferenceKind = "nan" if is_nan else "value"
-    extent = f"{int(wrong.sum())} of {wrong.numel()} numbers are wrong" if wrong.ndim else ""
+    count = int(wrong.sum())
+    verb = "is" if count == 1 else "are"
+    extent = f"{count} of {wrong.numel()} numbers {verb} wrong" if wrong.ndim else ""
     extent += _spared(wrong)
     return Difference(kind, *_numbers_apart(want_one, have_one), where, error=error, extent=extent)
 
@@ -154,7 +156,8 @@ def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Differe
             break
     if len(want) > MOST_WRITTEN:
         return found
-    return Difference(found.kind, want, truncated(have, MOST_WRITTEN), where, error=found.error)
+    kind: DifferenceKind = found.kind if found.where == where else "value"  # not of the whole list
+    return Difference(kind, want, truncated(have, MOST_WRITTEN), where, error=found.error)
 
 
 def _entries(

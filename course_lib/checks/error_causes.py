@@ -40,7 +40,8 @@ _CAUSES = [
         r"is invalid for input of size",
         "another_number_of_numbers",
         "`view` and `reshape` keep all numbers: the sizes asked for have to multiply to as many as "
-        "the tensor holds. Take the sizes from the tensor in hand, not from another one.",
+        "the tensor holds. Take the sizes from the tensor in hand, not from another one, and write "
+        "no fixed number.",
     ),
     (
         r"view size is not compatible",

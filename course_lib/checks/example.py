@@ -177,7 +177,8 @@ def _shown(answer: Answer) -> str:
     """A result in one line, tensors as their numbers."""
     if answer.failure:
         return f"{answer.failure.kind}: {answer.failure.message}"
-    return truncated(_in_numbers(answer.value), MOST_CHARACTERS)
+    shown = truncated(_in_numbers(answer.value), MOST_CHARACTERS)
+    return f"{shown}, and an argument is changed" if answer.changed_inputs else shown
 
 
 def _in_numbers(value: Any) -> str:

@@ -124,9 +124,10 @@ def _of_shapes(trial: Trial) -> tuple[str, str]:
                 )
         for axis in range(max(len(b) for _, b, *_ in pairs)):
             if all(_without(b, axis) == a for a, b in pairs):
+                size = pairs[0][1][axis]
+                cause = "not summed or not merged" if size > 1 else "added by unsqueeze or keepdim"
                 return "axis_too_many", (
-                    f"Axis {axis} of your result, of size {pairs[0][1][axis]}, is too many: not "
-                    "summed or not merged?"
+                    f"Axis {axis} of your result, of size {size}, is too many: {cause}?"
                 )
     elif all(sorted(a) == sorted(b) for a, b in pairs):
         return "axes_exchanged", "The sizes are right, but the axes are in another order."

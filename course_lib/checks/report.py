@@ -182,6 +182,7 @@ def _boxes(shape: tuple[int, ...]) -> str:
 def _agreement(diagnosis: Diagnosis) -> str:
     """What a name rests on: the results of code with this error; "" if all tests are random."""
     plain = [trial for trial in diagnosis.trials if trial.probe.compare is None]
+    random = len(plain) < len(diagnosis.trials)
     inputs = sum(len(trial.calls) for trial in plain)
     if not inputs:
         return ""
@@ -189,7 +190,8 @@ def _agreement(diagnosis: Diagnosis) -> str:
     each = f"each of {inputs} test inputs" if inputs > 1 else "the test input"
     return (
         f"On {each}, your code gives the same numbers, or the same kind of exception, as code with "
-        f"{error}. Code that looks different can do the same."
+        f"{error}{'; random results fail the same tests' if random else ''}. Code that looks "
+        "different can do the same."
     )
 
 

@@ -49,6 +49,7 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
     c = config
     width, heads, layers = f"{c.d_model} numbers", _count(c.n_heads, "head"), c.n_layers
     where = "before" if c.norm == "pre" else "after"
+    learned = ", then a learned scale and shift" if c.norm_affine else ""
     stack = f"{_count(layers, 'layer')} with the same parts and different numbers in them"
     positions = "a pattern of sines and cosines" if c.positions == "sinusoidal" else "numbers"
     return (
@@ -81,8 +82,8 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
             "norm",
             "norm",
             "03",
-            f"Gives every vector mean 0 and standard deviation 1, {where} each part, so that many "
-            "layers can be trained.",
+            f"Gives every vector mean 0 and standard deviation 1{learned}, {where} each part, so "
+            "that many layers can be trained.",
         ),
         Part(
             "encoder_attention",

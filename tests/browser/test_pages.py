@@ -12,8 +12,10 @@ NAMES = sorted(p.stem for p in [*NOTEBOOKS.glob("*.ipynb"), *EXERCISES.glob("*/*
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """All lessons and exercises as pages."""
     folder = tmp_path_factory.mktemp("pages")
-    write_pages(["00", "04"], folder)
+    notebooks = [*NOTEBOOKS.glob("*.ipynb"), *EXERCISES.glob("*/*.ipynb")]
+    write_pages([str(path) for path in notebooks], folder)
     return folder
 
 
@@ -116,49 +118,43 @@ def test_a_page_is_as_dark_as_its_reader_wants(open_lesson):
     page.wait_for_function("document.body.dataset.jpThemeLight === 'true'")
 
 
-@pytest.fixture(scope="module")
-def all_pages(tmp_path_factory):
-    """All lessons and exercises as pages."""
-    folder = tmp_path_factory.mktemp("all")
-    notebooks = [*NOTEBOOKS.glob("*.ipynb"), *EXERCISES.glob("*/*.ipynb")]
-    write_pages([str(path) for path in notebooks], folder)
-    return folder
+READY = """() => [...document.querySelectorAll(".ae, .md, .course-figure:has([data-frames])")]
+  .every((figure) => figure.dataset.state || figure.dataset.step)"""
+DEAD = """() => [...document.querySelectorAll("input, select, button")].filter((control) =>
+    !control.closest(".ae[data-state], .md[data-step], .course-figure:has([data-frames])"))
+  .map((control) => control.outerHTML)"""
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_page_has_a_dead_control(all_pages, open_page, name):
-    page = open_page((all_pages / f"{name}.html").as_uri(), width=1280)
-    page.wait_for_timeout(300)  # the scripts look for their figures
-    for figure in page.locator(".course-figure:has([data-frames])").all():
-        before = figure.get_attribute("data-state")
-        control = figure.locator("input, select").first
-        if control.get_attribute("type") == "checkbox":
-            control.click()
-        else:
-            control.focus()
-            page.keyboard.press("ArrowRight")
-            if figure.get_attribute("data-state") == before:  # it was at its end
-                page.keyboard.press("ArrowLeft")
-        assert figure.get_attribute("data-state") != before
-    live = ".ae[data-state], .md[data-step], .course-figure:has([data-frames])"
-    dead = """(live) => [...document.querySelectorAll("input, select, button")]
-      .filter((control) => !control.closest(live)).map((control) => control.outerHTML)"""
-    assert page.evaluate(dead, live) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_axe_finds_nothing_serious(all_pages, open_page, axe, name):
+def test_no_page_has_a_dead_control_and_axe_finds_nothing_serious(folder, open_page, axe, name):
     # Every page in one form, and neighbours in different ones: they have the same parts.
     width, dark = ((1280, True), (360, False))[NAMES.index(name) % 2]
-    page = open_page((all_pages / f"{name}.html").as_uri(), width=width, dark=dark)
+    page = open_page((folder / f"{name}.html").as_uri(), width=width, dark=dark)
+    page.wait_for_function(READY)
+    for figure in page.locator(".course-figure:has([data-frames])").all():
+        operate(page, figure)
+    assert page.evaluate(DEAD) == []
     page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-    page.wait_for_timeout(300)
     assert serious_violations(page, axe) == {}
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_what_is_cut_off_can_be_scrolled_with_keys(all_pages, open_page):
-    page = open_page((all_pages / "08_full_model.html").as_uri(), width=360)
+def operate(page, figure):
+    """Move the first control of a figure of stored pictures, and see another one."""
+    before = figure.get_attribute("data-state")
+    control = figure.locator("input, select").first
+    if control.get_attribute("type") == "checkbox":
+        control.click()
+    else:
+        control.focus()
+        page.keyboard.press("ArrowRight")
+        if figure.get_attribute("data-state") == before:  # it was at its end
+            page.keyboard.press("ArrowLeft")
+    assert figure.get_attribute("data-state") != before
+
+
+def test_what_is_cut_off_can_be_scrolled_with_keys(folder, open_page):
+    page = open_page((folder / "08_full_model.html").as_uri(), width=360)
     formula = page.locator(".formula[tabindex='0']").first
     formula.focus()
     page.keyboard.press("ArrowRight")

@@ -31,7 +31,9 @@ def test_parts_that_are_not_registered_are_told():
 def test_a_shared_parameter_is_told():
     module = two_layers()
     module.second.weight = module.first.weight
-    with pytest.raises(WrongParameters, match=r"own for second\.weight; .* share one parameter"):
+    with pytest.raises(
+        WrongParameters, match=r"own for second\.weight; .* several names share one"
+    ):
         load_weights(module, WANTED)
 
 

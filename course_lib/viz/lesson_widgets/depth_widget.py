@@ -60,7 +60,7 @@ def depth_widget() -> InteractiveFigure:
         ax.set_ylabel("norm of the gradient (last layer = 1)")
         ends = ", ".join(f"{name} {values[0]:.2g}" for name, values in curves.items())
         return ax, (
-            f"Norm of the gradient at the first of {depth} layers, relative to the last: {ends}."
+            f"Length of the gradient at the first of {depth} layers, relative to the last: {ends}."
         )
 
     return interact(draw, depth=(2, 48), norm=["post", "pre"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,11 +16,9 @@ from course_lib.checks.item import Item, Probe
 from course_lib.checks.items.attention_einsum.einsum_parts import (
     Mask,
     Pair,
-    attend,
     draw_inputs,
     into_heads,
     out_of_heads,
-    scaled_scores,
 )
 from course_lib.checks.items.attention_matmul.attention_parts import (
     attention_with,
@@ -124,20 +124,81 @@ item = Item(
 )
 
 
-@item.misconception(
+ATTENTION = {  # misconceptions about one head: those of lesson 04
+    "scale_forgotten": "not_scaled",
+    "divided_by_d_head": "divided_by_d_head",
+    "shared_out_by_the_keys": "softmax_over_queries",
+    "hidden_after_softmax": "hidden_after_softmax",
+    "mask_lost": "mask_ignored",
+    "mask_handed_on_backwards": "mask_turned_round",
+}
+
+
+@item.switchable
+def _variant(on: frozenset[str]) -> Callable[..., Any]:
+    beside = on & {"words_come_first", "mask_meets_the_heads"}  # the mask meets heads, not queries
+    scores = "bqhk" if beside else "bhqk"
+    values = "bhve" if "keys_have_two_letters" in on else "bhke"
+    attend = attention_with(
+        frozenset(name for mine, name in ATTENTION.items() if mine in on),
+        lambda query, key: torch.einsum(f"bhqe,bhke->{scores}", query, key),
+        lambda weights, value: torch.einsum(f"{scores},{values}->bhqe", weights, value),
+    )
+
+    def answer(
+        x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
+    ) -> Any:
+        key_weight = w_q if "keys_from_w_q" in on else w_k
+        value_weight = w_k if "values_from_w_k" in on else w_v
+        query, key, value = (cut(x, w) for w in (w_q, key_weight, value_weight))
+        if "queries_and_keys_swapped" in on:
+            query, key = key, query
+        if "mask_transposed" in on and mask is not None:
+            mask = mask.mT
+        if "root_of_the_word" in on:
+            query = query * math.sqrt(query.size(-1) / x.size(-1))
+        context, weights = attend(query, key, value, mask)
+        if "heads_attend_to_heads" in on:
+            context = context.transpose(1, 2)
+        if "mask_meets_the_heads" in on:
+            weights = weights.transpose(1, 2)
+        if "weights_averaged" in on:
+            weights = weights.mean(dim=1)
+        output = joined(x, context, w_o)
+        if "only_the_output" in on:
+            return output
+        return (weights, output) if "weights_first" in on else (output, weights)
+
+    def cut(x: Tensor, w: Tensor) -> Tensor:
+        heads = into_heads(x, w)  # (B, H, S, E)
+        if "heads_attend_to_heads" in on:
+            return heads.transpose(1, 2)
+        if "cut_straight_away" in on:
+            return heads.transpose(1, 2).reshape(heads.shape)
+        return heads
+
+    def joined(x: Tensor, context: Tensor, w_o: Tensor) -> Tensor:
+        if "context_returned" in on:
+            return context
+        if "joined_heads_first" in on:
+            return context.reshape(*x.shape[:2], -1) @ w_o.flatten(0, 1)
+        output = out_of_heads(context, w_o)
+        if "heads_averaged" in on:
+            output = output / w_o.size(0)
+        return output + x if "input_added" in on else output
+
+    return answer
+
+
+item.switch(
+    "words_come_first",
     "Your weights have the axes (b, q, h, k): heads should come before queries.",
     why="Masks, plots and slices expect (b, h, q, k). With your order, a mask (1, 1, q, k) is "
     "broadcast against the heads.",
     hint="After the arrow you can write any order.",
 )
-def words_come_first(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    output, weights = mask_meets_the_heads(x, w_q, w_k, w_v, w_o, mask)
-    return output, weights.transpose(1, 2)
-
-
-@item.misconception(
+item.switch(
+    "mask_meets_the_heads",
     "Your mask is broadcast against the heads: with 5 tokens and 3 heads that's an error, with as "
     "many tokens as heads it isn't, and tokens attend to the future.",
     why="Broadcasting matches axes by position, from the right, so scores and mask need their "
@@ -145,214 +206,146 @@ def words_come_first(
     hint="Write down the axes of the scores, and below them those of the mask, aligned on the "
     "right.",
 )
-def mask_meets_the_heads(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    query, key, value = (torch.einsum("bsd,dhe->bshe", x, w) for w in (w_q, w_k, w_v))
-    scores = torch.einsum("bqhe,bkhe->bqhk", query, key) / math.sqrt(query.size(-1))
-    if mask is not None:
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    weights = scores.softmax(dim=-1)
-    context = torch.einsum("bqhk,bkhe->bqhe", weights, value)
-    return torch.einsum("bqhe,hed->bqd", context, w_o), weights.transpose(1, 2)
-
-
-@item.misconception(
+item.switch(
+    "root_of_the_word",
     "You divide the scores by √d_model instead of √d_head.",
     why="A score is a sum over e, the d_head numbers of one head. The most widely copied einsum "
     "implementation has this bug, and its weights are closer to uniform than they should be.",
     hint="Which size is under the root in your code? Take d_head from the shape of the queries.",
 )
-def root_of_the_word(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    factor = math.sqrt(w_q.size(2) / x.size(2))
-    return _multi_head(x, w_q * factor, w_k, w_v, w_o, mask)
-
-
-@item.misconception(
+item.switch(
+    "scale_forgotten",
     "You don't scale the scores.",
     why="Einsum computes sums of products and nothing else. If d_head is large, softmax saturates.",
     hint="Which step came between the product and softmax in lesson 04?",
 )
-def scale_forgotten(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    return _multi_head(x, w_q * math.sqrt(w_q.size(2)), w_k, w_v, w_o, mask)
-
-
-@item.misconception(
+item.switch(
+    "shared_out_by_the_keys",
     "Your softmax is over the queries: the columns of your weights sum to one, not the rows.",
     why="Each query distributes a total weight of one among the keys. In self-attention both axes "
     "have the same size, so the shape doesn't show the bug.",
     hint="Which axis of your scores are the keys, and which dim does your softmax have?",
 )
-def shared_out_by_the_keys(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    softmax_over_queries = attention_with(frozenset({"softmax_over_queries"}))
-    context, weights = softmax_over_queries(query, key, value, mask)
-    return out_of_heads(context, w_o), weights
-
-
-@item.misconception(
+item.switch(
+    "queries_and_keys_swapped",
     "Your scores are transposed: row i holds the scores of all queries with key i.",
     why="Queries and keys have the same size here, so there's no error, whether you swap their "
     "letters or w_q and w_k: the effect is the same.",
     hint="In which order are q and k in your scores, and which weight makes which of them?",
 )
-def queries_and_keys_swapped(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    return _multi_head(x, w_k, w_q, w_v, w_o, mask)
-
-
-@item.misconception(
+item.switch(
+    "keys_from_w_q",
     "You compute the keys with w_q, and w_k is never used.",
     why="With one matrix for both, the scores are symmetric: a token looks for others exactly as "
     "it is found by them.",
     hint="For each of the four weights, find the line that uses it.",
 )
-def keys_from_w_q(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    return _multi_head(x, w_q, w_q, w_v, w_o, mask)
-
-
-@item.misconception(
+item.switch(
+    "values_from_w_k",
     "You compute the values with w_k, and w_v is never used.",
     why="The content that a token passes on would be the same as the key it is found by.",
     hint="For each of the four weights, find the line that uses it.",
 )
-def values_from_w_k(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    return _multi_head(x, w_q, w_k, w_k, w_o, mask)
-
-
-@item.misconception(
+item.switch(
+    "heads_averaged",
     "Your output is the mean over the heads, not the sum.",
     why="The outputs of all heads are added up. The mean is smaller by a factor of n_heads.",
     hint="A letter that is missing after the arrow is summed over. Where does your code divide, "
     "or take a mean?",
 )
-def heads_averaged(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    output, weights = _multi_head(x, w_q, w_k, w_v, w_o, mask)
-    return output / w_q.size(1), weights
-
-
-@item.misconception(
+item.switch(
+    "joined_heads_first",
     "Your weights are right, but you join the heads while they still come before the tokens.",
     why="reshape keeps the order of the numbers, so token 0 gets those of head 0 for the first few "
     "tokens. With einsum you don't have to join anything.",
     hint="Which letters do the context and w_o share?",
 )
-def joined_heads_first(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    context, weights = model.attention_einsum(query, key, value, mask)
-    return context.reshape(*x.shape[:2], -1) @ w_o.flatten(0, 1), weights
-
-
-@item.misconception(
+item.switch(
+    "keys_have_two_letters",
     "Your weights are right, but the context is the same for every query: the sum of the values.",
     why="A value should be multiplied by the weight of its key before you sum. If the keys have "
     "one letter in the weights and another in the values, the two are summed separately.",
     hint="Look for a letter that occurs in one input only, and not after the arrow.",
 )
-def keys_have_two_letters(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    scores = scaled_scores(into_heads(x, w_q), into_heads(x, w_k))
-    context, weights = attend(scores, into_heads(x, w_v), mask, "bhqk,bhve->bhqe")
-    return out_of_heads(context, w_o), weights
-
-
-@item.misconception(
+item.switch(
+    "mask_lost",
     "Your mask has no effect on the output.",
     why="The mask has to reach the softmax. Without it, tokens attend to padding and the future.",
     hint="Follow the variable mask through your function.",
 )
-def mask_lost(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    return _multi_head(x, w_q, w_k, w_v, w_o)
-
-
-@item.misconception(
+item.switch(
+    "mask_handed_on_backwards",
     "Your mask is inverted: keys with True are masked, keys with False aren't.",
     why="In this course True means: may attend. attention_einsum expects the mask like that, so "
     "pass it on unchanged.",
     hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
-def mask_handed_on_backwards(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    return _multi_head(x, w_q, w_k, w_v, w_o, None if mask is None else ~mask)
-
-
-@item.misconception(
+item.switch(
+    "weights_first",
     "You return the two results in the wrong order: weights first.",
     why="Callers unpack `output, weights`. If both have the same shape, the swap raises no error.",
     hint="In which order does the task list the two results?",
 )
-def weights_first(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    return _multi_head(x, w_q, w_k, w_v, w_o, mask)[::-1]
-
-
-@item.misconception(
+item.switch(
+    "only_the_output",
     "You return the output alone.",
     why="Callers unpack `output, weights`. Without the weights, nobody can see what a head attends "
     "to.",
     hint="How many results does the task ask for?",
 )
-def only_the_output(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Tensor:
-    return _multi_head(x, w_q, w_k, w_v, w_o, mask)[0]
-
-
-@item.misconception(
+item.switch(
+    "context_returned",
     "You return the context of the heads: w_o is never used.",
     why="The context still has an axis for the heads. w_o combines them and brings the result back "
     "to d_model numbers per token.",
     hint="Which einsum leads out of the heads?",
 )
-def context_returned(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    return model.attention_einsum(query, key, value, mask)
-
-
-@item.misconception(
+item.switch(
+    "divided_by_d_head",
     "You divide the scores by d_head, not by its square root.",
     why="The standard deviation of a dot product grows only with √d_head. If you divide by "
     "d_head, the weights are too close to uniform.",
-    hint="The task names the scale. You could also call your attention_einsum.",
+    hint="The task names the scale. Do you divide by a root twice, here and in attention_einsum?",
 )
-def divided_by_d_head(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    return _multi_head(x, w_q / math.sqrt(w_q.size(2)), w_k, w_v, w_o, mask)
-
-
-@item.misconception(
+item.switch(
+    "hidden_after_softmax",
     "You apply the mask after softmax, so the remaining weights don't sum to one.",
     why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
     "from the sum.",
     hint="Does your attention_einsum pass its check? You could call it here.",
 )
-def hidden_after_softmax(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
-    query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
-    masked_late = attention_with(frozenset({"hidden_after_softmax"}))
-    context, weights = masked_late(query, key, value, mask)
-    return out_of_heads(context, w_o), weights
+item.switch(
+    "cut_straight_away",
+    "You reshape to (batch, heads, seq, d_head) directly, which mixes up different tokens.",
+    why="reshape never changes the order of the numbers, so your first head holds the first tokens "
+    "and not the first columns. With einsum no reshape is needed.",
+    hint="Write the axes of the projected x after an arrow, in the order that you want.",
+)
+item.switch(
+    "heads_attend_to_heads",
+    "In your code the heads of a token attend to each other, and no token attends to another.",
+    why="The last two axes before the product are (heads, d_head), so your weights are "
+    "(batch, seq, heads, heads). Tokens have to stand where you have the heads.",
+    hint="Which two letters should the scores of one head have, and which do yours have?",
+)
+item.switch(
+    "mask_transposed",
+    "Your mask is transposed: its queries and keys are swapped.",
+    why="Rows of a mask are queries, columns are keys, as in the scores. A transposed causal mask "
+    "lets each token attend to the future and hides the past.",
+    hint="Follow the mask's last two axes through your code.",
+)
+item.switch(
+    "weights_averaged",
+    "You return the mean of the heads' weights: (batch, q, k).",
+    why="Each head has a pattern of its own, and a mean shows none of them. The task asks for "
+    "(batch, heads, q, k).",
+    hint="Which axis do you take a mean or a sum over?",
+)
+item.switch(
+    "input_added",
+    "You add x to the output.",
+    why="That's the residual connection of the block around attention. This function returns what "
+    "is added there, and nothing else.",
+    hint="Does the task ask for a residual connection?",
+)

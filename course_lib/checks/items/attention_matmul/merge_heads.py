@@ -53,7 +53,8 @@ item = Item(
 
 
 @item.misconception(
-    "The shape is right, but your first tokens hold head 0 only: tokens and heads are mixed up.",
+    "The shape is right, but your result begins with head 0 of all tokens: tokens and heads are "
+    "mixed up.",
     why="reshape keeps the order of the numbers. Heads come before tokens in that order, so the "
     "rows of head 0 fill the first tokens completely.",
     hint="Which axis has to move before you join?",
@@ -87,13 +88,18 @@ def heads_take_turns(x: Tensor) -> Tensor:
 
 
 @item.misconception(
-    "You add up the heads, so the result is only d_head wide.",
-    why="In a sum you can't tell what came from which head. Here they're concatenated; combining "
-    "them is the job of out_proj.",
+    "You add up or average the heads, so the result is only d_head wide.",
+    why="In a sum or a mean you can't tell what came from which head. Here they're concatenated; "
+    "combining them is the job of out_proj.",
     hint="No number should get lost. How many are there before, and how many after?",
 )
 def heads_added(x: Tensor) -> Tensor:
     return x.sum(dim=1)
+
+
+@item.spelling("heads_added")
+def heads_averaged(x: Tensor) -> Tensor:
+    return x.mean(dim=1)
 
 
 @item.misconception(

@@ -116,3 +116,13 @@ def heads_before_the_batch(x: Tensor, n_heads: int) -> Tensor:
 )
 def words_last(x: Tensor, n_heads: int) -> Tensor:
     return x.transpose(1, 2).unflatten(1, (n_heads, -1))
+
+
+@item.misconception(
+    "Each of your heads gets a copy of the whole token: d_model numbers instead of d_head.",
+    why="The heads divide a token's numbers among themselves. With copies, each head is "
+    "as wide as the model, and merge_heads gives n_heads · d_model numbers per token.",
+    hint="How many numbers does x have, and how many does your result have?",
+)
+def whole_tokens(x: Tensor, n_heads: int) -> Tensor:
+    return x[:, None].expand(-1, n_heads, -1, -1)

@@ -66,6 +66,10 @@ item = Item(
             lambda draw: [
                 Call((_pairs(draw, (2, 4), (5, 3)), 1), about="pad_id is 1"),
                 Call((_pairs(draw, (5, 3), (2, 7)), 3), {"pad_left": True}, about="pad_id is 3"),
+                Call(
+                    ([([7, 0, 5], [0, 9]), ([6], [8, 0, 4, 5])], 1),
+                    about="pad_id is 1, and 0 is a real token",
+                ),
             ],
         ),
         Probe(

@@ -178,7 +178,7 @@ def zero_is_always_the_pad(target: Tensor, pad_id: int = 0) -> Tensors:
 
 
 @item.misconception(
-    "Your labels are -100 where there is padding.",
+    "Some of your labels are -100, where the label should be pad_id.",
     why="PyTorch's loss ignores -100 by default, but this course's loss is told pad_id, and would "
     "look up token -100.",
     hint="What should the label be where there's nothing to predict?",

@@ -277,7 +277,7 @@ class NoDropout(_Steps):
 
 
 @item.misconception(
-    "Only one sublayer's output is dropped in training mode: the other is added as it is.",
+    "Only one sublayer's output goes through dropout: the other is added as it is.",
     why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
     "relies on none of them too much.",
     hint="There are two sublayers. Does the output of each go through dropout before it's added?",

@@ -296,7 +296,7 @@ class DropoutUnused(_Steps):
 
 
 @item.misconception(
-    "Only one sublayer's output is dropped in training mode: the other is added as it is.",
+    "Only one sublayer's output goes through dropout: the other is added as it is.",
     why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
     hint="There are two sublayers. Does the output of each go through dropout before it's added?",
 )

@@ -475,9 +475,8 @@ item.switch(
 )
 item.switch(
     "cut_off_is_dropped",
-    "Your search drops beams truncated at max_len.",
-    why="A truncated beam may have the best score, and the task counts it. Sometimes there is no "
-    "other.",
+    "Your search drops beams truncated at max_len, at least where another one has ended.",
+    why="A truncated beam may have the best score, and the task counts it.",
     hint="What is a hypothesis at the last step?",
     spellings=["cut_off_is_lost"],
 )

@@ -171,8 +171,9 @@ class _Variant(Transformer):
 
 @item.misconception(
     "Your decoder uses the target's mask for the memory, too.",
-    why="The memory's columns are source positions. With different lengths that's an error; with "
-    "equal lengths there's none, but the mask hides source positions that should be visible.",
+    why="The memory's columns are source positions. With different lengths that's usually an "
+    "error; with equal ones there's none, but the mask knows nothing of the source: it can hide "
+    "real tokens, and it doesn't hide the source's padding.",
     hint="Which tokens does cross-attention attend to? Its mask is made from them.",
 )
 class TargetMaskForTheMemory(_Variant):
@@ -257,8 +258,8 @@ class ZeroIsAlwaysThePad(_Variant):
 
 
 @item.misconception(
-    "An embedding of your model doesn't know the pad_id: it counts pad tokens as positions if "
-    "pad_id isn't 0.",
+    "At least one embedding of your model doesn't know the pad_id: if that isn't 0, it counts pad "
+    "tokens as positions.",
     why="TransformerEmbedding numbers the real tokens only. It takes 0 as the pad token unless you "
     "tell it otherwise.",
     hint="Look at the arguments of both TransformerEmbeddings, one by one.",

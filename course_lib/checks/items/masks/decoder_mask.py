@@ -125,7 +125,7 @@ item.switch(
     "multiplied",
     "Your mask holds the numbers 1 and 0 instead of booleans.",
     why="In this course masks are boolean. masked_fill doesn't accept a mask of numbers, and ~ "
-    "doesn't invert one: it turns the integers 1 and 0 into -2 and -1.",
+    "doesn't invert one: of floats it's an error, of the integers 1 and 0 it gives -2 and -1.",
     hint="Print the dtype of your result, and of what you combine. Which operator means 'and' for "
     "boolean tensors?",
     spellings=["multiplied_floats"],
@@ -202,8 +202,8 @@ item.switch(
 item.switch(
     "size_of_the_batch",
     "Your causal mask is as large as the batch, not as long as the sentences.",
-    why="len(tokens) and tokens.size(0) are the number of sentences. That's an error, unless it "
-    "happens to be the length; with one sentence no error comes, and no future is masked.",
+    why="len(tokens) and tokens.size(0) are the number of sentences. For most sizes that's an "
+    "error. For one sentence or one token there's none, and the mask is wrong or masks no future.",
     hint="Print tokens.shape. Which axis are the positions?",
 )
 item.switch(

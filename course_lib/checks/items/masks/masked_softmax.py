@@ -201,10 +201,11 @@ item.switch(
 )
 item.switch(
     "nothing_left_is_uniform",
-    "In a fully masked row, all masked keys get the same weight.",
+    "A fully masked row can still get weights: all its masked keys the same.",
     why="If all scores are equally low, their softmax is uniform. Such a query would attend to "
     "padding and nothing else.",
-    hint="After softmax you need one more step, which sets masked weights to exactly zero.",
+    hint="After softmax you need one more step, which sets masked weights to exactly zero, "
+    "in each row by itself.",
     spellings=[
         "nothing_left_is_uniform+a_fixed_number_for_each_dtype",
         "nothing_left_is_uniform+low_number_added",

@@ -261,7 +261,7 @@ class TrainsTheTable(_Encoding):
     "Your encodings stay in float32 when the module is converted to half precision.",
     why=".to() moves parameters and buffers, but neither a plain attribute nor a table that "
     "forward computes anew. In half precision the sum then has the wrong dtype. On a GPU, a table "
-    "that's still on the CPU raises an error.",
+    "that's still on the CPU raises an error, unless forward moves it.",
     hint="Where does forward get the table from? How do you tell a module that a tensor belongs "
     "to it?",
 )

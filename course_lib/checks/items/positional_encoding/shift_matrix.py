@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -83,112 +82,111 @@ item = Item(
 )
 
 
-def _blocks(
-    d_model: int, offset: float, block: Callable[[float, float], list[list[float]]]
-) -> Tensor:
-    """A block-diagonal matrix: ``block`` of the cosine and sine of each angle."""
-    angles = [offset * 10_000.0 ** -(i / d_model) for i in range(0, d_model, 2)]
-    return torch.block_diag(*(torch.tensor(block(math.cos(a), math.sin(a))) for a in angles))
+@item.switchable
+def _variant(on: frozenset[str]) -> Callable[[int, int], Tensor]:
+    def answer(d_model: int, offset: int) -> Tensor:
+        if "shifts_columns" in on or "shifts_columns_back" in on:
+            return torch.eye(d_model).roll(offset if "shifts_columns" in on else -offset, dims=0)
+        if "always_one_step" in on:
+            offset = 1
+        if "sign_ignored" in on:
+            offset = abs(offset)
+        if "stays_instead_of_going_back" in on:
+            offset = max(offset, 0)
+        angles = offset * 10_000.0 ** -exponents(d_model)
+        return laid_out(*(diagonal.float() for diagonal in block(angles.cos(), angles.sin())))
+
+    def exponents(d_model: int) -> Tensor:
+        pairs = torch.arange(d_model // 2).double()
+        factor = 0 if "one_speed_for_all" in on else 1 if "other_speeds" in on else 2
+        return factor * pairs / d_model
+
+    def block(c: Tensor, s: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        blocks = {
+            "turns_backwards": (c, -s, s, c),
+            "no_minus": (c, s, s, c),
+            "sine_on_the_diagonal": (s, c, -c, s),
+            "sine_on_the_diagonal_transposed": (s, -c, c, s),
+            "sine_on_the_diagonal_without_minus": (s, c, c, s),
+        }
+        return next((four for name, four in blocks.items() if name in on), (c, s, -s, c))
+
+    def laid_out(a: Tensor, b: Tensor, c: Tensor, d: Tensor) -> Tensor:
+        if "end_to_end_matrix" in on:
+            above, below = ((torch.diag(a), torch.diag(b)), (torch.diag(c), torch.diag(d)))
+            return torch.cat((torch.cat(above, dim=1), torch.cat(below, dim=1)))
+        return torch.block_diag(*torch.stack((a, b, c, d), dim=-1).unflatten(-1, (2, 2)))
+
+    return answer
 
 
-@item.misconception(
+item.switch(
+    "turns_backwards",
     "Your matrix rotates in the wrong direction: it leads to position p − offset.",
     why="It's the transpose of the right one. Textbooks write rotations for (cos, sin), and some "
     "code multiplies from the right. Here M stands on the left, and each pair is (sin, cos).",
     hint="Try your matrix on the encoding of position 0: the first number should become "
     "sin(offset).",
 )
-def turns_backwards(d_model: int, offset: int) -> Tensor:
-    return _blocks(d_model, offset, lambda c, s: [[c, -s], [s, c]])
-
-
-@item.misconception(
+item.switch(
+    "no_minus",
     "In your blocks, both sines have the same sign: a minus is missing.",
     why="Then they aren't rotations: they change the norm of each pair, and the cosine is wrong.",
     hint="Write down the formula for cos(a + b). Which sign does it have in the middle?",
 )
-def no_minus(d_model: int, offset: int) -> Tensor:
-    return _blocks(d_model, offset, lambda c, s: [[c, s], [s, c]])
-
-
-@item.misconception(
+item.switch(
+    "one_speed_for_all",
     "You rotate all pairs by the same angle.",
     why="Only the first pair advances by one radian per position. Each pair has its own frequency.",
     hint="Print the angle of each pair for offset 1. Which angles should they be, and where do "
     "the frequencies come in?",
 )
-def one_speed_for_all(d_model: int, offset: int) -> Tensor:
-    c, s = math.cos(offset), math.sin(offset)
-    return torch.block_diag(*[torch.tensor([[c, s], [-s, c]])] * (d_model // 2))
-
-
-@item.misconception(
+item.switch(
+    "always_one_step",
     "Your matrix always shifts by one position.",
     why="The angle of each block is the offset times the frequency.",
     hint="Does your second argument change the angles?",
 )
-def always_one_step(d_model: int, offset: int) -> Tensor:
-    return _blocks(d_model, 1, lambda c, s: [[c, s], [-s, c]])
-
-
-@item.misconception(
+item.switch(
+    "end_to_end_matrix",
     "Your matrix is for the other layout, all sines first.",
     why="It pairs column i with column i + d_model / 2. In this course the sine and cosine of a "
     "frequency are neighbouring columns.",
     hint="Which two columns of the table belong to the first frequency?",
 )
-def end_to_end_matrix(d_model: int, offset: int) -> Tensor:
-    angles = offset * 10_000.0 ** -(torch.arange(0, d_model, 2) / d_model)
-    c, s = torch.diag(angles.cos()), torch.diag(angles.sin())
-    return torch.cat((torch.cat((c, s), dim=1), torch.cat((-s, c), dim=1)))
-
-
-@item.misconception(
+item.switch(
+    "shifts_columns",
     "Your matrix shifts the columns of an encoding, not its position.",
     why="The offset is a number of positions in the sentence. The columns are frequencies, and "
     "moving along the sentence doesn't turn one frequency into another.",
     hint="What happens to the sine and cosine of one frequency if the position grows by one?",
+    spellings=["shifts_columns_back"],
 )
-def shifts_columns(d_model: int, offset: int) -> Tensor:
-    return torch.eye(d_model).roll(offset, dims=0)
-
-
-@item.misconception(
+item.switch(
+    "other_speeds",
     "Your frequencies are wrong: each is the square root of the one in the table.",
     why="Your exponent amounts to i / d_model; it should be 2i / d_model. Only the first "
     "frequency is right.",
     hint="Use the same formula for the frequencies as in the table.",
 )
-def other_speeds(d_model: int, offset: int) -> Tensor:
-    angles = [offset * 10_000.0 ** -(i / d_model) for i in range(d_model // 2)]
-    rotations = [[[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]] for a in angles]
-    return torch.block_diag(*(torch.tensor(rotation) for rotation in rotations))
-
-
-@item.misconception(
+item.switch(
+    "sign_ignored",
     "Your matrix ignores the sign of the offset: a negative one leads forwards, too.",
     why="A negative offset leads back to earlier positions, so it rotates in the other direction.",
     hint="Which entries of a block change if the offset changes its sign?",
 )
-def sign_ignored(d_model: int, offset: int) -> Tensor:
-    return _blocks(d_model, abs(offset), lambda c, s: [[c, s], [-s, c]])
-
-
-@item.misconception(
+item.switch(
+    "sine_on_the_diagonal",
     "Your blocks hold the sine where the cosine belongs, and the other way round.",
     why="With an offset of 0 nothing should change: the matrix is the identity, with ones on the "
     "diagonal, and cos(0) is 1.",
     hint="What should your matrix be for an offset of 0?",
+    spellings=["sine_on_the_diagonal_transposed", "sine_on_the_diagonal_without_minus"],
 )
-def sine_on_the_diagonal(d_model: int, offset: int) -> Tensor:
-    return _blocks(d_model, offset, lambda c, s: [[s, c], [-c, s]])
-
-
-@item.spelling("sine_on_the_diagonal")
-def sine_on_the_diagonal_transposed(d_model: int, offset: int) -> Tensor:
-    return _blocks(d_model, offset, lambda c, s: [[s, -c], [c, s]])
-
-
-@item.spelling("sine_on_the_diagonal")
-def sine_on_the_diagonal_without_minus(d_model: int, offset: int) -> Tensor:
-    return _blocks(d_model, offset, lambda c, s: [[s, c], [c, s]])
+item.switch(
+    "stays_instead_of_going_back",
+    "Your matrix is the identity for every negative offset.",
+    why="A negative offset leads back to earlier positions. A loop over range(offset), or a "
+    "maximum with 0, does nothing there.",
+    hint="Which matrix takes you from position 5 to position 2? The formula holds for any angle.",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -64,18 +65,53 @@ item = Item(
 )
 
 
-def _table(length: int, exponents: Tensor, *, first: int = 0) -> tuple[Tensor, Tensor]:
-    """Sine and cosine of the angles at positions first …, for the frequencies 10000^-exponent."""
-    at = torch.arange(first, first + length, dtype=torch.float64)
-    angles = at[:, None] * 10_000.0 ** -exponents.double()
-    return angles.sin().float(), angles.cos().float()
+@item.switchable
+def _variant(on: frozenset[str]) -> Callable[[int, int], Tensor]:
+    def answer(length: int, d_model: int) -> Tensor:
+        at = torch.arange(length).double() + ("positions_from_one" in on)
+        angles = at[:, None] * frequencies(d_model)
+        if "turns_for_radians" in on:
+            angles = 2 * math.pi * angles
+        sine, cosine = angles.sin().float(), angles.cos().float()
+        cosine = sine if "sines_alone" in on else cosine
+        sine = cosine if "cosines_alone" in on else sine
+        table = laid_out(sine, cosine)
+        return table.T if "on_its_side" in on else table
+
+    def frequencies(d_model: int) -> Tensor:
+        sign = -1
+        base = 1_000.0 if "a_zero_too_few" in on else 10_000.0
+        if "frequencies_rise" in on or "frequencies_rise_by_exp" in on:  # in float32, as usual
+            powers = torch.arange(0, d_model, 2) / d_model
+            by_exp = torch.exp(torch.arange(0, d_model, 2) * (math.log(base) / d_model))
+            return base**powers if "frequencies_rise" in on else by_exp
+        if "frequencies_rise_in_float64" in on:
+            sign = 1
+        return base ** (sign * exponents(d_model))
+
+    def exponents(d_model: int) -> Tensor:
+        pairs = torch.arange(d_model // 2).double()
+        if "a_speed_for_each_column" in on:
+            return torch.arange(d_model).double() / d_model
+        if "ends_at_the_base" in on:
+            return pairs / max(d_model // 2 - 1, 1)
+        factor = 1 if "half_the_exponent" in on else 4 if "twice_the_exponent" in on else 2
+        return factor * pairs / (1 if "width_left_out" in on else d_model)
+
+    def laid_out(sine: Tensor, cosine: Tensor) -> Tensor:
+        if "cosine_first" in on:
+            sine, cosine = cosine, sine
+        if "a_speed_for_each_column" in on:  # each of the two has all columns already
+            return torch.where(torch.arange(sine.size(1)) % 2 == 0, sine, cosine)
+        if "end_to_end" in on:
+            return torch.cat((sine, cosine), dim=-1)
+        return torch.stack((sine, cosine), dim=-1).flatten(1)
+
+    return answer
 
 
-def _interleaved(sine: Tensor, cosine: Tensor) -> Tensor:
-    return torch.stack((sine, cosine), dim=-1).flatten(1)
-
-
-@item.misconception(
+item.switch(
+    "width_left_out",
     "Your frequencies fall far too fast: all but the first are close to zero.",
     why="With the exponent 2i instead of 2i / d_model, the highest frequency is a hundred million "
     "times as high as the next. One published system has this bug: only 2 of its 512 columns vary "
@@ -83,136 +119,97 @@ def _interleaved(sine: Tensor, cosine: Tensor) -> Tensor:
     hint="Print your frequencies for d_model 4: they should be 1 and 0.01. What is divided by "
     "d_model in the formula, and is anything rounded down to 0?",
 )
-def width_left_out(length: int, d_model: int) -> Tensor:
-    return _interleaved(*_table(length, torch.arange(0, d_model, 2)))
-
-
-@item.misconception(
+item.switch(
+    "half_the_exponent",
     "Each of your frequencies is the square root of what it should be.",
     why="The exponent of 10000 should be 2i / d_model; yours amounts to i / d_model. The longest "
     "wavelength is then near 100 · 2π positions, not 10000 · 2π.",
     hint="For d_model 4 the lower of the two frequencies should be 0.01. Compute yours step by "
     "step: the index, the exponent, the base.",
 )
-def half_the_exponent(length: int, d_model: int) -> Tensor:
-    return _interleaved(*_table(length, torch.arange(d_model // 2) / d_model))
-
-
-@item.misconception(
+item.switch(
+    "twice_the_exponent",
     "Each of your frequencies is the square of what it should be.",
     why="The exponent of 10000 should be 2i / d_model; yours amounts to 4i / d_model. About half "
     "of the frequencies are then so low that their columns hardly change within a sentence.",
     hint="For d_model 4 the lower of the two frequencies should be 0.01. Compute yours step by "
     "step. If your index goes in steps of two, it is already 2i.",
 )
-def twice_the_exponent(length: int, d_model: int) -> Tensor:
-    return _interleaved(*_table(length, 2 * torch.arange(0, d_model, 2) / d_model))
-
-
-@item.misconception(
+item.switch(
+    "a_speed_for_each_column",
     "In your table, the sine and the cosine of a pair have different frequencies.",
     why="Each of your columns has its own frequency. Then a pair is no longer a point on a circle, "
     "and a shift is no longer a rotation.",
     hint="How many frequencies are there: one for each column, or one for each pair of columns?",
 )
-def a_speed_for_each_column(length: int, d_model: int) -> Tensor:
-    sine, cosine = _table(length, torch.arange(d_model) / d_model)
-    return torch.where(torch.arange(d_model) % 2 == 0, sine, cosine)
-
-
-@item.misconception(
+item.switch(
+    "end_to_end",
     "Your table holds all sines on the left and all cosines on the right.",
     why="These are the same columns in a different order, and a model can learn with either. But "
     "weights trained with one don't work with the other, and this course uses the paper's order.",
     hint="sin, cos, sin, cos: which function interleaves two tensors, and which one concatenates "
     "them?",
 )
-def end_to_end(length: int, d_model: int) -> Tensor:
-    return torch.cat(_table(length, torch.arange(0, d_model, 2) / d_model), dim=-1)
-
-
-@item.misconception(
+item.switch(
+    "cosine_first",
     "In your table the cosine comes first.",
     why="The paper puts the sine in the even columns, and columns count from 0.",
     hint="What should column 0 hold at position 0?",
 )
-def cosine_first(length: int, d_model: int) -> Tensor:
-    sine, cosine = _table(length, torch.arange(0, d_model, 2) / d_model)
-    return _interleaved(cosine, sine)
-
-
-@item.misconception(
+item.switch(
+    "sines_alone",
     "Both columns of each pair hold the sine.",
     why="A sine alone doesn't determine the angle: sin(a) and sin(π − a) are equal. With sines "
     "alone no matrix can shift every position by the same offset.",
     hint="What do the odd columns hold in the formula?",
 )
-def sines_alone(length: int, d_model: int) -> Tensor:
-    sine, _ = _table(length, torch.arange(0, d_model, 2) / d_model)
-    return _interleaved(sine, sine)
-
-
-@item.misconception(
+item.switch(
+    "positions_from_one",
     "Your positions count from 1.",
     why="The first token is at position 0, where every sine is 0 and every cosine is 1.",
     hint="Look at row 0 of your table.",
 )
-def positions_from_one(length: int, d_model: int) -> Tensor:
-    return _interleaved(*_table(length, torch.arange(0, d_model, 2) / d_model, first=1))
-
-
-@item.misconception(
+item.switch(
+    "on_its_side",
     "Your table is transposed: (d_model, length).",
     why="A row should be the encoding of one position, so that it can be added to the vector of "
     "one token.",
     hint="Which of the two should come first in the shape?",
 )
-def on_its_side(length: int, d_model: int) -> Tensor:
-    return _interleaved(*_table(length, torch.arange(0, d_model, 2) / d_model)).T
-
-
-@item.misconception(
+item.switch(
+    "a_zero_too_few",
     "Your frequencies fall too slowly: the base is 1000, not 10000.",
     why="The first frequency doesn't depend on the base, so the first two columns are right. "
     "Weights trained with one base don't work with another.",
     hint="Count the zeros in the formula.",
 )
-def a_zero_too_few(length: int, d_model: int) -> Tensor:
-    exponents = torch.arange(0, d_model, 2) / d_model * math.log(1000) / math.log(10_000)
-    return _interleaved(*_table(length, exponents))
-
-
-@item.misconception(
+item.switch(
+    "cosines_alone",
     "Both columns of each pair hold the cosine.",
     why="A cosine alone doesn't determine the angle: cos(a) and cos(-a) are equal. With cosines "
     "alone no matrix can shift every position by the same offset.",
     hint="What do the even columns hold in the formula?",
 )
-def cosines_alone(length: int, d_model: int) -> Tensor:
-    _, cosine = _table(length, torch.arange(0, d_model, 2) / d_model)
-    return _interleaved(cosine, cosine)
-
-
-@item.misconception(
+item.switch(
+    "frequencies_rise",
     "Your frequencies rise instead of falling.",
     why="You multiply the position by 10000^(2i / d_model) instead of dividing by it. Then even "
     "neighbouring positions have unrelated encodings in most columns.",
     hint="Is the power in the numerator or in the denominator of the formula? Mind the sign of "
     "your exponent, too.",
+    spellings=["frequencies_rise_in_float64", "frequencies_rise_by_exp"],
 )
-def frequencies_rise(length: int, d_model: int) -> Tensor:
-    frequencies = 10_000.0 ** (torch.arange(0, d_model, 2) / d_model)
-    angles = torch.arange(length)[:, None] * frequencies
-    return _interleaved(angles.sin(), angles.cos())
-
-
-@item.spelling("frequencies_rise")
-def frequencies_rise_in_float64(length: int, d_model: int) -> Tensor:
-    return _interleaved(*_table(length, -torch.arange(0, d_model, 2).double() / d_model))
-
-
-@item.spelling("frequencies_rise")
-def frequencies_rise_by_exp(length: int, d_model: int) -> Tensor:
-    frequencies = torch.exp(torch.arange(0, d_model, 2) * (math.log(10_000.0) / d_model))
-    angles = torch.arange(length)[:, None] * frequencies
-    return _interleaved(angles.sin(), angles.cos())
+item.switch(
+    "ends_at_the_base",
+    "Your lowest frequency is exactly 1 / 10000: your exponents end at 1.",
+    why="Your exponents amount to i / (d_model / 2 - 1), as in some libraries. The paper's are "
+    "2i / d_model, which stays below 1. Weights trained with one don't work with the other.",
+    hint="For d_model 4 the frequencies should be 1 and 0.01. What do you divide by?",
+)
+item.switch(
+    "turns_for_radians",
+    "Your angles are 2π times too large.",
+    why="The angle is the position times the frequency, in radians. The wavelength has a factor of "
+    "2π, the frequency has none.",
+    hint="At position 1, the first sine should be sin(1) = 0.84. What is yours the sine of?",
+)

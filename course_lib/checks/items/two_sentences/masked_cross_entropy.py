@@ -217,8 +217,8 @@ item.switch(
 item.switch(
     "nan_for_pads_alone",
     "A batch of padding only gives NaN.",
-    why="The mean of no numbers is 0 / 0. In a long training run one such batch is enough: its NaN "
-    "ends up in every weight.",
+    why="The mean of no numbers is 0 / 0. One such batch, and the mean loss of the epoch is NaN; "
+    "depending on your code, the gradients are, too.",
     hint="What do you divide by when there is no real token?",
 )
 item.switch(
@@ -312,7 +312,8 @@ item.switch(
 )
 item.switch(
     "view_of_a_slice",
-    "Your code fails where labels are a slice, like target[:, 1:], and logits a transposed tensor.",
+    "Your code fails where labels are a slice, like target[:, 1:], or logits a transposed tensor, "
+    "or both.",
     why="`view` can't join axes whose numbers don't follow each other in memory: a slice has gaps "
     "(lesson 09), and a transposed tensor is out of order.",
     hint="Which two functions do the same as `view`, and copy if they have to?",

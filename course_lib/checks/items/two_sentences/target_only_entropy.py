@@ -232,10 +232,10 @@ item.switch(
 )
 item.switch(
     "each_target_once",
-    "You count a sentence that occurs several times only once.",
+    "You count a pair, or a target, that occurs several times only once.",
     why="If three guests out of four order a beer, 'beer' is the better bet, and that lowers the "
     "loss.",
-    hint="What happens to a sentence that occurs twice?",
+    hint="What happens to a pair of sentences that occurs twice?",
     spellings=["each_pair_once"],
 )
 item.switch(
