@@ -4,7 +4,8 @@
     python -m tools.build_notebooks notebooks/06_masks.ipynb
     python -m tools.build_notebooks --check                  # runs nothing, names what is stale
 
-A lesson that fails is left as it was. A second run changes no byte.
+A lesson that fails is left as it was. A second run changes no byte: a cell that is tagged
+``measures-time`` runs, too, but keeps what it stores. Clear its output to store new times.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from tools.notebook_normal_form import (
     to_bytes,
 )
 
+MEASURES_TIME = "measures-time"  # the tag of a cell whose times no second run repeats
 CELL_SECONDS = 600
 STORING = "COURSE_STORING"  # tells figures to store what pages without a kernel need
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -51,6 +53,9 @@ def build(path: Path) -> bool:
         NotebookError: it cannot be read, a cell fails, or it shows what a lesson must not.
     """
     notebook = execute(read(path), path)
+    for cell, stored in zip(notebook.cells, read(path).cells, strict=True):
+        if MEASURES_TIME in cell.metadata.get("tags", []) and stored.outputs:
+            cell.outputs = stored.outputs
     if problems := [problem for cell in notebook.cells for problem in cell_problems(cell)]:
         raise NotebookError(f"{path}, " + f"\n{path}, ".join(problems))
     content = to_bytes(normal_form(notebook, path=linked_path(path), home=repository()))

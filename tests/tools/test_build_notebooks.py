@@ -48,6 +48,19 @@ def test_a_lesson_is_stored_with_its_outputs_and_a_second_run_changes_no_byte(
     ]
 
 
+def test_a_cell_that_measures_time_keeps_what_it_stores_until_that_is_cleared(
+    tmp_path: Path,
+) -> None:
+    clock = code("clock", "import time\nprint(time.perf_counter_ns())", tags=["measures-time"])
+    path = write(tmp_path / "lesson.ipynb", clock)
+    assert build_notebooks.build(path)
+    first = path.read_bytes()
+    assert not build_notebooks.build(path)
+    write(path, clock)
+    assert build_notebooks.build(path)
+    assert path.read_bytes() != first
+
+
 def test_a_failing_lesson_is_named_and_left_untouched_and_the_next_is_still_built(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
