@@ -437,7 +437,7 @@ def test_a_tokenizer_is_loaded_from_the_hub(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("name", ["some/model", ""])
 def test_offline_the_error_says_which_file_to_get_and_what_to_do_with_it(monkeypatch, name):
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     message = (
         f"tokenizer.json of '{name}' from the Hugging Face hub, got .*: check the name.* Offline, "
         f"get https://huggingface.co/{name}/resolve/main/tokenizer.json .* instead of hub:{name}"

@@ -36,7 +36,7 @@ def beam_widget(
         ended = [branch for branch in branches if branch.fate == "ended"]
         probability = next(b.probability for b in branches if b.tokens == tuple(best))
         return ax, (
-            f"The search looked at {len(branches)} prefixes, {len(ended)} of them complete. The "
+            f"The tree shows {len(branches)} prefixes, {len(ended)} of them complete. The "
             f"best is {translation!r}, with probability {probability:.2g}."
         )
 

@@ -236,8 +236,7 @@ def test_the_best_branch_is_named_without_its_end():
     tree = [Branch(("cold",), 0.5), Branch(("cold", "<eos>"), 0.25, "ended")]
     shown = beam_widget(lambda *_: (tree, ["cold", "<eos>"]), ["Kalt."])
     assert shown.alt == (
-        "The search looked at 2 prefixes, 1 of them complete. The best is 'cold', "
-        "with probability 0.25."
+        "The tree shows 2 prefixes, 1 of them complete. The best is 'cold', with probability 0.25."
     )
     assert shown.draw("Kalt.")[0].get_title("left").startswith("Kalt. → cold\nwidth 3")
 
