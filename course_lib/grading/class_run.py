@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 import torch
@@ -169,7 +169,9 @@ def _executor(run: ClassRun, students: int) -> Iterator[Executor]:
     """
     if not run.cluster:
         # a fork would share PyTorch's threads
-        with ProcessPoolExecutor(min(run.jobs, students), mp_context=get_context("spawn")) as pool:
+        spawn = get_context("spawn")
+        jobs = min(run.jobs, students)
+        with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_end_with_parent) as pool:
             yield pool
         return
     try:
@@ -188,6 +190,18 @@ def _executor(run: ClassRun, students: int) -> Iterator[Executor]:
         ) from None
     with client, client.get_executor(retries=2) as pool:
         yield pool
+
+
+def _end_with_parent() -> None:
+    """Let this process, and with it its jail, end when the one that started it is killed."""
+    parent = parent_process()
+    assert parent is not None
+
+    def end() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 _jails: dict[Level, Jail] = {}  # of a process of an executor, which starts one and keeps it

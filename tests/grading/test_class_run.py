@@ -1,7 +1,10 @@
 """Grading a class: stored results, resuming, several processes, and the command."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -90,6 +93,32 @@ def test_the_results_do_not_depend_on_the_number_of_processes(run, jail, tmp_pat
     other = replace(run, results=tmp_path / "others", jobs=2)
     grade(other, jail)
     assert stored(run) == stored(other)
+
+
+IN_A_POOL = """
+import os, time
+from types import SimpleNamespace
+from course_lib.grading.class_run import _executor
+if __name__ == "__main__":
+    with _executor(SimpleNamespace(jobs=1, cluster=""), 1) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="course grade does not run there")
+def test_when_the_command_is_killed_its_processes_end(tmp_path):
+    (tmp_path / "grades.py").write_text(IN_A_POOL)
+    command = [sys.executable, str(tmp_path / "grades.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        worker = int(process.stdout.readline())
+        process.kill()
+        try:
+            process.communicate(timeout=20)  # until nobody is left who could write
+        except subprocess.TimeoutExpired:
+            os.kill(worker, signal.SIGKILL)
+            raise
 
 
 @pytest.mark.slow
