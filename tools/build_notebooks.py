@@ -52,10 +52,11 @@ def build(path: Path) -> bool:
     Raises:
         NotebookError: it cannot be read, a cell fails, or it shows what a lesson must not.
     """
+    stored = read(path)
     notebook = execute(read(path), path)
-    for cell, stored in zip(notebook.cells, read(path).cells, strict=True):
-        if MEASURES_TIME in cell.metadata.get("tags", []) and stored.outputs:
-            cell.outputs = stored.outputs
+    for cell, before in zip(notebook.cells, stored.cells, strict=True):
+        if MEASURES_TIME in cell.metadata.get("tags", []) and before.outputs:
+            cell.outputs = before.outputs
     if problems := [problem for cell in notebook.cells for problem in cell_problems(cell)]:
         raise NotebookError(f"{path}, " + f"\n{path}, ".join(problems))
     content = to_bytes(normal_form(notebook, path=linked_path(path), home=repository()))

@@ -11,7 +11,6 @@ from torch import Tensor
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Probe
-from course_lib.model.attention import masked_softmax
 
 Mask = Tensor | None
 
@@ -21,11 +20,6 @@ Pair = tuple[Tensor, Tensor]
 
 def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bhqe,bhke->bhqk", query, key) / math.sqrt(query.size(-1))
-
-
-def attend(scores: Tensor, value: Tensor, mask: Mask, letters: str = "bhqk,bhke->bhqe") -> Pair:
-    weights = masked_softmax(scores, mask)
-    return torch.einsum(letters, weights, value), weights
 
 
 def into_heads(x: Tensor, w: Tensor) -> Tensor:
