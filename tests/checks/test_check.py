@@ -18,6 +18,7 @@ from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, pro
 from course_lib.checks.trial import try_probe
 from course_lib.errors import CourseError
 from course_lib.model import AddNorm, padding_mask
+from tests.checks.alternatives.training import loss_from_the_masked_loss
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +73,10 @@ def test_the_courses_own_code_is_right_but_earns_nothing():
         assert "it comes from the course's own code" in str(report)
     assert check("03.add_norm", AddNorm).points == 0
     assert load_passed() == set()
+
+
+def test_what_the_exercise_imports_may_help():
+    assert check("11.label_smoothed_loss", loss_from_the_masked_loss).passed
 
 
 def test_the_page_says_how_far_one_is_and_what_comes_next(monkeypatch):

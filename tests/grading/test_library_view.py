@@ -2,8 +2,11 @@
 
 import ast
 import builtins
+import inspect
 import re
+import textwrap
 
+import nbformat
 import pytest
 
 from course_lib import model
@@ -18,7 +21,9 @@ from course_lib.grading.library_view import (
     without,
 )
 from course_lib.grading.source_slice import slice_of
+from tests.grading.notebooks_to_hand_in import ROOT
 
+EXERCISES = ROOT / "exercises"
 CHECKED = [entry.id for entry in TABLE.values() if entry.kind != "written"]
 
 
@@ -106,6 +111,20 @@ def test_no_other_form_of_attention_is_a_right_answer_as_it_is(lesson):
                     for number, probe in enumerate(item.probes)
                 )
                 assert any(trial.difference for trial in trials), name
+
+
+@pytest.mark.parametrize("path", sorted(EXERCISES.glob("*/*.ipynb")), ids=lambda path: path.stem)
+def test_what_an_exercise_imports_runs_nothing_that_it_asks_for(path):
+    cells = {cell["id"]: cell["source"] for cell in nbformat.read(path, as_version=4)["cells"]}
+    namespace = {}
+    exec(cells["imports"], namespace)
+    withheld = [
+        withheld_names(item, "its_subject") for item in load_items(path.parent.name[:2]).values()
+    ]
+    for imported in namespace.values():
+        if getattr(imported, "__module__", "").startswith("course_lib."):
+            used = set(ast_names(textwrap.dedent(inspect.getsource(imported))))
+            assert not used & set.union(*withheld), imported
 
 
 def test_a_stub_says_what_it_stands_for():
