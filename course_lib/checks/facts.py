@@ -130,7 +130,7 @@ def _of_shapes(trial: Trial) -> tuple[str, str]:
                     f"Axis {axis} of your result, of size {size}, is too many: {cause}?"
                 )
     elif all(sorted(a) == sorted(b) for a, b in pairs):
-        return "axes_exchanged", "The sizes are right, but the axes are in another order."
+        return "axes_exchanged", "The shape has the right sizes, but in another order."
     else:
         for axis in range(min(len(a) for a, _ in pairs)):
             if all(a[axis] != b[axis] and _without(a, axis) == _without(b, axis) for a, b in pairs):

@@ -283,7 +283,7 @@ item.switch(
 item.switch(
     "weights_first",
     "You return the two results in the wrong order: weights first.",
-    why="Callers unpack `output, weights`. If both have the same shape, the swap raises no error.",
+    why="Callers unpack `output, weights`, and would take the one for the other.",
     hint="In which order does the task list the two results?",
 )
 item.switch(

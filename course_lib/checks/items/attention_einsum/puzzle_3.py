@@ -63,6 +63,16 @@ def keys_of_all_heads(query: Tensor, key: Tensor) -> Tensor:
 
 
 @item.misconception(
+    "Your score is the sum of the query's numbers times the sum of the key's.",
+    why="In a dot product, each number of the query meets the number of the key at the same place. "
+    "If their last axes have two letters, every number meets every other.",
+    hint="Query and key share the last axis. How many letters do you use for it?",
+)
+def sums_multiplied(query: Tensor, key: Tensor) -> Tensor:
+    return torch.einsum("bqhe,bkhf->bhqk", query, key)
+
+
+@item.misconception(
     "Each sentence uses the sum of the keys of all sentences.",
     why="Two different letters for the batch mean two loops, and the one that's missing after the "
     "arrow is summed over.",

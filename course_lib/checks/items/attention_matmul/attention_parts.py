@@ -124,6 +124,8 @@ def attention_with(
     }
 
     def answer(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+        if "keys_reshaped" in on:
+            key = key.reshape(*key.shape[:-2], key.size(-1), key.size(-2)).mT
         scores, divisor = product(query, key), math.sqrt(under_the_root(query, key, value))
         if "scaled_after_softmax" not in on:
             scores = scores / divisor
@@ -213,6 +215,14 @@ def add_attention_switches(item: Item) -> None:
         "d_head is large, softmax saturates: one key gets nearly all the weight, and gradients "
         "vanish.",
         hint="There's one more step between the product and softmax.",
+    )
+    item.switch(
+        "keys_reshaped",
+        "You bring the keys to (d_head, keys) with reshape or view, which mixes up the numbers of "
+        "different keys.",
+        why="The shape fits the product, so there's no error. But reshape keeps the order of the "
+        "numbers: its columns are no keys.",
+        hint="Which operation swaps two axes?",
     )
     item.switch(
         "divided_by_d_head",

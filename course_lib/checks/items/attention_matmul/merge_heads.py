@@ -88,6 +88,27 @@ def heads_take_turns(x: Tensor) -> Tensor:
 
 
 @item.misconception(
+    "The shape is right, but you swap the wrong pair of axes before you join.",
+    why="Only heads and tokens have to change places. If tokens and d_head do, a row of your "
+    "result mixes numbers of many tokens.",
+    hint="Which axes should be next to each other when you join them, and in which order?",
+)
+def other_axes_swapped(x: Tensor) -> Tensor:
+    batch, n_heads, length, d_head = x.shape
+    return x.transpose(2, 3).reshape(batch, length, n_heads * d_head)
+
+
+@item.misconception(
+    "You take the axes for (batch, seq, heads, d_head), so it's the tokens that you join: "
+    "(batch, heads, seq · d_head).",
+    why="split_heads has moved the heads to the front, and here they come from there.",
+    hint="Print x.shape. Which axis are the heads?",
+)
+def tokens_joined(x: Tensor) -> Tensor:
+    return x.flatten(2)
+
+
+@item.misconception(
     "You add up or average the heads, so the result is only d_head wide.",
     why="In a sum or a mean you can't tell what came from which head. Here they're concatenated; "
     "combining them is the job of out_proj.",

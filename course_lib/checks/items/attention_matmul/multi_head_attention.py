@@ -136,6 +136,35 @@ class MergedStraightAway(Layer):
 
 
 @item.misconception(
+    "Each of your heads takes every n_heads-th column of a projection, not d_head columns in a "
+    "row.",
+    why="The first d_head columns of a projection belong to head 0, the next to head 1, and so on. "
+    "With weights from elsewhere, such as those of this check, your heads get the wrong columns.",
+    hint="In which order do n_heads and d_head stand where you split the last axis?",
+)
+class EveryOtherColumn(Layer):
+    def split(self, x: Tensor) -> Tensor:
+        return x.unflatten(2, (-1, self.n_heads)).permute(0, 3, 1, 2)
+
+
+@item.spelling("EveryOtherColumn")
+class EveryOtherColumnMergedAlike(EveryOtherColumn):
+    def merge(self, context: Tensor) -> Tensor:
+        return context.permute(0, 2, 3, 1).flatten(2)
+
+
+@item.misconception(
+    "You add the query to the output.",
+    why="That's the residual connection of the block around attention. This layer returns what is "
+    "added there, and nothing else.",
+    hint="Does the task ask for a residual connection?",
+)
+class InputAdded(Layer):
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+        return super().forward(query, key, value, mask) + query
+
+
+@item.misconception(
     "Your tokens don't attend to each other: within each token, heads attend to heads.",
     why="Your scores compare heads with heads: of (batch, seq, heads, d_head), the last two axes "
     "are heads and d_head. No information passes from one token to another.",
@@ -222,8 +251,8 @@ class MaskLost(Layer):
 
 @item.misconception(
     "Your mask is inverted: keys with True are masked, keys with False aren't.",
-    why="In this course True means: may attend. scaled_dot_product_attention expects the mask like "
-    "that, so pass it on unchanged.",
+    why="In this course True means: may attend. So does it in scaled_dot_product_attention; if you "
+    "call that, pass the mask on unchanged.",
     hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
 class MaskTurnedRound(Layer):

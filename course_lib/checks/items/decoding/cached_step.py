@@ -157,6 +157,7 @@ item = Item(
 @item.switchable
 def step_with(on: frozenset[str]) -> Callable[..., tuple[Tensor, Past]]:
     """``cached_step`` with these misconceptions."""
+    by_columns = on & {"every_other_column", "every_other_column_merged_alike"}
 
     def answer(attention: MultiHeadAttention, x: Tensor, past: Past) -> tuple[Tensor, Past]:
         with torch.set_grad_enabled("no_gradients" not in on):
@@ -165,8 +166,9 @@ def step_with(on: frozenset[str]) -> Callable[..., tuple[Tensor, Past]]:
     def step(attention: MultiHeadAttention, x: Tensor, past: Past) -> tuple[Tensor, Past]:
         key_proj = attention.q_proj if "keys_from_q_proj" in on else attention.k_proj
         value_proj = attention.k_proj if "values_from_k_proj" in on else attention.v_proj
+        split = every_other_column if by_columns else split_heads
         query, new_key, new_value = (
-            split_heads(project(x), attention.n_heads)
+            split(project(x), attention.n_heads)
             for project in (attention.q_proj, key_proj, value_proj)
         )
         if "scaled_by_the_width" in on:
@@ -184,6 +186,8 @@ def step_with(on: frozenset[str]) -> Callable[..., tuple[Tensor, Past]]:
         else:
             context = attend(query, key, value)
         output = merge_heads(context)
+        if "every_other_column_merged_alike" in on:
+            output = context.permute(0, 2, 3, 1).flatten(2)
         if "heads_never_mixed" not in on:
             output = attention.out_proj(output)
         if "past_returned_as_it_came" in on or ("past_never_grows" in on and past is not None):
@@ -193,6 +197,9 @@ def step_with(on: frozenset[str]) -> Callable[..., tuple[Tensor, Past]]:
         if "past_detached" in on:
             key, value = key.detach(), value.detach()
         return output, (value, key) if "keys_and_values_exchanged" in on else (key, value)
+
+    def every_other_column(x: Tensor, n_heads: int) -> Tensor:
+        return x.unflatten(2, (-1, n_heads)).permute(0, 3, 1, 2)
 
     def append(old: Tensor | None, new: Tensor) -> Tensor:
         if old is None:
@@ -312,6 +319,15 @@ item.switch(
     "Your output isn't projected: out_proj is missing.",
     why="Without it, the heads are only concatenated and never mixed.",
     hint="The layer has four projections. How many did you use?",
+)
+item.switch(
+    "every_other_column",
+    "Each of your heads takes every n_heads-th column of a projection, not d_head columns in a "
+    "row.",
+    why="The first d_head columns of a projection belong to head 0, the next to head 1, and so on. "
+    "The layer was trained that way, and its past comes in that order.",
+    hint="In which order do n_heads and d_head stand where you split the last axis?",
+    spellings=["every_other_column_merged_alike"],
 )
 item.switch(
     "scaled_by_the_width",

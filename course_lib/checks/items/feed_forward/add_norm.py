@@ -305,6 +305,18 @@ class NoResidual(_AddNorm):
 
 
 @item.misconception(
+    "You add the sublayer's output to itself: x is gone before the sum.",
+    why="If x is overwritten with sublayer(x), nothing carries the input past the sublayer, which "
+    "is what the residual connection is for.",
+    hint="Which two tensors does your sum add? Follow the name x line by line.",
+)
+class InputOverwritten(_AddNorm):
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        x = sublayer(x)
+        return self.last(self.add(x, self.dropout(x)))
+
+
+@item.misconception(
     "You apply the norm to the sublayer's output, and add x afterwards.",
     why="Then the residual stream grows with every block. The paper applies the norm to the sum.",
     hint="What does the norm get in LayerNorm(x + Sublayer(x)), and what does it get in your code?",

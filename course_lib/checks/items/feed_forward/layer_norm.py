@@ -136,8 +136,9 @@ def layer_norm_with(on: frozenset[str]) -> Callable[..., Tensor]:
             return x.square().mean(dim=axes, keepdim=keepdim)
         if "squares_not_divided" in on:
             return (x - mean).square().sum(dim=axes, keepdim=keepdim)
-        if "squares_first" in on:
-            return (x.square().mean(dim=axes, keepdim=keepdim) - mean.square()).clamp(min=0)
+        if on & {"squares_first", "squares_first_and_negative"}:
+            variance = x.square().mean(dim=axes, keepdim=keepdim) - mean.square()
+            return variance.clamp(min=0) if "squares_first" in on else variance
         correction = int(bool(on & {"by_one_less", "std_plus_eps"}))
         return x.var(dim=axes, keepdim=keepdim, correction=correction)
 
@@ -299,6 +300,7 @@ item.switch(
     "around 1000 it subtracts two numbers near a million that are almost equal, and in float32 "
     "hardly a digit of the difference is right (catastrophic cancellation).",
     hint="Subtract first, then square.",
+    spellings=["squares_first_and_negative"],
 )
 item.switch(
     "always_in_float32",

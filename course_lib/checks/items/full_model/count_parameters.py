@@ -130,7 +130,10 @@ def counting_with(on: frozenset[str]) -> Callable[[TransformerConfig], Any]:
         attentions = 2 if "two_attentions_a_layer" in on else 3
         norms = 4 if "four_norms_a_layer" in on else 5
         total = c.n_layers * (attentions * attention + 2 * feed_forward + norms * norm)
-        if (c.final_norm or "last_norms_always" in on) and "last_norms_forgotten" not in on:
+        if "last_norms_always_learn" in on:
+            norm = 2 * c.d_model
+        last = c.norm == "pre" if "last_norms_of_pre_norm" in on else c.final_norm
+        if (last or "last_norms_always" in on) and "last_norms_forgotten" not in on:
             total += 2 * norm
         total += tables_of(c)
         return float(total) if "a_float" in on else total
@@ -164,7 +167,8 @@ def counting_with(on: frozenset[str]) -> Callable[[TransformerConfig], Any]:
         ):
             rows += c.max_len * (1 if "positions_counted_once" in on else 2)
         bias = (c.output_bias or "all_biases" in on) and "output_bias_forgotten" not in on
-        return rows * c.d_model + bias * target
+        length = c.d_model if "output_bias_as_wide_as_the_model" in on else target
+        return rows * c.d_model + bias * length
 
     return answer
 
@@ -279,6 +283,25 @@ item.switch(
     "You always count a final norm in each stack, even if final_norm is False.",
     why="PyTorch's nn.Transformer always has them, the paper's model never does.",
     hint="Which field of the config says whether the stacks end with a norm?",
+)
+item.switch(
+    "last_norms_of_pre_norm",
+    "You decide by norm == 'pre' whether there is a final norm in each stack.",
+    why="Pre-norm models usually have one, but here a field of its own says so, and post-norm "
+    "blocks may have one, too.",
+    hint="Which field of the config says whether the stacks end with a norm?",
+)
+item.switch(
+    "last_norms_always_learn",
+    "You count scale and shift of the final norms even with norm_affine=False.",
+    why="norm_affine holds for all norms of the model.",
+    hint="What does a norm count for in your blocks, and what at the end of a stack?",
+)
+item.switch(
+    "output_bias_as_wide_as_the_model",
+    "You count d_model numbers for the output layer's bias.",
+    why="It's added to the logits, so it has one number for each token of the target vocabulary.",
+    hint="How many outputs does that layer have?",
 )
 item.switch(
     "output_matrix_forgotten",

@@ -135,6 +135,8 @@ def tied_with(on: frozenset[str]) -> Callable[[Transformer, str], None]:
             output = False
         if "embeddings_tied" in on and tying == "output":
             output, source = False, True
+        if "output_bias_lost" in on and output:
+            model.output.bias = None
         owner: Any = model.target_embedding.tokens
         others = [model.output] * output + [model.source_embedding.tokens] * source
         if "output_kept" in on and output:
@@ -220,6 +222,13 @@ item.switch(
     why="'all' means one table in all three modules: the output layer shares it, as it does for "
     "'output'.",
     hint="Which modules share the table for 'all'? Check that each of them is assigned.",
+)
+item.switch(
+    "output_bias_lost",
+    "Your output layer has lost its bias.",
+    why="Only the table is shared. A new nn.Linear in place of the output layer brings its own "
+    "settings along.",
+    hint="Which attribute of the existing layer is all that has to change?",
 )
 item.apart.append({"source_forgotten", "all_without_the_output"})
 item.apart.append({"source_forgotten", "always_all"})

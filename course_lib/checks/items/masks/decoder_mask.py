@@ -69,6 +69,8 @@ def decoder_mask_with(on: frozenset[str]) -> Callable[[Tensor, int], Tensor]:
 
     def padding(tokens: Tensor, pad_id: int) -> Tensor:
         real = masks.padding_mask(tokens, 0 if "zero_is_always_the_pad" in on else pad_id)
+        if "pads_only_on_the_right" in on:
+            real = torch.arange(real.size(-1)) < real.sum(dim=-1, keepdim=True)
         real = ~real if "padding_turned_round" in on else real
         if "pads_as_queries" in on:
             return real.transpose(-2, -1)
@@ -191,6 +193,13 @@ item.switch(
     why="Only keys have to be masked. What padding attends to doesn't matter, since its output is "
     "never used, and its rows should keep the real tokens of their past.",
     hint="Which axis of the mask are the keys? Padding should make no difference on the other one.",
+)
+item.switch(
+    "pads_only_on_the_right",
+    "Your mask allows as many of the first columns as a sentence has tokens, wherever its padding "
+    "is.",
+    why="With padding on the left, it allows the padding and hides real tokens.",
+    hint="Ask of each key whether it is padding, not of each sentence how long it is.",
 )
 item.switch(
     "zero_is_always_the_pad",

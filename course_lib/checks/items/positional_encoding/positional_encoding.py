@@ -247,6 +247,17 @@ class AsManyRowsAsSentences(_Encoding):
 
 
 @item.misconception(
+    "You take a single row of the table, so all tokens get the same encoding.",
+    why="An index picks the one row after the last token; a slice takes all rows before it. At "
+    "max_len tokens there's no such row, and you get an error.",
+    hint="table[5] and table[:5]: which shape has each?",
+)
+class OneRowForAll(_Encoding):
+    def rows(self, x: Tensor) -> Tensor:
+        return self.table[x.size(1)]
+
+
+@item.misconception(
     "Your table is a parameter, so it would be trained.",
     why="The encodings are computed from a formula. If the optimizer changed them, a shift would "
     "no longer be a rotation. Learned positions exist, but this task asks for fixed ones.",

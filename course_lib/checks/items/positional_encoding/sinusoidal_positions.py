@@ -69,6 +69,8 @@ item = Item(
 def _variant(on: frozenset[str]) -> Callable[[int, int], Tensor]:
     def answer(length: int, d_model: int) -> Tensor:
         at = torch.arange(length).double() + ("positions_from_one" in on)
+        if on & {"frequencies_rise", "frequencies_rise_by_exp"}:  # in float32, as usual
+            at = at.float()
         angles = at[:, None] * frequencies(d_model)
         if "turns_for_radians" in on:
             angles = 2 * math.pi * angles
@@ -81,7 +83,7 @@ def _variant(on: frozenset[str]) -> Callable[[int, int], Tensor]:
     def frequencies(d_model: int) -> Tensor:
         sign = -1
         base = 1_000.0 if "a_zero_too_few" in on else 10_000.0
-        if "frequencies_rise" in on or "frequencies_rise_by_exp" in on:  # in float32, as usual
+        if "frequencies_rise" in on or "frequencies_rise_by_exp" in on:
             powers = torch.arange(0, d_model, 2) / d_model
             by_exp = torch.exp(torch.arange(0, d_model, 2) * (math.log(base) / d_model))
             return base**powers if "frequencies_rise" in on else by_exp

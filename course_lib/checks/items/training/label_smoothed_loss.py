@@ -118,6 +118,11 @@ def smoothed_with(on: frozenset[str]) -> Callable[..., Any]:
             if on & {"kl_divergence", "as_in_the_annotated_transformer"}:
                 costs = costs + torch.xlogy(soft, soft).sum(dim=-1)
         loss = mean(costs, real)
+        if any("pads_share_the_smoothing" in name for name in on):
+            uniform = -log_probabilities(logits).mean(dim=-1)
+            all_pads = "pads_share_the_smoothing_but_not_alone" in on and not real.any()
+            of_all = 0.0 if all_pads else uniform.mean()
+            loss = loss + smoothing * (of_all - mean(uniform, real))
         if "wrong_sign" in on:
             loss = -loss
         if "in_bits" in on:
@@ -182,6 +187,16 @@ item.switch(
     "Your loss leaves padding out of the sum, but divides by all positions.",
     why="Then the same sentences have a lower loss in a batch with more padding.",
     hint="How many of the numbers that you add up belong to real tokens? Divide by that.",
+)
+item.switch(
+    "pads_share_the_smoothing",
+    "You mask the part of the right tokens, but the uniform part is averaged over all positions, "
+    "pads included.",
+    why="The uniform part belongs to each softened label, so it counts where a label counts: at "
+    "the real positions.",
+    hint="Your loss has two parts. Which positions does each of them sum over, and what is it "
+    "divided by?",
+    spellings=["pads_share_the_smoothing_but_not_alone"],
 )
 item.switch(
     "mean_of_sentences",

@@ -130,15 +130,18 @@ def accuracy_with(on: frozenset[str]) -> Callable[..., Any]:
         return logits.argmax(dim=1 if "argmax_over_positions" in on else -1)
 
     def share_of(right: Tensor, real: Tensor) -> float:
+        if any("but_nothing_of_nothing" in name for name in on) and not real.any():
+            return 0.0
         if "whole_sentences" in on:
             return float(((right | ~real).all(dim=1) & real.any(dim=1)).float().mean())
         if "whole_sentences_and_empty_ones" in on:
             return float((right | ~real).all(dim=1).float().mean())
         if "whole_sentences_with_padding" in on:
             return float(right.all(dim=1).float().mean())
-        if "counts_pads" in on:
+        if on & {"counts_pads", "counts_pads_but_nothing_of_nothing"}:
             real = torch.ones_like(real)
-        counted = right if "more_than_all" in on else right & real
+        with_pads = on & {"more_than_all", "more_than_all_but_nothing_of_nothing"}
+        counted = right if with_pads else right & real
         if "a_count" in on:
             return float(counted.sum())
         if "out_of_all_positions" in on:
@@ -161,6 +164,7 @@ item.switch(
     why="Padding predicted as padding counts as right. In a batch that is half padding, a model "
     "that predicts nothing else would be half right.",
     hint="Which positions of the batch are real tokens?",
+    spellings=["counts_pads_but_nothing_of_nothing"],
 )
 item.switch(
     "out_of_all_positions",
@@ -174,6 +178,7 @@ item.switch(
     "Your accuracy divides by the real tokens, but counts correctly predicted padding.",
     why="It can get above 1.",
     hint="In the numerator, too, only real tokens count.",
+    spellings=["more_than_all_but_nothing_of_nothing"],
 )
 item.switch(
     "leaves_out_predicted_padding",
