@@ -19,7 +19,7 @@ from course_lib.checks.naming import misconceptions_in
 from course_lib.checks.observation import Observation
 from course_lib.checks.progress import under_nbgrader
 from course_lib.checks.relations import relation_of
-from course_lib.checks.trial import STOPPED, Asked, Trial, try_probe
+from course_lib.checks.trial import Asked, Trial, try_probe
 
 Status = Literal["passed", "not yet", "not started"]
 SEED = 2017  # of the test inputs; grading uses others
@@ -60,11 +60,13 @@ class Diagnosis:
 
     @property
     def telling(self) -> Trial | None:
-        """The failed trial that tells most: the first one, unless its numbers are only a little
-        wrong and those of another trial much more.
+        """The failed trial that tells most: the one that had to be stopped; or the first one,
+        unless its numbers are only a little wrong and those of another trial much more.
         """
         if not self.failed:
             return None
+        if self.failed[-1].stop:
+            return self.failed[-1]
         worst = max(self.failed, key=_error)
         return worst if 0 < 10 * _error(self.failed[0]) < _error(worst) else self.failed[0]
 
@@ -108,10 +110,10 @@ def diagnose(
     for i, probe in enumerate(bar):
         seconds = min(SECONDS, max(0.1, end - time.monotonic()))
         trials.append(try_probe(probe, item, subject, seed + i, seconds=seconds, asked=asked))
-        failures = [answer.failure.kind for answer in trials[-1].answers if answer.failure]
-        if i == 0 and failures and set(failures) == {"NotImplementedError"}:
+        failures = {answer.failure.kind for answer in trials[-1].answers if answer.failure}
+        if i == 0 and failures == {"NotImplementedError"}:
             return Diagnosis(item, subject, "not started", trials)
-        if set(failures) & set(STOPPED):
+        if trials[-1].stop:
             stopped = fact_of(trials[-1])
             return Diagnosis(item, subject, "not yet", trials, (), named_line, stopped)
     failed = any(trial.difference for trial in trials)

@@ -69,7 +69,7 @@ def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     if telling is None or diagnosis.status != "not yet":
         return None
     others = [trial for trial in diagnosis.failed if diagnosis.may_follow(trial)]
-    raises = telling.difference is not None and telling.difference.kind == "failure"
+    raises = bool(telling.stop or (telling.difference and telling.difference.kind == "failure"))
     failing = [
         (_numbers(call), call, expected, received)
         for trial in (telling, *others)

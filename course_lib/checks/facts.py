@@ -16,7 +16,7 @@ from course_lib.checks.observation import (
     WHAT_CUTS_IT,
     Observation,
 )
-from course_lib.checks.trial import STOPPED, Trial
+from course_lib.checks.trial import Trial
 
 _OF_ADAPTERS = {
     "WrongParameters": "other_parameters",
@@ -29,6 +29,8 @@ def fact_of(trial: Trial) -> Observation:
     """What a failed test shows; without a name if that is only which number is wrong."""
     difference = trial.difference
     assert difference is not None, "only a failed test has a difference"
+    if trial.stop:
+        return _of_stop(trial.stop)
     failure = next((answer.failure for answer in trial.answers if answer.failure), None)
     if failure and difference.kind == "failure":
         return _of_failure(failure, difference)
@@ -42,14 +44,16 @@ def raised(failure: Failure) -> str:
     return f"{error} Your {failure.line}" if failure.line else error
 
 
+def _of_stop(failure: Failure) -> Observation:
+    where = f" Your {failure.line}" if failure.line else ""
+    return Observation(
+        "stopped",
+        f"Your code was stopped: {failure.message}.{where}",
+        "Does every loop in your code end, and does its work stay the same from turn to turn?",
+    )
+
+
 def _of_failure(failure: Failure, difference: Difference) -> Observation:
-    if failure.kind in STOPPED:
-        where = f" Your {failure.line}" if failure.line else ""
-        return Observation(
-            "stopped",
-            f"Your code was stopped: {failure.message}.{where}",
-            "Does every loop in your code end, and does its work stay the same from turn to turn?",
-        )
     if failure.kind == "NotImplementedError":
         return Observation("", f"Part of your code isn't written yet. Your {failure.line}")
     if failure.kind in _OF_ADAPTERS:

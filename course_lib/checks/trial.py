@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from course_lib.checks.call import SECONDS, Answer, Call, Use, ask
+from course_lib.checks.call import SECONDS, Answer, Call, Failure, Use, ask
 from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
@@ -32,9 +32,16 @@ class Trial:
     difference: Difference | None
 
     @property
+    def stop(self) -> Failure | None:
+        """Why a call had to be stopped, by time or by hand."""
+        return next(filter(None, map(_stop_of, self.answers)), None)
+
+    @property
     def first_wrong(self) -> Call:
-        """The call that shows the difference."""
+        """The call that had to be stopped, or else the one that shows the difference."""
         for call, a, b in zip(self.calls, self.expected, self.answers, strict=True):
+            if self.stop and not _stop_of(b):
+                continue
             if answers_differ(a, b, tolerance=self.item.tolerance):
                 return call
         return self.calls[0]
@@ -89,9 +96,14 @@ def answer_all(
     """One answer for each call; after one that had to be stopped, the others are not made."""
     answers: list[Answer] = []
     for call in calls:
-        stopped = answers and answers[-1].failure and answers[-1].failure.kind in STOPPED
+        stopped = answers and _stop_of(answers[-1])
         answers.append(answers[-1] if stopped else asked(subject, call, use, seconds=seconds))
     return answers
+
+
+def _stop_of(answer: Answer) -> Failure | None:
+    failure = answer.failure
+    return failure if failure and failure.kind in STOPPED else None
 
 
 def compared(

@@ -321,6 +321,23 @@ def test_slow_answers_end_in_time_and_say_so(monkeypatch):
     assert time.monotonic() - start < 5 and "was stopped" in str(report)
 
 
+def test_the_report_is_about_the_call_that_was_stopped(monkeypatch):
+    monkeypatch.setattr(sys.modules["course_lib.checks.diagnose"], "SECONDS", 0.3)
+
+    def wrong_then_endless(tokens, pad_id):
+        while pad_id != 0:  # in the second test at the earliest
+            pass
+        return tokens == pad_id
+
+    report = check(ITEM, wrong_then_endless)
+    failed = report.diagnosis.failed
+    assert len(failed) > 1 and report.misconception == "stopped"
+    words = dict(report.remarks())
+    assert "Your code was stopped: still running" in words["What I see"]
+    assert "pad_id 0" not in words["When"] and "pad_id" in words["When"]
+    assert report.example.args[1] != 0
+
+
 @pytest.mark.parametrize(
     "line, words",
     [

@@ -134,8 +134,9 @@ def bugs() -> list[Bug]:
         Bug(
             name="Blank lines dropped on each side by itself",
             system="fastestimator_ted",
-            finding=f"one blank line, a {BLANK}th into the file: from there on, every target "
-            "belongs to another source, and the model learns to babble",
+            finding=f"a blank line of the source, a {BLANK}th into the file, and the last line of "
+            "the target: between them, every target belongs to another source, and the model "
+            "learns to babble",
             fixed=ted,
             misaligned=True,
         ),

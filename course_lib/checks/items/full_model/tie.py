@@ -136,7 +136,7 @@ def tied_with(on: frozenset[str]) -> Callable[[Transformer, str], None]:
         if "embeddings_tied" in on and tying == "output":
             output, source = False, True
         if "output_bias_lost" in on and output:
-            model.output.bias = None
+            model.output.register_parameter("bias", None)
         owner: Any = model.target_embedding.tokens
         others = [model.output] * output + [model.source_embedding.tokens] * source
         if "output_kept" in on and output:
