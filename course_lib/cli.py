@@ -58,6 +58,9 @@ def run_lab(options: Namespace) -> int:
     return 0
 
 
+RELOAD = "If it is open in JupyterLab: File, Reload Notebook from Disk."
+
+
 def add_update_arguments(parser: ArgumentParser) -> None:
     """It takes no arguments."""
 
@@ -69,7 +72,8 @@ def run_update(options: Namespace) -> int:
     from course_lib.work_copy.update import update
 
     trust(unmodified_notebooks(COURSE))
-    print("\n".join(update(work_folder(), COURSE) or ["Nothing has changed."]))
+    changed = update(work_folder(), COURSE)
+    print("\n".join([*changed, RELOAD] if changed else ["Nothing has changed."]))
     return 0
 
 
@@ -88,6 +92,7 @@ def run_reset(options: Namespace) -> int:
     from course_lib.work_copy.update import reset
 
     print(reset(work_folder(), options.what))
+    print(RELOAD)
     return 0
 
 

@@ -210,6 +210,7 @@ def open_lab(
     Raises:
         CourseError: there is no such notebook, or JupyterLab is not installed.
     """
+    print("Starting JupyterLab …", flush=True)
     try:
         from jupyterlab.labapp import LabApp
     except ImportError as error:

@@ -104,24 +104,24 @@ class Progress:
         """The number of checked items."""
         return sum(len(entries) for _, entries in self.rows())
 
-    @property
-    def next(self) -> str:
-        """The first item that has not been passed."""
-        for _, entries in self.rows():
-            for entry in entries:
-                if entry.id not in self.passed:
-                    return (
-                        f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes). "
-                        f"Open it with: course lab {entry.id[:2]} --exercise"
-                    )
-        return "All checked items are done."
+    def next(self, here: str = "") -> str:
+        """The first item that has not been passed, those of the lesson ``here`` first."""
+        items = [entry for _, entries in self.rows() for entry in entries]
+        items.sort(key=lambda entry: entry.id[:2] != here)
+        entry = next((entry for entry in items if entry.id not in self.passed), None)
+        if entry is None:
+            return "All checked items are done."
+        where = f"Open it with: course lab {entry.id[:2]} --exercise"
+        if entry.id.startswith(here or "none"):
+            where = "It is in this notebook."
+        return f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes). {where}"
 
     def __str__(self) -> str:
         lines = []
         for name, entries in self.rows():
             bar = "".join("■" if e.id in self.passed else "□" for e in entries)
             lines.append(f"{name:22} {bar:9} {self._points(entries)}")
-        return "\n".join([*lines, "", self.next])
+        return "\n".join([*lines, "", self.next()])
 
     def to_html(self) -> str:
         """The same as a table, with a progress bar for each lesson."""
@@ -137,7 +137,7 @@ class Progress:
                 f"</th><td>{bar}</td><td>{done} of {len(entries)} items</td>"
                 f"<td>{self._points(entries)}</td></tr>"
             )
-        return f"<table>{''.join(rows)}</table><p>{html.escape(self.next)}</p>"
+        return f"<table>{''.join(rows)}</table><p>{html.escape(self.next())}</p>"
 
     def _points(self, entries: list[Entry]) -> str:
         done = sum(e.points for e in entries if e.id in self.passed)

@@ -141,7 +141,7 @@ class Report:
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
         colour = {"passed": "#1b9e77", "not yet": "#d95f02", "not started": "#7570b3"}
-        parts.append(_progress())
+        parts.append(_progress(self.entry.id[:2]))
         return (
             f'<div role="status" style="border-left:4px solid {colour[self.diagnosis.status]};'
             f'padding-left:.8em">{"".join(parts)}</div>'
@@ -165,13 +165,15 @@ class Report:
         return f"{text}<table>{''.join(drawn)}</table>"
 
 
-def _progress() -> str:
-    """How far the learner is, and the next item; not in outputs that are stored for others."""
+def _progress(lesson: str) -> str:
+    """How far the learner is, and what is next, this lesson's items first; not in outputs that are
+    stored for others.
+    """
     if os.environ.get("COURSE_QUIET") or under_nbgrader():
         return ""
     progress = Progress()
     done = f"{len(progress.passed)} of {progress.size} items passed."
-    return f"<p><small>{done} {html.escape(progress.next)}</small></p>"
+    return f"<p><small>{done} {html.escape(progress.next(lesson))}</small></p>"
 
 
 def _boxes(shape: tuple[int, ...]) -> str:

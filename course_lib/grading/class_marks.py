@@ -1,7 +1,7 @@
 """The marks of a class: stored results, and over them the marks that a person gave.
 
-A person's mark wins over the automatic one. It stands in a CSV file, by default marks.csv beside
-the results of the assignment, or was given in nbgrader's formgrader.
+A person's mark wins over the automatic one. It stands in a CSV file, by default one beside the
+results of the assignment whose name begins with marks, or was given in nbgrader's formgrader.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
 from course_lib.grading.formgrader_marks import read_formgrader
 from course_lib.grading.given_marks import (
-    MARKS_FILE,
+    MARKS_FILES,
     Given,
     GivenMark,
-    answer_id,
     items_of,
+    marked_id,
+    read_line,
     read_marks,
+    read_marks_beside,
     together,
 )
 from course_lib.grading.results import ItemResult, SubmissionResult
@@ -96,7 +98,7 @@ class Mark:
 class Assignment:
     """A class's marks in an assignment, sorted by student.
 
-    ``remarks`` say which marks were read from nbgrader's gradebook, and what was not.
+    ``remarks`` say which marks were read from files and nbgrader's gradebook, and what was not.
     """
 
     name: str
@@ -126,7 +128,7 @@ def load_class(
     Args:
         results: the folder into which ``course grade`` wrote.
         names: of assignments, by default all of the course that have results there.
-        marks: a file with a person's marks, instead of the one beside each assignment's results.
+        marks: a file with a person's marks, instead of those beside each assignment's results.
         gradebook: nbgrader's course folder, instead of the one that the results were put into.
 
     Raises:
@@ -141,22 +143,19 @@ def load_class(
         )
     loaded = {name: load_results(results / name) for name in found}
     if marks is None:
-        given = {name: _given_beside(results / name, each) for name, each in loaded.items()}
+        given = {name: read_marks_beside(results / name, each) for name, each in loaded.items()}
     else:  # it may be about all assignments, even if only some are asked for
         others = [name for name in known if name not in found]
         everybody = [*loaded.values(), *(load_results(results / name) for name in others)]
-        given = dict.fromkeys(found, read_marks(marks, [r for each in everybody for r in each]))
+        of_all = read_marks(marks, [r for each in everybody for r in each])
+        given = {name: (of_all, [read_line(marks, of_all)] * (name == found[0])) for name in found}
     assignments = []
     for name, each in loaded.items():
+        in_files, read = given[name]
         by_hand, remarks = read_formgrader(results / name, each, gradebook)
-        all_given = together(given[name], by_hand, marks or results / name / MARKS_FILE)
-        assignments.append(assignment_of(name, each, all_given, remarks))
+        all_given = together(in_files, by_hand, marks or results / name / MARKS_FILES)
+        assignments.append(assignment_of(name, each, all_given, [*read, *remarks]))
     return assignments
-
-
-def _given_beside(folder: Path, results: Sequence[SubmissionResult]) -> Given:
-    path = folder / MARKS_FILE
-    return read_marks(path, results, assignment=folder.name) if path.exists() else {}
 
 
 def load_results(folder: Path) -> list[SubmissionResult]:
@@ -198,13 +197,13 @@ def _mark(result: SubmissionResult, given: Given) -> Mark:
                 points=mark.points if mark else item.points,
                 by_person=mark is not None,
                 result=item if result.readable else None,
-                review=_review(mark, item) if mark else "",
+                review=_review(mark, marked_id(item, readable=result.readable)) if mark else "",
             )
         )
     return Mark(result, tuple(items))
 
 
-def _review(mark: GivenMark, item: ItemResult) -> str:
-    if mark.answer_id not in ("", answer_id(item.text)):
+def _review(mark: GivenMark, present: str) -> str:
+    if mark.answer_id not in ("", present):
         return ANSWER_CHANGED
     return mark.review

@@ -18,7 +18,8 @@ from course_lib.errors import CourseError
 from course_lib.grading.results import ItemResult, SubmissionResult, named, shown_points
 from course_lib.grading.safe_csv import read_csv
 
-MARKS_FILE = "marks.csv"
+MARKS_FILES = "marks*.csv"  # beside the results of an assignment; one for each round of marking
+UNREAD, NOT_RUN = "unread", "not-run"  # in place of an answer's id
 Given = Mapping[tuple[str, str], "GivenMark"]  # by student and item id
 
 
@@ -26,7 +27,7 @@ Given = Mapping[tuple[str, str], "GivenMark"]  # by student and item id
 class GivenMark:
     """A person's mark.
 
-    ``answer_id`` is that of the answer which was marked, "" if not stated; ``review`` says why a
+    ``answer_id`` says what was marked (see ``marked_id``), "" if not stated; ``review`` why a
     person should look at the mark again, "" for no reason.
     """
 
@@ -38,6 +39,13 @@ class GivenMark:
 def answer_id(answer: str) -> str:
     """A short name of an answer in words, another one for each text; "" for no answer."""
     return "a" + hashlib.sha256(answer.encode()).hexdigest()[:12] if answer else ""
+
+
+def marked_id(item: ItemResult, *, readable: bool) -> str:
+    """What a person marks: an answer, by its id, or that it could not be read or run."""
+    if not readable:
+        return UNREAD
+    return NOT_RUN if item.reason else answer_id(item.text)
 
 
 def items_of(result: SubmissionResult) -> Sequence[ItemResult]:
@@ -90,6 +98,39 @@ def read_marks(
             f"{named(wrong)}. Correct these rows"
         )
     return given
+
+
+def read_line(path: Path, given: Given) -> str:
+    """How many marks a file has, for a person to compare."""
+    return f"{len(given)} mark{'s' * (len(given) != 1)} read from {path}"
+
+
+def read_marks_beside(
+    folder: Path, results: Sequence[SubmissionResult]
+) -> tuple[dict[tuple[str, str], GivenMark], list[str]]:
+    """The marks in all ``MARKS_FILES`` of an assignment's folder, and how many each file has.
+
+    Raises:
+        CourseError: as ``read_marks``; or two files have different points for the same item.
+    """
+    given: dict[tuple[str, str], GivenMark] = {}
+    remarks = []
+    for path in sorted(folder.glob(MARKS_FILES)):
+        found = read_marks(path, results, assignment=folder.name)
+        different = [
+            f"{item} of {student!r} has {shown_points(mark.points)} there and "
+            f"{shown_points(given[student, item].points)} in another file"
+            for (student, item), mark in found.items()
+            if (student, item) in given and given[student, item].points != mark.points
+        ]
+        if different:
+            raise CourseError(
+                f"expected each item's points in one of the files {folder / MARKS_FILES}, or the "
+                f"same points in all, got in {path}: {named(different)}. Delete one of the rows"
+            )
+        given |= found
+        remarks.append(read_line(path, found))
+    return given, remarks
 
 
 def _number(text: str) -> float | None:

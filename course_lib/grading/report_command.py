@@ -14,12 +14,15 @@ from course_lib.errors import CourseError
 from course_lib.grading.class_marks import Assignment, load_class
 from course_lib.grading.export_command import remarks_of
 from course_lib.grading.exports import csv_rows
-from course_lib.grading.given_marks import answer_id
+from course_lib.grading.given_marks import UNREAD, marked_id
 from course_lib.grading.item_statistics import confusions_of, statistics_of
 from course_lib.grading.report_page import flags_of_class, report_page
 from course_lib.grading.report_plots import in_words
-from course_lib.grading.safe_csv import Cell, Rows, write_csv
+from course_lib.grading.results import named
+from course_lib.grading.safe_csv import Cell, Rows, read_csv, write_csv
 from course_lib.grading.similarity_file import stored_pairs
+
+TO_MARK = "to_mark.csv"
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ def report(options: ReportOptions) -> list[Path]:
     )
     for line in remarks_of(assignments):
         print(line, file=sys.stderr)
+    _refuse_to_lose_points(options.output / TO_MARK, assignments)
     page = options.output / "class.html"
     stored = {each.name: stored_pairs(options.results / each.name) for each in assignments}
     similar = {name: pairs for name, pairs in stored.items() if pairs is not None}
@@ -55,6 +59,28 @@ def report(options: ReportOptions) -> list[Path]:
     return written
 
 
+def _refuse_to_lose_points(path: Path, assignments: Sequence[Assignment]) -> None:
+    """Raise a CourseError if somebody filled points into the last list of what is to be marked, and
+    they have not been read as marks.
+    """
+    open_items = {
+        (mark.student, item.id)
+        for each in assignments
+        for mark in each.waiting
+        for item in mark.items
+        if item.points is None
+    }
+    rows = read_csv(path, ("student", "item", "points")) if path.exists() else []
+    filled = [(row["student"], row["item"]) for row in rows if row["points"]]
+    lost = [f"{item} of {student!r}" for student, item in filled if (student, item) in open_items]
+    if lost:
+        raise CourseError(
+            f"expected to write {path} anew, got one with points in it that are in no file of "
+            f"marks ({len(lost)}): {named(lost)}. Save it as marks.csv beside the assignment's "
+            "results, or as marks_2.csv if there is one, or delete it"
+        )
+
+
 def csv_files(assignments: Sequence[Assignment]) -> dict[str, Rows]:
     """The rows of each CSV file of the report."""
     flags: Rows = [["student", "item", "flag"]]
@@ -63,7 +89,7 @@ def csv_files(assignments: Sequence[Assignment]) -> dict[str, Rows]:
         "points.csv": csv_rows(assignments, None),
         "items.csv": _item_rows(assignments),
         "misconceptions.csv": _confusion_rows(assignments),
-        "to_mark.csv": _rows_to_mark(assignments),
+        TO_MARK: _rows_to_mark(assignments),
         "flags.csv": flags,
     }
 
@@ -78,8 +104,9 @@ def _rows_to_mark(assignments: Sequence[Assignment]) -> Rows:
                 result = item.result
                 why = f"{result.status} {result.reason}".strip() if result else mark.waits_for
                 text = result.text if result else ""
+                marked = marked_id(result, readable=True) if result else UNREAD
                 row: list[Cell] = [mark.student, item.id, None, item.most, assignment.name, why]
-                rows.append([*row, text, answer_id(text)])
+                rows.append([*row, text, marked])
     return rows
 
 

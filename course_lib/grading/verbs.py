@@ -29,7 +29,7 @@ def _add_results_arguments(parser: ArgumentParser) -> None:
         type=path_argument,
         metavar="FILE",
         help="points that a person gave: CSV with the columns student, item, points "
-        "(default: marks.csv beside the results of each assignment)",
+        "(default: all marks*.csv beside the results of each assignment)",
     )
     parser.add_argument(
         "--gradebook",

@@ -130,12 +130,13 @@ def reset(work: Path, what: str) -> str:
             f"{error}: put all of it back with `course reset {name}`; yours is in {saved}"
         ) from error
     mine = merge(base, base, mine).notebook  # an answer that was deleted is there again
-    fresh = {cell.id: cell for cell in base.cells if is_answer(cell)}
     of_item = what.replace(".", "-").replace("_", "-")
-    mine.cells = [
-        fresh[cell.id] if cell.id in fresh and cell.id.startswith(of_item) else cell
-        for cell in mine.cells
-    ]
+    fresh = {
+        cell.id: cell
+        for cell in base.cells  # the check's output is that of your answer, so it goes, too
+        if cell.id.startswith(of_item) and (is_answer(cell) or cell.id == f"{of_item}-check")
+    }
+    mine.cells = [fresh.get(cell.id, cell) for cell in mine.cells]
     _write(mine, work / name)
     return f"{what} in {name} is as the course released it; yours is in {saved}"
 

@@ -203,7 +203,16 @@ def test_progress_counts_and_says_what_is_next(capsys):
     assert "■" in shown and "Next: " in shown
     assert "2 of " in shown
     everything = Progress(TABLE)
-    assert everything.next == "All checked items are done."
+    assert everything.next() == "All checked items are done."
+
+
+def test_what_is_next_stays_in_the_notebook_while_something_is_open_there():
+    progress = Progress({"06.padding_mask"})
+    assert progress.next("06").startswith("Next: 06.causal_mask")
+    assert progress.next("06").endswith("It is in this notebook.")
+    assert progress.next().endswith("course lab 01 --exercise")
+    of_lesson = {entry.id for entry in TABLE.values() if entry.id.startswith("06")}
+    assert Progress(of_lesson).next("06").startswith("Next: 01.")
 
 
 def test_progress_under_a_former_id_still_counts(progress):

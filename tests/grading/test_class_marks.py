@@ -7,6 +7,7 @@ import pytest
 from course_lib.errors import CourseError
 from course_lib.grading.class_marks import assignment_of, load_class
 from course_lib.grading.given_marks import GivenMark, answer_id, read_marks
+from course_lib.grading.report_command import csv_files
 from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import store, synthetic_class
@@ -94,6 +95,41 @@ def test_an_answer_that_changed_after_its_mark_is_pointed_out_and_the_mark_stays
     (ana,) = assignment_of("06_masks", later, read_marks(path, later)).marks
     assert (ana.points, ana.waits_for) == (4, "")
     assert ana.items[1].flags == ("the answer has changed since a person marked it",)
+
+
+def test_a_mark_of_what_could_not_be_read_or_run_is_pointed_out_once_it_could(tmp_path):
+    store(RESULTS, tmp_path)
+    header, *rows = csv_files(load_class(tmp_path))["to_mark.csv"]
+    rows = [[*row[:2], 0, *row[3:]] for row in rows]
+    write_csv(tmp_path / "06_masks" / "marks.csv", [header, *rows])
+    (assignment,) = load_class(tmp_path)
+    assert not any(item.review for mark in assignment.marks for item in mark.items)
+    later = [submission("bo", PASSED, replace(UNRUN, status="passed", points=2.0, reason=""))]
+    now_read = [replace(PASSED, id=item.id, most=item.most) for item in assignment.marks[0].items]
+    later.append(submission("=cmd()", *now_read))
+    store(later, tmp_path)
+    unread, ana, bo = load_class(tmp_path)[0].marks
+    changed = "the answer has changed since a person marked it"
+    assert [item.review for item in bo.items] == ["", changed]
+    assert {item.review for item in unread.items} == {changed}
+    assert [item.review for item in ana.items] == ["", ""]
+
+
+def test_each_round_of_marking_has_a_file_and_all_are_read(tmp_path):
+    store(RESULTS, tmp_path)
+    folder = tmp_path / "06_masks"
+    header = ["student", "item", "points"]
+    write_csv(folder / "marks.csv", [header, ["ana", "06.why_not_rows", 2]])
+    write_csv(folder / "marks_2.csv", [header, ["bo", "06.causal_mask", 1]])
+    (assignment,) = load_class(tmp_path)
+    assert [mark.points for mark in assignment.marks] == [None, 4, 3]
+    assert assignment.remarks == (
+        f"1 mark read from {folder / 'marks.csv'}",
+        f"1 mark read from {folder / 'marks_2.csv'}",
+    )
+    write_csv(folder / "marks_3.csv", [header, ["bo", "06.causal_mask", 2]])
+    with pytest.raises(CourseError, match=r"06.causal_mask of 'bo' has 2 there and 1 in another"):
+        load_class(tmp_path)
 
 
 def test_without_points_nothing_is_decided_yet(tmp_path):

@@ -128,6 +128,20 @@ def test_the_list_of_what_is_to_be_marked_becomes_the_marks_once_filled_in(tmp_p
     assert not any(each.waiting for each in marked)
 
 
+def test_points_filled_into_the_list_are_not_overwritten(tmp_path, capsys):
+    store(synthetic_class(40, ("06",)), tmp_path / "results")
+    command = ["report", str(tmp_path / "results"), "--output", str(tmp_path / "out")]
+    assert cli.main(command) == 0
+    header, first, *_ = csv_files(load_class(tmp_path / "results"))["to_mark.csv"]
+    filled = [header, [*first[:2], 1, *first[3:]]]
+    write_csv(tmp_path / "out" / "to_mark.csv", filled)
+    assert cli.main(command) == 1
+    assert "got one with points in it that are in no file of marks (1)" in capsys.readouterr().err
+    write_csv(tmp_path / "results" / "06_masks" / "marks.csv", filled)
+    assert cli.main(command) == 0
+    assert "1 mark read from" in capsys.readouterr().err
+
+
 def test_a_misconception_has_its_sentence_and_another_error_its_name_in_words():
     assert sentence_of("06.causal_mask", "past_hidden").startswith("Your mask allows the future")
     assert sentence_of("06.causal_mask", "nothing_returned") == "Nothing returned."

@@ -218,6 +218,20 @@ def test_one_answer_is_put_back_and_the_other_stays(course, answered):
     assert len([*(answered / "backup").rglob("masks.ipynb")]) == 2
 
 
+def test_with_its_answer_a_check_loses_what_it_said_of_it(course, answered):
+    ids = ("06-padding-mask-check", "06-causal-mask-check")
+    for path in (course, answered, answered / ".course"):
+        write(path / EXERCISE, *(new_code_cell("check()", id=name) for name in ids))
+    notebook = nbformat.read(answered / EXERCISE, as_version=4)
+    for cell in notebook.cells:
+        if cell.id in ids:
+            cell.outputs = [nbformat.v4.new_output("stream", text="passed")]
+    nbformat.write(notebook, answered / EXERCISE)
+    reset(answered, "06.padding_mask")
+    cells = {c.id: c for c in nbformat.read(answered / EXERCISE, as_version=4).cells}
+    assert [len(cells[name].outputs) for name in ids] == [0, 1]
+
+
 def test_a_deleted_answer_and_a_deleted_notebook_are_put_back(course, answered):
     write(answered / EXERCISE, new_code_cell("mine", id="mine"))
     reset(answered, "06.padding_mask")
@@ -278,7 +292,7 @@ def test_the_commands_tell_what_they_did(course, work, monkeypatch, capsys):
     assert "run `course lab`" in capsys.readouterr().err
     assert cli.main(["update"]) == 0
     assert cli.main(["update"]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "Nothing has changed."
+    assert capsys.readouterr().out.splitlines()[1:] == [cli.RELOAD, "Nothing has changed."]
     assert cli.main(["reset", "06.padding_mask"]) == 0
     assert f"yours is in {work}{os.sep}backup" in capsys.readouterr().out
 
