@@ -21,6 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -30,6 +31,7 @@ PYTORCH = "https://download.pytorch.org/whl"
 EXTRAS = {"lab": "lab", "all": "lab,hub,tensorboard,grading,cluster,site,dev"}
 GIGABYTES = {"lab": 0.13, "all": 0.33}  # to download, without PyTorch
 TORCH_GIGABYTES = {"cpu": 0.19, "cuda": 2.73}
+SIGN_OF_LIFE = 15.0  # seconds
 AUTO, DEFAULT = "auto", "default"  # of --torch; all others are builds that PyTorch's index names
 SETTING = re.compile(r"\.(?:index-url|extra-index-url|find-links|no-index)='?\"?[^'\"\s]")
 
@@ -133,7 +135,14 @@ def install(what: str, torch: str, machine: Machine) -> int:
 
 
 def _run(command: list[str]) -> int:
-    return subprocess.run(command, cwd=ROOT).returncode
+    """Run a command, with a sign of life now and then, and return its exit status."""
+    start = time.monotonic()
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        while True:
+            try:
+                return process.wait(SIGN_OF_LIFE)
+            except subprocess.TimeoutExpired:
+                print(f"Still installing, after {time.monotonic() - start:.0f} s …", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -157,6 +157,15 @@ def test_an_interruption_needs_no_traceback(monkeypatch):
     assert main(["lab"]) == 130
 
 
+def test_a_long_installation_gives_signs_of_life(monkeypatch, capsys):
+    monkeypatch.setattr(install, "SIGN_OF_LIFE", 0.05)
+    assert (
+        install._run([sys.executable, "-c", "import time; time.sleep(0.5); raise SystemExit(3)"])
+        == 3
+    )
+    assert capsys.readouterr().out.count("Still installing, after 0 s") >= 2
+
+
 def test_a_command_runs_in_the_folder_of_the_course():
     code = "import os, sys; sys.exit(0 if os.path.exists('pyproject.toml') else 1)"
     assert install._run([sys.executable, "-c", code]) == 0
