@@ -81,6 +81,12 @@ class Mark:
         return sum(item.most for item in self.items)
 
     @property
+    def so_far(self) -> tuple[float, float]:
+        """The points of the items that are known, and how many these can earn."""
+        known = [(item.points, item.most) for item in self.items if item.points is not None]
+        return sum(points for points, _ in known), sum(most for _, most in known)
+
+    @property
     def waits_for(self) -> str:
         """What a person has to do before the points are known; "" for nothing."""
         open_items = [item for item in self.items if item.points is None]

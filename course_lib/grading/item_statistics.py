@@ -28,6 +28,7 @@ class ItemStatistics:
             assignment, which is the point-biserial one where there are all points or none; or None.
         undefined: why there is no discrimination, "" if there is one.
         lines_found, lines_missed: spot the bug: who named the wrong line, and who another or none.
+        waiting: the students whose answer a person has to mark.
     """
 
     id: str
@@ -41,6 +42,7 @@ class ItemStatistics:
     undefined: str = ""
     lines_found: int = 0
     lines_missed: int = 0
+    waiting: int = 0
 
     @property
     def share(self) -> float | None:
@@ -49,8 +51,8 @@ class ItemStatistics:
 
     @property
     def nobody(self) -> bool:
-        """Whether it was marked for somebody, and nobody passed."""
-        return self.known > 0 and self.passed == 0
+        """Whether nobody passed, and no answer that was read is still to be marked."""
+        return self.known > 0 and self.passed == self.waiting == 0
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def _statistics(item_id: str, marks: Sequence[Mark]) -> ItemStatistics:
         undefined,
         lines[True],
         lines[False],
+        sum(item.points is None and item.result is not None for _, item in found),
     )
 
 

@@ -158,12 +158,12 @@ def _rows(assignments: Sequence[Assignment]) -> list[Mapping[str, object]]:
             by_student.setdefault(mark.student, {})[assignment.name] = mark
     rows: list[Mapping[str, object]] = []
     for student, marks in sorted(by_student.items()):
-        known = [mark for mark in marks.values() if mark.points is not None]
+        points, most = (sum(each) for each in zip(*(m.so_far for m in marks.values()), strict=True))
         rows.append(
             {
                 "student": student,
                 "cells": [_cell(marks.get(assignment.name)) for assignment in assignments],
-                "total": f"{sum(m.points or 0 for m in known):g} of {sum(m.most for m in known):g}",
+                "total": f"{points:g} of {most:g}",
             }
         )
     return rows
@@ -172,5 +172,8 @@ def _rows(assignments: Sequence[Assignment]) -> list[Mapping[str, object]]:
 def _cell(mark: Mark | None) -> Mapping[str, object]:
     if mark is None:
         return {"text": "–", "shade": "0"}
-    share = (mark.points or 0) / mark.most
-    return {"text": shown_points(mark.points), "shade": f"{0.45 * share:.2f}"}
+    points, known = mark.so_far
+    text = shown_points(mark.points)
+    if mark.points is None and known:
+        text = f"{points:g} + ?"
+    return {"text": text, "shade": f"{0.45 * points / mark.most:.2f}"}

@@ -45,6 +45,11 @@ def test_an_item_that_nobody_was_marked_for_has_no_share_and_is_not_unsolved():
     assert (item.share, item.nobody, item.low, item.high) == (None, False, 0.0, 1.0)
 
 
+def test_while_answers_wait_for_their_marks_nobody_says_that_nobody_solved_it():
+    (item,) = statistics_of(of(submission("a", 0), submission("b", None)))
+    assert (item.passed, item.known, item.waiting, item.nobody) == (0, 1, 1, False)
+
+
 def test_wilsons_interval_equals_known_values():
     # Brown, Cai & DasGupta (2001), and statsmodels' proportion_confint(..., method="wilson")
     assert wilson_interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)

@@ -87,6 +87,16 @@ def test_the_page_says_who_needs_a_person_and_what_nobody_solved():
     assert "needs 20 students" in text
 
 
+def test_what_is_known_of_a_submission_is_shown_while_the_rest_waits():
+    passed = ItemResult("06.causal_mask", "t", "passed", 2.0, 2)
+    written = ItemResult("06.why_not_rows", "t", "to be marked", None, 2, text="Because.")
+    ana = SubmissionResult("ana", "06_masks", "none", "k", "n", (passed, written))
+    text = report_page([assignment_of("06_masks", [ana])], sentence_of)
+    assert "2 + ?" in text and "2 of 2" in text
+    assert "In 1 a written answer is to be marked." in text
+    assert "could not be read" not in text and "Nobody solved" not in text
+
+
 def test_one_submission_without_any_known_points_still_gives_a_page():
     unread = SubmissionResult("eva", "06_masks", "none", "k", "", ())
     text = report_page([assignment_of("06_masks", [unread])], sentence_of)
