@@ -18,6 +18,7 @@ from pathlib import Path
 from course_lib.errors import CourseError
 from course_lib.grading import verbs as grading_verbs
 from course_lib.terminal import fit_terminal, interruptible_imports, path_argument, stop_printing
+from course_lib.threads import spin_less
 
 
 @dataclass(frozen=True)
@@ -788,6 +789,7 @@ def build_parser() -> ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and give its exit status; an error is one line on stderr unless ``--debug``."""
     fit_terminal()
+    spin_less()
     options = build_parser().parse_args(arguments)
     try:
         with interruptible_imports():

@@ -20,6 +20,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from course_lib.threads import SPINS
 from tools import ROOT
 from tools.notebook_normal_form import (
     WIDGET_VIEW,
@@ -38,12 +39,13 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def kernel_environment() -> dict[str, str]:
-    """The environment in which every lesson runs: no progress bars, and a fixed hash seed.
+    """The environment in which every lesson runs: no progress bars, a fixed hash seed, and threads
+    that wait as they do where `course lab` has started them.
 
     Python's own warning filter stays in force, because it decides what a learner sees.
     """
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
-    return inherited | {"COURSE_QUIET": "1", "PYTHONHASHSEED": "0"}
+    return inherited | SPINS | {"COURSE_QUIET": "1", "PYTHONHASHSEED": "0"}
 
 
 def build(path: Path) -> bool:
