@@ -6,6 +6,7 @@ What a verb needs is imported when it runs, so that ``course doctor`` works wher
 from __future__ import annotations
 
 import errno
+import importlib.metadata
 import sys
 import textwrap
 import traceback
@@ -15,7 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from course_lib.errors import CourseError
+from course_lib.errors import DISTRIBUTION, CourseError
 from course_lib.grading import verbs as grading_verbs
 from course_lib.terminal import fit_terminal, interruptible_imports, path_argument, stop_printing
 from course_lib.threads import spin_less
@@ -38,8 +39,8 @@ def add_lab_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         default="00",
         metavar="NOTEBOOK",
-        help="a lesson by the start of its name, in your own copy of the course; or any path "
-        "(default: the first lesson)",
+        help="a lesson by its number, such as 06, or the start of its name, in your own copy of "
+        "the course; or the path of any notebook (default: the first lesson)",
     )
     parser.add_argument("--exercise", action="store_true", help="open the lesson's exercise")
     parser.add_argument("--port", type=int, metavar="N", help="the port to try first")
@@ -760,6 +761,13 @@ VERBS = {
 }
 
 
+def _version() -> str:
+    try:
+        return importlib.metadata.version(DISTRIBUTION)
+    except importlib.metadata.PackageNotFoundError:
+        return "of a folder that is not installed"
+
+
 def build_parser() -> ArgumentParser:
     """The parser of every verb, each with ``--debug`` and an example in its help."""
     parser = ArgumentParser(
@@ -770,6 +778,7 @@ def build_parser() -> ArgumentParser:
         "  course VERB --help  all options of a verb, with an example",
         formatter_class=RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"course {_version()}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name, verb in VERBS.items():
         verb_parser = verbs.add_parser(

@@ -4,6 +4,7 @@ import importlib
 import importlib.metadata
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -558,3 +559,14 @@ def test_without_a_home_to_keep_signatures_in_nothing_is_signed_and_nothing_fail
     (tmp_path / "file").touch()
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "file" / "data"))
     lab.trust([])
+
+
+def test_the_version_is_that_of_the_installed_package(capsys, monkeypatch):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["--version"])
+    assert stopped.value.code == 0
+    assert re.fullmatch(r"course \d+\.\d+\.\d+\n", capsys.readouterr().out)
+    monkeypatch.setattr(cli, "DISTRIBUTION", "nothing-of-this-name")
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == "course of a folder that is not installed\n"
