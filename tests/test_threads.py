@@ -29,8 +29,8 @@ def test_threads_spin_less_unless_somebody_has_decided_otherwise(monkeypatch, be
 
 
 def test_every_command_says_so_first(monkeypatch):
-    said = []
-    monkeypatch.setattr(cli, "spin_less", lambda: said.append(True))
+    called = []
+    monkeypatch.setattr(cli, "spin_less", lambda: called.append(True))
     with pytest.raises(SystemExit):
         cli.main(["--help"])
-    assert said == [True]
+    assert called == [True]

@@ -218,7 +218,7 @@ def test_one_answer_is_put_back_and_the_other_stays(course, answered):
     assert len([*(answered / "backup").rglob("masks.ipynb")]) == 2
 
 
-def test_with_its_answer_a_check_loses_what_it_said_of_it(course, answered):
+def test_with_its_answer_a_check_loses_its_output(course, answered):
     ids = ("06-padding-mask-check", "06-causal-mask-check")
     for path in (course, answered, answered / ".course"):
         write(path / EXERCISE, *(new_code_cell("check()", id=name) for name in ids))

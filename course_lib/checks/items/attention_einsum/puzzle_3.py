@@ -64,7 +64,7 @@ def keys_of_all_heads(query: Tensor, key: Tensor) -> Tensor:
 
 @item.misconception(
     "Your score is the sum of the query's numbers times the sum of the key's.",
-    why="In a dot product, each number of the query meets the number of the key at the same place. "
+    why="In a dot product, each number of the query meets the key's number of the same index. "
     "If their last axes have two letters, every number meets every other.",
     hint="Query and key share the last axis. How many letters do you use for it?",
 )

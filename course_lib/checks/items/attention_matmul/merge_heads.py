@@ -89,7 +89,7 @@ def heads_take_turns(x: Tensor) -> Tensor:
 
 @item.misconception(
     "The shape is right, but you swap the wrong pair of axes before you join.",
-    why="Only heads and tokens have to change places. If tokens and d_head do, a row of your "
+    why="Only heads and tokens have to be swapped. If tokens and d_head do, a row of your "
     "result mixes numbers of many tokens.",
     hint="Which axes should be next to each other when you join them, and in which order?",
 )
