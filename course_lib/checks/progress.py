@@ -111,8 +111,9 @@ class Progress:
         entry = next((entry for entry in items if entry.id not in self.passed), None)
         if entry is None:
             return "All checked items are done."
-        where = f"Open it with: course lab {entry.id[:2]} --exercise"
-        if entry.id.startswith(here or "none"):
+        lesson = entry.id[:2]
+        where = f"Open it with: course lab {lesson} --exercise"
+        if lesson == here:
             where = "It is in this notebook."
         return f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes). {where}"
 

@@ -72,13 +72,17 @@ class Mark:
     @property
     def points(self) -> float | None:
         """All points; None while a person has to decide about some."""
-        known = [item.points for item in self.items if item.points is not None]
-        return sum(known) if len(known) == len(self.items) else None
+        return None if self.open_items else self.so_far[0]
 
     @property
     def most(self) -> float:
         """The points that can be earned, answers in words included."""
         return sum(item.most for item in self.items)
+
+    @property
+    def open_items(self) -> list[ItemMark]:
+        """The items whose points a person has to give."""
+        return [item for item in self.items if item.points is None]
 
     @property
     def so_far(self) -> tuple[float, float]:
@@ -89,13 +93,12 @@ class Mark:
     @property
     def waits_for(self) -> str:
         """What a person has to do before the points are known; "" for nothing."""
-        open_items = [item for item in self.items if item.points is None]
-        if not open_items:
+        if not self.open_items:
             return ""
         if not self.result.readable:
             return "could not be read"
-        unrun = [item.id for item in open_items if item.result and item.result.reason]
-        unmarked = [item.id for item in open_items if item.id not in unrun]
+        unrun = [item.id for item in self.open_items if item.result and item.result.reason]
+        unmarked = [item.id for item in self.open_items if item.id not in unrun]
         parts = [("not run", unrun), ("to be marked", unmarked)]
         return "; ".join(f"{what}: {', '.join(ids)}" for what, ids in parts if ids)
 
@@ -154,7 +157,8 @@ def load_class(
         others = [name for name in known if name not in found]
         everybody = [*loaded.values(), *(load_results(results / name) for name in others)]
         of_all = read_marks(marks, [r for each in everybody for r in each])
-        given = {name: (of_all, [read_line(marks, of_all)] * (name == found[0])) for name in found}
+        given = {name: (of_all, []) for name in found}
+        given[found[0]] = of_all, [read_line(marks, of_all)]  # once for all
     assignments = []
     for name, each in loaded.items():
         in_files, read = given[name]

@@ -67,8 +67,7 @@ def _refuse_to_lose_points(path: Path, assignments: Sequence[Assignment]) -> Non
         (mark.student, item.id)
         for each in assignments
         for mark in each.waiting
-        for item in mark.items
-        if item.points is None
+        for item in mark.open_items
     }
     rows = read_csv(path, ("student", "item", "points")) if path.exists() else []
     filled = [(row["student"], row["item"]) for row in rows if row["points"]]
@@ -100,7 +99,7 @@ def _rows_to_mark(assignments: Sequence[Assignment]) -> Rows:
     rows[0].append("answer_id")
     for assignment in assignments:
         for mark in assignment.waiting:
-            for item in (item for item in mark.items if item.points is None):
+            for item in mark.open_items:
                 result = item.result
                 why = f"{result.status} {result.reason}".strip() if result else mark.waits_for
                 text = result.text if result else ""

@@ -23,6 +23,8 @@ from course_lib.checks.items.attention_matmul.attention_parts import (
     self_attention,
     three,
 )
+from course_lib.checks.items.attention_matmul.merge_heads import heads_take_turns
+from course_lib.checks.items.attention_matmul.split_heads import every_other_column
 
 
 def _sizes_and_types(draw: Draw) -> list[Call]:
@@ -144,13 +146,13 @@ class MergedStraightAway(Layer):
 )
 class EveryOtherColumn(Layer):
     def split(self, x: Tensor) -> Tensor:
-        return x.unflatten(2, (-1, self.n_heads)).permute(0, 3, 1, 2)
+        return every_other_column(x, self.n_heads)
 
 
 @item.spelling("EveryOtherColumn")
 class EveryOtherColumnMergedAlike(EveryOtherColumn):
     def merge(self, context: Tensor) -> Tensor:
-        return context.permute(0, 2, 3, 1).flatten(2)
+        return heads_take_turns(context)
 
 
 @item.misconception(

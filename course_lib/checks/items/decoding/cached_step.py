@@ -14,6 +14,8 @@ from course_lib.checks.adapters import WrongResult, load_weights
 from course_lib.checks.call import Call
 from course_lib.checks.draw import Draw
 from course_lib.checks.item import Item, Probe
+from course_lib.checks.items.attention_matmul.merge_heads import heads_take_turns
+from course_lib.checks.items.attention_matmul.split_heads import every_other_column
 from course_lib.model import MultiHeadAttention, attention_matmul, merge_heads, split_heads
 
 Past = tuple[Tensor, Tensor] | None
@@ -187,7 +189,7 @@ def step_with(on: frozenset[str]) -> Callable[..., tuple[Tensor, Past]]:
             context = attend(query, key, value)
         output = merge_heads(context)
         if "every_other_column_merged_alike" in on:
-            output = context.permute(0, 2, 3, 1).flatten(2)
+            output = heads_take_turns(context)
         if "heads_never_mixed" not in on:
             output = attention.out_proj(output)
         if "past_returned_as_it_came" in on or ("past_never_grows" in on and past is not None):
@@ -197,9 +199,6 @@ def step_with(on: frozenset[str]) -> Callable[..., tuple[Tensor, Past]]:
         if "past_detached" in on:
             key, value = key.detach(), value.detach()
         return output, (value, key) if "keys_and_values_exchanged" in on else (key, value)
-
-    def every_other_column(x: Tensor, n_heads: int) -> Tensor:
-        return x.unflatten(2, (-1, n_heads)).permute(0, 3, 1, 2)
 
     def append(old: Tensor | None, new: Tensor) -> Tensor:
         if old is None:

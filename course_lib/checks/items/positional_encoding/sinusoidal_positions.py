@@ -67,9 +67,11 @@ item = Item(
 
 @item.switchable
 def _variant(on: frozenset[str]) -> Callable[[int, int], Tensor]:
+    in_float32 = on & {"frequencies_rise", "frequencies_rise_by_exp"}  # as usual
+
     def answer(length: int, d_model: int) -> Tensor:
         at = torch.arange(length).double() + ("positions_from_one" in on)
-        if on & {"frequencies_rise", "frequencies_rise_by_exp"}:  # in float32, as usual
+        if in_float32:
             at = at.float()
         angles = at[:, None] * frequencies(d_model)
         if "turns_for_radians" in on:
@@ -83,7 +85,7 @@ def _variant(on: frozenset[str]) -> Callable[[int, int], Tensor]:
     def frequencies(d_model: int) -> Tensor:
         sign = -1
         base = 1_000.0 if "a_zero_too_few" in on else 10_000.0
-        if "frequencies_rise" in on or "frequencies_rise_by_exp" in on:
+        if in_float32:
             powers = torch.arange(0, d_model, 2) / d_model
             by_exp = torch.exp(torch.arange(0, d_model, 2) * (math.log(base) / d_model))
             return base**powers if "frequencies_rise" in on else by_exp
