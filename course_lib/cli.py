@@ -212,7 +212,7 @@ def add_train_arguments(parser: ArgumentParser) -> None:
         "--precision",
         default="auto",
         metavar="P",
-        help="fp32, or bf16 where the device supports it (default: bf16 if it does)",
+        help="fp32, or bf16 where the device supports it (default: bf16 where that is faster)",
     )
     parser.add_argument(
         "--no-scores",

@@ -144,12 +144,12 @@ def examine_device() -> Iterator[Finding]:
 
 
 def describe_bf16(device: str) -> str:
-    """Whether the device computes in bf16, in words for the report."""
+    """Whether bf16 is worth while on the device, in words for the report."""
     try:
-        from course_lib.training.device import supports_bf16
+        from course_lib.training.device import faster_in_bf16
     except (ImportError, OSError) as error:  # of another package, which has a finding of its own
         return f"unknown ({error})"
-    return "yes" if supports_bf16(device) else "no (slow: leave it off)"
+    return "yes" if faster_in_bf16(device) else "no (slow: leave it off)"
 
 
 def examine_lessons() -> Finding:

@@ -479,7 +479,7 @@ def test_every_gpu_is_listed_with_its_memory_and_its_own_bf16(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: gpu)
-    monkeypatch.setattr(device, "supports_bf16", lambda name: name == "cuda:1")
+    monkeypatch.setattr(device, "faster_in_bf16", lambda name: name == "cuda:1")
     findings = list(doctor.examine_device())
     assert doctor.Finding("cuda:0", "Card, 8 GiB; bf16: no (slow: leave it off)") in findings
     assert doctor.Finding("cuda:1", "Card, 8 GiB; bf16: yes") in findings
@@ -497,6 +497,9 @@ def test_an_apple_gpu_is_named(monkeypatch):
 def test_bf16_is_reported_only_if_the_processor_has_it(monkeypatch, capabilities):
     import torch
 
+    from course_lib.training import device
+
+    monkeypatch.setattr(device, "bf16_speedup", lambda: 2.0)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
     expected = capabilities.get("avx512_bf16", False)
     assert (doctor.describe_bf16("cpu") == "yes") == expected

@@ -35,7 +35,7 @@ def train_and_report(
         CourseError: as ``train``.
     """
     with lasting_output(), process_group(choose_device(options.device)) as device:
-        options = replace(options, device=device).resolved()
+        options = replace(options, device=device).resolved(folder)
         started = time.monotonic()
         print(f"{recipe.name}: preparing the sentence pairs …", flush=True)
         data = load_training_data(recipe, corpus)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Literal, get_args
 
 import torch
@@ -31,10 +33,11 @@ def choose_device(name: str) -> str:
     return name
 
 
-def supports_bf16(device: str) -> bool:
-    """Whether the device multiplies bfloat16 matrices in hardware; False if PyTorch cannot tell.
+def faster_in_bf16(device: str) -> bool:
+    """Whether the device multiplies bfloat16 matrices in hardware, and faster than float32 ones.
 
-    On most such devices that is faster than float32, but not on all.
+    A GPU that can is faster. A processor that can is timed, since some are slower; if PyTorch
+    cannot tell whether it can, the answer is False.
     """
     if device.startswith("cuda"):
         with torch.cuda.device(device):  # PyTorch answers for the current device only
@@ -44,17 +47,34 @@ def supports_bf16(device: str) -> bool:
     # PyTorch 2.6, the oldest version that the course accepts, has no get_capabilities.
     capabilities: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
     # The last is the name on ARM processors.
-    return any(capabilities.get(name) is True for name in ("avx512_bf16", "amx_bf16", "bf16"))
+    names = ("avx512_bf16", "amx_bf16", "bf16")
+    return any(capabilities.get(name) is True for name in names) and bf16_speedup() > 1.2
+
+
+@cache
+def bf16_speedup() -> float:
+    """How many times as fast as float32 matrices this processor multiplies bfloat16 ones.
+
+    The fastest product of each kind counts: the others may have waited for another program.
+    """
+    fastest: dict[torch.dtype, float] = {}
+    for dtype in (torch.float32, torch.bfloat16) * 8:  # in turn; all together some 20 ms
+        matrix = torch.full((512, 512), 0.5, dtype=dtype)
+        started = time.perf_counter()
+        matrix @ matrix
+        seconds = time.perf_counter() - started
+        fastest[dtype] = min(seconds, fastest.get(dtype, seconds))
+    return fastest[torch.float32] / fastest[torch.bfloat16]
 
 
 def choose_precision(name: str, device: str) -> Precision:
-    """The precision asked for; "auto" is bf16 where the device computes with it, else fp32.
+    """The precision asked for; "auto" is bf16 where the device is faster with it, else fp32.
 
     Raises:
         CourseError: there is no precision of that name.
     """
     if name == "auto":
-        return "bf16" if supports_bf16(device) else "fp32"
+        return "bf16" if faster_in_bf16(device) else "fp32"
     for precision in get_args(Precision):
         if name == precision:
             return precision

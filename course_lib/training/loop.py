@@ -56,14 +56,15 @@ def train(
         CourseError: the folder cannot be written or holds another run, there is nothing to resume,
             its data have changed, or the loss or the gradient is not finite.
     """
-    options = (options or RunOptions()).resolved()  # "auto" becomes a device, a precision
+    folder = None if folder is None else Path(folder)
+    options = (options or RunOptions()).resolved(folder)  # "auto" becomes a device, a precision
     data = data or load_training_data(recipe)
     if options.accept_changed_data and folder is not None:
-        data = with_tokenizers_of_run(Path(folder), data)
+        data = with_tokenizers_of_run(folder, data)
     torch.manual_seed(options.seed)  # decides the initial weights, and dropout
     trainer = Trainer(recipe, data, options)
     run = trainer.run
-    run.folder = None if folder is None else Path(folder)
+    run.folder = folder
     if trainer.sampler.left_out:
         print(trainer.sampler.left_out)
     with open_run_folder(run.folder, options) as files:

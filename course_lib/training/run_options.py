@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from course_lib.errors import CourseError
+from course_lib.training.checkpoint import read_info
 from course_lib.training.device import choose_device, choose_precision
 
 
@@ -19,7 +21,7 @@ class RunOptions:
 
     seed: int = 0  # of the initial weights, the order of the batches and dropout
     device: str = "cpu"  # or "cuda", … ; "auto" takes a GPU if there is one
-    # "bf16" multiplies matrices in bfloat16; "auto" does so where the device supports it.
+    # "bf16" multiplies matrices in bfloat16; "auto" does so where that is faster.
     precision: str = "fp32"
     max_steps: int | None = None  # stop after this many steps instead of the recipe's epochs
     minutes: float | None = None  # stop after this much time instead
@@ -51,11 +53,22 @@ class RunOptions:
         if not 0 <= self.seed < 2**63:
             raise CourseError(f"seed must be a whole number from 0 to 2^63 - 1, got {self.seed}")
 
-    def resolved(self) -> RunOptions:
-        """The same options with "auto" replaced by what this machine has.
+    def resolved(self, folder: Path | None = None) -> RunOptions:
+        """The same options with "auto" replaced by what suits this machine.
+
+        To resume, "auto" is the precision of the run in ``folder``.
 
         Raises:
             CourseError: there is no such device or precision here.
         """
-        device = choose_device(self.device)
-        return replace(self, device=device, precision=choose_precision(self.precision, device))
+        device, precision = choose_device(self.device), self.precision
+        if precision == "auto" and self.resume and folder is not None:
+            precision = _precision_of_run(folder) or precision
+        return replace(self, device=device, precision=choose_precision(precision, device))
+
+
+def _precision_of_run(folder: Path) -> str | None:
+    try:
+        return read_info(folder / "last.safetensors").get("precision")
+    except CourseError:
+        return None  # opening the folder will say what is wrong with it

@@ -5,12 +5,13 @@ import torch
 
 from course_lib.data import collate
 from course_lib.errors import CourseError
-from course_lib.training import load_training_data, train_step
+from course_lib.training import device, load_training_data, train_step
 from course_lib.training.device import (
+    bf16_speedup,
     choose_device,
     choose_precision,
+    faster_in_bf16,
     mixed_precision,
-    supports_bf16,
 )
 from course_lib.training.optimizers import make_optimizer
 
@@ -24,28 +25,43 @@ def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "expected"),
+    ("capabilities", "speedup", "expected"),
     [
-        ({"avx512_bf16": True}, True),
-        ({"amx_bf16": True}, True),
-        ({"bf16": True}, True),
-        ({"avx512_f": True, "avx512_bf16": False}, False),
-        ({}, False),
+        ({"avx512_bf16": True}, 2.0, True),
+        ({"avx512_bf16": True}, 0.6, False),
+        ({"avx512_bf16": True}, 1.0, False),
+        ({"amx_bf16": True}, 4.0, True),
+        ({"bf16": True}, 2.0, True),
+        ({"avx512_f": True, "avx512_bf16": False}, 2.0, False),
+        ({}, 2.0, False),
     ],
 )
-def test_bf16_is_chosen_only_where_the_processor_computes_with_it(
-    monkeypatch, capabilities, expected
+def test_bf16_is_chosen_only_where_the_processor_is_faster_with_it(
+    monkeypatch, capabilities, speedup, expected
 ):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
-    assert supports_bf16("cpu") is expected
+    monkeypatch.setattr(device, "bf16_speedup", lambda: speedup)
+    assert faster_in_bf16("cpu") is expected
     assert choose_precision("auto", "cpu") == ("bf16" if expected else "fp32")
     assert choose_precision("fp32", "cpu") == "fp32"
     assert choose_precision("bf16", "cpu") == "bf16"
 
 
+def test_the_speed_up_is_that_of_the_fastest_products(monkeypatch):
+    durations = iter([9.0, 9.0, 1.0, 2.0] + [3.0, 3.0] * 6)
+    clock = iter(
+        moment for start, seconds in enumerate(durations) for moment in (start, start + seconds)
+    )
+    monkeypatch.setattr(device.time, "perf_counter", lambda: next(clock))
+    bf16_speedup.cache_clear()
+    assert bf16_speedup() == 0.5
+    assert bf16_speedup() == 0.5  # measured once: the clock has run out
+    bf16_speedup.cache_clear()
+
+
 def test_an_old_pytorch_that_knows_no_capabilities_takes_fp32(monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
-    assert not supports_bf16("cpu")
+    assert not faster_in_bf16("cpu")
     assert choose_precision("auto", "cpu") == "fp32"
 
 
@@ -58,9 +74,9 @@ def test_each_gpu_is_asked_for_bf16_of_its_own_without_emulation(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "device", lambda name: nullcontext(asked.append(name)))
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
-    assert not supports_bf16("cuda:0")
-    assert supports_bf16("cuda:1")
-    assert not supports_bf16("mps")
+    assert not faster_in_bf16("cuda:0")
+    assert faster_in_bf16("cuda:1")
+    assert not faster_in_bf16("mps")
 
 
 def test_a_device_without_numbers_is_refused():
