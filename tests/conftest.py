@@ -29,6 +29,7 @@ class PlainFinder:
 
 sys.meta_path.insert(0, PlainFinder)
 
+
 @pytest.hookimpl(wrapper=True)
 def pytest_xdist_auto_num_workers():
     """Half as many processes again as processors: a quarter of the time is waiting."""

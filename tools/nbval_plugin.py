@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 
-from tools.build_notebooks import kernel_environment
+from tools.build_notebooks import TRAINED, kernel_environment
 from tools.difference_page import Difference, difference_page
 from tools.notebook_normal_form import NotebookError, read
 from tools.notebook_rules import no_widget_state, small_file
@@ -29,7 +29,6 @@ from tools.output_comparison import differences
 
 LONG = ("11_training", "12_honest_numbers", "13_decoding", "10_two_sentences")  # they train
 ANSI = re.compile(r"\x1b\[[\d;]*m")  # the colours of a traceback
-TRAINED = "result-of-training"  # the tag of a cell whose picture may differ between machines
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -61,6 +61,17 @@ def test_a_cell_that_measures_time_keeps_what_it_stores_until_that_is_cleared(
     assert path.read_bytes() != first
 
 
+def test_a_cell_keeps_what_another_processor_would_round_otherwise(tmp_path: Path) -> None:
+    values = code("values", "print(0.1234, '0.97 (± 0.02)')", [stream("0.1235 0.98 (± 0.02)\n")])
+    path = write(tmp_path / "lesson.ipynb", values)
+    build_notebooks.build(path)
+    assert read(path).cells[1].outputs[0].text == "0.1235 0.98 (± 0.02)\n"
+    assert not build_notebooks.build(path)
+    write(path, code("values", "print(0.1237)", [stream("0.1235\n")]))
+    assert build_notebooks.build(path)
+    assert read(path).cells[1].outputs[0].text == "0.1237\n"
+
+
 def test_a_failing_lesson_is_named_and_left_untouched_and_the_next_is_still_built(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,3 +1,6 @@
+import base64
+import zlib
+
 import numpy as np
 import pytest
 
@@ -6,6 +9,7 @@ from tools.notebook_normal_form import WIDGET_VIEW
 from tools.output_comparison import (
     PICTURE_TOLERANCE,
     differences,
+    only_rounded,
     picture_distance,
     same_text,
 )
@@ -138,3 +142,59 @@ def test_a_changed_digest_beside_an_equal_picture_counts() -> None:
     picture = heatmap(np.eye(4))
     new, stored = (bundle(png=picture, plain=f"entropy {n}") for n in ("0.10", "0.30"))
     assert len(differences([new], [stored])) == 1
+
+
+def page(
+    picture: str, numbers: bytes, *, note: str = "drag 0.123", name: str = "f0123456789ab"
+) -> str:
+    """The markup of a widget: its picture, what its other states show, and its script."""
+    packed = base64.b64encode(zlib.compress(numbers)).decode("ascii")
+    script = f'show("{name}", "{packed}")'
+    return f"<p>{note}</p>{image(picture, 'a map')}<script>{script}</script>"
+
+
+NUMBERS = np.random.default_rng(0).integers(0, 256, 400, dtype=np.uint8)
+WEIGHTS = np.random.default_rng(0).random((5, 5))
+
+
+def test_what_another_processor_rounds_may_stay() -> None:
+    moved = NUMBERS + np.random.default_rng(1).integers(0, 5, 400, dtype=np.uint8)  # 255 + 1 is 0
+    stored = page(heatmap(WEIGHTS), NUMBERS.tobytes())
+    new = page(heatmap(WEIGHTS + 0.002), moved.tobytes(), note="drag 0.124", name="fabcdefabcdef")
+    assert new != stored
+    assert only_rounded(
+        [bundle(html=new), stream("x 0.11")], [bundle(html=stored), stream("x 0.12")]
+    )
+    assert only_rounded([bundle(html=stored)], [bundle(html=stored)])
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        page(heatmap(WEIGHTS), NUMBERS.tobytes(), note="pull 0.123"),
+        page(heatmap(WEIGHTS), (NUMBERS + np.uint8(5)).tobytes()),
+        page(heatmap(WEIGHTS), NUMBERS.tobytes()[1:]),
+        page(heatmap(WEIGHTS + 0.08 * np.eye(5)), NUMBERS.tobytes()),
+        page(heatmap(WEIGHTS), NUMBERS.tobytes()) + "<br>",
+        page(heatmap(WEIGHTS), NUMBERS.tobytes()).replace('show("f', 'show("g'),
+        page(heatmap(WEIGHTS), NUMBERS.tobytes()).replace('", "', '", "AAAA'),  # not deflated
+        "<p>nothing to see</p>",
+    ],
+    ids=["word", "numbers", "fewer numbers", "picture", "markup", "script", "broken", "none"],
+)
+def test_what_a_widget_holds_behind_its_picture_is_stored_anew(new: str) -> None:
+    stored = page(heatmap(WEIGHTS), NUMBERS.tobytes())
+    assert not only_rounded([bundle(html=new)], [bundle(html=stored)])
+
+
+def test_what_a_reader_would_notice_is_stored_anew() -> None:
+    assert not only_rounded([stream("0.125")], [stream("0.123")])
+    assert not only_rounded([stream("0.125")], [])
+    assert not only_rounded([bundle(html=page(heatmap(WEIGHTS), b""))], [])
+
+
+def test_pictures_and_numbers_of_a_result_of_training_may_stay() -> None:
+    stored = bundle(html=page(heatmap(WEIGHTS), NUMBERS.tobytes()))
+    other = bundle(html=page(heatmap(1 - WEIGHTS), NUMBERS[::-1].tobytes()))
+    assert only_rounded([other], [stored], trained=True)
+    assert not only_rounded([other], [stored])
