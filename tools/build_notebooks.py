@@ -59,26 +59,29 @@ def build(path: Path) -> bool:
     """
     stored = read(path)
     notebook = execute(read(path), path)
-    for cell, before in zip(notebook.cells, stored.cells, strict=True):
-        tags = cell.metadata.get("tags", [])
-        if (
-            cell.cell_type == "code"
-            and before.outputs
-            and (
-                MEASURES_TIME in tags
-                or only_rounded(cell.outputs, before.outputs, trained=TRAINED in tags)
-            )
-        ):
-            cell.outputs = before.outputs
     if problems := [problem for cell in notebook.cells for problem in cell_problems(cell)]:
         raise NotebookError(f"{path}, " + f"\n{path}, ".join(problems))
-    content = to_bytes(normal_form(notebook, path=linked_path(path), home=repository()))
+    new, old = (
+        normal_form(each, path=linked_path(path), home=repository()) for each in (notebook, stored)
+    )
+    for cell, before in zip(new.cells, old.cells, strict=True):
+        if cell.cell_type == "code" and before.outputs and may_stay(cell, before):
+            cell.outputs = before.outputs
+    content = to_bytes(new)
     if content == path.read_bytes():
         return False
     beside = path.with_name(f".{path.name}.new")
     beside.write_bytes(content)
     beside.replace(path)
     return True
+
+
+def may_stay(cell: NotebookNode, before: NotebookNode) -> bool:
+    """Whether a cell that has been run may keep the outputs that it stored before."""
+    tags = cell.metadata.get("tags", [])
+    return MEASURES_TIME in tags or only_rounded(
+        cell.outputs, before.outputs, trained=TRAINED in tags
+    )
 
 
 def execute(notebook: NotebookNode, path: Path) -> NotebookNode:

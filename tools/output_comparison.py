@@ -26,9 +26,10 @@ BLOCKS = 32
 # Another release of matplotlib stays below 0.05; another head's weights are above 0.25.
 PICTURE_TOLERANCE = 0.08
 SIZE_TOLERANCE = 4  # pixels: a tight frame follows the width of its labels
-# In markup: a picture or packed numbers, and the name that a figure has by what it holds.
+# In markup: a picture or packed numbers, and the name that a figure or an explorer has by what it
+# holds.
 BASE64 = re.compile(r"[A-Za-z0-9+/]{64,}={0,2}")
-FIGURE_NAME = re.compile(r"\bf[0-9a-f]{12}\b")
+FIGURE_NAME = re.compile(r"\b[af][0-9a-f]{12}\b")
 # What rounding in another order moves; one changed digit in a picture is 0.04.
 ROUNDED_PICTURE = 0.02
 ROUNDED_BYTE = 4

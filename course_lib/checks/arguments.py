@@ -59,7 +59,7 @@ def in_words(item: Item, call: Call, others: Sequence[Call] = (), subject: Any =
     } | _given(call, names)
     shown = known.keys() | set(names.values() if item.use is call_plainly else ())
     return ", ".join(
-        f"{name} {_word(value)}"
+        f"{item.shown.get(name, name)} {_word(value)}"
         for name, value in sorted(given.items(), key=lambda pair: pair[1] is None)
         if name in shown and not isinstance(value, (dict, nn.Module))
     )

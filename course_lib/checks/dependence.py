@@ -41,12 +41,15 @@ class _Input:
 
 @dataclass(frozen=True)
 class _Case:
-    """A call, its inputs by name, and both results as lists of tensors and numbers."""
+    """A call, its inputs by name, both results as lists of tensors and numbers, and how these are
+    arranged in each result.
+    """
 
     call: Call
     inputs: dict[str, _Input]
     right: list[Tensor]
     given: list[Tensor]
+    layouts: tuple[Any, Any]
     fails: bool
 
     @property
@@ -120,7 +123,8 @@ def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:
             if a and [x.shape for x in a] == [x.shape for x in b]:
                 fails = answers_differ(right, given, tolerance=item.tolerance) is not None
                 values_only = replace(call, gradients=False)
-                found.append(_Case(values_only, _inputs(item, call), a, b, fails))
+                layouts = _layout(right), _layout(given)
+                found.append(_Case(values_only, _inputs(item, call), a, b, layouts, fails))
     return sorted(found, key=lambda case: sum(x.numel() for x in case.right))
 
 
@@ -128,15 +132,27 @@ def _numbers(answer: Answer) -> list[Tensor]:
     """All tensors and numbers of a result; none if one of them is not finite."""
     if answer.failure:
         return []
-    value = answer.value
-    if isinstance(value, dict) and "gradients" in value:  # these come only if they are asked for
-        value = [entry for name, entry in value.items() if name != "gradients"]
+    value = _without_gradients(answer)
     leaves = [x for x in tree.tree_leaves(value) if isinstance(x, (Tensor, bool, int, float))]
     try:
         tensors = [x if isinstance(x, Tensor) else torch.tensor(float(x)) for x in leaves]
     except OverflowError:  # an integer too large for a float
         return []
     return tensors if all(bool(x.isfinite().all()) for x in tensors) else []
+
+
+def _layout(answer: Answer) -> Any:
+    """How lists, dicts and tensors are nested in a result, with their sizes."""
+    leaves, nesting = tree.tree_flatten(_without_gradients(answer))
+    return nesting, [getattr(leaf, "shape", None) for leaf in leaves]
+
+
+def _without_gradients(answer: Answer) -> Any:
+    """A result without the gradients, which come only if they are asked for."""
+    value = answer.value
+    if isinstance(value, dict) and "gradients" in value:
+        return [entry for name, entry in value.items() if name != "gradients"]
+    return value
 
 
 def _inputs(item: Item, call: Call) -> dict[str, _Input]:
@@ -153,7 +169,7 @@ def _inputs(item: Item, call: Call) -> dict[str, _Input]:
         if name.endswith("_id") and not isinstance(leaf, Tensor):
             continue  # another id may happen to occur nowhere
         if (is_weight or name in known) and _changed(leaf, None) is not None:
-            found[name] = _Input(position, is_weight)
+            found[item.shown.get(name, name)] = _Input(position, is_weight)
     return found
 
 
@@ -167,10 +183,13 @@ def _has_no_effect(
         results = _after(item, subject, case, given, None, asked, more=more) if given else None
         if results is not None:
             right, own = results
-            if any(_moved(*pair, 0.0).any() for pair in zip(case.given, own, strict=True)):
+            if own is None or any(
+                _moved(*pair, 0.0).any() for pair in zip(case.given, own, strict=True)
+            ):
                 return False
-            moves = moves or any(
-                _moved(*each).any() for each in zip(case.right, right, strict=True)
+            moves = moves or (
+                right is not None
+                and any(_moved(*each).any() for each in zip(case.right, right, strict=True))
             )
     return moves
 
@@ -186,7 +205,7 @@ def _reach(item: Item, subject: Any, case: _Case, name: str, asked: Asked) -> Ob
     for axis in range(x.ndim):
         for index in (x.size(axis) - 1, 0):
             results = _after(item, subject, case, given, (axis, index), asked)
-            if results is None:
+            if results is None or results[0] is None or results[1] is None:
                 continue
             right, own = _moved(case.right[0], results[0][0]), _moved(case.given[0], results[1][0])
             changed = f"When only `{name}{slice_of_axis(axis, index)}` changes, your result"
@@ -217,17 +236,24 @@ def _after(
     asked: Asked,
     *,
     more: bool = False,
-) -> tuple[list[Tensor], list[Tensor]] | None:
-    """The right result and the learner's after a change of one input, if both come."""
+) -> tuple[list[Tensor] | None, list[Tensor] | None] | None:
+    """The right result and the learner's after a change of one input, if both come; None in place
+    of one that is arranged otherwise than before.
+    """
     leaves, structure = tree.tree_flatten(copy.deepcopy((case.call.args, dict(case.call.kwargs))))
     leaves[given.position] = _changed(leaves[given.position], index, more=more)
     if leaves[given.position] is None:
         return None
     call = Call(*tree.tree_unflatten(leaves, structure))
-    right = _numbers(ask(item.reference, call, item.use))
-    own = _numbers(asked(subject, call, item.use))
-    shapes = [[x.shape for x in result] for result in (case.right, right, own)]
-    return (right, own) if shapes[0] == shapes[1] == shapes[2] else None
+    answers = ask(item.reference, call, item.use), asked(subject, call, item.use)
+    right, own = map(_numbers, answers)
+    if not right or not own:
+        return None
+    before = case.layouts
+    return (
+        right if _layout(answers[0]) == before[0] else None,
+        own if _layout(answers[1]) == before[1] else None,
+    )
 
 
 def _changed(x: Any, index: Index | None, *, more: bool = False) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -79,6 +79,7 @@ class Item:
         apart: names of misconceptions that are never named together, since one takes away what the
             other is about.
         conventions: names of those by which it differs from the course's; see ``conventions``.
+        shown: other names for arguments in reports.
     """
 
     id: str
@@ -92,6 +93,7 @@ class Item:
     variant: Callable[[frozenset[str]], Any] | None = None
     apart: list[set[str]] = field(default_factory=list)
     conventions: tuple[str, ...] = ()
+    shown: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         watched.append(self)

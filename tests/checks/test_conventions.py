@@ -5,6 +5,8 @@ import itertools
 import pytest
 
 from course_lib.checks import TABLE, check, load_item
+from course_lib.checks.arguments import in_words
+from course_lib.checks.call import Call
 from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
 from course_lib.checks.conventions.variant_item import translated, under
 from course_lib.checks.diagnose import SEED, diagnose
@@ -211,7 +213,30 @@ PUBLIC = [  # phrases of the lesson's convention, which would be wrong
     ("14.align", "rows_are_sources", "largest weight in each column"),
     ("14.align", "words_from_one", "word t is predicted in row t\n"),
     ("14.heads_for_figure", "indices_from_one", "heads 4 and 5"),
+    ("05.attention_einsum", "axes_reversed", "in each row"),
+    ("05.multi_head_einsum", "axes_reversed", "Rows of a mask are queries"),
+    ("05.puzzle_3", "axes_reversed", "rows are keys"),
+    ("06.decoder_mask", "ones_attend", "doesn't accept a mask of numbers"),
+    ("10.masked_cross_entropy", "bits", "nats *per token*"),
+    ("10.masked_cross_entropy", "bits", "costs ln V"),
+    ("10.masked_cross_entropy", "bits", "is the cost of each position. "),
+    ("10.target_only_entropy", "bits", "costs -log("),
+    ("10.target_only_entropy", "bits", "costs 2 · ln 2 / 12"),
+    ("10.target_only_entropy", "sum", "costs 2 · ln 2 / 12"),
+    ("12.paired_bootstrap", "wins_in_percent", "1, ½ or 0.\n"),
+    ("14.alignment_error_rate", "percent", "1 - (len("),
+    ("14.alignment_error_rate", "possible_without_sure", "is in both sets"),
+    ("14.heads_for_figure", "indices_from_one", "attention[layer, sentence,"),
 ]
+# Phrases of the usual order of axes, which the public texts avoid, since a variant has another one.
+USUAL_ORDER = (
+    "last axis",
+    "last two axes",
+    "heads should come",
+    "axis 1",
+    "(1, 1, Q, K)",
+    "(batch, heads, q, k)",
+)
 
 
 @pytest.mark.parametrize(("item", "name", "phrase"), PUBLIC)
@@ -225,6 +250,28 @@ def test_feedback_is_not_about_the_lesson_s_convention(item, name, phrase):
 
     assert phrase in feedback(())
     assert phrase not in feedback((name,))
+
+
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        (item, name)
+        for item, name in TAKEN
+        if name in ("batch_last", "axes_reversed") and item[:2] == "05"
+    ],
+)
+def test_feedback_on_einsum_is_not_about_the_usual_order_of_axes(item, name):
+    told = [m for m in load_item(item, (name,)).misconceptions if not m.name.startswith("forgets_")]
+    words = "\n".join(text for m in told for text in (m.symptom, m.why, m.hint))
+    assert not [phrase for phrase in USUAL_ORDER if phrase in words]
+
+
+def test_exchanged_arguments_are_shown_by_their_own_names():
+    item = load_item("11.inverse_sqrt_lr", ("width_last",))
+    call = Call(([1], 16, 20))
+    public = load_item("11.inverse_sqrt_lr")
+    assert in_words(public, call) == "d_model 16, warmup 20"
+    assert in_words(item, call) == "warmup 16, d_model 20"
 
 
 def test_a_right_mask_passes_in_its_convention():

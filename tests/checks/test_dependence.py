@@ -115,3 +115,20 @@ def test_an_integer_too_large_for_a_float_is_only_a_wrong_number():
     item = Item("06.padding_mask", lambda n: n + 1, [probe], HINTS)
     report = Report(diagnose(item, lambda n: 10**400))
     assert not report.passed and report.misconception is None
+
+
+def test_a_result_whose_lists_are_divided_otherwise_has_changed():
+    def groups(x, size):
+        return [x[i : i + size] for i in range(0, len(x), size)]
+
+    def backwards(x, size):
+        return groups(x, size)[::-1]
+
+    item = Item(
+        "06.padding_mask",
+        backwards,
+        [Probe("it is right", lambda draw: [Call(([1, 2, 3, 4, 5], 2))])],
+        HINTS,
+    )
+    found = diagnose(item, groups).observation
+    assert found is None or "no effect" not in found.sentence

@@ -147,6 +147,9 @@ def test_a_task_states_its_conventions_and_a_check_names_them(hiding):
     [
         ("09", "seq_first", "09-collate-task", "Shorter columns", "Shorter rows"),
         ("13", "time_first", "13-greedy-decode-task", "ends a translation", "a row"),
+        ("05", "axes_reversed", "05-puzzle-3-task", "## Scores\n", "before heads"),
+        ("05", "axes_reversed", "05-attention-einsum-task", "of the column", "of the row"),
+        ("08", "tying_counts", "08-tie-task", "the course's own", "as a config's"),
     ],
 )
 def test_a_task_is_not_about_the_lesson_s_convention(lesson, name, cell, phrase, public):

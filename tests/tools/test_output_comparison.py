@@ -160,7 +160,7 @@ WEIGHTS = np.random.default_rng(0).random((5, 5))
 def test_what_another_processor_rounds_may_stay() -> None:
     moved = NUMBERS + np.random.default_rng(1).integers(0, 5, 400, dtype=np.uint8)  # 255 + 1 is 0
     stored = page(heatmap(WEIGHTS), NUMBERS.tobytes())
-    new = page(heatmap(WEIGHTS + 0.002), moved.tobytes(), note="drag 0.124", name="fabcdefabcdef")
+    new = page(heatmap(WEIGHTS + 0.002), moved.tobytes(), note="drag 0.124", name="aabcdefabcdef")
     assert new != stored
     assert only_rounded(
         [bundle(html=new), stream("x 0.11")], [bundle(html=stored), stream("x 0.12")]

@@ -20,7 +20,12 @@ from course_lib.checks.conventions.changes import (
     swapped,
     value,
 )
-from course_lib.checks.conventions.convention import Convention, Translation
+from course_lib.checks.conventions.convention import (
+    Convention,
+    Rewrite,
+    Translation,
+    same_text,
+)
 from course_lib.checks.conventions.masks_otherwise import (
     ROWS_ARE_COLUMNS,
     Masks,
@@ -40,9 +45,9 @@ _MASKED = ("05.attention_einsum", "05.multi_head_einsum")
 # What texts say of the order of axes in words; their shapes say it, too.
 _WITHOUT_ORDER = phrases(
     {
-        ", words before heads, to": ", to",
-        ", heads before words.": ".",
-        ", but heads should come first": ", but the task asks for another order",
+        ", positions before heads, to": ", to",
+        ", heads before positions.": ".",
+        "## Scores, heads first": "## Scores",
     }
 )
 _EINSUM = re.compile(r"[a-z.]+(?:,[a-z.]+)*->[a-z.]*")
@@ -63,8 +68,9 @@ def _batch(
     there: Function,
     back: Function,
     order: Callable[[list[str]], list[str]],
+    rows: Rewrite = same_text,
 ) -> Convention:
-    """The axes of every tensor that has a batch, in another order."""
+    """The axes of every tensor that has a batch, in another order; ``rows`` is for its texts."""
 
     def mask_there(mask: Tensor) -> Tensor:
         return there(_four_axes(mask))
@@ -83,7 +89,7 @@ def _batch(
         text = text.replace(
             "a row for each reader and a column for each key", "with readers and keys on the two S"
         )
-        return _EINSUM.sub(letters, shapes(reordered)(_WITHOUT_ORDER(text)))
+        return rows(_EINSUM.sub(letters, shapes(reordered)(_WITHOUT_ORDER(text))))
 
     items = {
         item: Translation(
@@ -149,10 +155,11 @@ CONVENTIONS = (
     # Not the batch as the second axis: "bse,bse->bs" would be right there, too.
     _batch(
         "axes_reversed",
-        "Tensors that have a batch have **all axes in the opposite order** of what is usual and of "
-        "what stands above: the batch is last, and d_head or d_model first.",
+        "Tensors that have a batch have **all axes in the opposite order** of the lesson's: the "
+        "batch is last, and d_head or d_model first.",
         _reversed,
         _reversed,
         lambda axes: axes[::-1],
+        ROWS_ARE_COLUMNS,
     ),
 )

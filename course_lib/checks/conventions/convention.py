@@ -38,6 +38,7 @@ class Translation:
         result: from the public code's result, and its arguments, to the variant's result.
         back: from the variant's result to the public one, for probes that compare random results.
         renamed: parameters of a module, from public names to the variant's.
+        shown: names of arguments in reports, from the public ones to the variant's.
         edits: (old, new) phrases of the item's texts; old may be a pattern. One that is nowhere is
             an error, since the texts have changed.
         left_out: names of misconceptions that are none here, or of which the text isn't true.
@@ -48,6 +49,7 @@ class Translation:
     result: Callable[[Any, Arguments], Any] = as_it_is
     back: Callable[[Any], Any] = lambda result: result
     renamed: Mapping[str, str] = field(default_factory=dict)
+    shown: Mapping[str, str] = field(default_factory=dict)
     edits: Edits = ()
     left_out: tuple[str, ...] = ()
 
@@ -81,7 +83,7 @@ class Convention:
         return [
             str(getattr(old, "pattern", old))
             for old, new in self.items[item_id].edits
-            if not any(edited(text, old, new) != text or new in text for text in texts)
+            if not any(edited(text, old, new) != text or (new and new in text) for text in texts)
         ]
 
 

@@ -34,6 +34,11 @@ def _tying(name: str, sentence: str, kind: str, written: Mapping[str, Any]) -> C
                 on(tying=lambda value: back[value]),
                 edits=(
                     ("as a config's `tying` says", "as `tying` says"),
+                    (
+                        "The tables are `model.",
+                        "The model is the course's own, whatever names the parts of yours have. "
+                        "The tables are `model.",
+                    ),
                     ("tying: str", f"tying: {kind}"),
                     (
                         'tying is "none", "output" or "all"',

@@ -99,7 +99,10 @@ CONVENTIONS = (
                     ("the share of the samples", "the percentage of the samples"),
                     ("The share of the samples", "The percentage of the samples"),
                     ("Return a number from 0 to 1.", "Return a number from 0 to 100."),
-                    ("average what they count: 1, ½ or 0.", "average: a win counts 100, a tie 50."),
+                    (
+                        "average what they count: 1, ½ or 0.",
+                        "average what they count, 1, ½ or 0, and multiply by 100.",
+                    ),
                     (".mean().item()", ".mean().item() * 100"),
                     ("With ½ for each tie, the result is ½.", "With half a win each, it gets 50."),
                     ("A single comparison gives 0, ½ or 1.", "One comparison gives 0, 50 or 100."),

@@ -51,7 +51,16 @@ def in_bits(items: Mapping[str, Edits], more: MORE, left_out: NAMES) -> Conventi
                 "−ln p": "−log₂ p",
                 "gives ln p of every": "gives ln p (not log₂ p) of every",
                 "Take log_softmax over V.": "Take log_softmax over V, which is in nats.",
+                "is the cost of each position.": "is the cost of each position in nats.",
+                "costs -log(its count": "costs -log2(its count",
+                "nats *per token*": "bits *per token*",
+                "You sum the nats": "You sum the bits",
+                "that costs ln V": "that costs log₂ V",
+                "the curve, ln V": "the curve, log₂ V",
+                "you take p, not ln p": "you take p, not log₂ p",
+                "What is ln 0.5?": "What is log₂ 0.5?",
                 "2 · ln 2 / 12 = 0.1155": "2 / 12 = 0.1667",
+                "costs 2 · ln 2 / 12": "costs 2 / 12",
                 "2 · ln 2 = 1.3863": "2",
             }
         ),
@@ -70,6 +79,8 @@ def summed(items: Mapping[str, Edits], more: MORE, left_out: NAMES) -> Conventio
             {
                 "2 · ln 2 / 12 = 0.1155": "2 · ln 2 = 1.3863",
                 "2 / 12 = 0.1667": "2",
+                "costs 2 · ln 2 / 12": "costs 2 · ln 2",
+                "costs 2 / 12": "costs 2",
                 "; divide by the number of entries.": "; add them all up.",
             }
         ),

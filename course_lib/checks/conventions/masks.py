@@ -63,8 +63,8 @@ _TRIANGLE_OF_INTEGERS = (
 _BOTH_OF_INTEGERS = (
     ("holds the numbers 1 and 0 instead of booleans.", "has another dtype than int64."),
     (
-        " masked_fill doesn't accept a mask of numbers, and ~ doesn't invert one: it turns the "
-        "integers 1 and 0 into -2 and -1.",
+        " masked_fill doesn't accept a mask of numbers, and ~ doesn't invert one: of floats it's "
+        "an error, of the integers 1 and 0 it gives -2 and -1.",
         "",
     ),
     (" Which operator means 'and' for boolean tensors?", ""),

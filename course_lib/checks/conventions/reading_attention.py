@@ -105,7 +105,9 @@ def _indices(change: Function) -> dict[str, Function]:
 
 
 def _numbers_of_a_call(text: str) -> str:
-    """The indices in what a call is described by, "heads 7, 0 and 2", count from 1."""
+    """The indices in what a call is described by, "heads 7, 0 and 2", count from 1; and in code."""
+    text = text.replace("attention[layer, sentence, ", "attention[layer - 1, sentence - 1, ")
+    text = text.replace("maps[..., query]", "maps[..., query - 1]")
     if text.endswith((".", "?")):
         return text
     return _INDICES.sub(lambda found: re.sub(r"\d+", lambda n: str(int(n[0]) + 1), found[0]), text)
@@ -152,6 +154,8 @@ CONVENTIONS = (
         },
         phrases(
             {
+                "(len(... & sure)": "100 * (len(... & sure)",
+                "1 - 100 *": "100 - 100 *",
                 "0 is perfect, and 1 means": "0 is perfect, and 100 means",
                 "1 is perfect, and 0 means": "100 is perfect, and 0 means",
                 "perfect head gets 1.": "perfect head gets 100.",
@@ -184,7 +188,15 @@ CONVENTIONS = (
                 ),
             )
         },
-        phrases({"len(... & possible)": "len(... & ...)"}),
+        phrases(
+            {
+                "len(... & possible)": "len(... & ...)",
+                "A sure link that is predicted is in both sets, so it has to count twice in the "
+                "numerator as well.": "A sure link that is predicted has to count twice in the "
+                "numerator as well, once as a sure and once as a possible one, and `possible` "
+                "leaves the sure ones out.",
+            }
+        ),
     ),
     Convention(
         "target_first",
@@ -284,7 +296,10 @@ CONVENTIONS = (
                     ("query=0, sentence=0", "query=1, sentence=1"),
                     ("query: int = 0", "query: int = 1"),
                     ("sentence: int = 0", "sentence: int = 1"),
-                    ("All numbers are indices, from 0.", "All of these numbers count from 1."),
+                    (
+                        "All numbers are indices, from 0.",
+                        "Layers, heads, queries and sentences count from 1.",
+                    ),
                     ("return the row of token 0,", "return the row of token 1,"),
                     (
                         "Layer and sentence are fixed in all four,",

@@ -154,6 +154,7 @@ CONVENTIONS = (
             "11.inverse_sqrt_lr": Translation(
                 exchanged("d_model", "warmup"),
                 exchanged("d_model", "warmup"),
+                shown={"d_model": "warmup", "warmup": "d_model"},
                 edits=(
                     (
                         "inverse_sqrt_lr(step, d_model, warmup)",

@@ -77,6 +77,7 @@ def under(item: Item, convention: Convention) -> Item:
         tolerance=item.tolerance,
         misconceptions=[*known, forgets([convention], item.reference)],
         apart=item.apart,
+        shown={**item.shown, **convention.items[item.id].shown},
         conventions=(*item.conventions, convention.name),
         public=item,
         convention=convention,

@@ -125,7 +125,7 @@ item.switch(
 )
 item.switch(
     "context_queries_first",
-    "The axes of your context are (b, q, h, e), but heads should come before queries.",
+    "In your context, the axes of queries and heads are swapped.",
     why="The order of the letters after the arrow is the order of the axes. With as many heads as "
     "queries, the shape doesn't show the bug.",
     hint="Which order does the task ask for?",

@@ -192,9 +192,9 @@ def _variant(on: frozenset[str]) -> Callable[..., Any]:
 
 item.switch(
     "words_come_first",
-    "Your weights have the axes (b, q, h, k): heads should come before queries.",
-    why="Masks, plots and slices expect (b, h, q, k). With your order, a mask (1, 1, q, k) is "
-    "broadcast against the heads.",
+    "In your weights, the axes of queries and heads are swapped.",
+    why="Masks, plots and slices expect the order of the task. With yours, a mask for queries and "
+    "keys is broadcast against heads and keys.",
     hint="After the arrow you can write any order.",
 )
 item.switch(
@@ -202,7 +202,7 @@ item.switch(
     "Your mask is broadcast against the heads: with 5 tokens and 3 heads that's an error, with as "
     "many tokens as heads it isn't, and tokens attend to the future.",
     why="Broadcasting matches axes by position, from the right, so scores and mask need their "
-    "axes in the same order, (b, h, q, k). A published implementation has this bug.",
+    "axes in the same order. A published implementation has this bug.",
     hint="Write down the axes of the scores, and below them those of the mask, aligned on the "
     "right.",
 )
@@ -324,8 +324,8 @@ item.switch(
 item.switch(
     "heads_attend_to_heads",
     "In your code the heads of a token attend to each other, and no token attends to another.",
-    why="The last two axes before the product are (heads, d_head), so your weights are "
-    "(batch, seq, heads, heads). Tokens have to stand where you have the heads.",
+    why="In your product the heads stand where the tokens should, so your weights have two axes of "
+    "heads, one for queries and one for keys.",
     hint="Which two letters should the scores of one head have, and which do yours have?",
 )
 item.switch(
@@ -333,13 +333,13 @@ item.switch(
     "Your mask is transposed: its queries and keys are swapped.",
     why="Rows of a mask are queries, columns are keys, as in the scores. A transposed causal mask "
     "lets each token attend to the future and hides the past.",
-    hint="Follow the mask's last two axes through your code.",
+    hint="Follow the mask's axes of queries and keys through your code.",
 )
 item.switch(
     "weights_averaged",
-    "You return the mean of the heads' weights: (batch, q, k).",
-    why="Each head has a pattern of its own, and a mean shows none of them. The task asks for "
-    "(batch, heads, q, k).",
+    "You return the mean of the heads' weights.",
+    why="Each head has a pattern of its own, and a mean shows none of them. The task asks for the "
+    "weights of each head.",
     hint="Which axis do you take a mean or a sum over?",
 )
 item.switch(

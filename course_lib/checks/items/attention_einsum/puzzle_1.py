@@ -73,8 +73,8 @@ def one_for_each_sentence(a: Tensor, b: Tensor) -> Tensor:
 
 @item.misconception(
     "You multiply the sum of a token of a by the sum of the same token of b.",
-    why="A dot product multiplies first and sums afterwards. If the last axis has different "
-    "letters in the two inputs, each of them is summed over separately.",
+    why="A dot product multiplies first and sums afterwards. If the axis of the numbers "
+    "has different letters in the two inputs, each of them is summed over separately.",
     hint="Do you sum before you multiply? In einsum, look for a letter that occurs in one input "
     "only, and not after the arrow.",
 )

@@ -42,7 +42,7 @@ def all_sentences_meet(a: Tensor, b: Tensor) -> Tensor:
 
 
 @item.misconception(
-    "The last two axes are swapped: (B, J, I).",
+    "The axes i and j are swapped: (B, J, I).",
     why="The order of the letters after the arrow is the order of the axes.",
     hint="Should the rows belong to a or to b?",
 )

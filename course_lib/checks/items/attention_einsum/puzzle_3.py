@@ -34,9 +34,9 @@ item = Item(
 
 
 @item.misconception(
-    "Your axes are in the order of the inputs, (B, Q, H, K), but heads should come first.",
-    why="With your order, a mask (1, 1, Q, K) is broadcast against the heads. If there are as many "
-    "tokens as heads, that raises no error, and the weights are wrong.",
+    "Your axes are in the order of the inputs, (B, Q, H, K): queries and heads are swapped.",
+    why="With your order, a mask for queries and keys is broadcast against heads and keys. If "
+    "there are as many tokens as heads, that raises no error, and the weights are wrong.",
     hint="After the arrow you can write any order.",
 )
 def words_before_heads(query: Tensor, key: Tensor) -> Tensor:
@@ -45,7 +45,8 @@ def words_before_heads(query: Tensor, key: Tensor) -> Tensor:
 
 @item.misconception(
     "Your scores are transposed: rows are keys and columns are queries.",
-    why="Softmax over the last axis would distribute the weight of each key among the queries.",
+    why="A softmax over the axis where the keys should be would distribute the weight of each key "
+    "among the queries.",
     hint="In which order do q and k come in your result, and in which does the task ask for them?",
 )
 def mirrored(query: Tensor, key: Tensor) -> Tensor:
@@ -65,8 +66,8 @@ def keys_of_all_heads(query: Tensor, key: Tensor) -> Tensor:
 @item.misconception(
     "Your score is the sum of the query's numbers times the sum of the key's.",
     why="In a dot product, each number of the query meets the key's number of the same index. "
-    "If their last axes have two letters, every number meets every other.",
-    hint="Query and key share the last axis. How many letters do you use for it?",
+    "If the axes of these numbers have two letters, every number meets every other.",
+    hint="Query and key share the axis e. How many letters do you use for it?",
 )
 def sums_multiplied(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bqhe,bkhf->bhqk", query, key)

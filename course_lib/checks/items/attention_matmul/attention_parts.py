@@ -292,7 +292,7 @@ def add_attention_switches(item: Item) -> None:
         "softmax_over_heads",
         "Your softmax is over the heads: with a single head all weights are 1.",
         why="Heads don't compete with each other. In each head, the weights of a query sum to one "
-        "over the keys. Without dim, softmax takes axis 1 of four and only warns.",
+        "over the keys. Without dim, softmax chooses an axis itself and only warns.",
         hint="Name the axis of the softmax, first in words and then as dim.",
     )
     item.switch(

@@ -101,7 +101,8 @@ def other_axes_swapped(x: Tensor) -> Tensor:
 @item.misconception(
     "You take the axes for (batch, seq, heads, d_head), so it's the tokens that you join: "
     "(batch, heads, seq · d_head).",
-    why="split_heads has moved the heads to the front, and here they come from there.",
+    why="The heads are on the axis that the task names, and only their numbers belong side by "
+    "side.",
     hint="Print x.shape. Which axis are the heads?",
 )
 def tokens_joined(x: Tensor) -> Tensor:

@@ -321,8 +321,8 @@ item.switch(
 )
 item.switch(
     "every_other_column",
-    "Each of your heads takes every n_heads-th column of a projection, not d_head columns in a "
-    "row.",
+    "Each of your heads takes every n_heads-th column of a projection, not d_head "
+    "neighbouring columns.",
     why="The first d_head columns of a projection belong to head 0, the next to head 1, and so on. "
     "The layer was trained that way, and its past comes in that order.",
     hint="In which order do n_heads and d_head stand where you split the last axis?",

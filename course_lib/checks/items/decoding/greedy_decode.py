@@ -310,7 +310,7 @@ item.switch(
 item.switch(
     "last_of_the_flat_view",
     "Every row gets the token of the last sentence.",
-    why="Only one row of logits is used for all: the last position of the last sentence. With a "
+    why="The same logits are used for all: those at the last position of the last sentence. With a "
     "batch of one you wouldn't notice.",
     hint="Logits are (B, T, V). Along which axis do you want the last entry, and along which "
     "every entry?",

@@ -205,10 +205,10 @@ class DividesByTheRoot(_Embedding):
 
 
 @item.misconception(
-    "You count columns, so padding on the left moves the tokens to later positions.",
+    "You count padding, too, so padding on the left moves the tokens to later positions.",
     why="The vectors of a sentence, and so its translation, would depend on whether the batch "
     "contains a longer one.",
-    hint="Which tokens of a row should be counted?",
+    hint="Which tokens of a sentence should be counted?",
 )
 class CountsColumns(_Embedding):
     def positions_of(self, tokens: Tensor) -> Tensor:

@@ -334,8 +334,7 @@ item.switch(
 )
 item.switch(
     "weight_and_bias_swapped",
-    "You multiply by bias and add weight: the two are swapped.",
-    why="With a weight of ones and a bias of zeros, as at the start of training, each of your "
-    "results is 1, whatever x is.",
-    hint="Which of the two is a factor, and which one is added?",
+    "You swap weight and bias.",
+    why="The weight scales the normalised vector, and the bias shifts it.",
+    hint="Which of the two is a factor?",
 )

@@ -157,7 +157,7 @@ item.switch(
 item.switch(
     "cosine_first",
     "In your table the cosine comes first.",
-    why="The paper puts the sine in the even columns, and columns count from 0.",
+    why="In the paper, the sine of a frequency comes before its cosine.",
     hint="What should column 0 hold at position 0?",
 )
 item.switch(
@@ -215,5 +215,6 @@ item.switch(
     "Your angles are 2π times too large.",
     why="The angle is the position times the frequency, in radians. The wavelength has a factor of "
     "2π, the frequency has none.",
-    hint="At position 1, the first sine should be sin(1) = 0.84. What is yours the sine of?",
+    hint="At position 1, the sine of the highest frequency should be sin(1) = 0.84. What is yours "
+    "the sine of?",
 )
