@@ -31,7 +31,7 @@ SIZE_TOLERANCE = 4  # pixels: a tight frame follows the width of its labels
 BASE64 = re.compile(r"[A-Za-z0-9+/]{64,}={0,2}")
 FIGURE_NAME = re.compile(r"\b[af][0-9a-f]{12}\b")
 # What rounding in another order moves; one changed digit in a picture is 0.04.
-ROUNDED_PICTURE = 0.02
+ROUNDED_PICTURE = 0.035
 ROUNDED_BYTE = 4
 
 
