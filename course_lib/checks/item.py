@@ -98,6 +98,10 @@ class Item:
     def __post_init__(self) -> None:
         watched.append(self)
 
+    def worded(self, text: str) -> str:
+        """A text about the item, such as its title, as it is right under its conventions."""
+        return text
+
     def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
         """Decorate a wrong implementation, so that the check recognises it."""
 

@@ -49,7 +49,8 @@ class Report:
     def headline(self) -> str:
         """One line: the item and its status."""
         status, tried = self.diagnosis.status, len(self.diagnosis.trials)
-        line = f"{_SIGNS[status]} {self.entry.id} · {self.entry.title}: {status}"
+        title = self.diagnosis.item.worded(self.entry.title)
+        line = f"{_SIGNS[status]} {self.entry.id} · {title}: {status}"
         if status == "not started":
             return f"{line}. Replace `raise NotImplementedError` with your code, then check again."
         passed = tried - len(self.diagnosis.failed)

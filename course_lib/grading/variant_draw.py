@@ -35,18 +35,18 @@ def draw_variants(lesson: str, number: int, seed: str) -> list[Choice]:
     if number < 1:
         raise CourseError(f"--variants must be at least 1, got {number}")
     conventions = CONVENTIONS.get(lesson, ())
-    candidates = _candidates(conventions)
-    if not candidates:
+    choices = candidates(conventions)
+    if not choices:
         raise CourseError(
             f"lesson {lesson} has no variants: its items take no conventions; hand out its "
             "exercise as it is"
         )
-    candidates.sort(key=lambda choice: _order(seed, lesson, choice))
+    choices.sort(key=lambda choice: _order(seed, lesson, choice))
     used: Counter[tuple[str, Choice]] = Counter()
     drawn: list[Choice] = []
     for _ in range(number):
         best = min(
-            candidates,
+            choices,
             key=lambda c: (c in drawn, sum(used[each] for each in of_items(conventions, c))),
         )
         drawn.append(best)
@@ -63,7 +63,7 @@ def of_items(conventions: Sequence[Convention], choice: Choice) -> list[tuple[st
     ]
 
 
-def _candidates(conventions: Sequence[Convention]) -> list[Choice]:
+def candidates(conventions: Sequence[Convention]) -> list[Choice]:
     """All choices that give each item one to three conventions."""
     aspects: dict[str, list[str | None]] = {}
     for each in conventions:
@@ -71,6 +71,8 @@ def _candidates(conventions: Sequence[Convention]) -> list[Choice]:
     found = []
     for names in product(*aspects.values()) if conventions else ():
         choice = tuple(each.name for each in conventions if each.name in names)
+        if any(set(each.apart) & set(choice) for each in conventions if each.name in choice):
+            continue
         if all(1 <= len(own) <= MOST_OF_AN_ITEM for _, own in of_items(conventions, choice)):
             found.append(choice)
     return found

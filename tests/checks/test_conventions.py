@@ -11,6 +11,7 @@ from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
 from course_lib.checks.conventions.variant_item import translated, under
 from course_lib.checks.diagnose import SEED, diagnose
 from course_lib.checks.draw import Draw
+from course_lib.checks.report import Report
 from course_lib.checks.trial import expected_answers
 from course_lib.errors import CourseError
 from course_lib.grading.variant_draw import draw_variants, of_items
@@ -227,6 +228,15 @@ PUBLIC = [  # phrases of the lesson's convention, which would be wrong
     ("14.alignment_error_rate", "percent", "1 - (len("),
     ("14.alignment_error_rate", "possible_without_sure", "is in both sets"),
     ("14.heads_for_figure", "indices_from_one", "attention[layer, sentence,"),
+    ("14.heads_for_figure", "indices_from_one", "with the heads instead of"),
+    ("14.heads_for_figure", "heads_last", "maps[..., query]"),
+    ("01.sinusoidal_positions", "concatenated", "on the left and all cosines on the right"),
+    ("01.shift_matrix", "cosine_first", "all sines first"),
+    ("05.puzzle_3", "keys_then_queries", "(B, Q, K)"),
+    ("07.pre_norm_encoder_block", "features_second", "y = self.norm_1(x)"),
+    ("09.bucket", "longest_batch_first", "equal lengths keep their order; one"),
+    ("10.masked_cross_entropy", "sum", "and then the"),
+    ("10.masked_cross_entropy", "sum", "numbers do you average"),
 ]
 # Phrases of the usual order of axes, which the public texts avoid, since a variant has another one.
 USUAL_ORDER = (
@@ -264,6 +274,14 @@ def test_feedback_on_einsum_is_not_about_the_usual_order_of_axes(item, name):
     told = [m for m in load_item(item, (name,)).misconceptions if not m.name.startswith("forgets_")]
     words = "\n".join(text for m in told for text in (m.symptom, m.why, m.hint))
     assert not [phrase for phrase in USUAL_ORDER if phrase in words]
+
+
+def test_a_report_s_headline_is_not_about_the_usual_order_of_axes():
+    def headline(names):
+        return Report(diagnose(load_item("05.puzzle_3", names), lambda query, key: None)).headline
+
+    assert "· Scores, heads first:" in headline(())
+    assert "· Scores:" in headline(("axes_reversed",))
 
 
 def test_exchanged_arguments_are_shown_by_their_own_names():

@@ -17,7 +17,7 @@ from course_lib.grading.grade import FITS_PUBLIC
 from course_lib.grading.library_view import view_of
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submission import SubmissionError
-from course_lib.grading.variant_draw import MOST_OF_AN_ITEM, draw_variants, of_items
+from course_lib.grading.variant_draw import MOST_OF_AN_ITEM, candidates, draw_variants, of_items
 from course_lib.grading.variant_notebook import STAMP, variant_notebook
 from course_lib.grading.variants import load_variants, write_variants
 from tests.grading.nbgrader_course import result_of
@@ -96,17 +96,22 @@ def test_every_item_has_one_to_three_conventions_in_each_variant(lesson):
 
 @pytest.mark.parametrize("lesson", CONVENTIONS)
 def test_an_item_has_as_many_different_variants_as_it_can(lesson):
-    drawn = [dict(of_items(CONVENTIONS[lesson], c)) for c in draw_variants(lesson, 6, "any")]
+    conventions = CONVENTIONS[lesson]
+    drawn, possible = (
+        [dict(of_items(conventions, choice)) for choice in choices]
+        for choices in (draw_variants(lesson, 6, "any"), candidates(conventions))
+    )
     for item in drawn[0]:
-        aspects = {}
-        for each in CONVENTIONS[lesson]:
-            if item in each.items:
-                aspects.setdefault(each.aspect, []).append(each.name)
-        possible = 1
-        for names in aspects.values():
-            possible *= len(names) + 1
-        different = len({variants[item] for variants in drawn})
-        assert different >= min(4, possible - 1)
+        different, most = (len({each[item] for each in choices}) for choices in (drawn, possible))
+        assert different >= min(4, most)
+
+
+@pytest.mark.parametrize("seed", [f"term {i}" for i in range(20)])
+def test_conventions_that_contradict_each_other_are_not_handed_out_together(seed):
+    drawn = draw_variants("05", 6, seed)
+    assert not [choice for choice in drawn if {"keys_then_queries", "axes_reversed"} <= set(choice)]
+    assert any("keys_then_queries" in choice for choice in drawn)
+    assert any("axes_reversed" in choice for choice in drawn)
 
 
 @pytest.mark.usefixtures("own_messages")

@@ -47,7 +47,7 @@ _WITHOUT_ORDER = phrases(
     {
         ", positions before heads, to": ", to",
         ", heads before positions.": ".",
-        "## Scores, heads first": "## Scores",
+        "Scores, heads first": "Scores",
     }
 )
 _EINSUM = re.compile(r"[a-z.]+(?:,[a-z.]+)*->[a-z.]*")
@@ -69,6 +69,7 @@ def _batch(
     back: Function,
     order: Callable[[list[str]], list[str]],
     rows: Rewrite = same_text,
+    apart: tuple[str, ...] = (),
 ) -> Convention:
     """The axes of every tensor that has a batch, in another order; ``rows`` is for its texts."""
 
@@ -99,7 +100,7 @@ def _batch(
         )
         for item, names in _BATCHED.items()
     }
-    return Convention(name, "batch", sentence, items, rewrite)
+    return Convention(name, "batch", sentence, items, rewrite, apart)
 
 
 _TURNED: Function = swapped(-2, -1)
@@ -129,7 +130,11 @@ CONVENTIONS = (
         "Scores, weights and masks have the **keys before the queries**: (batch, heads, key, "
         "query). A query's weights are a column, and sum to one there.",
         {
-            "05.puzzle_3": Translation(result=value(_TURNED), left_out=("mirrored",)),
+            "05.puzzle_3": Translation(
+                result=value(_TURNED),
+                edits=(("over the heads: (B, Q, K).", "over the heads: (B, K, Q)."),),
+                left_out=("mirrored", "words_before_heads"),
+            ),
             "05.puzzle_5": self_inverse(_TURNED, "weights"),
             "05.attention_einsum": self_inverse(_TURNED, "mask", result=pair(same, _TURNED)),
             "05.multi_head_einsum": self_inverse(_TURNED, "mask", result=pair(same, _TURNED)),
@@ -161,5 +166,6 @@ CONVENTIONS = (
         _reversed,
         lambda axes: axes[::-1],
         ROWS_ARE_COLUMNS,
+        ("keys_then_queries",),
     ),
 )

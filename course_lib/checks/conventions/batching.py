@@ -22,6 +22,12 @@ _FORMED = (
     "But this task wants the shortest first, and the batches come out differently.",
     "But in this task the shortest form batches first, and the batches come out differently.",
 )
+_EQUAL = (
+    "equal lengths keep their order; one",
+    "equal lengths come in the right order; one",
+    "Equal lengths keep their order.",
+    "While they are formed, equal lengths keep their order.",
+)
 _COLLATED = "to `(source, target)`, two tensors of int64, (B, S) and (B, T)."
 _FORCED = "to `(decoder_input, labels)`, each (B, T − 1)."
 _RETURNS_PAIR = "-> tuple[Tensor, Tensor]:"
@@ -193,6 +199,7 @@ CONVENTIONS = (
         "There's an empty batch beside a sentence that is too long.",
         "The last batch is missing.",
         "The batch that was filled last is missing.",
+        *_EQUAL,
     ),
     _batches(
         "longest_in_batch_first",
@@ -201,9 +208,6 @@ CONVENTIONS = (
         "long ones the last. How batches are formed stays the same.",
         lambda batches: [batch[::-1] for batch in batches],
         *_FORMED,
-        "equal lengths keep their order; one",
-        "equal lengths come in the right order; one",
-        "Equal lengths keep their order.",
-        "While they are formed, equal lengths keep their order.",
+        *_EQUAL,
     ),
 )

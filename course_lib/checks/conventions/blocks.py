@@ -53,6 +53,13 @@ _LESSONS_PARTS = {
         ),
     ),
 }
+_AXES = {
+    "07.encoder_block": (
+        ("Query, key and value are all x.", "Query, key and value are all x, its axes moved."),
+        ("self.norm_1(x + self.dropout(", "self.norm_1(... x + self.dropout("),
+    ),
+    "07.pre_norm_encoder_block": (("y = self.norm_1(x), then", "y = self.norm_1(...), then"),),
+}
 _NOT_ROWS = (
     ("one row per source token", "one vector per source token"),
     ("the target's rows unless", "the target's vectors unless"),
@@ -87,11 +94,18 @@ CONVENTIONS = (
     ),
     *axis_conventions(
         {
-            "07.encoder_block": Axes(edits=_LESSONS_PARTS["07.encoder_block"]),
+            "07.encoder_block": Axes(
+                edits=(*_LESSONS_PARTS["07.encoder_block"], *_AXES["07.encoder_block"])
+            ),
             "07.decoder_block": Axes(
                 ("x", "memory"), edits=(*_LESSONS_PARTS["07.decoder_block"], *_NOT_ROWS)
             ),
-            "07.pre_norm_encoder_block": Axes(edits=_LESSONS_PARTS["07.pre_norm_encoder_block"]),
+            "07.pre_norm_encoder_block": Axes(
+                edits=(
+                    *_LESSONS_PARTS["07.pre_norm_encoder_block"],
+                    *_AXES["07.pre_norm_encoder_block"],
+                )
+            ),
         }
     ),
 )

@@ -64,6 +64,8 @@ class Convention:
         sentence: how a task states it.
         items: its translation for each item that takes it, by the item's id.
         rewrite: for all texts of these items, such as the order of axes in shapes.
+        apart: names of conventions that are not handed out together with it, since each sentence
+            would be false beside the other.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Convention:
     sentence: str
     items: Mapping[str, Translation]
     rewrite: Rewrite = same_text
+    apart: tuple[str, ...] = ()
 
     def rewritten(self, text: str, item_id: str) -> str:
         """A text of an item, as this convention has it."""

@@ -56,7 +56,6 @@ def in_bits(items: Mapping[str, Edits], more: MORE, left_out: NAMES) -> Conventi
                 "nats *per token*": "bits *per token*",
                 "You sum the nats": "You sum the bits",
                 "that costs ln V": "that costs log₂ V",
-                "the curve, ln V": "the curve, log₂ V",
                 "you take p, not ln p": "you take p, not log₂ p",
                 "What is ln 0.5?": "What is log₂ 0.5?",
                 "2 · ln 2 / 12 = 0.1155": "2 / 12 = 0.1667",

@@ -114,12 +114,14 @@ def _convention(
 
     items = {
         "01.sinusoidal_positions": Translation(
-            result=value(there), edits=(*_TABLE, *_FORMULA), left_out=left_out
+            result=value(there), edits=(*_TABLE, *_FORMULA), left_out=("end_to_end", *left_out)
         ),
         "01.positional_encoding": Translation(
-            on(x=there, first=there), on(x=back), value(there), back
+            on(x=there, first=there), on(x=back), value(there), back, left_out=("EndToEndTable",)
         ),
-        "01.shift_matrix": Translation(result=value(both_axes), edits=_MATRIX),
+        "01.shift_matrix": Translation(
+            result=value(both_axes), edits=_MATRIX, left_out=("end_to_end_matrix",)
+        ),
     }
     return Convention(name, aspect, sentence, items)
 

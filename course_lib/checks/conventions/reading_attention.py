@@ -107,7 +107,9 @@ def _indices(change: Function) -> dict[str, Function]:
 def _numbers_of_a_call(text: str) -> str:
     """The indices in what a call is described by, "heads 7, 0 and 2", count from 1; and in code."""
     text = text.replace("attention[layer, sentence, ", "attention[layer - 1, sentence - 1, ")
-    text = text.replace("maps[..., query]", "maps[..., query - 1]")
+    text = re.sub(r"maps\[(\.\.\., )?query\]", r"maps[\1query - 1]", text)
+    text = text.replace("with the heads instead of", "with the heads, each minus one, instead of")
+    text = text.replace("select the heads,", "select the heads, each minus one,")
     if text.endswith((".", "?")):
         return text
     return _INDICES.sub(lambda found: re.sub(r"\d+", lambda n: str(int(n[0]) + 1), found[0]), text)
@@ -282,7 +284,12 @@ CONVENTIONS = (
         _heads_last,
         _heads_third,
         "N, B, Q, K, H",
-        edits=(("with the heads instead of the dots.", "with the heads moved to the front."),),
+        edits=(
+            (
+                "maps[..., query] with the heads instead of the dots.",
+                "maps[query] holds keys and heads: select the heads, and bring them to the front.",
+            ),
+        ),
     ),
     Convention(
         "indices_from_one",

@@ -54,12 +54,13 @@ CONVENTIONS = (
     summed(
         {
             "10.masked_cross_entropy": (
-                ("the mean of", "the sum of"),
-                ("Mean over the real tokens", "Sum over the real tokens"),
                 (
                     "You take the mean of each sentence, and then the mean of those means.",
                     "You weight the tokens of short sentences more than those of long ones.",
                 ),
+                ("how many numbers do you average?", "does each of the nine tokens count once?"),
+                ("the mean of", "the sum of"),
+                ("Mean over the real tokens", "Sum over the real tokens"),
                 (" The loss is a mean over tokens.", " The loss is a sum over tokens."),
                 _HINT,
                 (

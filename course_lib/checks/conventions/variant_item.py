@@ -40,6 +40,10 @@ class VariantItem(Item):
     public: Item
     convention: Convention
 
+    def worded(self, text: str) -> str:
+        """A text about the item in the words of its conventions."""
+        return self.convention.rewritten(self.public.worded(text), self.id)
+
     def both(self, a: Misconception, b: Misconception) -> Any:
         """An answer with both misconceptions, or None, in the variant's convention."""
         public = {m.name: m for m in self.public.misconceptions}

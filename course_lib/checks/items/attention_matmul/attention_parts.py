@@ -218,10 +218,10 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "keys_reshaped",
-        "You bring the keys to (d_head, keys) with reshape or view, which mixes up the numbers of "
+        "You swap the axes of the keys with reshape or view, which mixes up the numbers of "
         "different keys.",
         why="The shape fits the product, so there's no error. But reshape keeps the order of the "
-        "numbers: its columns are no keys.",
+        "numbers: where a key should be, there are numbers of several.",
         hint="Which operation swaps two axes?",
     )
     item.switch(

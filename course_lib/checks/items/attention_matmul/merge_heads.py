@@ -89,8 +89,8 @@ def heads_take_turns(x: Tensor) -> Tensor:
 
 @item.misconception(
     "The shape is right, but you swap the wrong pair of axes before you join.",
-    why="Only heads and tokens have to be swapped. If tokens and d_head do, a row of your "
-    "result mixes numbers of many tokens.",
+    why="Heads and d_head belong side by side. If d_head and the tokens are joined instead, the "
+    "vectors of your result mix numbers of many tokens.",
     hint="Which axes should be next to each other when you join them, and in which order?",
 )
 def other_axes_swapped(x: Tensor) -> Tensor:
@@ -99,8 +99,7 @@ def other_axes_swapped(x: Tensor) -> Tensor:
 
 
 @item.misconception(
-    "You take the axes for (batch, seq, heads, d_head), so it's the tokens that you join: "
-    "(batch, heads, seq · d_head).",
+    "You take the axes for (batch, seq, heads, d_head), so it's the tokens that you join.",
     why="The heads are on the axis that the task names, and only their numbers belong side by "
     "side.",
     hint="Print x.shape. Which axis are the heads?",

@@ -142,7 +142,7 @@ class MergedStraightAway(Layer):
     "row.",
     why="The first d_head columns of a projection belong to head 0, the next to head 1, and so on. "
     "With weights from elsewhere, such as those of this check, your heads get the wrong columns.",
-    hint="In which order do n_heads and d_head stand where you split the last axis?",
+    hint="In which order do n_heads and d_head stand where you split d_model?",
 )
 class EveryOtherColumn(Layer):
     def split(self, x: Tensor) -> Tensor:

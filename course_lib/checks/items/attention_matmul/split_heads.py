@@ -100,8 +100,7 @@ def as_wide_as_many(x: Tensor, n_heads: int) -> Tensor:
 
 @item.misconception(
     "Your result is (heads, batch, seq, d_head): batch should come first.",
-    why="Everything else in the course expects the batch first. By default, torch.stack puts the "
-    "new axis in front.",
+    why="The task asks for the batch first. By default, torch.stack puts the new axis in front.",
     hint="Where should the axis of the heads be? If you use torch.stack: it has an argument for "
     "where the new axis goes.",
 )

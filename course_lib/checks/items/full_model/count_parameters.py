@@ -209,7 +209,7 @@ item.switch(
 item.switch(
     "all_biases",
     "You count all biases, even those that the config switches off.",
-    why="One published system has none, and its count is exactly 44,052,480.",
+    why="One published system has none, and exactly 44,052,480 parameters.",
     hint="Three fields of the config end in _bias.",
 )
 item.switch(

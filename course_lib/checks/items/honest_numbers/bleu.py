@@ -332,8 +332,7 @@ item.switch(
 item.switch(
     "lower_case",
     "Your code ignores capital letters.",
-    why="The score should equal sacrebleu's, which treats 'The' and 'the' as different words "
-    "unless it's told not to.",
+    why="sacrebleu treats 'The' and 'the' as different words unless it's told not to.",
     hint="Does your code change the words before it compares them?",
 )
 item.switch(

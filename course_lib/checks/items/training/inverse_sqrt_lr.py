@@ -131,8 +131,8 @@ item.switch(
     "Your rate has no warm-up: it starts at its highest value.",
     why="Adam's first steps are as large as the learning rate, for every weight, however noisy its "
     "gradient is: a random model is thrown far off.",
-    hint="The task names two curves. At step 1 yours gives the falling one: what should the "
-    "rising one be there?",
+    hint="The task names two curves. At the first step yours gives the falling one: what should "
+    "the rising one be there?",
 )
 item.switch(
     "never_falls",

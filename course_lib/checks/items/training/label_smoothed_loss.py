@@ -194,8 +194,7 @@ item.switch(
     "pads included.",
     why="The uniform part belongs to each softened label, so it counts where a label counts: at "
     "the real positions.",
-    hint="Your loss has two parts. Which positions does each of them sum over, and what is it "
-    "divided by?",
+    hint="Your loss has two parts. Over which positions does each of them run?",
     spellings=["pads_share_the_smoothing_but_not_alone"],
 )
 item.switch(

@@ -261,7 +261,7 @@ item.switch(
     "counts_bos",
     "You count one label too many for each sentence, perhaps its start.",
     why="No model has to predict <bos>: the decoder is given it. One label more for each sentence "
-    "makes the mean too small.",
+    "makes the result too small.",
     hint="How many labels does a target of five words have?",
 )
 item.switch(

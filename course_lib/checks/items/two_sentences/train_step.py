@@ -267,7 +267,7 @@ item.switch(
 item.switch(
     "loss_after_the_step",
     "You return the loss after the step.",
-    why="That costs a second forward pass, and you never see the first point of the curve, ln V.",
+    why="That costs a second forward pass, and you never see the loss before training.",
     hint="How many times do you call the model in one step?",
 )
 item.switch(
@@ -310,7 +310,7 @@ item.switch(
     "You follow the gradient of the losses' sum, not of their mean.",
     why="A batch with more tokens then makes a larger step, and the learning rate means something "
     "different each time.",
-    hint="Is the number you return the one that backward() was called on?",
+    hint="Which number do you call backward() on?",
 )
 item.switch(
     "returns_the_sum",
