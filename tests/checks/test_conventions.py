@@ -233,7 +233,7 @@ PUBLIC = [  # phrases of the lesson's convention, which would be wrong
     ("01.sinusoidal_positions", "concatenated", "on the left and all cosines on the right"),
     ("01.shift_matrix", "cosine_first", "all sines first"),
     ("05.puzzle_3", "keys_then_queries", "(B, Q, K)"),
-    ("07.pre_norm_encoder_block", "features_second", "y = self.norm_1(x)"),
+    ("07.pre_norm_encoder_block", "features_second", "\ny = self.norm_1(x)"),
     ("09.bucket", "longest_batch_first", "equal lengths keep their order; one"),
     ("10.masked_cross_entropy", "sum", "and then the"),
     ("10.masked_cross_entropy", "sum", "numbers do you average"),

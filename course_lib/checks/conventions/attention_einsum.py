@@ -127,8 +127,8 @@ CONVENTIONS = (
     Convention(
         "keys_then_queries",
         "scores",
-        "Scores, weights and masks have the **keys before the queries**: (batch, heads, key, "
-        "query). A query's weights are a column, and sum to one there.",
+        "Scores, weights and masks have the **keys before the queries**. A query's weights are a "
+        "column, and sum to one there.",
         {
             "05.puzzle_3": Translation(
                 result=value(_TURNED),

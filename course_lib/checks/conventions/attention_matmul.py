@@ -113,7 +113,7 @@ _BACK = (
         "Swap heads and seq: (batch, seq, heads, d_head). Then join the last two axes. view raises "
         "an error here, because the numbers of a token aren't contiguous in memory.",
         "Bring heads and d_head side by side, in this order, and join them. view may raise an "
-        "error, because the numbers of a token needn't be contiguous in memory.",
+        "error: where no single stride reaches all heads of a token.",
     ),
     (
         "x.transpose(..., ...).reshape(batch, length, ...), or contiguous() and view, or flatten.",
@@ -122,7 +122,7 @@ _BACK = (
     (
         "view raises an error: once the axes are swapped, the numbers of a token aren't contiguous "
         "in memory.",
-        "view raises an error where the numbers of a token aren't contiguous in memory.",
+        "view raises an error where no single stride reaches all heads of a token.",
     ),
     (
         "Swapping axes swaps strides and moves no number, and no single stride reaches all heads "

@@ -78,8 +78,8 @@ def _reorder(order: str) -> Callable[[Sequence[str]], Sequence[str] | None]:
 
 _LAYOUTS: dict[str, tuple[str, str, Function, Function]] = {
     "seq_first": (
-        "The first axis is the position, and the batch comes second: (seq, batch, …), as in "
-        "PyTorch's modules with `batch_first=False`.",
+        "The position is the first axis and the batch the second, as in PyTorch's modules with "
+        "`batch_first=False`: (seq, batch) for ids, (seq, batch, d_model) for vectors.",
         "sbd",
         _seq_first,
         _seq_first,

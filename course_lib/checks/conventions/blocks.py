@@ -53,12 +53,17 @@ _LESSONS_PARTS = {
         ),
     ),
 }
+_MOVED = "Move the axes of the inputs first, and those of the result back. In between: "
 _AXES = {
     "07.encoder_block": (
-        ("Query, key and value are all x.", "Query, key and value are all x, its axes moved."),
-        ("self.norm_1(x + self.dropout(", "self.norm_1(... x + self.dropout("),
+        ("x = self.norm_1(x + self.dropout(", f"{_MOVED}x = self.norm_1(x + self.dropout("),
     ),
-    "07.pre_norm_encoder_block": (("y = self.norm_1(x), then", "y = self.norm_1(...), then"),),
+    "07.decoder_block": (
+        ("In forward, the middle line is x", f"{_MOVED}the middle line of forward is x"),
+    ),
+    "07.pre_norm_encoder_block": (
+        ("y = self.norm_1(x), then", f"{_MOVED}y = self.norm_1(x), then"),
+    ),
 }
 _NOT_ROWS = (
     ("one row per source token", "one vector per source token"),
@@ -98,7 +103,12 @@ CONVENTIONS = (
                 edits=(*_LESSONS_PARTS["07.encoder_block"], *_AXES["07.encoder_block"])
             ),
             "07.decoder_block": Axes(
-                ("x", "memory"), edits=(*_LESSONS_PARTS["07.decoder_block"], *_NOT_ROWS)
+                ("x", "memory"),
+                edits=(
+                    *_LESSONS_PARTS["07.decoder_block"],
+                    *_AXES["07.decoder_block"],
+                    *_NOT_ROWS,
+                ),
             ),
             "07.pre_norm_encoder_block": Axes(
                 edits=(

@@ -90,7 +90,7 @@ CONVENTIONS = (
                     (" per token, if it", ", if it"),
                     ("Lowest loss per token of", "Lowest loss, summed over all labels, of"),
                 ),
-                left_out=("not_divided", "per_sentence"),
+                left_out=("not_divided", "per_sentence", "counts_bos", "perplexity"),
             ),
         },
         {

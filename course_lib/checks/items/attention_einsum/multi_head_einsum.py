@@ -316,7 +316,7 @@ item.switch(
 )
 item.switch(
     "cut_straight_away",
-    "You reshape to (batch, heads, seq, d_head) directly, which mixes up different tokens.",
+    "You split the heads with a single reshape, which mixes up different tokens.",
     why="reshape never changes the order of the numbers, so your first head holds the first tokens "
     "and not a part of each token. With einsum no reshape is needed.",
     hint="Write the axes of the projected x after an arrow, in the order that you want.",

@@ -255,7 +255,7 @@ item.switch(
     "begin_kept",
     "Your result still starts with the BOS token.",
     why="It's part of the decoder's input, not of the translation.",
-    hint="Which token do you have to leave out at the end?",
+    hint="Which token must not be in your result?",
 )
 item.switch(
     "end_left_out",

@@ -116,7 +116,7 @@ def _variant(on: frozenset[str]) -> Callable[[int, int], Tensor]:
 
 item.switch(
     "width_left_out",
-    "Your frequencies fall far too fast: all but the first are close to zero.",
+    "Neighbouring frequencies of yours are far too different: all but the first are close to zero.",
     why="With the exponent 2i instead of 2i / d_model, the highest frequency is a hundred million "
     "times as high as the next. One published system has this bug: only 2 of its 512 columns vary "
     "with the position.",
@@ -182,7 +182,7 @@ item.switch(
 )
 item.switch(
     "a_zero_too_few",
-    "Your frequencies fall too slowly: the base is 1000, not 10000.",
+    "Neighbouring frequencies of yours are too similar: the base is 1000, not 10000.",
     why="The first frequency doesn't depend on the base, so the first two columns are right. "
     "Weights trained with one base don't work with another.",
     hint="Count the zeros in the formula.",
