@@ -7,9 +7,9 @@ import os
 # A thread that waits keeps its core busy, in the hope that the wait is short. GNU's OpenMP, which
 # PyTorch has on Linux, does so for 300,000 turns by default. Beside any other busy program, the
 # thread that it waits for is the one that gets no core: two small trainings at a time on two cores
-# then took from 4 to 90 times as long. With 1,000 turns they took twice as long, and one that is
-# alone up to a fifth longer.
-SPINS = {"GOMP_SPINCOUNT": "1000"}
+# then took from 4 to 90 times as long. With 3,000 turns they took three times as long, and one that
+# is alone was as fast as before, to a tenth; with 1,000 it took half as long again, or twice.
+SPINS = {"GOMP_SPINCOUNT": "3000"}
 
 
 def spin_less() -> None:

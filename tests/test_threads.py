@@ -12,7 +12,7 @@ NAMES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ({}, {"GOMP_SPINCOUNT": "1000"}),
+        ({}, {"GOMP_SPINCOUNT": "3000"}),
         ({"GOMP_SPINCOUNT": "7"}, {"GOMP_SPINCOUNT": "7"}),
         ({"OMP_WAIT_POLICY": "active"}, {"OMP_WAIT_POLICY": "active"}),
     ],
