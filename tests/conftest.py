@@ -30,13 +30,6 @@ class PlainFinder:
 sys.meta_path.insert(0, PlainFinder)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_xdist_auto_num_workers():
-    """Half as many processes again as processors: a quarter of the time is waiting."""
-    processors = yield
-    return processors + processors // 2
-
-
 LONG = ("browser", "test_distributed.py", "test_grammar_corpus.py", "test_portuguese.py")
 
 

@@ -139,18 +139,24 @@ def make(solution: Path, *, run: bool) -> list[Path]:
     """
     exercise = EXERCISES / solution.relative_to(SOLUTIONS)
     before = {path: path.read_bytes() if path.exists() else b"" for path in (solution, exercise)}
-    solution.write_bytes(to_bytes(stamped(solution)))
+    _store(solution, to_bytes(stamped(solution)))
     if run:
         build(solution)
     fresh = without_answers(read(solution))
     if exercise.exists():
         _keep_outputs(fresh, read(exercise))
-    exercise.parent.mkdir(parents=True, exist_ok=True)
     fresh = normal_form(fresh, path=linked_path(exercise), home=repository())
-    exercise.write_bytes(to_bytes(fresh))
+    _store(exercise, to_bytes(fresh))
     if run:
         build(exercise)
     return [path for path, content in before.items() if path.read_bytes() != content]
+
+
+def _store(path: Path, content: bytes) -> None:
+    """Write a file, unless it is so already: somebody may be reading it."""
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def _keep_outputs(fresh: NotebookNode, stored: NotebookNode) -> None:
