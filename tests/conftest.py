@@ -29,7 +29,6 @@ class PlainFinder:
 
 sys.meta_path.insert(0, PlainFinder)
 
-
 LONG = ("browser", "test_distributed.py", "test_grammar_corpus.py", "test_portuguese.py")
 
 

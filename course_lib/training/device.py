@@ -34,11 +34,15 @@ def choose_device(name: str) -> str:
 
 
 def faster_in_bf16(device: str) -> bool:
-    """Whether the device multiplies bfloat16 matrices in hardware, and faster than float32 ones.
-
-    A GPU that can is faster. A processor that can is timed, since some are slower; if PyTorch
-    cannot tell whether it can, the answer is False.
+    """Whether the device is faster with bfloat16 matrices: a GPU that has them is, a processor is
+    timed.
     """
+    # A smaller gain is lost again in conversions.
+    return supports_bf16(device) and (device != "cpu" or bf16_speedup() > 1.2)
+
+
+def supports_bf16(device: str) -> bool:
+    """Whether the device multiplies bfloat16 matrices in hardware; False if PyTorch cannot tell."""
     if device.startswith("cuda"):
         with torch.cuda.device(device):  # PyTorch answers for the current device only
             return torch.cuda.is_bf16_supported(including_emulation=False)
@@ -47,9 +51,7 @@ def faster_in_bf16(device: str) -> bool:
     # PyTorch 2.6, the oldest version that the course accepts, has no get_capabilities.
     capabilities: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
     # The last is the name on ARM processors.
-    names = ("avx512_bf16", "amx_bf16", "bf16")
-    can = any(capabilities.get(name) is True for name in names)
-    return can and bf16_speedup() > 1.2  # a smaller gain is lost again in conversions
+    return any(capabilities.get(name) is True for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
 
 @cache

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from course_lib.training import RunOptions, load_recipe, load_training_data, load_translator, train
-from course_lib.training.device import faster_in_bf16
+from course_lib.training.device import supports_bf16
 
 STEPS = 20
 
@@ -52,7 +52,7 @@ def test_micro_batches_change_nothing(device, close, recipe, data):
 
 
 def test_bf16_stays_near_float32(device, close, recipe, data):
-    if not faster_in_bf16(device):
+    if not supports_bf16(device):
         pytest.skip(f"{device} does not compute in bf16")
     close(losses(recipe, data, "cpu"), losses(recipe, data, device, "bf16"), 0.02)
 

@@ -12,6 +12,7 @@ from course_lib.training.device import (
     choose_precision,
     faster_in_bf16,
     mixed_precision,
+    supports_bf16,
 )
 from course_lib.training.optimizers import make_optimizer
 
@@ -25,22 +26,23 @@ def test_a_gpu_is_chosen_where_there_is_one(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "speedup", "expected"),
+    ("capabilities", "supported", "speedup", "expected"),
     [
-        ({"avx512_bf16": True}, 2.0, True),
-        ({"avx512_bf16": True}, 0.6, False),
-        ({"avx512_bf16": True}, 1.0, False),
-        ({"amx_bf16": True}, 4.0, True),
-        ({"bf16": True}, 2.0, True),
-        ({"avx512_f": True, "avx512_bf16": False}, 2.0, False),
-        ({}, 2.0, False),
+        ({"avx512_bf16": True}, True, 2.0, True),
+        ({"avx512_bf16": True}, True, 0.6, False),
+        ({"avx512_bf16": True}, True, 1.0, False),
+        ({"amx_bf16": True}, True, 4.0, True),
+        ({"bf16": True}, True, 2.0, True),
+        ({"avx512_f": True, "avx512_bf16": False}, False, 2.0, False),
+        ({}, False, 2.0, False),
     ],
 )
 def test_bf16_is_chosen_only_where_the_processor_is_faster_with_it(
-    monkeypatch, capabilities, speedup, expected
+    monkeypatch, capabilities, supported, speedup, expected
 ):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
     monkeypatch.setattr(device, "bf16_speedup", lambda: speedup)
+    assert supports_bf16("cpu") is supported
     assert faster_in_bf16("cpu") is expected
     assert choose_precision("auto", "cpu") == ("bf16" if expected else "fp32")
     assert choose_precision("fp32", "cpu") == "fp32"
@@ -61,7 +63,7 @@ def test_the_speed_up_is_that_of_the_fastest_products(monkeypatch):
 
 def test_an_old_pytorch_that_knows_no_capabilities_takes_fp32(monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
-    assert not faster_in_bf16("cpu")
+    assert not supports_bf16("cpu")
     assert choose_precision("auto", "cpu") == "fp32"
 
 
@@ -74,9 +76,9 @@ def test_each_gpu_is_asked_for_bf16_of_its_own_without_emulation(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "device", lambda name: nullcontext(asked.append(name)))
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
-    assert not faster_in_bf16("cuda:0")
-    assert faster_in_bf16("cuda:1")
-    assert not faster_in_bf16("mps")
+    assert not supports_bf16("cuda:0")
+    assert supports_bf16("cuda:1")
+    assert not supports_bf16("mps")
 
 
 def test_a_device_without_numbers_is_refused():

@@ -216,6 +216,7 @@ def test_a_run_in_another_precision_is_not_resumed_unnoticed(toy, tmp_path, monk
     message = "precision = fp32, but the run in .* has bf16: resume with the options"
     with pytest.raises(CourseError, match=message):
         train(toy, RunOptions(precision="fp32", resume=True), folder=tmp_path)
+    assert train(toy, RunOptions(precision="bf16", resume=True), folder=tmp_path).finished
     resumed = train(toy, RunOptions(precision="auto", resume=True), folder=tmp_path)
     assert resumed.finished and resumed.options.precision == "bf16"
 

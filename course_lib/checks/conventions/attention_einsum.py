@@ -165,7 +165,7 @@ CONVENTIONS = (
         _reversed,
         _reversed,
         lambda axes: axes[::-1],
-        ROWS_ARE_COLUMNS,
-        ("keys_then_queries",),
+        rows=ROWS_ARE_COLUMNS,
+        apart=("keys_then_queries",),
     ),
 )

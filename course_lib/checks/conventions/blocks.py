@@ -84,6 +84,10 @@ def _edits(item: str, symptom: str) -> Edits:
     return (*_TURNED, (symptom, _INVERTED[symptom]), *_LESSONS_PARTS[item])
 
 
+def _moved(item: str) -> Edits:
+    return (*_LESSONS_PARTS[item], *_AXES[item])
+
+
 _BLOCK, _DECODER = _INVERTED
 CONVENTIONS = (
     *mask_conventions(
@@ -99,23 +103,11 @@ CONVENTIONS = (
     ),
     *axis_conventions(
         {
-            "07.encoder_block": Axes(
-                edits=(*_LESSONS_PARTS["07.encoder_block"], *_AXES["07.encoder_block"])
-            ),
+            "07.encoder_block": Axes(edits=_moved("07.encoder_block")),
             "07.decoder_block": Axes(
-                ("x", "memory"),
-                edits=(
-                    *_LESSONS_PARTS["07.decoder_block"],
-                    *_AXES["07.decoder_block"],
-                    *_NOT_ROWS,
-                ),
+                ("x", "memory"), edits=(*_moved("07.decoder_block"), *_NOT_ROWS)
             ),
-            "07.pre_norm_encoder_block": Axes(
-                edits=(
-                    *_LESSONS_PARTS["07.pre_norm_encoder_block"],
-                    *_AXES["07.pre_norm_encoder_block"],
-                )
-            ),
+            "07.pre_norm_encoder_block": Axes(edits=_moved("07.pre_norm_encoder_block")),
         }
     ),
 )
