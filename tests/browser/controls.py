@@ -1,6 +1,7 @@
 """Operates every control of a figure with keys, and tells which ones do not answer."""
 
 import time
+from functools import partial
 
 # Everything that can be operated, is seen, and is not switched off. A folded part opens by itself.
 CONTROLS = """(root) => [...root.querySelectorAll("input, select, textarea, button")]
@@ -17,6 +18,9 @@ SEEN = """(root) => JSON.stringify([
 CHOSEN = """(c) => (c.type === "radio" && c.checked) || c.ariaSelected === "true"
   || (c.type === "select-one" && c.options.length < 2)"""
 DESCRIBE = "(c) => c.outerHTML.slice(0, 160)"
+ARROWS = {"range": ("ArrowRight", "ArrowLeft"), "select-one": ("ArrowDown", "ArrowUp")}
+AT_ITS_END = """(c) => c.type === "range"
+  ? Number(c.value) >= Number(c.max) : c.selectedIndex === c.options.length - 1"""
 
 
 def dead_controls(page, root, *, patience=10.0, typed="hund .", told=False):
@@ -74,7 +78,7 @@ def operate_first(page, root, *, typed="hund ."):
 
 
 def _actions(page, control, typed):
-    """Ways to operate a control with keys alone, the second for one that is at its end."""
+    """Ways to operate a control with keys alone, the likeliest to be answered first."""
     kind = control.evaluate("(c) => c.type")
 
     def press(*keys):
@@ -86,10 +90,10 @@ def _actions(page, control, typed):
         control.fill(typed)
         control.press("Enter")
 
-    if kind == "range":
-        return [lambda: press("ArrowRight"), lambda: press("ArrowLeft")]
-    if kind == "select-one":
-        return [lambda: press("ArrowDown"), lambda: press("ArrowUp")]
+    if kind in ("range", "select-one"):
+        further, back = ARROWS[kind]
+        keys = (back, further) if control.evaluate(AT_ITS_END) else (further, back)
+        return [partial(press, key) for key in keys]
     if kind in ("text", "textarea"):
         return [fill]
     return [lambda: press("Space" if kind in ("checkbox", "radio") else "Enter")]
