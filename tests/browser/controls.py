@@ -78,7 +78,7 @@ def operate_first(page, root, *, typed="hund ."):
 
 
 def _actions(page, control, typed):
-    """Ways to operate a control with keys alone, the likeliest to be answered first."""
+    """Ways to operate a control with keys alone, first the one that moves it for certain."""
     kind = control.evaluate("(c) => c.type")
 
     def press(*keys):

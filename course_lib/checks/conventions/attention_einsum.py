@@ -161,7 +161,7 @@ CONVENTIONS = (
     _batch(
         "axes_reversed",
         "Tensors that have a batch have **all axes in the opposite order** of the lesson's: the "
-        "batch is last, and d_head or d_model first.",
+        "batch is last, and d_head or d_model, where there is one, first.",
         _reversed,
         _reversed,
         lambda axes: axes[::-1],

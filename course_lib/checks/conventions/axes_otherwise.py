@@ -91,7 +91,7 @@ _LAYOUTS: dict[str, tuple[str, str, Function, Function]] = {
         _features_second,
     ),
     "batch_last": (
-        "The batch is the last axis: (seq, d_model, batch).",
+        "The batch is the last axis of ids and of vectors: (seq, batch), (seq, d_model, batch).",
         "sdb",
         _batch_last,
         _batch_first,

@@ -53,7 +53,7 @@ _LESSONS_PARTS = {
         ),
     ),
 }
-_MOVED = "Move the axes of the inputs first, and those of the result back. In between: "
+_MOVED = "Move the axes of the vectors first, and those of the result back. In between: "
 _AXES = {
     "07.encoder_block": (
         ("x = self.norm_1(x + self.dropout(", f"{_MOVED}x = self.norm_1(x + self.dropout("),

@@ -151,7 +151,7 @@ CONVENTIONS = (
         {
             "14.alignment_error_rate": Translation(
                 result=value(lambda rate: 100 * rate),
-                edits=(("to a number, $", "to a number, 100 times $"),),
+                edits=(("to a number, $", "to a number, in percent: $"),),
             )
         },
         phrases(
@@ -272,7 +272,7 @@ CONVENTIONS = (
     ),
     _record(
         "batch_first",
-        "In the attention weights, the **batch comes before the layers**.",
+        "In the recorded attention weights, the **batch comes before the layers**.",
         swapped(0, 1),
         swapped(0, 1),
         "B, N, H, Q, K",
@@ -280,7 +280,7 @@ CONVENTIONS = (
     ),
     _record(
         "heads_last",
-        "In the attention weights, the **heads come last**.",
+        "In the recorded attention weights, the **heads come last**.",
         _heads_last,
         _heads_third,
         "N, B, Q, K, H",
