@@ -114,7 +114,14 @@ def lab(tmp_path_factory):
 
 
 @pytest.fixture
-def open_lab(lab, open_page):
+def stop_kernels(lab):
+    """Afterwards all kernels are stopped, once the pages are closed, which complain otherwise."""
+    yield
+    lab.end_sessions()
+
+
+@pytest.fixture
+def open_lab(lab, stop_kernels, open_page):  # in this order: the pages are closed first
     """Open a notebook in JupyterLab; afterwards its kernel is stopped."""
 
     def open_(name, *, kernel=False):
@@ -122,5 +129,4 @@ def open_lab(lab, open_page):
         wait_until_open(page, kernel=kernel)
         return page
 
-    yield open_
-    lab.end_sessions()
+    return open_

@@ -20,13 +20,20 @@ def git(folder, *arguments):
 
 
 @pytest.fixture
-def learner(lab, open_page, monkeypatch):
-    """Open a lesson of a clone as `course lab` does, after `change` has edited the clone."""
+def clone(lab):
+    """A folder that is removed once the pages are closed: JupyterLab looks into it until then."""
     if shutil.which("git") is None:
         pytest.skip("needs git")
+    yield lab.folder / "clone"
+    shutil.rmtree(lab.folder / "clone")
+    shutil.rmtree(lab.workspaces)
+
+
+@pytest.fixture
+def learner(lab, clone, stop_kernels, open_page, monkeypatch):  # in this order, see `open_lab`
+    """Open a lesson of a clone as `course lab` does, after `change` has edited the clone."""
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(lab.data))
     monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(lab.workspaces))
-    clone = lab.folder / "clone"
 
     def open_(lesson, change=lambda path: None):
         (clone / "notebooks").mkdir(parents=True)
@@ -43,10 +50,7 @@ def learner(lab, open_page, monkeypatch):
         wait_until_open(page, kernel=False)
         return page
 
-    yield open_
-    lab.end_sessions()
-    shutil.rmtree(clone)
-    shutil.rmtree(lab.workspaces)
+    return open_
 
 
 def test_explorer_and_diagram_of_the_first_lesson_are_live_and_the_files_are_folded(learner):
