@@ -24,8 +24,9 @@ def clone(lab):
     """A folder that is removed once the pages are closed: JupyterLab looks into it until then."""
     if shutil.which("git") is None:
         pytest.skip("needs git")
-    yield lab.folder / "clone"
-    shutil.rmtree(lab.folder / "clone")
+    folder = lab.folder / "clone"
+    yield folder
+    shutil.rmtree(folder)
     shutil.rmtree(lab.workspaces)
 
 

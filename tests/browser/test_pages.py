@@ -4,6 +4,7 @@ import pytest
 
 from course_lib.lab import NOTEBOOKS
 from course_lib.pages import write_pages
+from tests.browser.controls import operate_first
 from tests.browser.lab import serious_violations
 
 EXERCISES = NOTEBOOKS.parent / "exercises"
@@ -142,14 +143,7 @@ def test_no_page_has_a_dead_control_and_axe_finds_nothing_serious(folder, open_p
 def operate(page, figure):
     """Move the first control of a figure of stored pictures, and see another one."""
     before = figure.get_attribute("data-state")
-    control = figure.locator("input, select").first
-    if control.get_attribute("type") == "checkbox":
-        control.click()
-    else:
-        control.focus()
-        page.keyboard.press("ArrowRight")
-        if figure.get_attribute("data-state") == before:  # it was at its end
-            page.keyboard.press("ArrowLeft")
+    operate_first(page, figure)
     assert figure.get_attribute("data-state") != before
 
 
