@@ -273,6 +273,7 @@ def test_a_last_checkpoint_that_lacks_something_is_refused_by_name(toy, tmp_path
 
 
 def test_the_random_numbers_of_a_gpu_are_kept_too(toy, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)  # on a machine with one, too
     restored = []
     with monkeypatch.context() as patch:
         interrupt_at(patch, 2)
