@@ -153,14 +153,14 @@ def describe_bf16(device: str) -> str:
 
 
 def examine_lessons() -> Finding:
-    """The notebooks beside the library; only a clone of the repository has them."""
+    """The notebooks beside the library: a clone and an installed package have them."""
     count = len(list(NOTEBOOKS.glob("*.ipynb")))
     return Finding(
         "lessons",
         f"{count} in {NOTEBOOKS}" if count else "none beside the library",
         fine=count > 0,
         required=False,
-        fix="to read them here, clone the repository; or open them in Colab, without cloning",
+        fix="install the course again, or clone the repository",
     )
 
 

@@ -86,7 +86,7 @@ NEXT_STEPS = """\
 Wrote the stubs of {item_id}. What is left to do:
 1. Replace every FILL IN, and the stub functions with their names:
 {files}
-2. Its conventions, in course_lib/checks/conventions/lesson_{lesson}.py, or the reason why it takes
+2. Its conventions, in course_lib/checks/conventions/{topic}.py, or the reason why it takes
    none, in WITHOUT of __init__.py beside it; CONTRIBUTING.md says how
 3. Try the item; failures that name the misconception matrix go away with step 4:
    python -m pytest tests/checks/test_items.py tests/checks/test_conventions.py \
