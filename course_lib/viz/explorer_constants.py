@@ -8,7 +8,7 @@ ASSETS = Path(__file__).parent.parent / "assets" / "explorer"
 _CONSTANTS: dict[str, Any] = json.loads((ASSETS / "constants.json").read_text("utf-8"))
 
 MEAN: int = _CONSTANTS["mean"]  # the head number that stands for the mean of all heads
-QUANTISATION_LEVELS: int = _CONSTANTS["quantisationLevels"]  # see `explorer_data.pack`
+QUANTISATION_LEVELS: int = _CONSTANTS["quantisationLevels"]  # see `explorer_pack.pack`
 KINDS: dict[str, str] = _CONSTANTS["kinds"]  # and what readers see
 # Of two sentences in one sequence, A and B, whose queries and whose keys are shown; in words.
 SENTENCES: dict[str, str] = {key: each["name"] for key, each in _CONSTANTS["sentences"].items()}

@@ -36,6 +36,8 @@ EXAMPLES = (
     ("Das Eichhörnchen schläft.", "the squirrel sleeps."),
 )
 
+HALF_LIMIT = float(np.finfo(np.float16).max)
+
 Text = tuple[str, str]  # a German sentence and its English translation
 
 
@@ -58,7 +60,7 @@ def translator_page(
         CourseError: the page's script cannot compute this model.
     """
     packed = pack_model(model, source_words, target_words, sentences=sentences)
-    # No value can end a script element or contain a mark: none has a "<".
+    # No value contains a mark or ends a script element: a test looks at the page.
     marks = {
         "known": f"{sum(not word.startswith('<') for word in source_words):,}",
         "style": (ASSETS / "translator.css").read_text("utf-8"),
@@ -93,6 +95,12 @@ def pack_model(
         for name, value in model.named_parameters()
     }
     numbers = np.concatenate([value.ravel() for value in tensors.values()])
+    largest = np.abs(numbers).max()
+    if not largest <= HALF_LIMIT:  # NaN compares false
+        raise CourseError(
+            f"the page stores weights as 16-bit floating-point numbers, at most {HALF_LIMIT:,.0f}, "
+            f"got a model whose largest is {largest}: did its training diverge?"
+        )
     halves = numbers.astype("<f2")
     if not np.array_equal(halves, numbers):
         raise CourseError(

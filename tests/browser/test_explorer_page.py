@@ -11,7 +11,7 @@ from PIL import Image
 from course_lib.training import alignment_error_rate
 from course_lib.viz.explorer import explore_attention
 from course_lib.viz.explorer_constants import VIEWS
-from tests.browser.explorer import focus, layout, panel, pixels, point, state
+from tests.browser.explorer import choose_view, focus, layout, panel, pixels, point, state
 from tests.browser.lab import serious_violations
 
 QUERIES = ["the", "old", "dog", "<eos>"]
@@ -315,6 +315,49 @@ def test_the_table_says_what_the_picture_shows(open_explorer):
     rows = page.eval_on_selector_all(".ae tbody tr", "(rows) => rows.map((r) => r.innerText)")
     assert len(rows) == 4
     assert re.match(r"dog\s+\. 1\.0000, der 0\.0000", rows[2])
+    heads = "(cells) => cells.map((cell) => cell.innerText)"
+    choose_view(page, "Heads")
+    assert page.eval_on_selector_all(".ae thead th", heads)[1:] == [
+        "layer 1, head 2: keys it attends to most"
+    ]
+    choose_view(page, "Lines")
+    page.get_by_role("checkbox", name="head 1").check()  # and head 2, as before
+    assert page.eval_on_selector_all(".ae thead th", heads)[1:] == [
+        "head 1: keys it attends to most",
+        "head 2: keys it attends to most",
+    ]
+    assert re.match(
+        r"dog\s+der 1\.0000.*\s+\. 1\.0000", page.locator(".ae tbody tr").nth(2).inner_text()
+    )
+
+
+def test_the_heads_that_are_drawn_are_announced(open_explorer):
+    page = open_explorer(lit().select(view="grid"))
+    page.focus(".ae-stage")
+    page.keyboard.press("ArrowRight")
+    announced = page.locator(".ae-status")
+    assert re.match(r"By hand, at layer 0, head 1: entropy \d\.\d\d of", announced.inner_text())
+    assert ", at layer 0, head 1." in page.get_attribute(".ae-stage", "aria-label")
+    choose_view(page, "Lines")
+    mean = page.get_by_role("checkbox", name="mean of heads")
+    mean.check()
+    page.get_by_role("button", name="all").click()
+    assert state(page)["heads"] == [0, 1, 2]
+    assert not mean.is_checked()
+    assert re.match(
+        r"By hand, layer 0, heads 0, 1, 2: head 0, entropy .* nats; head 1, .* nats; head 2",
+        announced.inner_text(),
+    )
+
+
+def test_a_click_on_the_line_of_an_opened_cell_releases_it(open_explorer):
+    page = open_explorer(lit().select(query=2, key=3))
+    choose_view(page, "Lines")
+    at = layout(page)
+    point(page, at["x0"] - 20, at["y0"] + 2.5 * at["pitch"])
+    page.mouse.down()
+    page.mouse.up()
+    assert state(page)["query"] is None
 
 
 def test_without_scripts_the_picture_stays(browser, tmp_path):

@@ -119,6 +119,19 @@ def test_a_page_is_as_dark_as_its_reader_wants(open_lesson):
     page.wait_for_function("document.body.dataset.jpThemeLight === 'true'")
 
 
+def test_a_stored_figure_shows_its_first_picture_again(open_lesson):
+    page, _ = open_lesson("03_feed_forward")
+    figure = page.locator(".course-figure:has([data-frames]):has(input[type=range])").first
+    over = figure.locator(".course-stack img").last
+    start, step = figure.get_attribute("data-state"), figure.locator("input[type=range]").first
+    assert not over.is_visible()
+    step.press("ArrowRight")
+    assert over.is_visible()
+    step.press("ArrowLeft")
+    assert figure.get_attribute("data-state") == start
+    assert not over.is_visible()
+
+
 READY = """() => [...document.querySelectorAll(".ae, .md, .course-figure:has([data-frames])")]
   .every((figure) => figure.dataset.state || figure.dataset.step)"""
 DEAD = """() => [...document.querySelectorAll("input, select, button")].filter((control) =>

@@ -43,6 +43,7 @@ def act(page, action):
 def test_a_typed_sentence_is_translated_by_enter_alone(open_translator):
     page = open_translator()
     assert page.inner_text("#translation") == "the old dog sees the cat."
+    assert page.locator("#random").is_visible()
     page.fill("#sentence", "Jeden Tag steht Lena auf.")
     act(page, lambda: page.press("#sentence", "Enter"))
     assert page.inner_text("#translation") == "every day lena gets up."

@@ -34,6 +34,9 @@ def test_sliders_and_dropdowns_redraw_the_picture_and_its_words(lab, open_lab):
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("text=A line up to 4 with post-norm.")
     assert picture(page, 0) != before
+    page.locator("input[type=range]").first.dispatch_event("change")  # as when a drag is let go
+    page.wait_for_timeout(3500)
+    assert page.locator("text=No answer from Python yet").count() == 0
     page.locator(".jp-OutputArea-output select").first.select_option("pre")
     page.wait_for_selector("text=A line up to 4 with pre-norm.")
     assert "after 6 steps the loss is 0.03. Model output: done" in words(page, 1).inner_text()

@@ -9,7 +9,7 @@ import { MEAN, PALETTES, VIEW_NAMES } from "../../course_lib/assets/explorer/con
 import { focusText, topKeys, topQueries } from "../../course_lib/assets/explorer/describe.js";
 import { sentenceTexts } from "../../course_lib/assets/explorer/legend.js";
 import { escapeHtml, fileName, standalonePage } from "../../course_lib/assets/explorer/save.js";
-import { sceneMaker, stageLabel, titleOf } from "../../course_lib/assets/explorer/scene.js";
+import { chosenText, sceneMaker, stageLabel, titleOf } from "../../course_lib/assets/explorer/scene.js";
 import { VIEWS } from "../../course_lib/assets/explorer/views.js";
 import { makeAttention, makeModel, makePair, makeState, rounded } from "./attention.js";
 
@@ -93,7 +93,17 @@ test("the title names what is shown, the label says how to use it", async () => 
   assert.equal(titleOf(scene({ view: "grid" })), "By hand");
   assert.equal(titleOf(scene({ view: "lines", heads: [0, 1] })), "By hand, layer 0, heads 0, 1");
   assert.match(stageLabel(scene({})), /cross-attention: heatmap of 3 queries by 4 keys\. .* Enter locks a row/);
-  assert.match(stageLabel(scene({ view: "grid" })), /all layers of .* Enter opens a head/);
+  assert.match(stageLabel(scene({ view: "grid" })), /all layers of .*, at layer 0, head 0\. .* Enter opens a head/);
+});
+
+test("the heads that are drawn are announced", async () => {
+  const attention = await makeAttention();
+  /** @param {Partial<import("../../course_lib/assets/explorer/constants.js").State>} changes */
+  const announced = (changes) => chosenText(sceneMaker(attention)(makeState(changes), "light"));
+  assert.match(announced({ head: 1 }), /^By hand, layer 0, head 1: entropy \d\.\d\d of at most \d\.\d\d nats/);
+  assert.match(announced({ head: 1, view: "heads" }), /^By hand, layer 0, at head 1: entropy/);
+  assert.match(announced({ head: 1, view: "lines", heads: [0, 1] }),
+    /^By hand, layer 0, heads 0, 1: head 0, entropy [^;]+; head 1, entropy [^;]+$/);
 });
 
 test("among several kinds of attention the title says which is shown", async () => {

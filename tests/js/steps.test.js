@@ -58,6 +58,8 @@ test("an opened cell is read out", async () => {
   assert.match(openedText(products(state, "light")),
     /^The sum of 2 products is 4\.00\d, divided by 1\.414 it is 2\.82\d; after the softmax 0\.98\d\d\.$/);
   assert.match(openedText(products({ ...state, key: 3 }, "light")), /masked, so the weight is 0\.$/);
-  assert.equal(openedText(weights(state, "light")), "The weight is 0.5000; its scores are not stored.");
+  assert.equal(openedText(weights(state, "light")), "The weight is 0.5000. Its scores are not stored.");
+  assert.equal(openedText(weights({ ...state, key: 3 }, "light")),
+    "The weight is 0: the cell is masked. Its scores are not stored.");
   assert.equal(openedText(weights(makeState(), "light")), "");
 });

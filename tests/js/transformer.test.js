@@ -38,15 +38,20 @@ test("the bits of a 16-bit number give its value", () => {
   assert.ok(Number.isNaN(fromHalf(0x7e00)));
 });
 
-test("a share never reads as certain or impossible, unless it is", () => {
+test("a probability never reads as certain or impossible", () => {
   assert.deepEqual([0, 0.0004, 0.0005, 0.5, 0.9994, 0.9996, 1].map(percent),
-    ["0.0 %", "< 0.1 %", "0.1 %", "50.0 %", "99.9 %", "> 99.9 %", "100.0 %"]);
+    ["< 0.1 %", "< 0.1 %", "0.1 %", "50.0 %", "99.9 %", "> 99.9 %", "> 99.9 %"]);
 });
 
 test("words and marks are split, and joined again", () => {
   assert.deepEqual(splitWords("Der Hund, schläft’s?"), ["der", "hund", ",", "schläft’s", "?"]);
   assert.equal(joinWords(["der", "hund", ",", "der", "schläft", "."]), "der hund, der schläft.");
   assert.deepEqual(splitWords(" \n"), []);
+});
+
+test("a word of thousands of characters is compared with none", () => {
+  assert.deepEqual(similarWords("a".repeat(100), ["a".repeat(99)], 2), ["a".repeat(99)]);
+  assert.deepEqual(similarWords("a".repeat(101), ["a".repeat(99)], 2), []);
 });
 
 test("a word is replaced where it is a whole word, whatever its capitals", () =>

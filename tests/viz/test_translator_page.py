@@ -63,6 +63,15 @@ def test_a_model_that_the_script_cannot_compute_is_refused(changes, message):
         translator_page(tiny(**changes), SOURCE, TARGET)
 
 
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), 70_000.0])
+def test_weights_beyond_all_16_bit_numbers_are_refused(weight):
+    model = tiny()
+    with torch.no_grad():
+        model.output.bias[0] = weight
+    with pytest.raises(CourseError, match=f"at most 65,504, .* largest is {weight}: did its train"):
+        translator_page(model, SOURCE, TARGET)
+
+
 def test_weights_that_need_32_bits_are_refused():
     model = tiny()
     with torch.no_grad():

@@ -32,9 +32,16 @@ export function widthOf(text, size = LABEL, weight = 400) {
  */
 export function truncate(text, width, size = LABEL, weight = 400) {
   if (widthOf(text, size, weight) <= width) return text;
-  let end = text.length;
-  while (end > 1 && widthOf(text.slice(0, end) + "…", size, weight) > width) end--;
-  return text.slice(0, end) + "…";
+  const characters = [...text];
+  /** @param {number} end */
+  const cut = (end) => characters.slice(0, end).join("") + "…";
+  let fits = 1, tooMany = characters.length; // by halves: a text may have thousands of characters
+  while (tooMany - fits > 1) {
+    const middle = Math.floor((fits + tooMany) / 2);
+    if (widthOf(cut(middle), size, weight) <= width) fits = middle;
+    else tooMany = middle;
+  }
+  return cut(fits);
 }
 
 /**

@@ -44,13 +44,16 @@ export function fillCell(box, scene) {
 /** @param {string} text */
 const note = (text) => make("p", { className: "ae-soft", textContent: text });
 
+/** @param {number} weight @param {boolean} masked */
+const weightText = (weight, masked) => `The weight is ${masked ? "0: the cell is masked" : formatNumber(weight)}.`;
+
 /**
  * @param {CellSteps} cell
  * @param {string} query
  * @param {string} key
  */
 function cellParts({ weight, masked, numbers, scores }, query, key) {
-  if (!scores) return [note(`The weight is ${masked ? "0: the cell is masked" : formatNumber(weight)}. ` +
+  if (!scores) return [note(`${weightText(weight, masked)} ` +
     "Its scores, queries and keys are not stored here: explore_attention stores them with queries= and keys=, " +
     "explore_model with products=.")];
   const { score, root, scaled, largest, sum } = scores, count = numbers?.products.length;
@@ -113,7 +116,7 @@ export function openedText(scene) {
   if (cell === null) return "";
   if (typeof cell === "string") return cell;
   const { weight, masked, numbers, scores } = cell;
-  if (!scores) return `The weight is ${formatNumber(weight)}; its scores are not stored.`;
+  if (!scores) return `${weightText(weight, masked)} Its scores are not stored.`;
   const products = numbers ? `The sum of ${numbers.products.length} products is` : "The score is";
   return `${products} ${short(scores.score)}, divided by ${short(scores.root)} it is ${short(scores.scaled)}; ` +
     (masked ? "masked, so the weight is 0." : `after the softmax ${formatNumber(weight)}.`);

@@ -5,6 +5,7 @@ import { headStyle } from "./colour.js";
 import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "./constants.js";
 import { range } from "./data.js";
 import { make, styleSwatch, uniqueName } from "./dom.js";
+import { isComparison } from "./state.js";
 import { makeToggles } from "./toggles.js";
 
 /** @import { Theme } from "./colour.js" */
@@ -63,7 +64,7 @@ export function makeControls(attention, { choose, point }) {
     input.addEventListener("input", () => choose({ [name]: +input.value }));
     const root = make("label", { className: "ae-slider" }, make("span", { textContent: name }), input, output);
     return { root, sync: (state) => {
-      const isMean = state[name] === MEAN, several = name === "head" && state.view === "lines" && state.heads.length;
+      const isMean = state[name] === MEAN, several = name === "head" && isComparison(state);
       input.value = String(isMean ? lastHead : state[name]);
       output.value = several ? "several" : isMean ? "mean" : String(state[name]);
       input.setAttribute("aria-valuetext", `${name} ${output.value}`);
@@ -139,7 +140,7 @@ export function makeControls(attention, { choose, point }) {
   const sliders = [nLayers > 1 ? slider("layer", nLayers) : null, nHeads > 1 ? slider("head", nHeads) : null];
   const rest = [
     nHeads > 1
-      ? checkbox("mean", "mean of heads", (state) => state.head === MEAN, (on) => ({ head: on ? MEAN : lastHead }))
+      ? checkbox("mean", "mean of heads", (state) => state.head === MEAN && !isComparison(state), (on) => ({ head: on ? MEAN : lastHead }))
       : null,
     attention.hasSubwords ? flag("joined", "join subwords") : null,
     attention.gold.length > 0 ? flag("gold", "gold alignment") : null,

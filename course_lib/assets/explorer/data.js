@@ -222,7 +222,8 @@ export function alignmentError(matrix, gold) {
 }
 
 /**
- * The values at the two ends of the colours. All heads share them, unless they are stretched.
+ * The values at the two ends of the colours. Weights: 0 and 1, the same in all heads, or, stretched,
+ * 0 and the largest. Scores: as far below zero as above.
  *
  * @param {Matrix} matrix
  * @param {boolean} stretch

@@ -18,6 +18,9 @@ export const formatNumber = (value) => value.toFixed(4);
 /** @param {number} head */
 export const headName = (head) => (head === MEAN ? "mean of heads" : `head ${head}`);
 
+/** @param {number} layer @param {number} head */
+export const placeName = (layer, head) => `layer ${layer}, ${headName(head)}`;
+
 /**
  * A query's largest weights, largest first.
  *
@@ -132,10 +135,8 @@ function strandsText(scene, query, key) {
  */
 export function focusText(scene, focus) {
   const { matrix, axes, summary, strands } = scene;
-  if ("layer" in focus) {
-    const text = summaryText(summary(focus.layer, focus.head));
-    return `layer ${focus.layer}, ${headName(focus.head)}: ${text}`;
-  }
+  if ("layer" in focus)
+    return `${placeName(focus.layer, focus.head)}: ${summaryText(summary(focus.layer, focus.head))}`;
   if (strands.length > 1) return strandsText(scene, focus.query, focus.key);
   if (focus.query !== undefined) {
     const row = rowText(matrix, axes, focus.query);

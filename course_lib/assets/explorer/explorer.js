@@ -4,7 +4,7 @@
 import { THEMES, onThemeChange, themeAround } from "./colour.js";
 import { fillCell, openedText } from "./cell.js";
 import { makeControls } from "./controls.js";
-import { focusText, rowText, summaryText } from "./describe.js";
+import { focusText, rowText } from "./describe.js";
 import { keepKeys } from "./dom.js";
 import { buildElements, fillHeading, updateTable } from "./elements.js";
 import { listenToKeys, scrollToCell } from "./keys.js";
@@ -12,7 +12,7 @@ import { fillLegend } from "./legend.js";
 import { fillPanel } from "./panel.js";
 import { composePng } from "./png.js";
 import { download, fileName, standalonePage } from "./save.js";
-import { sceneMaker, stageLabel, titleOf } from "./scene.js";
+import { chosenText, sceneMaker, stageLabel, titleOf } from "./scene.js";
 import { makeStage } from "./stage.js";
 import { stateAfter, validState } from "./state.js";
 import { makeTabs } from "./tabs.js";
@@ -127,16 +127,16 @@ function startExplorer(element, { attentions, packed, state: first, module, styl
   function choose(patch) {
     if (!show(patch)) return;
     changed({ ...state });
-    const now = scene(), { matrix, axes, locked, summary } = now;
+    const now = scene(), { matrix, axes, locked } = now;
     announce(locked !== null && "query" in patch
       ? `Locked. ${rowText(matrix, axes, locked)} ${openedText(now)}`.trim()
-      : `${titleOf(now)}: ${summaryText(summary(state.layer, state.head))}`);
+      : chosenText(now));
   }
 
   /** Lock a row, or a cell in it; release what is locked already. @param {number} query @param {number} [key] */
   function lock(query, key) {
-    const { axes, locked, opened } = scene();
-    if (query === locked && (key ?? null) === opened) choose({ query: null });
+    const { axes, locked, opened } = scene(), shown = state.view === "heatmap" ? opened : null; // lines have no cells
+    if (query === locked && (key ?? null) === shown) choose({ query: null });
     else choose({
       query: axes.queries[query].members[0], key: key === undefined ? null : axes.keys[key].members[0],
     });

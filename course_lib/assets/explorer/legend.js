@@ -2,7 +2,7 @@
 // Below the picture: what its colours and marks mean, and the same as a table.
 
 import { STEPS } from "./constants.js";
-import { ALL_MASKED, amongOf, formatNumber, headName, topKeys } from "./describe.js";
+import { ALL_MASKED, amongOf, formatNumber, headName, placeName, topKeys } from "./describe.js";
 import { make, swatch } from "./dom.js";
 import { isOverview } from "./views.js";
 
@@ -74,18 +74,25 @@ function scaleLegend(scene) {
 }
 
 /**
- * For readers who do not see the picture: each query with its largest weights.
+ * For readers who do not see the picture: each query with its largest weights, in each head that is drawn, or in the
+ * chosen one of all.
  *
  * @param {HTMLTableElement} table
  * @param {Scene} scene
  */
-export function fillTable(table, { matrix, axes }) {
-  const head = ["query", `keys it attends to most${amongOf(axes, 1)}`].map((text) => make("th", { scope: "col", textContent: text }));
-  const rows = axes.queries.map((query, q) => {
-    const top = topKeys(matrix, q).map(({ key, value }) => `${axes.keys[key].text} ${formatNumber(value)}`).join(", ");
-    return make("tr", {},
-      make("th", { scope: "row", textContent: query.text + (query.pad ? " (padding)" : "") }),
-      make("td", { textContent: top || ALL_MASKED }));
-  });
-  table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+export function fillTable(table, { axes, matrix, state: { head, layer, view }, strands }) {
+  const what = `keys it attends to most${amongOf(axes, 1)}`;
+  const columns = strands.length > 1
+    ? strands.map((strand) => ({ text: `${headName(strand.head)}: ${what}`, matrix: strand.matrix }))
+    : [{ text: isOverview(view) ? `${placeName(layer, head)}: ${what}` : what, matrix }];
+  const heads = ["query", ...columns.map(({ text }) => text)];
+  const rows = axes.queries.map((query, q) => make("tr", {},
+    make("th", { scope: "row", textContent: query.text + (query.pad ? " (padding)" : "") }),
+    ...columns.map((column) => {
+      const top = topKeys(column.matrix, q).map(({ key, value }) => `${axes.keys[key].text} ${formatNumber(value)}`);
+      return make("td", { textContent: top.join(", ") || ALL_MASKED });
+    })));
+  table.replaceChildren(
+    make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col", textContent: text })))),
+    make("tbody", {}, ...rows));
 }

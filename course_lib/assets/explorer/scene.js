@@ -4,8 +4,9 @@
 import { THEMES, headStyle, paletteOf } from "./colour.js";
 import { KINDS, SENTENCES, VIEW_NAMES } from "./constants.js";
 import { alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf } from "./data.js";
-import { headName } from "./describe.js";
+import { headName, placeName, summaryText } from "./describe.js";
 import { faintestLine } from "./lines.js";
+import { isComparison } from "./state.js";
 import { isOverview } from "./views.js";
 
 /** @import { Palette, Theme, ThemeName } from "./colour.js" */
@@ -78,8 +79,7 @@ export function sceneMaker(attention, several = false) {
     /** @param {number} layer @param {number} head @returns {Limits} */
     const limitsAt = (layer, head) => cached(
       `limits ${step} ${layer} ${head} ${joined} ${sentences} ${stretch}`, () => limitsOf(compute(step, layer, head), stretch));
-    const compared = state.view === "lines" && state.heads.length > 0;
-    const strands = compared
+    const strands = isComparison(state)
       ? state.heads.map((head) => ({ head, matrix: compute(step, layer, head), ...headStyle(theme, head) }))
       : [{ head, matrix: compute(step, layer, head), colour: theme.line, dashes: 0 }];
     const ends = strands.map((strand) => limitsAt(layer, strand.head));
@@ -127,11 +127,27 @@ export function titleOf({ attention, several, state }) {
   const parts = [attention.title];
   if (several) parts.push(KINDS[attention.kind]);
   if (state.view !== "grid") parts.push(`layer ${state.layer}`);
-  if (state.view === "lines" && state.heads.length) parts.push(`heads ${state.heads.join(", ")}`);
+  if (isComparison(state)) parts.push(`heads ${state.heads.join(", ")}`);
   else if (!isOverview(state.view)) parts.push(headName(state.head));
   if (state.sentences && state.sentences !== "all") parts.push(SENTENCES[state.sentences].name);
   return parts.join(", ");
 }
+
+/**
+ * What a screen reader says when something was chosen: the head or heads, and how sharp they are.
+ *
+ * @param {Scene} scene
+ */
+export function chosenText(scene) {
+  const { state: { layer, head }, strands, summary } = scene;
+  if (strands.length > 1) return `${titleOf(scene)}: ` + strands.map((strand) =>
+    `${headName(strand.head)}, ${summaryText(summary(layer, strand.head))}`).join("; ");
+  return `${titleOf(scene)}${whereOf(scene)}: ${summaryText(summary(layer, head))}`;
+}
+
+/** Which of many heads is chosen, where the title does not name it. @param {Scene} scene */
+const whereOf = ({ state: { layer, head, view } }) =>
+  view === "grid" ? `, at ${placeName(layer, head)}` : view === "heads" ? `, at ${headName(head)}` : "";
 
 /**
  * What a screen reader says of the picture.
@@ -143,6 +159,6 @@ export function stageLabel(scene) {
   const enter = isOverview(state.view) ? "Enter opens a head" : "Enter locks a row or opens a cell, Escape releases it";
   const kind = several ? "" : `, ${KINDS[attention.kind]}`; // otherwise it is in the title
   return `${titleOf(scene)}${kind}: ${VIEW_NAMES[state.view].toLowerCase()} of ` +
-    `${axes.queries.length} queries by ${axes.keys.length} keys. ` +
+    `${axes.queries.length} queries by ${axes.keys.length} keys${whereOf(scene)}. ` +
     `The arrow keys move, ${enter}, Page Up and Page Down change the head.`;
 }

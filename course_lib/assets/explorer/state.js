@@ -16,6 +16,9 @@ import { inSentence } from "./data.js";
 export const attentionOf = (attentions, state) =>
   attentions.find(({ kind }) => kind === state.kind) ?? attentions[0];
 
+/** Whether several heads are drawn over each other. @param {State} state */
+export const isComparison = (state) => state.view === "lines" && state.heads.length > 0;
+
 /**
  * The state with changes, and with what they imply. Another kind of attention has other tokens, so nothing
  * stays locked; nor does it among those of other sentences. Another head ends the comparison of several; another row closes the cell that was open.

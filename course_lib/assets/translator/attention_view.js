@@ -140,6 +140,7 @@ export function makeAttentionView(root, choose) {
   canvas.addEventListener("focus", () => readout.setAttribute("aria-live", "polite"));
   canvas.addEventListener("blur", () => { readout.removeAttribute("aria-live"); focusOn(null); });
   canvas.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
     if (event.key === "Enter" && focus && PARTS[chosen.part].steps) {
       const cell = focus;
       choose(cell.query);

@@ -5,10 +5,14 @@ import { make } from "../explorer/dom.js";
 import { TOP_WORDS } from "./sizes.js";
 import { largestIndices, softmax } from "./transformer.js";
 
-/** @param {number} share */
+/**
+ * A probability in words: a softmax gives neither 0 nor 1, though rounding may.
+ *
+ * @param {number} share
+ */
 export function percent(share) {
-  if (share > 0 && share < 0.0005) return "< 0.1 %";
-  if (share < 1 && share >= 0.9995) return "> 99.9 %";
+  if (share < 0.0005) return "< 0.1 %";
+  if (share >= 0.9995) return "> 99.9 %";
   return `${(100 * share).toFixed(1)} %`;
 }
 
@@ -23,9 +27,9 @@ export function showNextWords(list, { logits, words, generated, temperature }) {
   const probabilities = softmax(logits.map((logit) => logit / temperature));
   const shown = largestIndices(logits, TOP_WORDS);
   if (!shown.includes(generated)) shown.push(generated);
-  const rest = 1 - shown.reduce((total, word) => total + probabilities[word], 0);
+  const rest = probabilities.reduce((total, share, word) => (shown.includes(word) ? total : total + share), 0);
   const rows = shown.map((word) => barRow(words[word], probabilities[word], word === generated));
-  list.replaceChildren(...rows, barRow(`${words.length - shown.length} others`, Math.max(0, rest), false));
+  list.replaceChildren(...rows, barRow(`${words.length - shown.length} others`, rest, false));
 }
 
 /** @param {string} word @param {number} share @param {boolean} generated */

@@ -24,8 +24,11 @@ const inputOf = (id) => /** @type {HTMLInputElement} */ (element(id));
  * @param {string} base64 the packed model
  */
 export async function start(base64) {
-  if (!("DecompressionStream" in self)) return fail("This browser is too old to unpack the model: " +
-    "expected Chrome 80, Firefox 113, Safari 16.4 or newer.");
+  if (!("DecompressionStream" in self) || !("at" in Array.prototype)) {
+    element("status").textContent = "This browser is too old to compute the model: expected Chrome 92, " +
+      "Firefox 113, Safari 16.4 or newer.";
+    return;
+  }
   const text = atob(base64), packed = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
   const trained = await unpackModel(packed);
@@ -156,6 +159,7 @@ function makePage(trained) {
   const { min, max, step: by, start: value } = TEMPERATURE;
   Object.assign(temperature, { min, max, step: by, value });
   temperature.addEventListener("input", showBars);
+  element("random").hidden = !trained.sentences.length;
   element("random").addEventListener("click", () => {
     const [source] = trained.sentences[Math.floor(Math.random() * trained.sentences.length)];
     sentence.value = source;

@@ -1,10 +1,11 @@
 // @ts-check
 // The whole model in about 300 lines: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), from
-// token ids to logits, and from logits to a translation. It computes what course_lib/model and
-// course_lib/decoding compute, without PyTorch. Sections and equations are the paper's, lessons the course's.
+// token ids to logits, and from logits to a translation. It computes what course_lib/model and, greedily or by
+// beam search, course_lib/decoding compute, without PyTorch. Sections and equations are the paper's, lessons the
+// course's.
 // Not here: from text to ids (words.js), reading the weights from a file (weights.js), training.
 //
-// A matrix has a row for each token and, inside the model, d_model columns. There is no batch dimension: one
+// A matrix has a row for each token and, between the sublayers, d_model columns. There is no batch dimension: one
 // sentence at a time has no padding either, so the only mask is the causal one (lesson 06).
 
 /** @typedef {{ rows: number, columns: number, data: Float32Array }} Matrix row after row */
@@ -287,8 +288,8 @@ export function greedyDecode(model, memory) {
 }
 
 /**
- * Beam search: keep `width` prefixes of a translation, extend the most probable ones (section 6.1). Finished
- * hypotheses are compared by logProb / ((5 + length) / 6) ** lengthPenalty (Wu et al. 2016, section 7).
+ * Beam search: keep `width` prefixes of a translation, extend the most probable ones (section 6.1). Those
+ * that are finished, or as long as they may be, are compared by logProb / ((5 + length) / 6) ** lengthPenalty (Wu et al. 2016, section 7).
  *
  * @param {Transformer} model
  * @param {Matrix} memory of the source

@@ -7,6 +7,7 @@ const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\
 const WORD = new RegExp(`[${LETTER}]+(?:['’-][${LETTER}]+)*|[^${LETTER}${SPACE}]`, "gu");
 
 const SIMILAR = 0.6; // as in Python's difflib.get_close_matches
+const LONGEST = 100; // characters: a longer word is not compared, which would take too long
 
 /**
  * Lower-case words and punctuation marks: "Der Hund schläft." gives der, hund, schläft, "."
@@ -42,6 +43,7 @@ export const replaceWord = (text, word, other) =>
  */
 export function similarWords(word, known, count) {
   const characters = [...word];
+  if (characters.length > LONGEST) return [];
   return known.map((other) => ({ other, ratio: similarity([...other], characters) }))
     .filter(({ ratio }) => ratio >= SIMILAR)
     .sort((a, b) => b.ratio - a.ratio || (a.other < b.other ? 1 : -1))

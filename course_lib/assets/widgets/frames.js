@@ -57,7 +57,7 @@ function start(figure) {
   const show = () => {
     const index = controls.reduce((sum, control, i) => sum * stored.controls[i].stops.length + control.position(), 0);
     const frame = stored.frames[index];
-    over.hidden = !frame.changed;
+    over.style.display = frame.changed ? "" : "none"; // the figure's own style is stronger than `hidden`
     if (frame.changed) over.src = frame.changed;
     picture.alt = frame.alt;
     caption.textContent = frame.alt;

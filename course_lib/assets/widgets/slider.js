@@ -22,6 +22,7 @@ export default {
       input.setAttribute("aria-valuetext", model.get("text"));
     };
     const move = () => { input.value = model.get("position"); };
+    if (!model.get("at_end")) input.dataset.everyStep = ""; // unanswered.js asks
     input.addEventListener(model.get("at_end") ? "change" : "input", () => {
       model.set("position", Number(input.value));
       model.save_changes();

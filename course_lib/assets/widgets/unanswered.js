@@ -6,7 +6,7 @@
 /** @import { Model } from "../anywidget.js" */
 
 const PATIENCE = 3000; // milliseconds; a slow drawing takes longer, and its answer removes the words
-const EVENTS = ["change", "click", "focusin"];
+const EVENTS = ["input", "change", "click", "focusin"];
 const WORDS = "No answer from Python yet. If none comes, its kernel was stopped or restarted: run this cell again.";
 
 export default {
@@ -27,7 +27,9 @@ export default {
       const { target } = event;
       if (!(target instanceof HTMLElement) || !el.closest(".widget-vbox")?.contains(target)) return;
       target.dataset.lmSuppressShortcuts = "true";
-      if (event.type === "change" || (event.type === "click" && target.closest("button"))) wait();
+      // Some sliders tell Python of every step: letting go of one tells it nothing new.
+      const telling = "everyStep" in target.dataset ? "input" : "change";
+      if (event.type === telling || (event.type === "click" && target.closest("button"))) wait();
     };
     for (const type of EVENTS) document.addEventListener(type, asked);
     model.on("change:answers", answered);
