@@ -103,6 +103,11 @@ def _unpack(archive: Path, folder: Path, *, names: list[str]) -> None:
             if not folder.exists():  # another process may have been faster
                 (Path(scratch) / inside).replace(folder)
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # not what a damaged archive is
+            raise CourseError(
+                f"expected to unpack {archive} into {folder}, got {error}: is the disk full, or "
+                "the folder read-only?"
+            ) from None
         raise CourseError(
             f"expected the archive of {TED.addresses[0]} at {archive}, got something else or only "
             f"a part of it ({error}): delete it and download it again"

@@ -26,9 +26,9 @@ class DataPosition(NamedTuple):
 
 def fits(pair: EncodedPair, max_len: int) -> bool:
     """Whether a model of that length can be trained on the pair: the decoder reads all of the
-    target but its last token.
+    target but its last token. (Of a line that looks empty, a tokenizer may leave nothing.)
     """
-    return len(pair.source) <= max_len and len(pair.target) <= max_len + 1
+    return 0 < len(pair.source) <= max_len and len(pair.target) <= max_len + 1
 
 
 class BatchSampler:
@@ -40,7 +40,8 @@ class BatchSampler:
 
     Attributes:
         batches_per_epoch: an estimate from the first shard if there are several.
-        left_out: a sentence about the pairs that were too long, empty if there was none.
+        left_out: a sentence about the pairs that were too long or without a token, empty if there
+            was none.
 
     Raises:
         CourseError: no pair is left.
@@ -59,7 +60,8 @@ class BatchSampler:
         self.shards_per_epoch = -(-total // SHARD_SIZE)
         self._shard: tuple[int, list[EncodedPair]] = 0, self._encode(0)
         pairs, taken = self._shard[1], min(SHARD_SIZE, total)
-        self.left_out = _left_out(taken - len(pairs), taken, total, self.max_len)
+        limit = f"more than {self.max_len} tokens" + (" or of none" if self._has_empty else "")
+        self.left_out = _left_out(taken - len(pairs), taken, total, limit)
         if not pairs:
             raise CourseError(
                 f"expected pairs of at most {self.max_len} tokens, the longest that this model can "
@@ -94,12 +96,14 @@ class BatchSampler:
             order = np.random.default_rng((self.seed, epoch)).permutation(len(pairs))
             chosen = order[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
             pairs = [pairs[i] for i in sorted(chosen.tolist())]
-        return [pair for pair in self.data.encode(pairs) if fits(pair, self.max_len)]
+        encoded = self.data.encode(pairs)
+        self._has_empty = any(not pair.source for pair in encoded)
+        return [pair for pair in encoded if fits(pair, self.max_len)]
 
 
-def _left_out(count: int, taken: int, total: int, max_len: int) -> str:
+def _left_out(count: int, taken: int, total: int, limit: str) -> str:
     if not count:
         return ""
     of = "" if taken == total else f" of the first {taken:,}"
     pairs, are = ("pair", "is") if count == 1 else ("pairs", "are")
-    return f"{count:,} {pairs}{of} of more than {max_len} tokens {are} left out"
+    return f"{count:,} {pairs}{of} of {limit} {are} left out"

@@ -8,6 +8,7 @@ from course_lib.data import Vocabulary
 from course_lib.training.evaluation import (
     evaluate,
     head_alignment_errors,
+    matches,
     shuffled_source_scores,
     translate_sources,
 )
@@ -52,24 +53,30 @@ def report(run: Run, data: TrainingData) -> Iterator[str]:
 
 
 def _report_memorised(run: Run, data: TrainingData) -> Iterator[str]:
-    entropy = target_only_entropy([list(pair.target) for pair in data.train])
-    below = [int(row["epoch"]) for row in run.epochs if row["loss"] < entropy]
-    if below:
-        yield (
-            f"The loss fell below {entropy:.4f} at epoch {below[0]}: that is the entropy of the "
-            "targets alone, and no model that ignores the source can get below it."
-        )
-    else:
-        yield (
-            f"The loss never fell below {entropy:.4f}, the entropy of the targets alone: a model "
-            "that ignores the source could do as well."
-        )
+    if not run.recipe.label_smoothing:  # the loss of smoothed labels has another lowest value
+        yield _beside_entropy(run, data)
     translations = translate_sources(run.translator, data.train)
     for pair, translation in zip(data.train, translations, strict=True):
         verdict = "right"
-        if str(translation) != pair.target_text:
+        if not matches(run.translator, translation, pair):
             verdict = f"WRONG, expected: {pair.target_text}"
         yield f"{pair.source_text} → {translation}  ({verdict})"
+
+
+def _beside_entropy(run: Run, data: TrainingData) -> str:
+    """Whether the loss shows that the source is read, both per token of the target's tokenizer."""
+    # Without <bos>, which is not predicted, and <eos>, which the function adds.
+    entropy = target_only_entropy([pair.target[1:-1] for pair in data.encode(data.train)])
+    below = [int(row["epoch"]) for row in run.epochs if row["loss"] < entropy]
+    if below:
+        return (
+            f"The loss fell below {entropy:.4f} at epoch {below[0]}: that is the entropy of the "
+            "targets alone, and no model that ignores the source can get below it."
+        )
+    return (
+        f"The loss never fell below {entropy:.4f}, the entropy of the targets alone: a model "
+        "that ignores the source could do as well."
+    )
 
 
 def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]:
@@ -86,10 +93,10 @@ def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]
     for split, title in splits.items():
         if split in data.corpus.splits:
             pairs = data.corpus.pairs(split, size)
-            for name, test in (
-                (title, evaluate),
-                (f"{title}, shuffled source", shuffled_source_scores),
-            ):
+            tests = {title: evaluate, f"{title}, shuffled source": shuffled_source_scores}
+            if len(pairs) < 2:  # there is no other source
+                tests.popitem()
+            for name, test in tests.items():
                 with scoring_bar(name, len(pairs)) as on_batch:
                     scores = test(run.translator, pairs, decoding, on_batch=on_batch)
                 signature = scores.signature
@@ -98,9 +105,14 @@ def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]
                     f"{scores.bleu:>8.1f}{scores.chrf:>8.1f}"
                 )
     yield f"BLEU by sacrebleu, {signature}"
-    aligned = data.corpus.pairs(held_out, min(size, 100))
+    longest = run.translator.model.config.max_len
+    aligned = [
+        pair
+        for pair in data.corpus.pairs(held_out, min(size, 100))
+        if len(pair.source) <= longest and len(pair.target) < longest  # <bos> is added
+    ]
     words = isinstance(data.target_vocabulary, Vocabulary)
-    if words and all(pair.alignment for pair in aligned):
+    if words and aligned and all(pair.alignment for pair in aligned):
         errors = head_alignment_errors(run.translator, aligned)
         layer, head = divmod(int(errors.argmin()), errors.size(1))
         yield (

@@ -78,7 +78,8 @@ def train(
                 if trainer.validation_is_due():
                     validate_and_keep_best(trainer, data, files, on_epoch)
                     monitor.tick()
-                files.save_last_if_due(trainer)
+                if not run.finished:  # a finished run is saved after its last weights
+                    files.save_last_if_due(trainer)
                 if monitor.interrupted:  # by Ctrl-C
                     break
             if run.finished:

@@ -5,7 +5,7 @@ B batch, T target length, V vocabulary.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -64,14 +64,14 @@ def translation_loss(
     return projected_loss(hidden, weight, bias, labels, pad_id, label_smoothing)
 
 
-def target_only_entropy(targets: Sequence[Sequence[str]]) -> float:
+def target_only_entropy(targets: Sequence[Sequence[Hashable]]) -> float:
     """The target-only baseline: the lowest loss per token, in nats, without reading the source.
 
     Such a model can at best know how often each word follows each prefix. Its loss is the entropy
     of the next word given the words before it.
 
     Args:
-        targets: the target sentences; an end of sentence is added to each.
+        targets: the target sentences, as words or ids; an end of sentence is added to each.
     """
     sentences = [(*target, None) for target in targets]
     prefixes = Counter(s[:i] for s in sentences for i in range(len(s)))

@@ -17,7 +17,12 @@ from course_lib.training.schedules import (
 def make_optimizer(recipe: Recipe, model: Transformer) -> Optimizer:
     """The recipe's optimiser over all parameters; each step sets its learning rate."""
     if recipe.optimizer == "sgd":
-        return SGD(model.parameters(), lr=0.0, momentum=recipe.momentum)
+        return SGD(
+            model.parameters(),
+            lr=0.0,
+            momentum=recipe.momentum,
+            weight_decay=recipe.weight_decay,
+        )
     kind = Adam if recipe.optimizer == "adam" else AdamW
     return kind(
         model.parameters(),

@@ -259,8 +259,8 @@ def load_recipe(name: str, *, variant: Literal["fixed", "as_released"] = "fixed"
 
 
 def on_corpus(recipe: Recipe, name: str) -> Recipe:
-    """The recipe on another corpus; of a grammar, which is endless, at most ``GRAMMAR_PAIRS``."""
+    """The recipe on a corpus; of another grammar, which is endless, at most ``GRAMMAR_PAIRS``."""
     size = recipe.train_size
-    if name.startswith("grammar_"):
+    if name.startswith("grammar_") and name != recipe.corpus:
         size = min(size or GRAMMAR_PAIRS, GRAMMAR_PAIRS)
     return replace(recipe, corpus=name, train_size=size)

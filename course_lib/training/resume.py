@@ -47,7 +47,8 @@ def resume(path: Path, trainer: Trainer) -> None:
     run = trainer.run
     try:
         changed = changed_parts(info["data"], trainer.data.fingerprint) if info["data"] else []
-        if changed and run.options.max_steps is None and run.total_steps is not None:
+        differed = changed or info.get("data_changes")  # now, or when the run was resumed before
+        if differed and run.options.max_steps is None and run.total_steps is not None:
             run.total_steps = info["total_steps"]  # as many as the data gave at the start
         _refuse_other_options(run, info)
         if changed and not run.options.accept_changed_data:

@@ -149,16 +149,18 @@ class RunFolder:
             raise CourseError("to resume a run, say which: the folder is missing")
         refuse_mixed_runs(self.path)
         resume(self.path / "last.safetensors", trainer)
+        self._saved_at = trainer.run.seconds
         best = self.path / "best.safetensors"
+        if trainer.best_loss == math.inf:
+            return  # none yet, or the validation data have changed
         if best.exists():
             trainer.best_weights = read_checkpoint(best)[0].model.state_dict()
-        elif trainer.best_loss < math.inf:
+        else:
             trainer.best_loss = math.inf
             print(
                 f"{best} is missing, which had the weights of the lowest validation loss so far: "
                 "the next validation begins anew with looking for the lowest"
             )
-        self._saved_at = trainer.run.seconds
 
 
 @contextmanager

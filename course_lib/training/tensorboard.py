@@ -22,7 +22,7 @@ EVERY = 10  # steps between two points of the curves of single steps
 class TensorBoardLogger:
     """Writes a run's metrics to ``folder``, which is made with the first of them.
 
-    Without TensorBoard, or where nothing can be written, it writes nothing.
+    Without TensorBoard, or where nothing can be written, it writes nothing: training goes on.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -40,23 +40,37 @@ class TensorBoardLogger:
 
     def log_step(self, run: Run) -> None:
         """Note the loss, the learning rate and the throughput of a step."""
-        if run.step % EVERY == 0 and self.writer:
-            self.writer.add_scalar("train/loss", run.losses[-1], run.step)
-            self.writer.add_scalar("train/learning_rate", run.learning_rates[-1], run.step)
-            throughput = run.tokens / max(run.seconds, 1e-9)
-            self.writer.add_scalar("train/tokens_per_second", throughput, run.step)
+        if run.step % EVERY == 0:
+            self._add("train/loss", run.losses[-1], run.step)
+            self._add("train/learning_rate", run.learning_rates[-1], run.step)
+            self._add("train/tokens_per_second", run.tokens / max(run.seconds, 1e-9), run.step)
 
     def log_epoch(self, row: Epoch) -> None:
         """Print the numbers of a validation, and note them."""
         tqdm.write(epoch_line(row))
         for name, value in row.items():
-            if name.startswith("valid_") and self.writer:
-                self.writer.add_scalar(f"valid/{name[6:]}", value, int(row["step"]))
+            if name.startswith("valid_"):
+                self._add(f"valid/{name[6:]}", value, int(row["step"]))
 
     def close(self) -> None:
         """Write what is left."""
         if self._writer:
-            self._writer.close()
+            with self._giving_up_on_error():
+                self._writer.close()
+
+    def _add(self, name: str, value: float, step: int) -> None:
+        if self.writer:
+            with self._giving_up_on_error():
+                self.writer.add_scalar(name, value, step)
+
+    @contextmanager
+    def _giving_up_on_error(self) -> Iterator[None]:
+        """A full disk, or whatever else TensorBoard's own thread met, ends its log alone."""
+        try:
+            yield
+        except Exception as error:
+            self._writer = None
+            tqdm.write(f"TensorBoard's log ends here ({type(error).__name__}: {error})")
 
 
 @contextmanager
@@ -77,4 +91,7 @@ def _writer(folder: Path) -> SummaryWriter | None:
 
         return SummaryWriter(str(folder))
     except (ImportError, OSError):  # training goes on without it
+        return None
+    except Exception as error:  # one that does not fit other packages fails in many ways
+        tqdm.write(f"TensorBoard cannot be used ({type(error).__name__}: {error})")
         return None

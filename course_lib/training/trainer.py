@@ -110,8 +110,13 @@ class Trainer:
             self.best_loss = row["valid_loss"]
         self.run.epochs.append(row)
         if "valid_loss" in row:
-            # A run that goes on with other data may have had no validation sentences before.
-            losses = [each["valid_loss"] for each in self.run.epochs if "valid_loss" in each]
+            # Losses of other data cannot be compared with these.
+            since = self.run.data_changes[-1] if self.run.data_changes else 0
+            losses = [
+                each["valid_loss"]
+                for each in self.run.epochs
+                if "valid_loss" in each and each["step"] > since
+            ]
             self.run.stopped_early = out_of_patience(losses, self.recipe.patience)
         self.is_whole = True
 

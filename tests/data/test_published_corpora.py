@@ -1,3 +1,4 @@
+import errno
 import gzip
 import hashlib
 import io
@@ -129,6 +130,17 @@ def test_an_archive_that_is_damaged_or_another_is_named(cache):
     with pytest.raises(CourseError, match=r"expected datasets/fr_to_pt/fr.dev in .*another archi"):
         load_corpus("ted_fr_pt")
     assert [path.name for path in archive.parent.iterdir()] == [archive.name]
+
+
+def test_a_full_disk_is_not_taken_for_a_damaged_archive(cache, monkeypatch):
+    put_archive(cache, archive_of(ted_files()))
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", full)
+    with pytest.raises(CourseError, match="expected to unpack .*No space left.*is the disk full"):
+        load_corpus("ted_pt_en")
 
 
 def test_multi30k_is_read_from_the_cache_plain_or_gz(cache, write):

@@ -121,6 +121,14 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(
         )
 
 
+def test_a_pair_of_which_a_tokenizer_leaves_nothing_is_left_out_and_counted(toy):
+    pairs = [*numbered(3).pairs("train"), SentencePair((), ("t",))]
+    corpus = replace(numbered(3), sample=lambda split, size, seed: pairs)
+    sampler = sampler_of(toy, corpus)
+    assert sampler.left_out == "1 pair of more than 10 tokens or of none is left out"
+    assert sum(seen(sampler, until(sampler, 1)).values()) == 3
+
+
 def test_a_target_may_be_one_longer_for_its_last_token_is_never_read(toy):
     corpus = numbered(3)
     assert sampler_of(toy, corpus, max_len=2).left_out == "1 pair of more than 2 tokens is left out"

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from course_lib.data import SentencePair
+from course_lib.data import SentencePair, TextPair
 from course_lib.decoding import Translation
 from course_lib.training import (
     evaluate,
@@ -34,6 +34,11 @@ def pairs(*lines):
 
 def test_evaluate_compares_decoded_translations_with_the_targets(parrot):
     assert evaluate(parrot, pairs(("a b", "a b"), ("c d", "c e"))).exact == 0.5
+
+
+def test_a_vocabulary_of_words_need_not_write_capitals_and_spacing_as_the_file_does(parrot):
+    lines = [("wer bist du?", "Wer  bist du ?"), ("wer ist sie?", "Wer ist er?")]
+    assert evaluate(parrot, [TextPair(*line) for line in lines]).exact == 0.5
 
 
 def test_the_shuffled_source_control_gives_each_target_another_source(parrot):

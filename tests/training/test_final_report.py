@@ -4,7 +4,14 @@ import pytest
 
 from course_lib.cli import main
 from course_lib.data import Corpus
-from course_lib.training import RunOptions, load_training_data, report, train
+from course_lib.training import (
+    RECIPES,
+    RunOptions,
+    load_training_data,
+    report,
+    target_only_entropy,
+    train,
+)
 from tests.training.conftest import TOY
 
 pytestmark = pytest.mark.slow
@@ -22,6 +29,45 @@ def test_a_few_pairs_are_checked_one_by_one(toy):
     report_lines = lines(toy, 20)
     assert "never fell below" in report_lines[0]
     assert len(report_lines) == 21 and all("→" in line for line in report_lines[1:])
+
+
+def test_the_entropy_beside_the_loss_is_counted_in_tokens_of_the_same_tokenizer(toy):
+    recipe = replace(toy, train_size=20, tokens="bpe", vocab_size=270)
+    corpus = Corpus("mine", "letters", "capitals", ("train",), TOY.sample)
+    data = load_training_data(recipe, corpus)
+    first = next(report(train(recipe, RunOptions(max_steps=1), data=data), data))
+    ids = [pair.target[1:-1] for pair in data.encode(data.train)]
+    assert f"below {target_only_entropy(ids):.4f}, the entropy" in first
+    smoothed = replace(recipe, label_smoothing=0.1)  # its loss has another lowest value
+    assert "→" in next(report(train(smoothed, RunOptions(max_steps=1), data=data), data))
+
+
+def test_one_held_out_pair_has_no_other_source_to_be_shuffled_with(toy):
+    recipe = replace(toy, test_size=1)
+    data = load_training_data(recipe)
+    report_lines = list(report(train(recipe, RunOptions(max_steps=1), data=data), data))
+    assert any(line.startswith("unseen  ") for line in report_lines)
+    assert not any("shuffled source" in line for line in report_lines)
+
+
+def test_sentences_beyond_the_model_s_length_are_no_part_of_the_alignment_errors(toy):
+    short = {**toy.model, "max_len": 8}
+    recipe = replace(toy, corpus="grammar_de_en", train_size=50, test_size=30, model=short)
+    data = load_training_data(replace(recipe, valid_size=0))
+    assert max(len(pair.source) for pair in data.corpus.pairs("test", 30)) > 8
+    report_lines = list(report(train(recipe, RunOptions(max_steps=1), data=data), data))
+    assert "best head (layer" in report_lines[-1]
+
+
+def test_own_held_out_files_are_read_by_a_recipe_made_to_memorise(at_home, toy, monkeypatch, capsys):
+    monkeypatch.setitem(RECIPES, "toy", replace(toy, unknown_word=False, valid_size=0))
+    for name, word in (("train", "a"), ("valid", "new")):
+        for side in ("de", "en"):
+            (at_home / f"{name}.{side}").write_text(f"{word} b\n" * 30)
+    files = ["--train", "train.de", "train.en", "--valid", "valid.de", "valid.en"]
+    assert main(["train", "toy", *files, "--max-steps", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "valid loss" in out and "unseen, shuffled source" in out
 
 
 def test_a_corpus_that_holds_nothing_out_is_not_tested_on_what_it_was_trained_on(toy):

@@ -147,7 +147,10 @@ def test_more_data_go_on_with_the_run_s_own_tokenizers_and_number_of_steps(
     with pytest.raises(CourseError, match="tokenizer of the source"):
         train(recipe, RunOptions(resume=True), data=more, folder=tmp_path / "run")
     accept = RunOptions(resume=True, accept_changed_data=True)
-    run = train(recipe, accept, data=more, folder=tmp_path / "run")
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 1)
+        assert not train(recipe, accept, data=more, folder=tmp_path / "run").finished
+    run = train(recipe, accept, data=more, folder=tmp_path / "run")  # a second time
     assert run.finished and run.total_steps == stopped.total_steps
     kept = run.translator.source_vocabulary.tokens
     assert kept == stopped.translator.source_vocabulary.tokens

@@ -19,6 +19,7 @@ from course_lib.training import (
     loop,
     read_checkpoint,
     resume,
+    run_folder,
     train,
 )
 from course_lib.training import trainer as training_trainer
@@ -247,6 +248,22 @@ def test_the_last_weights_are_there_before_the_run_is_finished(short, tmp_path, 
     monkeypatch.setattr(resume, "save_checkpoint", look)
     train(recipe, folder=tmp_path)
     assert seen == [(False, False), (True, True)]
+
+
+def test_no_save_in_between_calls_a_run_finished_before_its_last_weights_are_there(
+    short, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(run_folder, "SAVE_EVERY", -1.0)  # after each step
+    seen = []
+    original = resume.save_checkpoint
+
+    def look(path, translator, *, info, **kwargs):
+        seen.append((info["finished"], (tmp_path / "final.safetensors").exists()))
+        original(path, translator, info=info, **kwargs)
+
+    monkeypatch.setattr(resume, "save_checkpoint", look)
+    train(replace(short, keep_weights="last"), folder=tmp_path)
+    assert len(seen) > 2 and {there for finished, there in seen if finished} == {True}
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

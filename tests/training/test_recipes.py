@@ -85,6 +85,8 @@ def test_a_grammar_without_end_is_cut_and_files_are_taken_whole():
     assert on_corpus(multi30k, "grammar_de_en").train_size == GRAMMAR_PAIRS
     assert on_corpus(load_recipe("small"), "grammar_pt_en").train_size == GRAMMAR_PAIRS
     assert on_corpus(load_recipe("wmt14_de_en"), "grammar_de_en").train_size == 10_000
+    small = load_recipe("small")
+    assert on_corpus(small, small.corpus) == small, "its own is not cut"
     assert on_corpus(multi30k, "ted_pt_en").train_size is None
     assert on_corpus(multi30k, "ted_pt_en").corpus == "ted_pt_en"
 

@@ -117,6 +117,7 @@ def test_a_recipe_names_its_optimiser(toy, name, kind):
     model = Transformer(preset("small", d_model=8, n_heads=2))
     optimizer = make_optimizer(replace(toy, optimizer=name, momentum=0.9, weight_decay=0.1), model)
     assert type(optimizer) is kind
+    assert optimizer.param_groups[0]["weight_decay"] == 0.1
     assert sum(len(group["params"]) for group in optimizer.param_groups) == len(
         list(model.parameters())
     )

@@ -1,5 +1,6 @@
 import os
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,3 +43,24 @@ def test_a_folder_that_cannot_hold_events_stops_nothing(tmp_path):
     (tmp_path / "events").write_text("in the way")
     with tensorboard_logger(tmp_path) as logger:
         assert logger.writer is None
+
+
+def broken(*args, **kwargs):
+    raise TypeError("Descriptors cannot be created directly")
+
+
+def test_a_tensorboard_that_does_not_fit_other_packages_stops_nothing(
+    tmp_path, monkeypatch, capsys
+):
+    module = SimpleNamespace(SummaryWriter=broken)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
+    with tensorboard_logger(tmp_path) as logger:
+        assert logger.writer is None
+    assert "TensorBoard cannot be used (TypeError: Descriptors" in capsys.readouterr().out
+
+
+def test_a_log_that_fails_later_ends_and_the_run_goes_on(at_home, monkeypatch, capsys):
+    writer = SimpleNamespace(add_scalar=broken, close=broken)
+    monkeypatch.setattr(tensorboard, "_writer", lambda folder: writer)
+    assert main(["train", "toy", "--out", "run", "--max-steps", "21"]) == 0
+    assert capsys.readouterr().out.count("TensorBoard's log ends here (TypeError: Descr") == 1

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch.nn.utils import parameters_to_vector
 
 from course_lib.cli import main
 from course_lib.data import Vocabulary
@@ -442,6 +443,33 @@ def test_a_run_may_get_validation_sentences_when_it_goes_on(toy, tmp_path, monke
     options = RunOptions(max_steps=6, resume=True, accept_changed_data=True)
     run = train(recipe, options, folder=tmp_path, data=data)
     assert ["valid_loss" in row for row in run.epochs] == [False, True, True]
+
+
+def test_losses_of_other_validation_sentences_cost_no_patience(
+    toy, tmp_path, monkeypatch, valid_losses
+):
+    recipe = replace(toy, valid_every=1, patience=2)
+    data = load_training_data(recipe)
+    valid_losses(1.0, 3.0, 2.9, 2.8, 2.7, 2.6)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 1)
+        train(recipe, RunOptions(max_steps=5), folder=tmp_path, data=data)
+    options = RunOptions(max_steps=5, resume=True, accept_changed_data=True)
+    run = train(recipe, options, folder=tmp_path, data=replace(data, valid=data.valid[1:]))
+    assert not run.stopped_early and len(run.epochs) == 5
+
+
+def test_without_its_validation_sentences_a_run_keeps_its_last_weights(toy, tmp_path, monkeypatch):
+    recipe = replace(toy, valid_every=1)
+    data = load_training_data(recipe)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 2)
+        train(recipe, RunOptions(max_steps=4), folder=tmp_path, data=data)
+    options = RunOptions(max_steps=4, resume=True, accept_changed_data=True)
+    run = train(recipe, options, folder=tmp_path, data=replace(data, valid=[]))
+    last, info, _ = read_checkpoint(tmp_path / "final.safetensors")
+    assert info["step"] == 4
+    assert torch.equal(weights(run), parameters_to_vector(last.model.parameters()))
 
 
 def test_the_best_weights_are_chosen_anew_when_the_validation_sentences_change(
