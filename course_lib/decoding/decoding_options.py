@@ -53,6 +53,7 @@ class Decoding:
 
 
 MOST_HYPOTHESES = 10_000  # the memory grows with them
+MOST_PENALTY = 100
 
 
 def check_beam(width: int, length_penalty: float) -> None:
@@ -68,6 +69,11 @@ def check_beam(width: int, length_penalty: float) -> None:
         raise CourseError(
             f"length_penalty must be finite and not negative, got {length_penalty}: "
             "0 compares log-probabilities, 0.6 is the paper's"
+        )
+    if length_penalty > MOST_PENALTY:  # a power with this exponent
+        raise CourseError(
+            f"length_penalty must be at most {MOST_PENALTY}, got {length_penalty}: from 2 or 3 on, "
+            "the longest sentence wins"
         )
 
 

@@ -17,14 +17,15 @@ from course_lib.model import KeyValueCache, Transformer
 
 @contextmanager
 def evaluating(model: torch.nn.Module) -> Iterator[None]:
-    """No dropout and no gradients inside; afterwards the model is in the mode it was in."""
-    was_training = model.training
+    """No dropout and no gradients inside; afterwards each part is in the mode it was in."""
+    modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
         with torch.no_grad():
             yield
     finally:
-        model.train(was_training)
+        for module, was_training in modes.items():
+            module.training = was_training
 
 
 def check_max_len(model: Transformer, max_len: int) -> None:

@@ -48,7 +48,8 @@ def sampling_probabilities(
     if top_p is not None and top_p < 1:
         ordered = probabilities.sort(dim=-1, descending=True).values
         before = ordered.cumsum(dim=-1) - ordered  # of the more probable tokens; 0 for the first
-        least = ordered.masked_fill(before >= top_p, torch.inf).amin(dim=-1, keepdim=True)
+        enough = max(top_p, torch.finfo(before.dtype).tiny)  # the first token always counts
+        least = ordered.masked_fill(before >= enough, torch.inf).amin(dim=-1, keepdim=True)
         probabilities = probabilities.masked_fill(probabilities < least, 0.0)
         probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
     return probabilities

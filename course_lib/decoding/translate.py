@@ -143,8 +143,9 @@ class Translator:
     def attend(self, text: str) -> tuple[Translation, AttentionRecord]:
         """Translate, then run the finished translation once more and record every attention.
 
-        Row t of ``record.cross`` is the step that generates target token t (the last row: EOS);
-        its input is BOS and the tokens before.
+        Row t of ``record.cross`` is the step that generates target token t; its input is BOS and
+        the tokens before. The last row is the step after the last token: the one that generates
+        EOS, unless the translation was cut off. (At the model's ``max_len`` there is no such step.)
         """
         translation = self.translate(text)
         with evaluating(self.model), record_attention(self.model) as record:
@@ -155,7 +156,7 @@ class Translator:
         """What the model predicted at each step of one of its translations.
 
         Row t is the distribution that target token t was chosen from, given the tokens before it;
-        the last row is the one that EOS was chosen from.
+        the last row is the one that EOS was chosen from, or could have been (see ``attend``).
         """
         with evaluating(self.model):
             logits = self.model(*self._teacher_forced(translation))
@@ -163,7 +164,8 @@ class Translator:
 
     def _teacher_forced(self, translation: Translation) -> tuple[Tensor, Tensor]:
         """The ids with which one forward pass repeats all the steps: source, decoder input."""
-        decoder_input = self.target_vocabulary.encode([BOS, *translation.target])
+        longest = self.model.config.max_len
+        decoder_input = self.target_vocabulary.encode([BOS, *translation.target])[:longest]
         source = _padded(self.model, [self._encode(translation.source)])
         return source, _padded(self.model, [decoder_input])
 

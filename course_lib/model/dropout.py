@@ -34,9 +34,10 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
 
 def random_bytes(shape: torch.Size) -> Tensor:
-    """Uniformly distributed bytes, 0 … 255, from PyTorch's global generator."""
+    """Uniformly distributed bytes, 0 … 255, on the CPU, from PyTorch's global generator."""
     n = shape.numel()
-    words = torch.empty((n + 7) // 8, dtype=torch.int64).random_(-(2**63), None)  # all 64 bits
+    words = torch.empty((n + 7) // 8, dtype=torch.int64, device="cpu")
+    words.random_(-(2**63), None)  # all 64 bits
     return words.view(torch.uint8)[:n].view(shape)
 
 

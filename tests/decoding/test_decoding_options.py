@@ -22,6 +22,7 @@ def test_options_survive_being_written_down():
         ({"width": 0}, "width must be a positive whole number of hypotheses, got 0"),
         ({"width": 10**6}, "width must be at most 10,000 hypotheses, got 1,000,000: memory"),
         ({"length_penalty": -1.0}, "length_penalty must be finite and not negative, got -1.0"),
+        ({"length_penalty": 2000.0}, "length_penalty must be at most 100, got 2000.0: from 2"),
         ({"length_penalty": math.inf}, "length_penalty must be finite and not negative, got inf"),
         ({"temperature": 0.0}, "temperature must be positive and finite, got 0.0: .*greedily"),
         ({"temperature": math.nan}, "temperature must be positive and finite, got nan"),

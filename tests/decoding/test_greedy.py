@@ -73,6 +73,14 @@ def test_decoding_uses_no_dropout_and_leaves_the_model_in_its_mode():
     assert not model.training
 
 
+def test_a_part_that_was_in_another_mode_is_left_in_it():
+    model = make_model().train()
+    model.encoder.eval()  # frozen, say
+    greedy_decode(model, ragged_source(), BOS, EOS, 9)
+    assert model.training and model.decoder.training
+    assert not any(module.training for module in model.encoder.modules())
+
+
 def test_the_model_returns_to_its_mode_after_an_error():
     model = make_model().train()
     with pytest.raises(RuntimeError), evaluating(model):

@@ -245,3 +245,13 @@ def test_each_token_is_the_most_probable_of_its_step():
     expected = translator.target_vocabulary.encode(translation.target)
     assert probabilities.argmax(dim=-1).tolist()[: len(expected)] == expected
     assert not probabilities.requires_grad
+
+
+def test_a_translation_of_the_longest_length_can_be_looked_into():
+    translator = make_translator(max_len=8)
+    with torch.no_grad():
+        translator.model.output.bias[:3] = -1e9  # it never ends a sentence
+    translation, record = translator.attend("der hund schläft .")
+    assert len(translation.target) == 8 and not translation.finished
+    assert record.cross[0].shape[-2:] == (8, 4)
+    assert translator.next_token_probabilities(translation).shape[0] == 8
