@@ -1,7 +1,7 @@
 """Make exercises/ from solutions/, the same notebooks without their answers: ``make exercises``.
 
     python -m tools.build_exercises                 # all
-    python -m tools.build_exercises 06_masks
+    python -m tools.build_exercises 06_masks        # or 06
     python -m tools.build_exercises --stamp         # runs nothing, keeps what the cells show
     python -m tools.build_exercises --check         # runs nothing, names what is stale
 
@@ -184,14 +184,24 @@ def main(arguments: list[str] | None = None) -> int:
     """Make or check the named exercises; 1 if any fails."""
     parser = argparse.ArgumentParser(prog="python -m tools.build_exercises", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("topics", nargs="*", help="default: all of solutions/")
+    parser.add_argument(
+        "topics", nargs="*", help="folders, or how they start; default: all of solutions/"
+    )
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--check", action="store_true", help="run nothing, only compare")
     only.add_argument("--stamp", action="store_true", help="run nothing, keep the outputs")
     options = parser.parse_args(arguments)
+    paths = sorted(SOLUTIONS.glob("*/*.ipynb"))
+    folders = [path.parent.name for path in paths]
+    for topic in options.topics:
+        if not any(folder.startswith(topic) for folder in folders):
+            parser.error(
+                f"expected the name of a folder of solutions/, or how it starts, got {topic!r}: "
+                f"choose among {', '.join(folders)}"
+            )
     failed = 0
-    for path in sorted(SOLUTIONS.glob("*/*.ipynb")):
-        if options.topics and path.parent.name not in options.topics:
+    for path in paths:
+        if options.topics and not path.parent.name.startswith(tuple(options.topics)):
             continue
         start = time.perf_counter()
         try:

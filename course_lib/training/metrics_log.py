@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +41,22 @@ class MetricsLog:
 def read_metrics_logs(folders: Sequence[Path]) -> list[MetricsLog]:
     """The metrics of each run, each under a name of its own.
 
-    A run is called like its folder, or by the whole path where two folders have one name.
+    A run is called like its folder; where folders have one name, by their paths below the folder
+    that they share.
 
     Raises:
         CourseError: as ``read_metrics_log``.
     """
     distinct = list({folder.resolve(): folder for folder in folders}.values())
-    names = Counter(folder.resolve().name for folder in distinct)
-    return [
-        read_metrics_log(folder, name=None if names[folder.resolve().name] == 1 else str(folder))
-        for folder in distinct
-    ]
+    paths = [folder.resolve() for folder in distinct]
+    logs = []
+    for folder, path in zip(distinct, paths, strict=True):
+        alike = [other.parent.parts for other in paths if other.name == path.name]
+        levels = zip(*alike, strict=False)
+        # Of a folder whose name no other has, the whole parent is shared.
+        shared = list(takewhile(lambda level: len(set(level)) == 1, levels))
+        logs.append(read_metrics_log(folder, name=str(Path(*path.parts[len(shared) :]))))
+    return logs
 
 
 def read_metrics_log(folder: Path, *, name: str | None = None) -> MetricsLog:

@@ -54,14 +54,14 @@ class TensorBoardLogger:
 
     def close(self) -> None:
         """Write what is left."""
-        if self._writer:
+        if writer := self._writer:
             with self._giving_up_on_error():
-                self._writer.close()
+                writer.close()
 
     def _add(self, name: str, value: float, step: int) -> None:
-        if self.writer:
+        if writer := self.writer:
             with self._giving_up_on_error():
-                self.writer.add_scalar(name, value, step)
+                writer.add_scalar(name, value, step)
 
     @contextmanager
     def _giving_up_on_error(self) -> Iterator[None]:

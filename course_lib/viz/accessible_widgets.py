@@ -4,6 +4,7 @@ for a control that Python does not answer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,9 @@ class Slider(anywidget.AnyWidget):
 
     def values_between(self, most: int) -> list[Any]:
         """At most so many of its values, evenly spaced; the first, last and present one are in."""
-        steps = round((self.max - self.min) / self.step)
+        # Rounded down: a step that does not fit must not lead beyond the end. The small number
+        # makes up for 0.3 / 0.1, which is less than 3.
+        steps = math.floor((self.max - self.min) / self.step + 1e-9)
         now = min(max(round((self.position - self.min) / self.step), 0), steps)
         indices = {round(i * steps / (most - 1)) for i in range(most)} if steps else {0}
         inner = sorted(indices - {0, steps})

@@ -48,15 +48,39 @@ def describe_attention(
 ) -> str:
     """Alt text of a heatmap: its size, its mean entropy, and its largest weight.
 
+    Weights that are not finite are counted, and left out of the rest.
+
     Args:
         weights: (query, key).
         query_tokens: one for each row.
         key_tokens: one for each column.
     """
-    return (
-        f"Heatmap of {len(query_tokens)} queries by {len(key_tokens)} keys, mean entropy "
-        f"{entropy(weights).mean():.2f} nats. {largest_weight(weights, query_tokens, key_tokens)}"
+    mean = mean_entropy(weights)
+    rows = "no row of finite weights" if np.isnan(mean) else f"mean entropy {mean:.2f} nats"
+    words = (
+        f"Heatmap of {len(query_tokens)} queries by {len(key_tokens)} keys, {rows}. "
+        f"{largest_weight(weights, query_tokens, key_tokens)}"
     )
+    return words + count_not_finite(int((~np.isfinite(as_array(weights))).sum()))
+
+
+def mean_entropy(weights: Tensor | np.ndarray) -> float:
+    """The mean entropy of the rows of finite weights, in nats; NaN if there is none.
+
+    Args:
+        weights: (query, key).
+    """
+    finite = np.isfinite(as_array(weights)).all(axis=-1)
+    with np.errstate(invalid="ignore"):  # in the rows that are left out
+        rows = entropy(weights)[finite]
+    return float(rows.mean()) if rows.size else float("nan")
+
+
+def count_not_finite(count: int) -> str:
+    """A sentence such as " 2 cells are not finite." at the end of an alt text; empty for 0."""
+    if not count:
+        return ""
+    return f" {count} cell{' is' if count == 1 else 's are'} not finite."
 
 
 def largest_weight(
@@ -64,13 +88,19 @@ def largest_weight(
 ) -> str:
     """One sentence, such as "The largest weight is 0.71: 'dog' attends to 'Hund'." in an alt text.
 
+    Weights that are not finite are left out.
+
     Args:
         weights: (query, key).
         query_tokens: one for each row.
         key_tokens: one for each column.
     """
     matrix = as_array(weights)
-    query, key = np.unravel_index(matrix.astype(np.float64).round(2).argmax(), matrix.shape)
+    finite = np.isfinite(matrix)
+    if not finite.any():
+        return "No weight is finite."
+    rounded = np.where(finite, matrix.astype(np.float64).round(2), -np.inf)
+    query, key = np.unravel_index(rounded.argmax(), matrix.shape)
     return (
         f"The largest weight is {matrix[query, key]:.2f}: {query_tokens[int(query)]!r} attends to "
         f"{key_tokens[int(key)]!r}."

@@ -1,4 +1,7 @@
-"""Heatmaps of matrices. A query is a row, a key is a column; masked cells are hatched, not zero."""
+"""Heatmaps of matrices. A query is a row, a key is a column; masked cells are hatched, not zero.
+
+Cells that are not finite are hatched too, and the legend and the alt text say so.
+"""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +13,12 @@ from matplotlib.image import AxesImage
 from torch import Tensor
 
 from course_lib.viz.alt_text import extremes, set_alt_text, titled, value_range
-from course_lib.viz.attention_summary import as_array, describe_attention, entropy
+from course_lib.viz.attention_summary import (
+    as_array,
+    count_not_finite,
+    describe_attention,
+    mean_entropy,
+)
 from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, palette, styled
 
 QUERY_AXIS = "query"
@@ -18,6 +26,7 @@ KEY_AXIS = "key"
 MOST_NUMBERED_CELLS = 144
 LINE_HEIGHT = 0.15  # inches that a line of text needs
 CHARACTER_WIDTH = 0.09
+LONGEST_TOKEN = 40  # characters of a label of `plot_heads`: longer ones would leave no room
 
 
 @styled
@@ -56,7 +65,8 @@ def plot_heatmap(
         TypeError: a mask that is not boolean.
     """
     matrix = as_matrix(values)
-    shown = visible(matrix, mask)
+    allowed = visible(matrix, mask)
+    shown, not_finite = finite_only(allowed)
     labels = (row_labels, column_labels)
     for name, given, size in zip((rows, columns), labels, matrix.shape, strict=True):
         if given is not None and len(given) != size:
@@ -78,12 +88,14 @@ def plot_heatmap(
     _label_axes(ax, row_labels, column_labels, cell=cell)
     if labelled and matrix.size <= MOST_NUMBERED_CELLS:
         _write_numbers(ax, image, shown)
-    meaning = f"{value}\n(hatched: masked)" if np.ma.is_masked(shown) else value
+    reasons = hatching(masked=bool(np.ma.is_masked(allowed)), not_finite=not_finite > 0)
+    meaning = f"{value}\n({reasons})" if reasons else value
     ax.figure.colorbar(image, ax=ax, label=meaning, shrink=0.9, aspect=24, pad=0.02)
     axes = f"{rows} ({len(matrix)} rows) and {columns} ({matrix.shape[1]} columns)"
     drawn = shown.compressed()
     ends = np.array([drawn.min(), drawn.max()]) if drawn.size else drawn
-    return set_alt_text(ax, titled(title, f"{value} by {axes}: {value_range(ends)}."))
+    words = f"{value} by {axes}: {value_range(ends)}.{count_not_finite(not_finite)}"
+    return set_alt_text(ax, titled(title, words))
 
 
 @styled
@@ -162,6 +174,7 @@ def plot_heads(
     n_heads, n_queries, n_keys = heads.shape
     n_rows = math.ceil(n_heads / 4)
     n_columns = math.ceil(n_heads / n_rows)
+    query_tokens, key_tokens = map(_shortened, (query_tokens, key_tokens))
     longest = max(len(token) for token in [*query_tokens, *key_tokens])
     # Room for tokens, head titles and axis labels, then cells as square as possible.
     cell = (8.0 - 1.8 - 0.075 * longest) / (n_columns * n_keys)
@@ -170,9 +183,12 @@ def plot_heads(
     grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
     for ax in grid.flat[n_heads:]:
         ax.set_axis_off()
+    not_finite = 0
     for head, (ax, matrix) in enumerate(zip(grid.flat, heads, strict=False)):
         check_orientation(matrix, len(query_tokens), len(key_tokens))
-        image = draw_matrix(ax, visible(matrix, mask), limits)
+        shown, count = finite_only(visible(matrix, mask))
+        not_finite += count
+        image = draw_matrix(ax, shown, limits)
         ax.set_title(f"head {head}", fontsize=10, pad=4)
         _label_axes(ax, query_tokens, key_tokens, cell=cell)
         # The lowest head of each column of the grid carries the token labels.
@@ -180,10 +196,13 @@ def plot_heads(
     figure.suptitle(title, x=0.01, ha="left", fontsize=13)
     figure.supxlabel(KEY_AXIS, fontsize=11)
     figure.supylabel(QUERY_AXIS, fontsize=11)
-    meaning = "weight" if mask is None else "weight (hatched: masked)"
+    reasons = hatching(masked=mask is not None, not_finite=not_finite > 0)
+    meaning = f"weight ({reasons})" if reasons else "weight"
     figure.colorbar(image, ax=grid, label=meaning, aspect=30, pad=0.02)
-    entropies = {f"head {i}": float(entropy(matrix).mean()) for i, matrix in enumerate(heads)}
-    words = f"mean entropy in nats by head, of {n_heads}: {extremes(entropies, 2)}."
+    entropies = {f"head {i}": mean_entropy(matrix) for i, matrix in enumerate(heads)}
+    known = {name: number for name, number in entropies.items() if not math.isnan(number)}
+    ends = extremes(known, 2) if known else "without a value"
+    words = f"mean entropy in nats by head, of {n_heads}: {ends}.{count_not_finite(not_finite)}"
     return set_alt_text(figure, titled(title, words))
 
 
@@ -247,11 +266,25 @@ def visible(matrix: np.ndarray, mask: Tensor | np.ndarray | None) -> np.ma.Maske
     return np.ma.MaskedArray(matrix, mask=~allowed)
 
 
+def finite_only(shown: np.ma.MaskedArray) -> tuple[np.ma.MaskedArray, int]:
+    """The matrix with the cells hidden that are not finite, and how many the mask had left."""
+    finite = np.ma.masked_invalid(shown)
+    return finite, int(np.ma.count_masked(finite) - np.ma.count_masked(shown))
+
+
+def hatching(*, masked: bool, not_finite: bool) -> str:
+    """What hatched cells mean, for the legend: "hatched: masked"; empty if there are none."""
+    reasons = ["masked"] * masked + ["not finite"] * not_finite
+    return f"hatched: {' or '.join(reasons)}" if reasons else ""
+
+
 def draw_matrix(
     ax: Axes, shown: np.ma.MaskedArray, limits: tuple[float, float] | None = None
 ) -> AxesImage:
-    """The colours only: row 0 on top, hidden cells hatched."""
-    low, high = limits or (float(shown.min()), float(shown.max()))
+    """The colours only: row 0 on top; cells that are hidden or not finite are hatched."""
+    drawn = finite_only(shown)[0].compressed()
+    ends = (float(drawn.min()), float(drawn.max())) if drawn.size else (math.nan, math.nan)
+    low, high = limits or ends
     signed = low < 0 < high
     if signed and limits is None:
         high = max(-low, high)
@@ -275,6 +308,11 @@ def cell_size(shape: tuple[int, ...]) -> float:
     """Edge of a square cell in inches, such that the whole matrix fits the width of a notebook."""
     n_rows, n_columns = shape
     return min(0.55, 5.4 / n_columns, 7.4 / n_rows)
+
+
+def _shortened(tokens: Sequence[str]) -> list[str]:
+    cut = LONGEST_TOKEN - 1
+    return [t if len(t) <= LONGEST_TOKEN else f"{t[:cut]}…" for t in tokens]
 
 
 def _label_axes(

@@ -166,14 +166,13 @@ def plot_runs(runs: Sequence[RunCurves], *, total: int | None = None, dpi: int =
         if key != "loss":
             # At least 1, so that a score of zero is a line along the x axis.
             ax.set_ylim(0, ax.get_ylim()[1] if key == "rate" else max(1.0, ax.get_ylim()[1]))
-    _legend(figure, curves, [run.name for run in runs])
-    one = f"{for_people(runs[0].name)}\n{for_people(runs[0].summary, 200)}"
+    names = distinct_names([run.name for run in runs])
+    _legend(figure, curves, names)
+    one = f"{names[0]}\n{for_people(runs[0].summary, 200)}"
     title = f"{len(runs)} training runs compared" if many else one.strip()
     figure.suptitle(title.replace("$", r"\$"), x=0.01, ha="left", fontsize=12)
     parts = {
-        f"{for_people(runs[curve.run].name)}, {curve.panel} ({curve.kind})": value_range(
-            curve.values
-        )
+        f"{names[curve.run]}, {curve.panel} ({curve.kind})": value_range(curve.values)
         for curve in curves
         if curve.kind != "each step"
     }
@@ -229,7 +228,7 @@ def _legend(figure: Figure, curves: Sequence[Curve], names: Sequence[str]) -> No
         look = _look(curve, many=many)
         if many and curve.kind == "training":
             # The space: matplotlib leaves out labels that start with an underscore.
-            handles[" " + for_people(names[curve.run])] = Line2D([], [], **look)
+            handles[" " + names[curve.run]] = Line2D([], [], **look)
         if curve.panel == "loss":
             plain = {"color": REFERENCE, "linestyle": "-"} if many else {}
             handles.setdefault(LOSS_LABELS[curve.kind], Line2D([], [], **look | plain))
@@ -238,6 +237,19 @@ def _legend(figure: Figure, curves: Sequence[Curve], names: Sequence[str]) -> No
     lines = [handles[label] for label in ordered]
     columns = 3 if max(map(len, labels)) < 30 else 2
     figure.legend(lines, labels, loc="outside lower left", ncols=columns, handlelength=3.2)
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The names of runs as they are shown; where two would look alike, the later is numbered."""
+    distinct: list[str] = []
+    for name in names:
+        shown, number = for_people(name), 1
+        while shown in distinct:
+            number += 1
+            end = f" ({number})"
+            shown = for_people(name, LONGEST - len(end)) + end
+        distinct.append(shown)
+    return distinct
 
 
 def for_people(text: str, longest: int = LONGEST) -> str:

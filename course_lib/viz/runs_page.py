@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.viz.plot_runs import PANELS, Curve, RunCurves, curves_of, for_people
+from course_lib.viz.plot_runs import (
+    PANELS,
+    Curve,
+    RunCurves,
+    curves_of,
+    distinct_names,
+    for_people,
+)
 
 PAGE = Path(__file__).parent.parent / "assets" / "curves.html"
 POINTS = 1500  # of a curve, at most: more than the page is wide
@@ -35,7 +42,7 @@ def runs_page(histories: Sequence[RunCurves]) -> str:
     """
     curves = curves_of(histories)
     shown = {curve.panel for curve in curves}
-    names = [for_people(history.name) for history in histories]
+    names = distinct_names([history.name for history in histories])
     data = {
         "runs": names,
         "panels": [

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
@@ -93,7 +94,7 @@ def test_without_the_checkpoint_the_validations_are_left(without_checkpoint):
     assert "3 of 3 steps" in log.summary
 
 
-def test_runs_are_called_like_their_folders_and_by_their_paths_where_these_agree(folder, tmp_path):
+def test_runs_are_called_like_their_folders_and_where_these_agree_by_what_differs(folder, tmp_path):
     other = tmp_path / "other" / "run"
     other.parent.mkdir()
     os.symlink(folder, tmp_path / "link")
@@ -101,7 +102,9 @@ def test_runs_are_called_like_their_folders_and_by_their_paths_where_these_agree
     assert [log.name for log in read] == ["run"]
     other.mkdir()
     (other / "last.safetensors").write_bytes((folder / "last.safetensors").read_bytes())
-    assert [h.name for h in read_metrics_logs([folder, other])] == [str(folder), str(other)]
+    shutil.copytree(folder, tmp_path / "unlike")
+    read = read_metrics_logs([folder, other, tmp_path / "unlike"])
+    assert [log.name for log in read] == ["run", str(Path("other", "run")), "unlike"]
 
 
 @pytest.mark.parametrize(

@@ -46,3 +46,15 @@ def test_slider_and_image_have_what_a_screen_reader_needs():
     assert "aria-valuetext" in slider._esm and "label" in slider._esm
     picture = ImageWidget(value=b"png", alt="A line.")
     assert "image.alt" in picture._esm and picture.get_state()["alt"] == "A line."
+
+
+@pytest.mark.parametrize(
+    ("slider", "values"),
+    [
+        (Slider("x", 0, 11, 4), [0, 4, 8]),
+        (Slider("x", 0, 4, 5), [0]),
+        (Slider("x", 0.0, 0.3, 0.1), [0.0, 0.1, 0.2, 0.3]),
+    ],
+)
+def test_no_value_is_beyond_the_end_and_none_before_it_is_missing(slider, values):
+    assert slider.values_between(9) == pytest.approx(values)

@@ -35,3 +35,20 @@ def test_the_alt_text_names_size_entropy_and_largest_weight():
         "Heatmap of 2 queries by 3 keys, mean entropy 0.40 nats. "
         "The largest weight is 1.00: 'dog' attends to 'der'."
     )
+
+
+def test_weights_that_are_not_finite_are_counted_and_left_out_of_entropy_and_largest_weight():
+    nan, inf = math.nan, math.inf
+    tokens = ["the", "dog"], ["der", "Hund", "."]
+    words = describe_attention(torch.tensor([[nan, nan, nan], [0.1, 0.7, 0.2]]), *tokens)
+    assert words == (
+        "Heatmap of 2 queries by 3 keys, mean entropy 0.80 nats. "
+        "The largest weight is 0.70: 'dog' attends to 'Hund'. 3 cells are not finite."
+    )
+    words = describe_attention(torch.tensor([[0.5, 0.5, -inf], [inf, 0.2, 0.8]]), *tokens)
+    assert words == (
+        "Heatmap of 2 queries by 3 keys, no row of finite weights. "
+        "The largest weight is 0.80: 'dog' attends to '.'. 2 cells are not finite."
+    )
+    nothing = describe_attention(torch.full((2, 3), nan), *tokens)
+    assert nothing.endswith("No weight is finite. 6 cells are not finite.")

@@ -1,4 +1,5 @@
 import itertools
+import warnings
 from io import BytesIO
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
+from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
 from course_lib.viz.heatmaps import plot_attention, plot_heads, plot_heatmap
 from course_lib.viz.style import SIGNED, WEIGHTS, new_axes, palette
@@ -81,6 +83,46 @@ def test_a_masked_cell_is_hatched_and_a_zero_is_not():
     grey = pixel_of_cell(ax, 0, 2)
     assert np.ptp(grey) < 0.02 and not np.allclose(grey, palette(WEIGHTS)(0.0)[:3], atol=0.04)
     assert "hatched: masked" in colour_bar(ax).get_ylabel()
+
+
+@pytest.mark.parametrize("odd", [-np.inf, np.inf, np.nan])
+def test_a_cell_that_is_not_finite_is_hatched_and_leaves_the_colours_of_the_others(odd):
+    values = torch.tensor([[1.0, odd], [2.0, 3.0]])
+    ax = plot_heatmap(values, rows="a", columns="b", title="c", row_labels=["x", "y"])
+    assert ax.images[0].get_clim() == (1, 3)
+    assert ax.images[0].get_array().mask.tolist() == [[False, True], [False, False]]
+    assert np.ptp(pixel_of_cell(ax, 0, 1)) < 0.02
+    assert [text.get_text() for text in ax.texts] == ["1.00", "2.00", "3.00"]
+    assert colour_bar(ax).get_ylabel() == "value\n(hatched: not finite)"
+    assert describe(ax).endswith("(2 columns): from 1 to 3. 1 cell is not finite.")
+
+
+def test_what_the_mask_hides_is_not_counted_among_the_cells_that_are_not_finite():
+    values, mask = torch.tensor([[1.0, -np.inf], [np.nan, 3.0]]), torch.tensor([True, False])
+    ax = plot_heatmap(values, rows="a", columns="b", title="c", mask=mask)
+    assert colour_bar(ax).get_ylabel() == "value\n(hatched: masked or not finite)"
+    assert describe(ax).endswith("at 1. 1 cell is not finite.")
+
+
+def test_without_a_finite_cell_a_heatmap_says_so_and_does_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = plot_heatmap(np.full((2, 2), np.nan), rows="a", columns="b", title="c")
+    assert describe(ax).endswith("without a value. 4 cells are not finite.")
+
+
+def test_heads_with_cells_that_are_not_finite_say_so():
+    heads = random_weights(3, 2, 3)
+    heads[0, 0], heads[1] = np.nan, np.nan
+    figure = plot_heads(heads, QUERIES, KEYS)
+    assert figure.axes[0].images[0].get_array().mask.tolist() == [[True] * 3, [False] * 3]
+    assert figure.axes[-1].get_ylabel() == "weight (hatched: not finite)"
+    words = describe(figure)
+    assert "nan" not in words and "(head 1)" not in words
+    assert words.endswith(" 9 cells are not finite.")
+    assert "of 3: without a value." in describe(
+        plot_heads(heads[1:2].expand(3, -1, -1), "ab", KEYS)
+    )
 
 
 def test_without_a_mask_hatching_is_not_mentioned():
@@ -194,6 +236,13 @@ def test_heads_hatch_what_is_masked():
     figure = plot_heads(random_weights(2, 2, 3), QUERIES, KEYS, mask=mask)
     assert figure.axes[0].images[0].get_array().mask[:, 2].all()
     assert figure.axes[-1].get_ylabel() == "weight (hatched: masked)"
+
+
+def test_a_long_token_is_cut_in_the_labels_of_heads_and_leaves_room_for_the_cells():
+    figure = plot_heads(random_weights(4, 2, 3), ["the", "x" * 300], ["y" * 100, "Hund", "."])
+    assert to_png(figure)
+    assert figure.axes[0].get_yticklabels()[1].get_text() == "x" * 39 + "…"
+    assert figure.axes[0].get_window_extent().height > 20
 
 
 def test_heads_with_a_batch_are_refused():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
+from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
 from course_lib.viz.plot_runs import curves_of, plot_runs, running_mean
 from course_lib.viz.style import LINES
@@ -95,6 +96,16 @@ def test_any_name_can_be_drawn_and_is_in_the_legend(make_run, name):
         assert to_png(figure)
         assert to_png(plot_runs([make_run(name)]))
     assert max(map(len, legend_of(figure))) <= 61
+
+
+def test_runs_whose_names_look_alike_are_numbered(make_run):
+    long = "x" * 80
+    short = {"epochs": [], "learning_rates": []}  # so that the alt text names every curve
+    figure = plot_runs([make_run(name, **short) for name in (long, "b", f"{long}y", long)])
+    names = legend_of(figure)[:4]
+    cut = "x" * 55 + "…"
+    assert names == ["x" * 59 + "…", "b", f"{cut} (2)", f"{cut} (3)"]
+    assert all(f"{name}, loss (training)" in describe(figure) for name in names)
 
 
 def test_nothing_to_draw_is_refused(make_run):

@@ -91,6 +91,12 @@ def test_compared_runs_are_named_in_title_list_and_rows(make_run):
     assert "<li><b>a</b>: recipe toy, seed 0: 10 steps</li>" in page
 
 
+def test_runs_whose_names_look_alike_are_numbered_in_list_and_rows(make_run):
+    page = runs_page([make_run("a", 10), make_run("a", 10)])
+    assert data_of(page)["runs"] == ["a", "a (2)"]
+    assert "a (2)" in Reader(page).cells and "<li><b>a (2)</b>: " in page
+
+
 def test_a_hostile_name_stays_text(make_run):
     harmless = Reader(runs_page([make_run("a"), make_run("b")]))
     histories = [make_run(HOSTILE, summary=HOSTILE), make_run("b", summary=HOSTILE)]

@@ -74,6 +74,45 @@ def test_a_page_with_a_broken_link_is_refused(tmp_path, monkeypatch):
         build(tmp_path / "out", [Chapter("C", ("docs/a",))])
 
 
+def test_a_folder_with_other_files_is_refused_before_anything_is_built(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("tools.site.__main__.build", None)
+    (tmp_path / "work").write_text("mine")
+    with pytest.raises(SystemExit, match="2"):
+        main(["--output", str(tmp_path)])
+    assert f"got {tmp_path}, which is none of these (it has no se" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["--output", str(tmp_path / "work")])
+    assert (tmp_path / "work").read_text() == "mine"
+
+
+def test_of_an_earlier_site_nothing_is_left(tmp_path, monkeypatch):
+    def build_one_page(output, _chosen):
+        assert not output.exists()
+        (output / "docs").mkdir(parents=True)
+        (output / "docs" / "new.html").touch()
+        return 1
+
+    monkeypatch.setattr("tools.site.__main__.build", build_one_page)
+    (tmp_path / "searchindex.js").touch()
+    (tmp_path / "old.html").touch()
+    assert main(["--output", str(tmp_path)]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["docs"]
+
+
+def test_a_choice_of_no_page_is_refused_with_the_pages_that_there_are(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("tools.site.__main__.build", None)
+    (tmp_path / "searchindex.js").touch()
+    with pytest.raises(SystemExit, match="2"):
+        main(["--output", str(tmp_path), "--only", "nowhere", "nothing"])
+    error = capsys.readouterr().err
+    assert "got --only nowhere nothing, which are in none: choose among README, docs/map" in error
+    assert (tmp_path / "searchindex.js").exists()
+
+
 def test_every_page_of_docs_and_every_notebook_is_in_the_navigation():
     pages = [page for chapter in chapters() for page in chapter.pages]
     assert len(pages) == len({*pages})
