@@ -60,6 +60,7 @@ def run_lab(options: Namespace) -> int:
     return 0
 
 
+SAVE = "Only what is saved is merged: save open notebooks in JupyterLab before an update."
 RELOAD = "If it is open in JupyterLab: File, Reload Notebook from Disk."
 
 
@@ -71,10 +72,13 @@ def run_update(options: Namespace) -> int:
     """Bring the course's changes into the learner's copy and say what happened."""
     from course_lib.lab import trust, unmodified_notebooks
     from course_lib.work_copy.folders import COURSE, work_folder
-    from course_lib.work_copy.update import update
+    from course_lib.work_copy.update import RELEASE, outdated, update
 
     trust(unmodified_notebooks(COURSE))
-    changed = update(work_folder(), COURSE)
+    work = work_folder()
+    if (work / RELEASE).is_dir() and outdated(work, COURSE):
+        print(SAVE, flush=True)
+    changed = update(work, COURSE)
     print("\n".join([*changed, RELOAD] if changed else ["Nothing has changed."]))
     return 0
 
@@ -243,6 +247,9 @@ def run_train(options: Namespace) -> int:
     if options.train:
         corpus = file_corpus(train=options.train, valid=options.valid)
         recipe = replace(recipe, corpus=corpus.name, train_size=None)
+        if options.valid:  # a recipe without held-out sentences reads new words now, and validates
+            size = recipe.valid_size or 200
+            recipe = replace(recipe, unknown_word=True, valid_size=size)
     elif options.valid:
         raise CourseError("--valid names held-out files, but --train was not given: add --train")
     elif options.corpus:

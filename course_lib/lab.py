@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from course_lib.errors import CourseError
-from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, work_folder
+from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, path_inside, work_folder
 
 # Its page configuration switches off JupyterLab's announcements (lessons need no network, and the
 # first thing a learner sees should not be a question about news) and nbgrader's menus, which are
@@ -29,35 +29,50 @@ def find_notebook(name: str, folder: Path | None = None, *, exercise: bool = Fal
     """The notebook with this path, or the lesson of the course whose name starts like this.
 
     Args:
-        name: a path, or the start of a lesson's name, such as 06.
-        folder: the course, or a copy of it; by default the course itself.
+        name: a path, or the start of a lesson's name, such as 06, or 6.
+        folder: the course, or a copy of it; by default the course itself. What the learner added
+            to a copy is found by its path alone.
         exercise: the lesson's exercise instead.
 
     Raises:
-        CourseError: there is none with that name.
+        CourseError: there is none with that name, or the copy has it no more.
     """
     path = Path(name)
     if path.suffix == ".ipynb" and path.is_file():
         return path.resolve()
-    lessons = folder / "notebooks" if folder else NOTEBOOKS
+    if path.parent != Path():
+        raise CourseError(
+            f"expected a notebook at {name}, found none: is the path right? A lesson of the course "
+            "opens by its number, such as 06"
+        )
+    course = NOTEBOOKS.parent
     if exercise:
-        found = sorted((lessons.parent / "exercises").glob("*/*.ipynb"))
-        by_name = {notebook.parent.name: notebook for notebook in found}
+        exercises = (course / "exercises").glob("*/*.ipynb")
+        ours = (path for path in exercises if path.parent.name.partition("_")[2] == path.stem)
+        by_name = {path.parent.name: path for path in ours}
     else:
-        by_name = {notebook.stem: notebook for notebook in sorted(lessons.glob("*.ipynb"))}
+        by_name = {path.stem: path for path in NOTEBOOKS.glob("*.ipynb")}
     if not by_name:
         raise CourseError(
-            f"expected lessons and exercises in {lessons.parent}, found none: install the course "
-            "again, or clone its repository and run `make lab` there",
+            f"expected lessons and exercises in {course}, found none: install the course again, or "
+            "clone its repository and run `make lab` there",
             see="no-lessons-beside-the-library",
         )
-    for full_name, notebook in by_name.items():
-        if full_name.startswith(path.stem):
-            return notebook
-    raise CourseError(
-        f"expected a notebook or the start of a lesson's name, got {name!r}: the "
-        f"{'exercises' if exercise else 'lessons'} are {', '.join(by_name)}"
-    )
+    start = path.stem.zfill(2) if path.stem.isdigit() else path.stem
+    names = sorted(by_name)  # in this order a whole name comes before those that it begins
+    full_name = next((each for each in names if start and each.startswith(start)), None)
+    if full_name is None:
+        raise CourseError(
+            f"expected a notebook or the start of a lesson's name, got {name!r}: the "
+            f"{'exercises' if exercise else 'lessons'} are {', '.join(names)}"
+        )
+    notebook = (folder or course) / by_name[full_name].relative_to(course)
+    if not notebook.is_file():
+        raise CourseError(
+            f"expected {notebook}, found none: was it deleted, or is it new in the course? "
+            "`course update` copies it"
+        )
+    return notebook
 
 
 def lab_arguments(
@@ -71,9 +86,10 @@ def lab_arguments(
         browser: whether to open a browser.
         root: whether the user is root; Jupyter does not start as root unless it is told to.
     """
-    roots = (root for root in (work_folder(), COURSE) if notebook.is_relative_to(root))
-    folder = next(roots, notebook.parent)
-    page = quote(notebook.relative_to(folder).as_posix())
+    inside = ((root, path_inside(notebook, root)) for root in (work_folder(), COURSE))
+    known = ((root, path) for root, path in inside if path is not None)
+    folder, path = next(known, (notebook.parent, Path(notebook.name)))
+    page = quote(path.as_posix())
     address = f"/lab/workspaces/{WORKSPACE}/tree/{page}"
     arguments = [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url={address}"]
     if port is not None:
@@ -196,7 +212,10 @@ def _opened(name: str, *, exercise: bool) -> Path:
     if create(work, COURSE):
         print(f"Your own copy of the course is in {work}. Updates of the course leave it alone.")
     elif changed := outdated(work, COURSE):
-        print(f"The course has changed ({len(changed)} notebooks): `course update` merges them.")
+        print(
+            f"The course has changed ({len(changed)} notebooks): `course update` merges them. "
+            "Save open notebooks first."
+        )
     return find_notebook(name, work, exercise=exercise)
 
 

@@ -41,15 +41,23 @@ PLAIN = {
 def path_argument(text: str) -> Path:
     """A path that was given to a command; ``Path`` takes no text at all for the present folder.
 
+    A shell replaces ``~`` in ``--output ~/site``, but not in ``--output=~/site``.
+
     Raises:
-        ArgumentTypeError: the text is empty.
+        ArgumentTypeError: the text is empty, or it begins with ``~`` and there is no home folder.
     """
     if not text:
         raise ArgumentTypeError(
             "expected a path, got an empty text: is a variable of the shell not set? "
             "Write . for the present folder"
         )
-    return Path(text)
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise ArgumentTypeError(
+            f"expected a home folder for {text}, found none ({error}): set HOME, or write the "
+            "whole path"
+        ) from error
 
 
 def fit_terminal() -> None:

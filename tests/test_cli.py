@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import types
@@ -16,6 +17,7 @@ import pytest
 
 from course_lib import cli, doctor, lab
 from course_lib.errors import CourseError
+from course_lib.work_copy.update import update
 
 
 @pytest.fixture
@@ -127,11 +129,57 @@ def test_the_module_is_the_command_and_help_loads_no_torch():
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("00", "00_start_here"), ("06", "06_masks"), ("06_masks.ipynb",) * 2]
+    ("name", "expected"),
+    [
+        *(("00", "00_start_here"), ("06", "06_masks"), ("06_masks.ipynb",) * 2),
+        *(("0", "00_start_here"), ("6", "06_masks"), ("1", "01_positional_encoding")),
+    ],
 )
-def test_a_lesson_is_found_by_the_start_of_its_name(lessons, name, expected):
+def test_a_lesson_is_found_by_the_start_of_its_name_or_one_digit(lessons, name, expected):
+    for more in ("01_positional_encoding", "10_two_sentences"):
+        (lessons / f"{more}.ipynb").write_text("{}")
     found = lab.find_notebook(name)
     assert found == lessons / f"{expected.removesuffix('.ipynb')}.ipynb"
+
+
+def test_a_learners_own_notebook_is_not_opened_instead_of_a_lesson(lessons, started, tmp_path):
+    cli.main(["lab"])
+    work = tmp_path / "my work"
+    (lessons.parent / "exercises" / "05_mine").mkdir()
+    (work / "exercises" / "05_mine").mkdir()
+    own = ("notebooks/06_masks-Copy1", "exercises/06_masks/masks-Copy1", "exercises/05_mine/try")
+    for folder in (work, lessons.parent):
+        for name in own:
+            (folder / f"{name}.ipynb").write_text("{}")
+    assert lab.find_notebook("06", work) == work / "notebooks" / "06_masks.ipynb"
+    exercise = lab.find_notebook("06", work, exercise=True)
+    assert exercise == work / "exercises" / "06_masks" / "masks.ipynb"
+    assert lab.find_notebook("06") == lessons / "06_masks.ipynb"
+    with pytest.raises(CourseError, match="got '05': the exercises are 06_masks$"):
+        lab.find_notebook("05", exercise=True)
+
+
+@pytest.mark.parametrize("name", ["", ".", "1", "masks"])
+def test_a_name_that_begins_no_lesson_opens_none(lessons, name):
+    with pytest.raises(CourseError, match=r"got '.*': the lessons are 00_start_here, 06_masks"):
+        lab.find_notebook(name)
+
+
+@pytest.mark.parametrize("name", ["/home/me/homework/06.ipynb", "homework/06", "/"])
+def test_a_mistyped_path_opens_no_lesson(lessons, name):
+    with pytest.raises(CourseError, match="expected a notebook at /?.*, found none: is the path"):
+        lab.find_notebook(name)
+
+
+def test_a_lesson_that_was_deleted_is_answered_with_the_command_that_brings_it_back(
+    lessons, started, tmp_path, capsys
+):
+    assert cli.main(["lab", "06"]) == 0
+    shutil.rmtree(tmp_path / "my work" / "notebooks")
+    assert cli.main(["lab", "06"]) == 1
+    assert "06_masks.ipynb, found none: was it deleted, or is it new" in capsys.readouterr().err
+    update(tmp_path / "my work", lessons.parent)
+    assert cli.main(["lab", "06"]) == 0
 
 
 def test_a_notebook_of_ones_own_is_found_by_its_path(lessons, tmp_path, monkeypatch):
@@ -194,6 +242,20 @@ def test_a_notebook_of_ones_own_opens_in_its_own_folder(lessons, tmp_path):
     assert arguments == [
         f"--ServerApp.root_dir={tmp_path}",
         "--LabApp.default_url=/lab/workspaces/course/tree/my%20own.ipynb",
+    ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="not everybody may make links on Windows")
+def test_the_whole_copy_is_beside_a_lesson_also_where_the_home_is_a_link(
+    lessons, tmp_path, monkeypatch
+):
+    link = tmp_path / "link"
+    link.symlink_to(lessons.parent)
+    monkeypatch.setenv("COURSE_WORK", str(link))
+    notebook = lab.find_notebook(str(link / "notebooks" / "06_masks.ipynb"))
+    assert lab.lab_arguments(notebook) == [
+        f"--ServerApp.root_dir={link}",
+        "--LabApp.default_url=/lab/workspaces/course/tree/notebooks/06_masks.ipynb",
     ]
 
 

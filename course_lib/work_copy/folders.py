@@ -22,3 +22,14 @@ def work_folder() -> Path:
     """
     default = COURSE / "work" if LIBRARY.parent == COURSE else "~/transformer-course"
     return expanded(os.environ.get("COURSE_WORK") or default, "COURSE_WORK").absolute()
+
+
+def path_inside(path: Path, folder: Path) -> Path | None:
+    """The path relative to the folder, also where one of them leads through a link, as some home
+    folders do; None if it is not inside.
+    """
+    resolved = (path.parent.resolve() / path.name, folder.resolve())
+    for inner, outer in ((path, folder), resolved):
+        if inner.is_relative_to(outer):
+            return inner.relative_to(outer)
+    return None

@@ -14,11 +14,13 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
+from nbformat.v4 import new_notebook
 
 from course_lib.atomic import replace_atomically
 from course_lib.checks.progress import FORMER_IDS
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
+from course_lib.work_copy.folders import path_inside
 from course_lib.work_copy.merge import Merged, is_answer, merge, nbgrader_name
 
 PARTS = ("notebooks", "exercises", "docs")  # lessons link to pages in docs
@@ -103,42 +105,15 @@ def reset(work: Path, what: str) -> str:
     if not (work / RELEASE).is_dir():
         raise CourseError(f"expected a copy of the course in {work}, found none: run `course lab`")
     if what in TABLE:
-        name = exercise_of(what)
-    else:
-        path, name = Path(os.path.abspath(what)), Path(what)
-        if path.exists() and path.is_relative_to(work):
-            name = path.relative_to(work)
-    start = work / RELEASE / name
-    if what in TABLE and not start.is_file():
-        raise CourseError(
-            f"expected {name} in the release that {work} was made from, found none: it is older "
-            "than this item, so run `course update`"
-        )
-    if name.suffix != ".ipynb" or name not in released(work / RELEASE):
+        return _reset_answer(work, what)
+    known, inside = released(work / RELEASE), path_inside(Path(os.path.abspath(what)), work)
+    name = inside if inside in known else Path(what)
+    if name.suffix != ".ipynb" or name not in known:
         raise CourseError(
             f"expected an item such as 06.padding_mask or a notebook such as "
             f"{work / 'exercises' / '06_masks' / 'masks.ipynb'}, got {what!r}"
         )
-    saved = _back_up(work, name)
-    if what not in TABLE or saved is None:
-        _copy(start, work / name)
-        return f"{name} is as the course released it" + (f"; yours is in {saved}" if saved else "")
-    try:
-        base, mine = _read(start), _read(work / name)
-    except CourseError as error:
-        raise CourseError(
-            f"{error}: put all of it back with `course reset {name}`; yours is in {saved}"
-        ) from error
-    mine = merge(base, base, mine).notebook  # an answer that was deleted is there again
-    of_item = what.replace(".", "-").replace("_", "-")
-    fresh = {
-        cell.id: cell
-        for cell in base.cells  # the check's output is that of your answer, so it goes, too
-        if cell.id.startswith(of_item) and (is_answer(cell) or cell.id == f"{of_item}-check")
-    }
-    mine.cells = [fresh.get(cell.id, cell) for cell in mine.cells]
-    _write(mine, work / name)
-    return f"{what} in {name} is as the course released it; yours is in {saved}"
+    return _reset_notebook(work, name)
 
 
 def exercise_of(item_id: str) -> Path:
@@ -147,14 +122,65 @@ def exercise_of(item_id: str) -> Path:
     return Path("exercises", f"{number}_{TOPICS[number]}", f"{TOPICS[number]}.ipynb")
 
 
+def _reset_notebook(work: Path, name: Path) -> str:
+    """Put back a whole notebook, and say where the learner's is."""
+    saved = _back_up(work, name)
+    _copy(work / RELEASE / name, work / name)
+    return f"{name} is as the course released it" + (f"; yours is in {saved}" if saved else "")
+
+
+def _reset_answer(work: Path, item: str) -> str:
+    """Put back the answer of an item, and say where the learner's is."""
+    name = exercise_of(item)
+    start = work / RELEASE / name
+    try:
+        base = _read(start) if start.is_file() else new_notebook()
+    except CourseError as error:
+        raise CourseError(
+            f"{error}: delete {work / RELEASE} and run `course update`, which leaves your own "
+            "files alone"
+        ) from error
+    of_item = item.replace(".", "-").replace("_", "-")
+    fresh = {
+        cell.id: cell
+        for cell in base.cells  # the check's output is that of your answer, so it goes, too
+        if cell.id.startswith(f"{of_item}-") and (is_answer(cell) or cell.id == f"{of_item}-check")
+    }
+    if not fresh:
+        raise CourseError(
+            f"expected {item} in the release that {work} was made from, found none: it is older "
+            "than this item, so run `course update`"
+        )
+    if not (work / name).exists():
+        return _reset_notebook(work, name)
+    saved = _back_up(work, name)
+    try:
+        mine = _read(work / name)
+    except CourseError as error:
+        raise CourseError(
+            f"{error}: put all of it back with `course reset {name}`; yours is in {saved}"
+        ) from error
+    mine = merge(base, base, mine).notebook  # an answer that was deleted is there again
+    mine.cells = [fresh.get(cell.id, cell) for cell in mine.cells]
+    _write(mine, work / name)
+    return f"{item} in {name} is as the course released it; yours is in {saved}"
+
+
 def _updated(work: Path, course: Path, name: Path, former: Path) -> str:
     """Bring one file up to date, which was called ``former`` when the copy was made."""
     start, released_now, mine = work / RELEASE / former, course / name, work / former
-    if former == name and _content(start) == _content(released_now):
-        return ""
-    line = f"{name}: up to date" if former == name else f"{name}: up to date (it was {former})"
-    if not mine.exists() or _content(mine) in (_content(start), _content(released_now)):
+    renamed, known = former != name, (_content(start), _content(released_now))
+    if not renamed and known[0] == known[1]:
+        if mine.exists():
+            return ""
+        _copy(released_now, mine)
+        return f"{name}: was missing, and is back"
+    line = f"{name}: up to date (it was {former})" if renamed else f"{name}: up to date"
+    replaced = _replaced(work, name, released_now) if renamed else ""
+    taken_over = True
+    if not mine.exists() or _content(mine) in known:
         _copy(released_now, work / name)
+        line += replaced
     elif name.suffix != ".ipynb":
         line += f"; your own changes are in {_back_up(work, former)}"
         _copy(released_now, work / name)
@@ -162,9 +188,11 @@ def _updated(work: Path, course: Path, name: Path, former: Path) -> str:
         try:
             merged = _merged(_read(start), _read(released_now), _read(mine))
         except CourseError as error:
-            beside = name.with_name(f"{name.stem}-new.ipynb")
-            _copy(released_now, work / beside)
-            line = f"{name}: left as it is, because {error}. The new one is {beside}"
+            taken_over = False
+            new = name if renamed else name.with_name(f"{name.stem}-new.ipynb")
+            replaced = replaced or _replaced(work, new, start, released_now)
+            _copy(released_now, work / new)
+            line = f"{former}: left as it is, because {error}. The new one is {new}{replaced}"
         else:
             saved = _back_up(work, former)
             _write(merged.notebook, work / name)
@@ -173,13 +201,21 @@ def _updated(work: Path, course: Path, name: Path, former: Path) -> str:
                 if merged.kept
                 else "what you ran"
             )
-            line += f", with {yours}; before the update it was {saved}"
+            line += f", with {yours}; before the update it was {saved}{replaced}"
             line += "".join(f"\n  {remark}" for remark in merged.remarks)
     _copy(released_now, work / RELEASE / name)
-    if former != name:
-        mine.unlink(missing_ok=True)
+    if renamed:
         start.unlink()
+        if taken_over:
+            mine.unlink(missing_ok=True)
     return line
+
+
+def _replaced(work: Path, name: Path, *released: Path) -> str:
+    """Back up what is about to be replaced, unless it is as released, and say where it is."""
+    if _content(work / name) in (None, *(_content(path) for path in released)):
+        return ""
+    return f"; the {name.name} that you had is in {_back_up(work, name)}"
 
 
 def _dropped(work: Path, name: Path) -> str:

@@ -156,6 +156,64 @@ def test_a_notebook_that_is_none_any_more_is_left_alone(course, answered):
     assert cells_of(beside)["06-padding-mask-task"] == "Write it now."
 
 
+def test_the_new_notebook_beside_a_damaged_one_is_backed_up_once_the_learner_wrote_in_it(
+    course, answered
+):
+    beside = EXERCISE.with_name("masks-new.ipynb")
+    (answered / EXERCISE).write_text("{ half a notebook")
+    for text in ("Write it now.", "Write it, please."):
+        write_cell(course / EXERCISE, "06-padding-mask-task", text)
+        (line,) = update(answered, course)
+        assert line.endswith(f"The new one is {beside}")  # nobody wrote in the one before
+    write_cell(answered / beside, "06-padding-mask-answer", "mine")
+    write_cell(course / EXERCISE, "06-padding-mask-task", "Write it again.")
+    (line,) = update(answered, course)
+    assert cells_of(answered / beside)["06-padding-mask-task"] == "Write it again."
+    saved = Path(line.split("; the masks-new.ipynb that you had is in ")[1])
+    assert cells_of(saved)["06-padding-mask-answer"] == "mine"
+
+
+def test_a_damaged_notebook_stays_also_if_the_course_renamed_it(course, answered):
+    renamed = LESSON.with_name("07_masks.ipynb")
+    (answered / LESSON).write_text("{ half a notebook")
+    (course / LESSON).rename(course / renamed)
+    (line,) = update(answered, course)
+    assert line.startswith(f"{LESSON}: left as it is, because {answered / LESSON} could not be")
+    assert line.endswith(f"The new one is {renamed}")
+    assert (answered / LESSON).read_text() == "{ half a notebook"
+    assert cells_of(answered / renamed) == cells_of(course / renamed)
+    assert update(answered, course) == []
+    assert (answered / LESSON).exists()
+
+
+@pytest.mark.parametrize("mine", ["changed", "as released", "damaged", "deleted"])
+def test_a_renamed_notebook_replaces_none_of_the_learners_without_a_backup(course, work, mine):
+    renamed = LESSON.with_name("07_masks.ipynb")
+    create(work, course)
+    write(work / renamed, new_code_cell("my own", id="own"))
+    if mine == "changed":
+        write_cell(work / LESSON, "one", "1 + 1")
+    elif mine == "damaged":
+        (work / LESSON).write_text("{ half a notebook")
+    elif mine == "deleted":
+        (work / LESSON).unlink()
+    (course / LESSON).rename(course / renamed)
+    (line,) = update(work, course)
+    assert {*cells_of(work / renamed)} == {"title", "one"}
+    saved = Path(line.split("; the 07_masks.ipynb that you had is in ")[1])
+    assert cells_of(saved) == {"own": "my own"}
+
+
+def test_what_is_missing_comes_back_also_if_the_course_has_not_changed(course, answered):
+    for name in ("notebooks", "exercises", "docs"):
+        shutil.rmtree(answered / name)
+    lines = update(answered, course)
+    assert lines == [f"{name}: was missing, and is back" for name in (LESSON, EXERCISE, PAGE)]
+    assert cells_of(answered / LESSON) == cells_of(course / LESSON)
+    assert (answered / PAGE).read_text() == "the map"
+    assert update(answered, course) == []
+
+
 def test_a_notebook_that_the_learner_deleted_comes_back(course, answered):
     (answered / LESSON).unlink()
     write_cell(course / LESSON, "title", "# More masks")
@@ -248,6 +306,37 @@ def test_a_whole_notebook_is_put_back_wherever_one_is(course, answered, name, mo
     assert cells_of(answered / LESSON) == cells_of(course / LESSON)
 
 
+def test_an_item_is_put_back_without_another_whose_name_begins_alike(course, answered, monkeypatch):
+    ids = ("06-pad-answer", "06-padding-mask-answer")
+    monkeypatch.setitem(TABLE, "06.pad", TABLE["06.padding_mask"])
+    for path in (course, answered, answered / ".course"):
+        cells = [new_code_cell("# your code", id=name, metadata=ANSWER) for name in ids]
+        write(path / EXERCISE, *cells)
+    for name in ids:
+        write_cell(answered / EXERCISE, name, "mine")
+    reset(answered, "06.pad")
+    assert cells_of(answered / EXERCISE) == {ids[0]: "# your code", ids[1]: "mine"}
+
+
+def test_a_deleted_notebook_is_put_back_by_the_path_that_the_error_shows(
+    course, answered, monkeypatch
+):
+    monkeypatch.chdir(course)
+    for path in (answered / EXERCISE, EXERCISE):
+        (answered / EXERCISE).unlink()
+        assert reset(answered, str(path)) == f"{EXERCISE} is as the course released it"
+        assert cells_of(answered / EXERCISE) == cells_of(course / EXERCISE)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="not everybody may make links on Windows")
+def test_a_path_in_the_copy_is_known_through_a_link_to_its_folder(course, answered, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(answered)
+    assert "06_masks.ipynb is as the course" in reset(link, str(answered / LESSON))
+    assert "06_masks.ipynb is as the course" in reset(answered, str(link / LESSON))
+    assert folders.path_inside(link / LESSON, course) is None
+
+
 @pytest.mark.parametrize("what", ["06.nothing", "07", "notebooks", "docs/map.md", "../mine.ipynb"])
 def test_what_cannot_be_reset_is_named(course, answered, what):
     with pytest.raises(
@@ -264,7 +353,7 @@ def test_without_a_copy_nothing_is_reset(work):
 def test_every_item_has_an_answer_cell_in_its_exercise():
     for item in TABLE:
         cells = nbformat.read(folders.COURSE / exercise_of(item), as_version=4).cells
-        prefix = item.replace(".", "-").replace("_", "-")
+        prefix = item.replace(".", "-").replace("_", "-") + "-"
         assert [c.id for c in cells if c.id.startswith(prefix) and work_copy.is_answer(c)], item
 
 
@@ -293,6 +382,10 @@ def test_the_commands_tell_what_they_did(course, work, monkeypatch, capsys):
     assert cli.main(["update"]) == 0
     assert cli.main(["update"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [cli.RELOAD, "Nothing has changed."]
+    write_cell(course / LESSON, "title", "# More masks")
+    assert cli.main(["update"]) == 0
+    before, *_, after = capsys.readouterr().out.splitlines()
+    assert (before, after) == (cli.SAVE, cli.RELOAD)
     assert cli.main(["reset", "06.padding_mask"]) == 0
     assert f"yours is in {work}{os.sep}backup" in capsys.readouterr().out
 
@@ -348,9 +441,14 @@ def test_a_reset_that_cannot_be_says_what_can(course, answered):
     (answered / EXERCISE).write_text("no notebook")
     with pytest.raises(CourseError, match="put all of it back with `course reset exercises"):
         reset(answered, "06.padding_mask")
-    (answered / ".course" / EXERCISE).unlink()
-    with pytest.raises(CourseError, match="is older than this item, so run `course update`"):
+    (answered / ".course" / EXERCISE).write_text("no notebook")
+    with pytest.raises(CourseError, match=r"delete .*\.course and run `course update`"):
         reset(answered, "06.padding_mask")
+    for _ in range(2):  # the release has the notebook without the item, and has no such notebook
+        write(answered / ".course" / EXERCISE, new_code_cell("other", id="06-other-answer"))
+        with pytest.raises(CourseError, match="is older than this item, so run `course update`"):
+            reset(answered, "06.padding_mask")
+        (answered / ".course" / EXERCISE).unlink()
     shutil.rmtree(answered / ".course")
     (answered / ".course").mkdir()
     with pytest.raises(CourseError, match="delete that folder and run `course update`"):
