@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -53,7 +54,7 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
             _to_disk(target.parent)
     except OSError as error:
         raise CourseError(
-            f"could not write {path} ({error}): {_likely_cause(error)} "
+            f"could not write {_shown(path)} ({error}): {_likely_cause(error)} "
             "an earlier file there is untouched",
             see="a-file-cannot-be-written",
         ) from error
@@ -78,7 +79,7 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
             yield
         except OSError as error:
             raise CourseError(
-                f"could not write {path} ({error}): {_likely_cause(error)}",
+                f"could not write {_shown(path)} ({error}): {_likely_cause(error)}",
                 see="a-file-cannot-be-written",
             ) from error
 
@@ -110,8 +111,8 @@ def _locked(part: Path) -> AbstractContextManager[None]:
         return locked_folder(part)
     except BlockingIOError as error:
         raise CourseError(
-            f"expected {part} for this process alone, but another one is writing it: wait for it, "
-            "or choose another file"
+            f"expected {_shown(part)} for this process alone, but another one is writing it: "
+            "wait for it, or choose another file"
         ) from error
 
 
@@ -121,12 +122,19 @@ def part_of(path: Path) -> Path:
     return target.with_name(f"{target.name}.part")
 
 
+def _shown(path: Path) -> str:
+    """A path for a message: somebody else may have named the file, and a terminal obeys escapes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(path))
+
+
 def _likely_cause(error: OSError) -> str:
     """Why a file could not be written, as a question."""
     if isinstance(error, IsADirectoryError):
         return "is it the name of a folder?"
     if isinstance(error, NotADirectoryError | FileExistsError):
         return "is a file in the way of a folder?"
+    if error.errno == errno.ENAMETOOLONG:
+        return "is a name in it too long?"
     return "is the folder read-only or the disk full?"
 
 

@@ -156,3 +156,10 @@ def test_a_folder_or_a_file_in_the_way_is_the_likely_cause(tmp_path):
     ):
         with pytest.raises(CourseError, match=cause):
             atomic.write_atomically(tmp_path / path, "text")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other limits, and no such names")
+def test_a_name_that_is_too_long_is_named_without_its_control_characters(tmp_path):
+    with pytest.raises(CourseError, match=r"is a name in it too long\?") as error:
+        atomic.write_atomically(tmp_path / ("\x1b[2J" + "x" * 300), "text")
+    assert str(error.value).isprintable() and r"\x1b[2J" in str(error.value)

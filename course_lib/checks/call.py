@@ -72,6 +72,14 @@ class Failure:
         """The message as a sentence of its own."""
         return f"{self.message[:1].upper()}{self.message[1:].rstrip('.')}."
 
+    @property
+    def not_written(self) -> bool:
+        """Whether the learner's own `raise NotImplementedError` led to it: PyTorch raises this
+        error, too, for an operation that doesn't take a type and for a module without `forward`.
+        """
+        bare = self.line.endswith(": ") and not self.message  # in code without a known source
+        return self.kind == "NotImplementedError" and (": raise" in self.line or bare)
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -22,7 +22,7 @@ from course_lib.checks.call import Answer, Call, ask
 from course_lib.checks.compare import answers_differ, any_along, slice_of_axis
 from course_lib.checks.item import Item
 from course_lib.checks.observation import Observation
-from course_lib.checks.trial import Asked, Trial
+from course_lib.checks.trial import Asked, Trial, not_interrupted
 
 MOST_NAMED = 4
 SECONDS = 1.0  # in which the inputs are changed
@@ -245,7 +245,7 @@ def _after(
     if leaves[given.position] is None:
         return None
     call = Call(*tree.tree_unflatten(leaves, structure))
-    answers = ask(item.reference, call, item.use), asked(subject, call, item.use)
+    answers = not_interrupted(ask(item.reference, call, item.use)), asked(subject, call, item.use)
     right, own = map(_numbers, answers)
     if not right or not own:
         return None

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tqdm.auto import tqdm
 
-from course_lib.checks.call import SECONDS, Answer, Call, ask, call_plainly
+from course_lib.checks.call import SECONDS, Answer, Call, Failure, Use, ask, call_plainly
 from course_lib.checks.compare import answers_differ
 from course_lib.checks.dependence import dependence_of
 from course_lib.checks.facts import fact_of
+from course_lib.checks.isolation import usual_defaults
 from course_lib.checks.item import Item, Misconception
 from course_lib.checks.naming import misconceptions_in
 from course_lib.checks.observation import Observation
 from course_lib.checks.progress import under_nbgrader
 from course_lib.checks.relations import relation_of
-from course_lib.checks.trial import Asked, Trial, try_probe
+from course_lib.checks.trial import TOGETHER, Asked, Trial, try_probe
 
 Status = Literal["passed", "not yet", "not started"]
 SEED = 2017  # of the test inputs; grading uses others
-SECONDS_IN_ALL = 60.0  # time limit of all calls of a check
+SECONDS_IN_ALL = 60.0  # time limit of all calls of the learner's code in the tests
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ def _error(trial: Trial) -> float:
     return trial.difference.error if trial.difference else 0.0
 
 
+@usual_defaults()  # also for what is computed to compare answers
 def diagnose(
     item: Item,
     subject: Any,
@@ -103,15 +104,14 @@ def diagnose(
     """
     named_line = _named_line(line, asked) if item.bug else None
     trials: list[Trial] = []
-    end = time.monotonic() + SECONDS_IN_ALL
+    limited = _limited_together(asked)
     # nbgrader takes anything on stderr, where the bar is drawn, for a failure.
     quiet = bool(os.environ.get("COURSE_QUIET")) or under_nbgrader() or asked is not ask
     bar = tqdm(item.probes, desc="tests", delay=2, leave=False, disable=quiet)
     for i, probe in enumerate(bar):
-        seconds = min(SECONDS, max(0.1, end - time.monotonic()))
-        trials.append(try_probe(probe, item, subject, seed + i, seconds=seconds, asked=asked))
-        failures = {answer.failure.kind for answer in trials[-1].answers if answer.failure}
-        if i == 0 and failures == {"NotImplementedError"}:
+        trials.append(try_probe(probe, item, subject, seed + i, seconds=SECONDS, asked=limited))
+        failures = [answer.failure for answer in trials[-1].answers if answer.failure]
+        if i == 0 and failures and all(failure.not_written for failure in failures):
             return Diagnosis(item, subject, "not started", trials)
         if trials[-1].stop:
             stopped = fact_of(trials[-1])
@@ -124,6 +124,27 @@ def diagnose(
     if failed or not diagnosis.line_found:
         return replace(diagnosis, status="not yet")
     return diagnosis
+
+
+def _limited_together(asked: Asked) -> Asked:
+    """``asked``, for answers that may take ``SECONDS_IN_ALL`` together."""
+    spent = 0.0
+
+    def limited(subject: Any, call: Call, use: Use, *, seconds: float) -> Answer:
+        nonlocal spent
+        if spent < SECONDS_IN_ALL:
+            left = max(0.1, SECONDS_IN_ALL - spent)
+            answer = asked(subject, call, use, seconds=min(seconds, left))
+        else:
+            answer = Answer(failure=Failure("TookTooLong", ""))
+        spent += answer.seconds
+        failure = answer.failure
+        if failure is None or failure.kind != "TookTooLong" or spent < SECONDS_IN_ALL:
+            return answer
+        told = replace(failure, message=f"{TOGETHER} {SECONDS_IN_ALL:g} seconds")
+        return replace(answer, failure=told, seconds=seconds)  # so slow that no example repeats it
+
+    return limited
 
 
 def _observed(diagnosis: Diagnosis, telling: Trial, asked: Asked) -> Observation:

@@ -77,6 +77,12 @@ _CAUSES = [
         "A module has to call `super().__init__()` before its first layer is assigned.",
     ),
     (
+        r"missing the required .forward. function",
+        "forward_missing",
+        "A module is called through its method `forward`, and yours has none of that name: "
+        "misspelt, or not indented like `__init__`?",
+    ),
+    (
         r"cannot assign .* as parameter",
         "not_a_parameter",
         "A plain tensor can't take the place of a parameter: it would not be trained.",
@@ -186,13 +192,15 @@ _KINDS = {
     "RecursionError": ("endless_recursion", "Your function calls itself without end."),
     "StopIteration": ("nothing_there", "There is no element left to take."),
 }
+_WITHOUT_A_LINE = ("other_arguments", "forward_missing")  # the check's own call leads to them
 
 
 def cause_of(failure: Failure) -> tuple[str, str]:
     """A name for what this exception means, and the meaning with the variables on the line that
     raised it; "" for both if unknown.
 
-    Without a line of the learner's own, only that their code could not be called as asked.
+    Without a line of the learner's own, only that their code could not be called as asked, or has
+    no ``forward``.
     """
     if ": raise" in failure.line:
         return "own_error", "A `raise` of your own; the task asks for a result here."
@@ -202,6 +210,6 @@ def cause_of(failure: Failure) -> tuple[str, str]:
     known = (cause for pattern, *cause in _CAUSES if re.search(pattern, message))
     name, meaning = next(known, _KINDS.get(failure.kind, ("", "")))
     variables = f"On that line: {failure.variables}." if failure.variables else ""
-    if not name or not (failure.line or name == "other_arguments"):
+    if not name or not (failure.line or name in _WITHOUT_A_LINE):
         return "", variables
     return name, f"{meaning} {variables}".strip()

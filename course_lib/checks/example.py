@@ -16,7 +16,9 @@ from course_lib.checks.arguments import positional_names
 from course_lib.checks.call import Answer, Call, Use, ask, call_plainly, truncated
 from course_lib.checks.compare import answers_differ, short
 from course_lib.checks.diagnose import Diagnosis
+from course_lib.checks.isolation import usual_defaults
 from course_lib.checks.item import Item
+from course_lib.checks.trial import not_interrupted
 
 MOST_NUMBERS = 48  # in the tensors of a call that is written out
 MOST_CHARACTERS = 300  # of a result
@@ -63,6 +65,7 @@ class Example:
         return self.use(subject, *self.args, **self.kwargs)
 
 
+@usual_defaults()
 def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     """The first failing call of the most telling test, or one that is less than half as large."""
     telling, item = diagnosis.telling, diagnosis.item
@@ -102,7 +105,8 @@ def _code(item: Item, call: Call, subject: Any) -> str:
     for digits in (2, 4, 7):
         rounded = tree.tree_map(lambda x, d=digits: _rounded(x, d), (call.args, dict(call.kwargs)))
         shorter = Call(*rounded)
-        expected, received = ask(item.reference, shorter), ask(subject, shorter)
+        expected = not_interrupted(ask(item.reference, shorter))
+        received = ask(subject, shorter)
         if answers_differ(expected, received, tolerance=item.tolerance):
             break
     else:
@@ -116,15 +120,19 @@ def _code(item: Item, call: Call, subject: Any) -> str:
     except (TypeError, ValueError):  # a value that cannot be written
         return ""
     given = [*names[: len(shorter.args)], *(f"{name}={name}" for name in shorter.kwargs)]
-    lines.append(f"{item.id.split('.')[1]}({', '.join(given)})")
+    lines.append(f"{_name(item, subject)}({', '.join(given)})")
     lines += [f"# {word}: {_shown(a)}" for word, a in (("expected", expected), ("got", received))]
     return "\n".join(lines)
 
 
-def _code_to_run(item: Item, subject: Any) -> str:
+def _name(item: Item, subject: Any) -> str:
+    """What the learner calls it, the item's name for a lambda."""
     name = str(getattr(subject, "__name__", ""))
-    if not name.isidentifier():
-        name = item.id.split(".")[1]
+    return name if name.isidentifier() else item.id.split(".")[1]
+
+
+def _code_to_run(item: Item, subject: Any) -> str:
+    name = _name(item, subject)
     more = ", wrong_line" if item.bug else ""
     if item.conventions:
         more += f", conventions={json.dumps(item.conventions)}"

@@ -16,7 +16,7 @@ from course_lib.checks.observation import (
     WHAT_CUTS_IT,
     Observation,
 )
-from course_lib.checks.trial import Trial
+from course_lib.checks.trial import TOGETHER, Trial
 
 _OF_ADAPTERS = {
     "WrongParameters": "other_parameters",
@@ -46,15 +46,17 @@ def raised(failure: Failure) -> str:
 
 def _of_stop(failure: Failure) -> Observation:
     where = f" Your {failure.line}" if failure.line else ""
-    return Observation(
-        "stopped",
-        f"Your code was stopped: {failure.message}.{where}",
-        "Does every loop in your code end, and does its work stay the same from turn to turn?",
-    )
+    meaning = "Does every loop in your code end, and does its work stay the same from turn to turn?"
+    if failure.message.startswith(TOGETHER):
+        meaning = (
+            "Does your code compute something again and again, or number by number, that one "
+            "operation on whole tensors could do?"
+        )
+    return Observation("stopped", f"Your code was stopped: {failure.message}.{where}", meaning)
 
 
 def _of_failure(failure: Failure, difference: Difference) -> Observation:
-    if failure.kind == "NotImplementedError":
+    if failure.not_written:
         return Observation("", f"Part of your code isn't written yet. Your {failure.line}")
     if failure.kind in _OF_ADAPTERS:
         return Observation(_OF_ADAPTERS[failure.kind], failure.sentence)

@@ -81,14 +81,17 @@ class TookTooLong(BaseException):
 
 @contextmanager
 def isolated() -> Iterator[None]:
-    """Undo what the code in the block sets, and hide what it prints and warns about."""
-    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    """Undo what the code in the block sets, and hide what it prints and warns about.
+
+    It begins with float32 and the CPU as defaults, whatever the notebook has set.
+    """
     learning = torch.is_grad_enabled()
     deterministic = torch.get_deterministic_debug_mode()
     set_recursion_limit = sys.setrecursionlimit
     recursion, variables, folder = sys.getrecursionlimit(), dict(os.environ), _folder()
     try:
         with (
+            usual_defaults(),
             _patches_undone(),
             _hooks_undone(),
             torch.random.fork_rng(devices=[]),
@@ -102,9 +105,6 @@ def isolated() -> Iterator[None]:
             yield
     finally:  # with everything unpatched again
         sys.setrecursionlimit = set_recursion_limit
-        if torch.get_default_device() != device:
-            torch.set_default_device(None if device.type == "cpu" else device)
-        torch.set_default_dtype(dtype)
         torch.set_grad_enabled(learning)
         torch.set_deterministic_debug_mode(deterministic)
         sys.setrecursionlimit(recursion)
@@ -113,6 +113,22 @@ def isolated() -> Iterator[None]:
             os.environ.update(variables)
         if folder != _folder():
             os.chdir(folder)
+
+
+@contextmanager
+def usual_defaults() -> Iterator[None]:
+    """The dtype and the device by default as in a new kernel, and afterwards as before."""
+    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    torch.set_default_dtype(torch.float32)
+    if device.type != "cpu":
+        torch.set_default_device(None)
+    moved = torch.get_default_device() != device  # not inside of `with torch.device(…)`
+    try:
+        yield
+    finally:
+        if moved or torch.get_default_device() != device:
+            torch.set_default_device(None if device.type == "cpu" else device)
+        torch.set_default_dtype(dtype)
 
 
 def _limit_recursion(original: Callable[[int], None], limit: int) -> None:

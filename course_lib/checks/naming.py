@@ -14,7 +14,7 @@ from torch.utils import _pytree as tree
 from course_lib.checks.call import Answer, ask
 from course_lib.checks.compare import answers_differ
 from course_lib.checks.item import Item, Misconception
-from course_lib.checks.trial import Trial, compared
+from course_lib.checks.trial import STOPPED, Trial, compared, not_interrupted
 
 PAIR_SECONDS = 1.0  # for trying two at once; most pairs are refuted by one call
 
@@ -84,7 +84,15 @@ def _alike(theirs: Answer, given: Answer, right: Answer, tolerance: float) -> bo
         return False
     if any(answers_differ(right, wrong, tolerance=tolerance) is None for wrong in (theirs, given)):
         return False
+    if _shapes(theirs) != _shapes(given):  # an answer of any size is not copied
+        return False
     return answers_differ(_in_double(theirs), _in_double(given), tolerance=tolerance) is None
+
+
+def _shapes(answer: Answer) -> list[tuple[int, ...]]:
+    """Of an answer's tensors, in no order, as a dict has none; one without axes is a number."""
+    leaves = tree.tree_leaves(answer.value)
+    return sorted(tuple(x.shape) for x in leaves if isinstance(x, Tensor) and x.ndim)
 
 
 def _in_double(answer: Answer) -> Answer:
@@ -95,11 +103,18 @@ def _in_double(answer: Answer) -> Answer:
 
 
 def _answer_of(subject: Any, item: Item, trial: Trial, i: int) -> Answer:
-    """A misconception's answer to a call, computed once for all checks of the item."""
+    """A misconception's answer to a call, computed once for all checks of the item.
+
+    Raises:
+        KeyboardInterrupt: it was stopped before it was complete.
+    """
     key = (subject, item.id, trial.probe, trial.seed, i)
-    if key not in _known:
-        _known[key] = ask(subject, trial.calls[i], item.use)
-    return _known[key]
+    if key in _known:
+        return _known[key]
+    answer = not_interrupted(ask(subject, trial.calls[i], item.use))
+    if answer.failure is None or answer.failure.kind not in STOPPED:
+        _known[key] = answer
+    return answer
 
 
 def _both(item: Item, a: Misconception, b: Misconception) -> Any:

@@ -66,16 +66,18 @@ def _stored_ids() -> set[str] | None:
 
 
 def note_passed(item_id: str) -> None:
-    """Remember that an item was passed; an unwritable folder is not an error.
+    """Remember that an item was passed; an unwritable folder, or none, is not an error.
 
     Nothing is written while somebody else's notebook is graded: the file would be the instructor's.
     A file that cannot be read is kept beside the new one, as ``progress.json.damaged``.
     """
-    passed = _stored_ids()
-    if under_nbgrader() or item_id in (passed or ()):
+    if under_nbgrader():
         return
     # The check itself passed, and its report matters more than the progress file.
     with suppress(CourseError, OSError):
+        passed = _stored_ids()
+        if item_id in (passed or ()):
+            return
         if passed is None:
             file = progress_file()
             file.replace(file.with_name(f"{file.name}.damaged"))

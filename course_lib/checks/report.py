@@ -16,6 +16,7 @@ from course_lib.checks.item import Bug
 from course_lib.checks.progress import FORMER_IDS, Progress, under_nbgrader
 from course_lib.checks.table import TABLE
 from course_lib.checks.trial import Trial
+from course_lib.errors import CourseError
 
 LINE_HINT = "Say what each line should do, then run it on a tiny example."
 _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
@@ -172,7 +173,10 @@ def _progress(lesson: str) -> str:
     """
     if os.environ.get("COURSE_QUIET") or under_nbgrader():
         return ""
-    progress = Progress()
+    try:
+        progress = Progress()
+    except CourseError:  # no home folder: the report matters more
+        return ""
     done = f"{len(progress.passed)} of {progress.size} items passed."
     return f"<p><small>{done} {html.escape(progress.next(lesson))}</small></p>"
 
@@ -209,7 +213,7 @@ def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
     """Whether the learner found the wrong line of a spot-the-bug item."""
     fixed = "" if diagnosis.failed else " Your fix is right."
     line = diagnosis.line
-    if line is None or (line.failure and line.failure.kind == "NotImplementedError"):
+    if line is None or (line.failure and line.failure.not_written):
         return f"You haven't named one yet.{fixed} {LINE_HINT}"
     if line.failure:
         return f"The function that names it raised {raised(line.failure)}{fixed}"

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from course_lib.checks.call import SECONDS, Answer, Call, Failure, Use, ask
 from course_lib.checks.compare import Difference, answers_differ
 from course_lib.checks.draw import Draw
+from course_lib.checks.isolation import isolated
 from course_lib.checks.item import Item, Probe
 from course_lib.errors import CourseError
 
 STOPPED = ("TookTooLong", "Interrupted")
+REFUSALS = ("ValueError", "CourseError")  # a reference may raise them: an item may ask for that
+TOGETHER = "all tests together took more than"
 REFERENCE_SECONDS = 300.0  # on a busy machine, PyTorch alone may load for longer than ``SECONDS``
 Asked = Callable[..., Answer]  # asked(subject, call, use, seconds=…): ``ask``, or one like it
 
@@ -68,11 +69,11 @@ def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], l
 
     Raises:
         KeyboardInterrupt: they were stopped before they were complete.
-        CourseError: they take longer than ``REFERENCE_SECONDS``.
+        CourseError: they take longer than ``REFERENCE_SECONDS``, or one of them is an error.
     """
     key = (item.id, probe, seed)  # items may share a probe, as post-norm and pre-norm do
     if key not in _asked:
-        with torch.random.fork_rng(devices=[]):  # creating a module uses the global generator
+        with isolated():  # creating a module uses the global generator and the defaults
             calls = probe.calls(Draw(seed))
         answers = answer_all(item.reference, calls, item.use, seconds=REFERENCE_SECONDS)
         kinds = {answer.failure.kind for answer in answers if answer.failure}
@@ -82,6 +83,13 @@ def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], l
             raise CourseError(
                 f"expected the course's own answer within {REFERENCE_SECONDS:g} seconds, and it is "
                 "still computed: this machine is very busy, so try again later"
+            )
+        errors = (answer.failure for answer in answers if answer.failure)
+        if error := next((each for each in errors if each.kind not in REFUSALS), None):
+            raise CourseError(
+                f"expected the course's own answer, and computing it raised {error.kind}: "
+                f"{error.message.rstrip('.')}; a cell seems to have changed PyTorch or the course: "
+                "restart the kernel, run the cells that you need, and check again"
             )
         _asked[key] = calls, answers
     return _asked[key]
@@ -99,6 +107,17 @@ def answer_all(
         stopped = answers and _stop_of(answers[-1])
         answers.append(answers[-1] if stopped else asked(subject, call, use, seconds=seconds))
     return answers
+
+
+def not_interrupted(answer: Answer) -> Answer:
+    """An answer of the course's own code.
+
+    Raises:
+        KeyboardInterrupt: it was stopped by hand, which is no answer.
+    """
+    if answer.failure and answer.failure.kind == "Interrupted":
+        raise KeyboardInterrupt
+    return answer
 
 
 def _stop_of(answer: Answer) -> Failure | None:

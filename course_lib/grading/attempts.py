@@ -6,6 +6,7 @@ The text of this file is a cell, so it imports nothing of the course.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import resource
 import socket
@@ -20,19 +21,23 @@ def escapes(secret: str, folder: str) -> list[str]:
     """The names of the attempts that succeeded.
 
     Args:
-        secret: a file outside the jail that everybody may read.
+        secret: a file outside the jail that everybody may read and write to.
         folder: a folder outside the jail that everybody may write to.
     """
     attempts: dict[str, Callable[[], bool]] = {
         "read a file outside": lambda: bool(Path(secret).read_text()),
         "list a folder outside": lambda: bool(os.listdir(folder)),
         "write a file outside": lambda: bool(Path(folder, "escaped").write_text("escaped")),
+        "change a file's permissions": lambda: _is_done(os.chmod, secret, 0o666),
+        "change a file's times": lambda: _is_done(os.utime, secret),
+        "shorten a file": lambda: _is_done(os.truncate, secret, 0),
         "write below /usr": lambda: bool(Path("/usr/escaped").write_text("escaped")),
         "read the system's users": lambda: bool(Path("/etc/passwd").read_text()),
         "open a connection": lambda: bool(socket.socket()),
         "start a process": lambda: os.fork() >= 0,
         "start a program": lambda: subprocess.run(["true"], check=False).returncode == 0,
         "send a signal to another process": _sends_signals,
+        "have signals sent to another process": _has_signals_sent,
         "keep a capability": _holds_capabilities,
         "enter new namespaces": lambda: _libc.unshare(0x10000000) == 0,
         "mount a folder": lambda: _libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0,
@@ -51,9 +56,17 @@ def _succeeds(attempt: Callable[[], bool]) -> bool:
         return False
 
 
-def _sends_signals() -> bool:
-    os.kill(os.getppid() or 1, 0)
+def _is_done(change: Callable[..., object], *args: object) -> bool:
+    change(*args)
     return True
+
+
+def _sends_signals() -> bool:
+    return _is_done(os.kill, os.getppid() or 1, 0)
+
+
+def _has_signals_sent() -> bool:
+    return fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid()) == 0
 
 
 def _holds_capabilities() -> bool:

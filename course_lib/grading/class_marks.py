@@ -24,7 +24,7 @@ from course_lib.grading.given_marks import (
     read_marks_beside,
     together,
 )
-from course_lib.grading.results import ItemResult, SubmissionResult
+from course_lib.grading.results import ItemResult, SubmissionResult, clean_name
 
 ANSWER_CHANGED = "the answer has changed since a person marked it"
 
@@ -172,17 +172,25 @@ def load_results(folder: Path) -> list[SubmissionResult]:
     """The stored results in the folder of an assignment, sorted by student.
 
     Raises:
-        CourseError: one can't be read.
+        CourseError: one can't be read, or two have the same student.
     """
-    results = []
+    results: dict[str, SubmissionResult] = {}
+    files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.json")):
         try:
             result = SubmissionResult.from_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, CourseError) as error:
             raise CourseError(f"could not read the result {path}: {error}") from None
-        # In a roster or in marks, nobody sees a space at the end of a name.
-        results.append(replace(result, student=result.student.strip()))
-    return sorted(results, key=lambda result: result.student)
+        name = clean_name(result.student)
+        if name in results:
+            raise CourseError(
+                f"expected one result for each student in {folder}, got two for {name!r}: "
+                f"{files[name].name!r} and {path.name!r}. Are there two folders whose names look "
+                "the same? Rename one, or put all the work into one; then delete both results and "
+                "grade again"
+            )
+        results[name], files[name] = replace(result, student=name), path
+    return [results[name] for name in sorted(results)]
 
 
 def assignment_of(

@@ -7,6 +7,7 @@ again. The results do not depend on the number of processes.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 import threading
@@ -30,6 +31,7 @@ from course_lib.grading.submission import SubmissionError
 from course_lib.grading.variants import Variants
 
 SECRET_BYTES = 32
+_MOST_NAME = 255  # bytes of a file's name, in the usual file systems
 CONNECT_SECONDS = 10  # to a cluster
 
 
@@ -66,11 +68,11 @@ class ClassRun:
 
     def file_of(self, student: str) -> Path:
         """Where a student's result is stored."""
-        return self.results / self.exercise.assignment / f"{student}.json"
+        return self.results / self.exercise.assignment / _result_name(student)
 
     def stored(self, student: str) -> SubmissionResult | None:
         """A student's result of an earlier run; None if there is none that can be read."""
-        with contextlib.suppress(OSError, CourseError):
+        with contextlib.suppress(OSError, ValueError):  # also a CourseError, or no UTF-8
             return SubmissionResult.from_json(self.file_of(student).read_text(encoding="utf-8"))
         return None
 
@@ -100,6 +102,15 @@ class ClassRun:
             known=self.stored(student),
             remarks=remarks,
         )
+
+
+def _result_name(student: str) -> str:
+    """The name of a result's file; that of a folder may leave no room for .json."""
+    name = f"{student}.json"
+    if len(os.fsencode(name)) <= _MOST_NAME:
+        return name
+    whole = os.fsencode(student)
+    return f"{whole[:200].decode(errors='ignore')}~{hashlib.sha256(whole).hexdigest()[:12]}.json"
 
 
 def students_in(incoming: Path) -> list[str]:

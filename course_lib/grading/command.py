@@ -15,7 +15,8 @@ from course_lib.grading.changes import changes_between, changes_summary
 from course_lib.grading.class_run import ClassRun, grade_class, load_secret, students_in
 from course_lib.grading.exercise import exercise_file, load_exercise
 from course_lib.grading.jail import Jail
-from course_lib.grading.results import SubmissionResult, shown_points
+from course_lib.grading.jail_command import refuse_shown
+from course_lib.grading.results import SubmissionResult, shown_points, shown_text
 from course_lib.grading.server import Level, Server
 from course_lib.grading.variants import load_variants
 from course_lib.work_copy.folders import COURSE
@@ -69,6 +70,14 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         from course_lib.grading.course_folder import open_course_folder
 
         open_course_folder(options.gradebook)  # so that an error comes before the grading
+    if not options.trusted:
+        folders = {
+            "submissions": options.incoming,
+            "results": options.results,
+            "exercises": exercises,
+            "variants": options.variants,
+        }
+        refuse_shown({name: folder for name, folder in folders.items() if folder is not None})
     students = students_in(options.incoming)
     with Jail(trusted=options.trusted, begun=begun) as jail:
         print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
@@ -93,15 +102,17 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         change for each in results for change in changes_between(earlier.get(each.student), each)
     ]
     print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
+    all_stored = True
     if options.gradebook:
-        print(_stored_in(options.gradebook, run, results, exercises))
-    return all(result.points is not None for result in results)
+        text, all_stored = _stored_in(options.gradebook, run, results, exercises)
+        print(text)
+    return all_stored and all(result.points is not None for result in results)
 
 
 def _stored_in(
     course: Path, run: ClassRun, results: Sequence[SubmissionResult], exercises: Path
-) -> str:
-    """Put the results into nbgrader's gradebook, and say what is left to do there."""
+) -> tuple[str, bool]:
+    """Put the results into nbgrader's gradebook; what is left to do, and whether all are there."""
     from course_lib.grading.class_gradebook import store_class
     from course_lib.grading.formgrader_marks import record_stored
 
@@ -112,12 +123,22 @@ def _stored_in(
         "Nbgrader → Formgrader → Manual Grading."
     ]
     lines += [f"  {name!r} is called {safe} there" for name, safe in stored.renamed.items()]
-    for other in record_stored(run.results / run.exercise.assignment, course, results):
+    if stored.failed:
+        lines.append(
+            f"{len(stored.failed)} results could not be put into the gradebook. Grade again when "
+            "the cause is gone; if you see none, please report it:"
+        )
+        lines += [
+            f"  {truncated(name, _MOST_NAME)}: {shown_text(why, _MOST_NOTE)}"
+            for name, why in stored.failed.items()
+        ]
+    put = [each for each in results if each.student not in stored.failed]
+    for other in record_stored(run.results / run.exercise.assignment, course, put):
         lines.append(
             f"Marks that were given in {other} no longer count for course report and course "
             f"export: give them in {course}, or grade with --gradebook {other} again."
         )
-    return "\n".join(lines)
+    return "\n".join(lines), not stored.failed
 
 
 def exercises_folder() -> Path:

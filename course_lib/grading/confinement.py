@@ -13,12 +13,12 @@ import platform
 import signal
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course_lib.grading.syscalls import NUMBERS
+from course_lib.grading.syscalls import FCNTL_REFUSED, IOCTL_REFUSED, NUMBERS, Numbers
 
 _NEW_NAMESPACES = 0x00020000 | 0x10000000 | 0x20000000 | 0x08000000 | 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
@@ -164,10 +164,11 @@ def landlock_version() -> int:
 
 
 def allow_reading_only(paths: Sequence[str]) -> None:
-    """Landlock: read files below these paths, and touch no other file.
+    """Landlock: read files below these paths, and touch no other file. It does not keep a user from
+    changing the permissions, owner, times and attributes of a file, so a filter does.
 
     Raises:
-        OSError: the kernel has no Landlock.
+        OSError: the kernel has no Landlock, or refuses the filter.
     """
     version = landlock_version()
     files = (1 << (13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16)) - 1
@@ -187,6 +188,7 @@ def allow_reading_only(paths: Sequence[str]) -> None:
         os.close(opened)
     _check(_libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0), "landlock")
     os.close(ruleset)
+    _install(_filter_of_changes)
 
 
 class _Instruction(ctypes.Structure):
@@ -205,7 +207,8 @@ class _Program(ctypes.Structure):
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
 _NOT_PERMITTED, _NOT_IMPLEMENTED = 0x00050001, 0x00050026
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in what the filter is given
+_NUMBER, _ARCHITECTURE = 0, 4  # offsets in what the filter is given
+_FIRST_ARGUMENT, _SECOND_ARGUMENT = 16, 24
 
 
 def _filter() -> list[_Instruction]:
@@ -214,16 +217,9 @@ def _filter() -> list[_Instruction]:
     refuse = _Instruction(_RETURN, 0, 0, _NOT_PERMITTED)
     allow = _Instruction(_RETURN, 0, 0, _ALLOW)
     first_argument = _Instruction(_LOAD, 0, 0, _FIRST_ARGUMENT)
-    program = [
-        _Instruction(_LOAD, 0, 0, _ARCHITECTURE),
-        _Instruction(_EQUAL, 1, 0, numbers.audit),
-        _Instruction(_RETURN, 0, 0, _KILL),
-        _Instruction(_LOAD, 0, 0, _NUMBER),
-    ]
-    if numbers.x32:
-        program += [_Instruction(_AT_LEAST, 0, 1, 1 << 30), refuse]
+    second_argument = _Instruction(_LOAD, 0, 0, _SECOND_ARGUMENT)
     # A thread may be started, a process may not: then nothing can outlive this one.
-    program += [_Instruction(_EQUAL, 0, 4, numbers.clone), first_argument]
+    program = [_Instruction(_EQUAL, 0, 4, numbers.clone), first_argument]
     program += [_Instruction(_ANY_BIT, 0, 1, _CLONE_THREAD), allow, refuse]
     # clone3 hides its flags from a filter; the C library goes back to clone if it is missing.
     program += [_Instruction(_EQUAL, 0, 1, numbers.clone3)]
@@ -234,9 +230,37 @@ def _filter() -> list[_Instruction]:
         for i, value in enumerate(allowed):
             program += [_Instruction(_EQUAL, len(allowed) - i, 0, value)]
         program += [refuse, allow]
-    for number in numbers.refused:
+    for number, refused in ((numbers.fcntl, FCNTL_REFUSED), (numbers.ioctl, IOCTL_REFUSED)):
+        program += [_Instruction(_EQUAL, 0, len(refused) + 3, number), second_argument]
+        for i, value in enumerate(refused):
+            program += [_Instruction(_EQUAL, len(refused) - i, 0, value)]
+        program += [allow, refuse]
+    return _refusing(numbers.refused, numbers, first=program)
+
+
+def _filter_of_changes() -> list[_Instruction]:
+    """The seccomp program that refuses changes to files of which Landlock knows nothing."""
+    numbers = NUMBERS[platform.machine()]
+    return _refusing(numbers.changes, numbers)
+
+
+def _refusing(
+    calls: Sequence[int], numbers: Numbers, *, first: Sequence[_Instruction] = ()
+) -> list[_Instruction]:
+    """A whole program: what ``first`` does not decide is allowed unless it is one of the calls."""
+    refuse = _Instruction(_RETURN, 0, 0, _NOT_PERMITTED)
+    program = [
+        _Instruction(_LOAD, 0, 0, _ARCHITECTURE),
+        _Instruction(_EQUAL, 1, 0, numbers.audit),
+        _Instruction(_RETURN, 0, 0, _KILL),
+        _Instruction(_LOAD, 0, 0, _NUMBER),
+    ]
+    if numbers.x32:
+        program += [_Instruction(_AT_LEAST, 0, 1, 1 << 30), refuse]
+    program += first
+    for number in calls:
         program += [_Instruction(_EQUAL, 0, 1, number), refuse]
-    return [*program, allow]
+    return [*program, _Instruction(_RETURN, 0, 0, _ALLOW)]
 
 
 def refuse_system_calls() -> None:
@@ -245,8 +269,12 @@ def refuse_system_calls() -> None:
     Raises:
         OSError: the kernel refuses, or the processor's system calls are not known here.
     """
+    _install(_filter)
+
+
+def _install(instructions_of: Callable[[], list[_Instruction]]) -> None:
     if platform.machine() not in NUMBERS:
         raise OSError(f"the system calls of {platform.machine()} are not known")
-    instructions = _filter()
+    instructions = instructions_of()
     program = _Program(len(instructions), (_Instruction * len(instructions))(*instructions))
     _check(_libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0), "seccomp")

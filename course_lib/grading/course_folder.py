@@ -118,4 +118,5 @@ def student_id(name: str) -> str:
     if re.fullmatch(r"\w[\w.@+-]*", name, re.ASCII):
         return name
     plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-    return f"{plain or 'student'}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+    plain = plain[:200] or "student"  # the name of a folder has at most 255 bytes
+    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"

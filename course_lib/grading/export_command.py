@@ -15,7 +15,7 @@ from course_lib.grading.class_marks import ANSWER_CHANGED, Assignment, load_clas
 from course_lib.grading.exports import FORMATS, gradescope_json, refuse_unfinished
 from course_lib.grading.formgrader_marks import CHANGED, GRADED_AGAIN
 from course_lib.grading.results import named
-from course_lib.grading.roster import load_roster, match
+from course_lib.grading.roster import Roster, load_roster, match
 from course_lib.grading.safe_csv import write_csv
 
 
@@ -67,6 +67,8 @@ def export(options: ExportOptions) -> Path:
     if roster is not None:
         students = {mark.student for each in assignments for mark in each.marks}
         match(roster, sorted(students), partial=options.partial)
+    for line in _handed_in_nothing(assignments, roster):
+        print(line, file=sys.stderr)
     if options.format == "gradescope":
         return _write_gradescope(assignments, options.output or Path("gradescope"))
     output = options.output or Path(f"{options.format}.csv")
@@ -79,6 +81,18 @@ def export(options: ExportOptions) -> Path:
 def remarks_of(assignments: Sequence[Assignment]) -> list[str]:
     """What a person should know about where the marks come from."""
     return [remark for each in assignments for remark in each.remarks]
+
+
+def _handed_in_nothing(assignments: Sequence[Assignment], roster: Roster | None) -> Iterator[str]:
+    """For each assignment, how many of the class have no points because they handed in nothing."""
+    handed_in = {each.name: {mark.student for mark in each.marks} for each in assignments}
+    everybody = set().union(*handed_in.values(), roster or ())
+    for name, students in handed_in.items():
+        if absent := sorted(everybody - students):
+            yield (
+                f"{name}: {len(absent)} of {len(everybody)} handed in nothing and get no points, "
+                f"which is not 0: {named(absent)}"
+            )
 
 
 def _marks_to_review(assignments: Sequence[Assignment]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from io import StringIO
 
 from course_lib.grading.transplant import CodeCell
 
@@ -32,7 +33,7 @@ _READY_MADE = {
     "12.bleu": {"sacrebleu", "nltk", "bleu_score", "corpus_bleu", "sentence_bleu"},
 }
 _MOST = 10  # flags of one item
-
+_MOST_CHARACTERS = 500_000  # that are looked at for one item: 20 MB take minutes
 
 _MOST_NORMALIZED = 200  # characters of a name; no unusual one is as long
 _DOTTED = re.compile(r"([\w.]+)(\(?)")  # takes each character once: a line may have millions
@@ -40,16 +41,27 @@ _DOTTED = re.compile(r"([\w.]+)(\(?)")  # takes each character once: a line may 
 
 def flags_of(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
     """The flags of an item: ready-made functions in its answer, unusual names anywhere."""
-    found = []
-    for cell in cells:
-        for line, text in enumerate(cell.source.split("\n") if not cell.ours else (), 1):
+    found: dict[str, None] = {}  # as an ordered set
+    for flag in _all_flags(item_id, cells):
+        found[flag] = None
+        if len(found) == _MOST:  # a cell may have millions more
+            break
+    return tuple(found)
+
+
+def _all_flags(item_id: str, cells: Sequence[CodeCell]) -> Iterator[str]:
+    theirs, left = [cell for cell in cells if not cell.ours], _MOST_CHARACTERS
+    if sum(len(cell.source) for cell in theirs) > left:
+        yield f"more than {left:,} characters of code: nothing was looked for in the rest"
+    for cell in theirs:
+        source, left = cell.source[:left], max(0, left - len(cell.source))
+        for line, text in enumerate(StringIO(source), 1):
             where = f"(cell {cell.name}, line {line})"
             for name in _unusual(text):
-                found.append(f"unusual in this course: {name} {where}")
+                yield f"unusual in this course: {name} {where}"
             for name in _READY_MADE.get(item_id, ()):
                 if cell.item in ("", item_id) and _is_imported_or_looked_up(name, text):
-                    found.append(f"ready-made for this item: {name} {where}")
-    return tuple(dict.fromkeys(found))[:_MOST]
+                    yield f"ready-made for this item: {name} {where}"
 
 
 # The source is read as text: parsing a hostile one could crash this process.

@@ -17,9 +17,9 @@ from typing import Any
 from course_lib.errors import CourseError
 from course_lib.grading.course_folder import open_course_folder, student_id
 from course_lib.grading.exercise import item_and_role
-from course_lib.grading.given_marks import Given, GivenMark, items_of
+from course_lib.grading.given_marks import UNREAD, Given, GivenMark, items_of
 from course_lib.grading.nbgrader_settings import CONFIG_FILE
-from course_lib.grading.results import SubmissionResult, named
+from course_lib.grading.results import SubmissionResult, clean_name, named
 from course_lib.grading.safe_csv import Rows, read_csv, write_csv
 
 RECORD_FILE = "gradebook.csv"
@@ -30,7 +30,10 @@ _COLUMNS = ("student", "key", "nbgrader_id", "course_folder")
 
 @dataclass(frozen=True)
 class Stored:
-    """Where a student's result was put: the course folder, the id there, and the result's key."""
+    """Where a student's result was put: the course folder, the id there, and the result's key.
+
+    ``key`` is "" if it is not known, and ``UNREAD`` of what could not be read.
+    """
 
     course: Path
     nbgrader_id: str
@@ -53,7 +56,10 @@ def record_stored(folder: Path, course: Path, results: Sequence[SubmissionResult
     """
     stored = recorded(folder)
     course = course.resolve()
-    now = {r.student.strip(): Stored(course, student_id(r.student), r.key) for r in results}
+    now = {
+        clean_name(r.student): Stored(course, student_id(r.student), _recorded_key(r))
+        for r in results
+    }
     before = {stored[student].course for student in now if student in stored}
     rows: Rows = [list(_COLUMNS)]
     for student, each in sorted({**stored, **now}.items()):
@@ -61,6 +67,10 @@ def record_stored(folder: Path, course: Path, results: Sequence[SubmissionResult
         rows.append([student, each.key, each.nbgrader_id, where])
     write_csv(folder / RECORD_FILE, rows)
     return sorted(before - {course})
+
+
+def _recorded_key(result: SubmissionResult) -> str:
+    return result.key if result.readable else UNREAD
 
 
 def recorded(folder: Path) -> dict[str, Stored]:
@@ -73,7 +83,7 @@ def recorded(folder: Path) -> dict[str, Stored]:
     if not path.exists():
         return {}
     return {
-        row["student"]: Stored(
+        clean_name(row["student"]): Stored(
             (folder / row["course_folder"]).resolve(), row["nbgrader_id"], row["key"]
         )
         for row in read_csv(path, _COLUMNS)
@@ -194,7 +204,7 @@ class _Found:
     def add(self, submission: _Submission, result: SubmissionResult, key: str) -> None:
         """Add the marks of a submission whose result was put into the gradebook with this key."""
         items = {item.id: item for item in items_of(result)}
-        again = key not in ("", result.key)
+        again = key not in ("", _recorded_key(result))
         if submission.penalty:
             self.late.append(result.student)
         for grade in submission.grades:

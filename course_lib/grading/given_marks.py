@@ -15,7 +15,13 @@ from pathlib import Path
 
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
-from course_lib.grading.results import ItemResult, SubmissionResult, named, shown_points
+from course_lib.grading.results import (
+    ItemResult,
+    SubmissionResult,
+    clean_name,
+    named,
+    shown_points,
+)
 from course_lib.grading.safe_csv import read_csv
 
 MARKS_FILES = "marks*.csv"  # beside the results of an assignment; one for each round of marking
@@ -78,7 +84,7 @@ def read_marks(
     given: dict[tuple[str, str], GivenMark] = {}
     wrong = []
     for row in read_csv(path, ("student", "item", "points")):
-        student, item, text = row["student"], row["item"], row["points"]
+        student, item, text = clean_name(row["student"]), row["item"], row["points"]
         if not text or (assignment and row.get("assignment", assignment) not in ("", assignment)):
             continue
         points, most = _number(text), items.get((student, item), 0.0)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
+from traceback import clear_frames
 
 import torch
 
@@ -118,28 +120,38 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     Raises:
         SubmissionError: there is none that can be read and belongs to the exercise.
     """
-    read, errors = [], []
+    best, read, errors = None, [], []  # only the best is kept: each may have 20 MB
     for path in find_notebooks(folder, exercise.assignment):
         try:
             submission = read_submission(path)
-            read.append((submission, transplant(submission, exercise), path))
+            transplanted = transplant(submission, exercise)
         except SubmissionError as error:
+            clear_frames(error.__traceback__)  # they hold the whole text, as the error before it
+            error.__context__ = None
             errors.append(error)
-    if not read:
+            continue
+        read.append(path)
+        # Of equally many answers, "masks (10)" is later than "masks (9)", and that than "masks".
+        rank = (len(transplanted.answered), _numbers(path, folder), path.stem)
+        if best is None or rank > best[0]:
+            best = rank, submission, transplanted, path
+    if best is None:
         raise errors[0]
-    # Of equally many answers, "masks (2)" is later than "masks (1)", and that than "masks".
-    submission, transplanted, path = max(
-        read, key=lambda each: (len(each[1].answered), each[2].stem)
-    )
+    _, submission, transplanted, path = best
     # Notebooks of other exercises in the same folder are nothing to worry about.
     notes = tuple(str(error) for error in errors if not isinstance(error, AnotherExercise))
     if len(read) > 1:
-        others = ", ".join(str(p.relative_to(folder)) for _, _, p in read if p != path)
+        others = ", ".join(str(p.relative_to(folder)) for p in read if p != path)
         notes += (
             f"There are {len(read)} notebooks; {path.relative_to(folder)} has the most answers "
             f"({len(transplanted.answered)}) and was graded, not {others}.",
         )
     return HandIn(path, submission, transplanted, notes)
+
+
+def _numbers(path: Path, folder: Path) -> list[int]:
+    """The numbers in the names of a file and its folders, by which later copies are told."""
+    return [int(digits) for digits in re.findall(r"\d+", str(path.relative_to(folder)))]
 
 
 def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: bytes) -> ItemResult:

@@ -36,7 +36,6 @@ from course_lib.grading.course_folder import (
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.grade import HandIn
 from course_lib.grading.results import SubmissionResult
-from course_lib.grading.submission import SubmissionError, read_regular_file
 
 NOT_RUN = "This could not be graded by the program. A person will mark it."
 NO_RESPONSE = "No response."  # nbgrader's own words
@@ -103,13 +102,20 @@ class AssignmentGradebook:
             cell.name: (cell.checksum, points.get(cell.name, 0)) for cell in notebook.source_cells
         }
 
-    def store(self, result: SubmissionResult, hand_in: HandIn | None, given: Exercise) -> bool:
+    def store(
+        self,
+        result: SubmissionResult,
+        hand_in: HandIn | None,
+        given: Exercise,
+        timestamp: datetime | None = None,
+    ) -> bool:
         """Put a result into the gradebook; whether a person has to mark something of it.
 
         Args:
             result: of a submission.
             hand_in: the submission; None if it could not be read.
             given: the exercise that the student was given, which may be a variant.
+            timestamp: when it was handed in, if that is known.
         """
         released = self.released
         if given is not self.exercise:
@@ -119,7 +125,6 @@ class AssignmentGradebook:
         notebook = autograded_notebook(released, given, answers, result, rubrics=self.rubrics)
         target = self.folder.file("autograded", assignment, f"{self.name}.ipynb", student=student)
         changed = _changed_answers(target, notebook, self.exercise)
-        timestamp = _timestamp(hand_in)
         with warnings.catch_warnings():  # nbgrader adds the parts of a submission one by one
             warnings.simplefilter("ignore", SAWarning)
             self.gradebook.update_or_create_student(student)
@@ -133,6 +138,10 @@ class AssignmentGradebook:
                 notebook, self._resources(student)
             )
         return any(grade.needs_manual_grade for grade in submitted.grades)
+
+    def forget_unsaved(self) -> None:
+        """Undo what an error has left half stored, so that others can be stored."""
+        self.gradebook.db.rollback()
 
     def _store_marks(self, submitted: Any, result: SubmissionResult, changed: set[str]) -> None:
         items = {item.id: item for item in result.items}
@@ -188,10 +197,9 @@ def _changed_answers(stored: Path, notebook: NotebookNode, exercise: Exercise) -
     return {cell.item for cell in answers if now[cell.id] != before.get(cell.id)}
 
 
-def _timestamp(hand_in: HandIn | None) -> datetime | None:
-    """When it was handed in, if nbgrader's timestamp.txt is beside it."""
-    if hand_in is not None:
-        with contextlib.suppress(SubmissionError, ValueError, OverflowError):
-            data = read_regular_file(hand_in.path.parent / "timestamp.txt", most=100)
-            return parse_utc(data.decode("utf-8").strip())
-    return None
+def timestamp_of(data: bytes) -> datetime | None:
+    """The time in nbgrader's timestamp.txt; None if something else is in it."""
+    try:
+        return parse_utc(data.decode("utf-8").strip())
+    except Exception:  # dateutil has errors of its own, and anybody may have written the file
+        return None

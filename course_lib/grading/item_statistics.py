@@ -12,6 +12,7 @@ import numpy as np
 from course_lib.grading.class_marks import Assignment, ItemMark, Mark
 
 FEWEST = 20  # students; of fewer, a correlation says next to nothing
+_EQUAL = 1e-9  # of points: 1.2 - 1 is not quite 0.2
 _Z = 1.96  # 95 % of a normal distribution
 
 
@@ -127,9 +128,9 @@ def correlation_with_rest(points: Sequence[tuple[float, float]]) -> tuple[float 
         return None, f"needs {FEWEST} students with all points known, there are {len(points)}"
     item = np.array([own for own, _ in points])
     rest = np.array([total - own for own, total in points])
-    if item.std() == 0:
+    if item.std() < _EQUAL:
         return None, "all have the same points for it"
-    if rest.std() == 0:
+    if rest.std() < _EQUAL:
         return None, "all have the same points for the rest"
     return float(np.corrcoef(item, rest)[0, 1]), ""
 

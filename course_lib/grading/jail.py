@@ -4,7 +4,7 @@ Three levels of isolation, of which the strongest that works is used, and always
 
 * ``bubblewrap``: own namespaces. The code sees a read-only Python, a view of the library and a
   small private /tmp; no network, no other process.
-* ``landlock``: the same files, none that can be written, and the same limits on system calls.
+* ``landlock``: the same files, none that can be changed, and the same limits on system calls.
 * ``none``: a separate process and nothing else; only for submissions that are trusted.
 
 Whether a level works is found out by trying to escape from it (see ``attempts``).
@@ -156,6 +156,7 @@ class Jail:
             os.chmod(outside, 0o777)
             secret = Path(outside, "secret")
             secret.write_text(secrets.token_hex())
+            secret.chmod(0o666)
             with self.session(self.library("empty", library_view.engine_files())) as session:
                 if failure := session.run("attempts", source, seconds=20):
                     raise CourseError(f"the attempts to escape could not be made ({failure})")

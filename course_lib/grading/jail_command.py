@@ -7,11 +7,12 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from glob import glob
 from pathlib import Path
 
 from course_lib.errors import CourseError
+from course_lib.grading.library_view import LIBRARY
 
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
 _OWN = ("/tmp", "/proc", "/dev", "/view", "/views", "/engine", "/packages")
@@ -74,10 +75,13 @@ def _site_packages() -> list[str]:
 
 def _sites_inside() -> dict[str, str]:
     """Where the jail shows each folder of packages: a virtual environment may lie anywhere, in a
-    folder such as /tmp, too, of which the jail has its own.
+    folder such as /tmp, too, of which the jail has its own, or in one that is hidden.
     """
-    paths = enumerate(_site_packages())
-    return {path: path if _is_in(("/usr",), path) else f"/packages/{i}" for i, path in paths}
+    paths, hidden = enumerate(_site_packages()), _hidden()
+    return {
+        path: path if _is_in(("/usr",), path) and not _is_in(hidden, path) else f"/packages/{i}"
+        for i, path in paths
+    }
 
 
 def _is_in(folders: Iterable[str], path: str) -> bool:
@@ -109,11 +113,47 @@ def _installed_courses() -> list[str]:
     return list(dict.fromkeys(path for path in found if os.path.isdir(path)))
 
 
+def _shown() -> list[str]:
+    """The folders that the jail shows but for what is hidden in them."""
+    folders = (*_SYSTEM, sys.base_prefix, *_site_packages())
+    return list(dict.fromkeys(map(os.path.realpath, folders)))
+
+
+def _hidden() -> list[str]:
+    """Installed courses, and the folder of the course that grades, which has solutions and maybe
+    students' work, if it lies below one that is shown (Docker's /usr/src/app).
+    """
+    clone = os.path.realpath(LIBRARY.parent)
+    is_shown = clone not in _shown() and _is_in(_shown(), clone)
+    is_clone = not clone.endswith("-packages")  # otherwise the folder has all packages
+    return [*_installed_courses(), *([clone] if is_shown and is_clone else [])]
+
+
+def refuse_shown(folders: Mapping[str, Path]) -> None:
+    """Refuse folders of the instructor that learners' code could read.
+
+    Args:
+        folders: by what they are.
+
+    Raises:
+        CourseError: one of them lies where the jail shows it.
+    """
+    for name, folder in folders.items():
+        path = os.path.realpath(folder)
+        if _is_in(_shown(), path) and not _is_in(_hidden(), path):
+            below = next(shown for shown in _shown() if _is_in((shown,), path))
+            raise CourseError(
+                f"expected the {name} where learners' code can't read them, got {folder}, which "
+                f"is in {below}: the jail shows that folder for Python and its packages. Move the "
+                f"{name} somewhere else, such as below /home or /srv"
+            )
+
+
 def _readable() -> Iterator[str]:
-    """What code may read where files can't be hidden: Python without an installed course."""
+    """What code may read where files can't be hidden: Python without the course."""
     yield from (_LINKER_CACHE, "/dev/null", "/dev/urandom")
-    hidden = _installed_courses()
-    for folder in (*_SYSTEM, os.path.realpath(sys.base_prefix), *_site_packages()):
+    hidden = _hidden()
+    for folder in _shown():  # as they are: what is hidden in /usr/lib could be read in /lib
         yield from _without(Path(folder), hidden)
 
 
@@ -131,7 +171,7 @@ def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
     if bubblewrap is None:
         raise CourseError("the program bwrap is not installed")
     base, sites = os.path.realpath(sys.base_prefix), _sites_inside()
-    if _is_in(_OWN, base):
+    if _is_in((*_OWN, *_hidden()), base):
         raise CourseError(f"Python is in {base}, where the jail has a folder of its own")
     shown = {str(folder / "engine"): "/engine", str(folder / "views"): "/views"}
     shown |= {path: path for path in (base,) if not _is_in(("/usr",), path)}
@@ -148,10 +188,15 @@ def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
     options += ["--ro-bind-try", _LINKER_CACHE, _LINKER_CACHE]
     for path, target in shown.items():
         options += ["--ro-bind", staged[path] if as_root else path, target]
-    for path in _installed_courses():
-        inside = f"{sites.get(os.path.dirname(path), os.path.dirname(path))}/course_lib"
-        for course in {inside, *([path] if _is_in((base, *_SYSTEM), path) else [])}:
-            options += ["--tmpfs", course, "--remount-ro", course]
+    targets = {path: path for path in (base, *_SYSTEM)} | sites
+    hidden = {
+        str(Path(target, Path(path).relative_to(source)))
+        for path in _hidden()
+        for source, target in targets.items()
+        if _is_in((source,), path)
+    }
+    for option in ("--tmpfs", "--remount-ro"):  # a hidden folder may be in another one
+        options += [each for path in sorted(hidden) for each in (option, path)]
     options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/view"]
     for name, value in _environment("/engine", sites.values()).items():
         options += ["--setenv", name, value]

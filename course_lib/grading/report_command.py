@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.checks import load_item
+from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
 from course_lib.grading.class_marks import Assignment, load_class
 from course_lib.grading.export_command import remarks_of
@@ -18,7 +20,7 @@ from course_lib.grading.given_marks import UNREAD, marked_id
 from course_lib.grading.item_statistics import confusions_of, statistics_of
 from course_lib.grading.report_page import flags_of_class, report_page
 from course_lib.grading.report_plots import in_words
-from course_lib.grading.results import named
+from course_lib.grading.results import clean_name, named
 from course_lib.grading.safe_csv import Cell, Rows, read_csv, write_csv
 from course_lib.grading.similarity_file import stored_pairs
 
@@ -47,7 +49,7 @@ def report(options: ReportOptions) -> list[Path]:
     )
     for line in remarks_of(assignments):
         print(line, file=sys.stderr)
-    _refuse_to_lose_points(options.output / TO_MARK, assignments)
+    _refuse_to_lose_points(options, assignments)
     page = options.output / "class.html"
     stored = {each.name: stored_pairs(options.results / each.name) for each in assignments}
     similar = {name: pairs for name, pairs in stored.items() if pairs is not None}
@@ -59,25 +61,45 @@ def report(options: ReportOptions) -> list[Path]:
     return written
 
 
-def _refuse_to_lose_points(path: Path, assignments: Sequence[Assignment]) -> None:
+def _refuse_to_lose_points(options: ReportOptions, loaded: Sequence[Assignment]) -> None:
     """Raise a CourseError if somebody filled points into the last list of what is to be marked, and
-    they have not been read as marks.
+    they are in no file of marks. The list may be of more assignments than are loaded.
     """
+    path = options.output / TO_MARK
+    rows = read_csv(path, ("student", "item", "points")) if path.exists() else []
+    filled = [(clean_name(row["student"]), row["item"]) for row in rows if row["points"]]
+    names = {item: _assignment_of(item) for _, item in filled}
+    missing = sorted(set(names.values()) - {each.name for each in loaded} - {""})
+    others: list[Assignment] = []
+    for name in missing:
+        with contextlib.suppress(CourseError):  # then none of its marks is known to be kept
+            others += load_class(
+                options.results, [name], marks=options.marks, gradebook=options.gradebook
+            )
+    unknown = set(missing) - {each.name for each in others}
     open_items = {
         (mark.student, item.id)
-        for each in assignments
+        for each in (*loaded, *others)
         for mark in each.waiting
         for item in mark.open_items
     }
-    rows = read_csv(path, ("student", "item", "points")) if path.exists() else []
-    filled = [(row["student"], row["item"]) for row in rows if row["points"]]
-    lost = [f"{item} of {student!r}" for student, item in filled if (student, item) in open_items]
+    lost = [
+        f"{item} of {student!r}"
+        for student, item in filled
+        if (student, item) in open_items or names[item] in unknown
+    ]
     if lost:
         raise CourseError(
             f"expected to write {path} anew, got one with points in it that are in no file of "
             f"marks ({len(lost)}): {named(lost)}. Save it as marks.csv beside the assignment's "
             "results, or as marks_2.csv if there is one, or delete it"
         )
+
+
+def _assignment_of(item: str) -> str:
+    """The assignment of an item; "" if there is none."""
+    number = item.partition(".")[0]
+    return f"{number}_{TOPICS[number]}" if number in TOPICS else ""
 
 
 def csv_files(assignments: Sequence[Assignment]) -> dict[str, Rows]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -147,6 +148,14 @@ def shown_text(text: str, most: int = 80) -> str:
     Marks that turn the direction of writing are such characters, too.
     """
     return truncated("".join(c if c.isprintable() else " " for c in text), most)
+
+
+def clean_name(name: str) -> str:
+    """A student's name as it is compared with those in other files.
+
+    Nobody sees a space at its end, nor whether "é" is one character or two, as on macOS.
+    """
+    return unicodedata.normalize("NFC", name).strip()
 
 
 def named(names: Sequence[str]) -> str:

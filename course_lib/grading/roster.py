@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from course_lib.errors import CourseError
-from course_lib.grading.results import named
+from course_lib.grading.results import clean_name, named
 from course_lib.grading.safe_csv import read_csv
 
 Roster = Mapping[str, Mapping[str, str]]  # from a student's folder name to the row of the roster
@@ -22,9 +22,9 @@ def load_roster(path: Path) -> Roster:
         CourseError: it can't be read, or somebody is in it twice.
     """
     rows = [row for row in read_csv(path, ("student",)) if row["student"]]
-    roster = {row["student"]: row for row in rows}
+    names = [clean_name(row["student"]) for row in rows]
+    roster = dict(zip(names, rows, strict=True))
     if len(roster) != len(rows):
-        names = [row["student"] for row in rows]
         twice = sorted({name for name in names if names.count(name) > 1})
         raise CourseError(
             f"expected each student once in {path}, got twice or more: {named(twice)}. Delete the "

@@ -1,7 +1,8 @@
 """Which system calls a learner's code may not make, by number.
 
 Whatever starts a process, reaches another one, opens a connection or changes what a process may see
-is refused. Threads, files and memory are left, and other limits hold for those.
+is refused. Threads, files and memory are left, and other limits hold for those. Where Landlock
+alone protects files, changing them is refused, too: it knows nothing of permissions and owners.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ class Numbers:
 
     Attributes:
         audit: the number by which the kernel names the architecture.
-        clone, clone3, tgkill, prlimit: calls that are refused for some arguments only.
+        clone, clone3, tgkill, prlimit, fcntl, ioctl: calls that are refused for some arguments
+            only.
         refused: calls that are always refused.
+        changes: calls that change files, and are refused where no file may be changed.
         x32: whether numbers from 2³⁰ on are a second way to make the same calls.
     """
 
@@ -25,7 +28,10 @@ class Numbers:
     clone3: int
     tgkill: int
     prlimit: int
+    fcntl: int
+    ioctl: int
     refused: tuple[int, ...]
+    changes: tuple[int, ...]
     x32: bool = False
 
 
@@ -86,6 +92,7 @@ _X86_64 = {
     "setpriority": 141,
     "sched_setscheduler": 144,
     "sched_setattr": 314,
+    "sched_setaffinity": 203,
     "ioprio_set": 251,
     "personality": 135,
     "modify_ldt": 154,
@@ -99,6 +106,30 @@ _X86_64 = {
     "acct": 163,
     "swapon": 167,
     "quotactl": 179,
+}
+_X86_64_CHANGES = {
+    "truncate": 76,
+    "chmod": 90,
+    "fchmod": 91,
+    "fchmodat": 268,
+    "fchmodat2": 452,
+    "chown": 92,
+    "fchown": 93,
+    "lchown": 94,
+    "fchownat": 260,
+    "utime": 132,
+    "utimes": 235,
+    "futimesat": 261,
+    "utimensat": 280,
+    "setxattr": 188,
+    "lsetxattr": 189,
+    "fsetxattr": 190,
+    "setxattrat": 463,
+    "removexattr": 197,
+    "lremovexattr": 198,
+    "fremovexattr": 199,
+    "removexattrat": 466,
+    "file_setattr": 469,
 }
 _ARM_64 = {
     "execve": 221,
@@ -155,6 +186,7 @@ _ARM_64 = {
     "setpriority": 140,
     "sched_setscheduler": 119,
     "sched_setattr": 274,
+    "sched_setaffinity": 122,
     "ioprio_set": 30,
     "personality": 92,
     "init_module": 105,
@@ -166,7 +198,51 @@ _ARM_64 = {
     "swapon": 224,
     "quotactl": 60,
 }
+_ARM_64_CHANGES = {
+    "truncate": 45,
+    "fchmod": 52,
+    "fchmodat": 53,
+    "fchmodat2": 452,
+    "fchown": 55,
+    "fchownat": 54,
+    "utimensat": 88,
+    "setxattr": 5,
+    "lsetxattr": 6,
+    "fsetxattr": 7,
+    "setxattrat": 463,
+    "removexattr": 14,
+    "lremovexattr": 15,
+    "fremovexattr": 16,
+    "removexattrat": 466,
+    "file_setattr": 469,
+}
+# Second arguments that let a file's signals go to any process of the same user: F_SETOWN, F_SETSIG
+# and F_SETOWN_EX; FIOSETOWN and SIOCSPGRP. They are the same on both architectures.
+FCNTL_REFUSED = (8, 10, 15)
+# The last two, FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR, change the attributes of an open file.
+IOCTL_REFUSED = (0x8901, 0x8902, 0x40086602, 0x401C5820)
 NUMBERS = {
-    "x86_64": Numbers(0xC000003E, 56, 435, 234, 302, tuple(_X86_64.values()), x32=True),
-    "aarch64": Numbers(0xC00000B7, 220, 435, 131, 261, tuple(_ARM_64.values())),
+    "x86_64": Numbers(
+        audit=0xC000003E,
+        clone=56,
+        clone3=435,
+        tgkill=234,
+        prlimit=302,
+        fcntl=72,
+        ioctl=16,
+        refused=tuple(_X86_64.values()),
+        changes=tuple(_X86_64_CHANGES.values()),
+        x32=True,
+    ),
+    "aarch64": Numbers(
+        audit=0xC00000B7,
+        clone=220,
+        clone3=435,
+        tgkill=131,
+        prlimit=261,
+        fcntl=25,
+        ioctl=29,
+        refused=tuple(_ARM_64.values()),
+        changes=tuple(_ARM_64_CHANGES.values()),
+    ),
 }

@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from course_lib.grading.exercise import Exercise, ReleasedCell, defined_names
+from course_lib.grading.results import shown_text
 from course_lib.grading.submission import Cell, Submission, SubmissionError
 
 # The cells of an item in any exercise, such as 06-bug-answer.
 _ITEM_CELL = re.compile(r"\d\d-.+-(task|hints|code|answer|check|written)")
+_NEAR = 2  # cells above or below those of an answer in words, where a part of it may stand
+_MOST_SHOWN = 300  # characters of such a text
 
 
 class AnotherExercise(SubmissionError):
@@ -139,27 +142,36 @@ def _lines(source: str) -> list[str]:
 
 
 def _written(matched: list[Match], exercise: Exercise) -> dict[str, str]:
-    """The answers in words: the last one of each item that was changed.
+    """The answers in words: the cells for them, if changed, and text cells of the learner's beside.
 
-    Where that cell is untouched, text cells that the learner put beside it are the answer.
+    Where there are none, it is what the learner added to the locked text of the item, which some
+    editors let everybody change. An older text of the exercise looks like that, too; a person will
+    tell them apart.
     """
-    found: dict[str, str] = {}
-    beside: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
+    added: dict[str, list[str]] = {}
+    wanted = _written_items(exercise)
     item = ""
     for cell, target in matched:
         if target is not None:
             item = target.item
-        if cell.kind == "code" or not _is_own_work(cell, target):
+        if item not in wanted or cell.kind == "code" or not _is_own_work(cell, target):
             continue
-        if target is not None and target.role == "written":
-            found[item] = cell.source
-        elif target is None:
-            beside.setdefault(item, []).append(cell.source)
-    wanted = [cell.item for cell in exercise.cells if cell.role == "written"]
-    for each in wanted:
-        if each not in found and each in beside:
-            found[each] = "\n\n".join(beside[each])
-    return found
+        if target is None or target.role == "written":
+            found.setdefault(item, []).append(cell.source)
+        elif own := _added(cell, target):
+            added.setdefault(item, []).append(own)
+    return {each: "\n\n".join(dict.fromkeys(parts)) for each, parts in (added | found).items()}
+
+
+def _written_items(exercise: Exercise) -> set[str]:
+    return {cell.item for cell in exercise.cells if cell.role == "written"}
+
+
+def _added(cell: Cell, target: ReleasedCell) -> str:
+    """The lines that are not as released."""
+    released = set(_lines(target.source))
+    return "\n".join(line for line in _lines(cell.source) if line not in released).strip()
 
 
 def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) -> Iterator[str]:
@@ -168,6 +180,8 @@ def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) ->
         if cell.role in ("answer", "written"):
             if not times[cell.id] and cell.item not in written:
                 yield f"The cell {cell.id} is missing; it counts as unanswered."
+            elif times[cell.id] > 1 and cell.role == "written":
+                yield f"The cell {cell.id} is there {times[cell.id]} times; all of its texts count."
             elif times[cell.id] > 1:
                 yield (
                     f"The cell {cell.id} is there {times[cell.id]} times; of what it defines "
@@ -180,3 +194,28 @@ def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) ->
     ]
     for name in dict.fromkeys(changed):
         yield f"The locked cell {name} was changed; it runs after our own."
+    yield from _texts_near(matched, exercise, written)
+
+
+def _texts_near(matched: list[Match], exercise: Exercise, written: dict[str, str]) -> Iterator[str]:
+    """Notes about text that may belong to an answer in words, for a person to look at."""
+    wanted = _written_items(exercise)
+    item = ""
+    for number, (cell, target) in enumerate(matched):
+        if target is not None:
+            item = target.item
+        if cell.kind == "code" or not _is_own_work(cell, target):
+            continue
+        if item in wanted:  # it is the answer, or a part of it, unless it is locked
+            if target is not None and target.locked and (own := _added(cell, target)):
+                counts = own in written.get(item, "")
+                what = "counts as" if counts else "does not count as part of"
+                yield f"The locked text {target.id} was changed; it {what} the answer to {item}."
+            continue
+        around = matched[max(0, number - _NEAR) : number + _NEAR + 1]
+        near = [other.item for _, other in around if other is not None and other.item in wanted]
+        if near:
+            yield (
+                f"Text near {near[0]} does not count as part of its answer; read it (cell "
+                f"{number + 1}): {shown_text(cell.source, _MOST_SHOWN)}"
+            )

@@ -22,6 +22,7 @@ from course_lib.atomic import write_atomically
 from course_lib.checks.conventions import CONVENTIONS
 from course_lib.errors import CourseError
 from course_lib.grading.exercise import Exercise, exercise_file, load_exercise
+from course_lib.grading.results import clean_name
 from course_lib.grading.submission import (
     SubmissionError,
     find_notebooks,
@@ -69,11 +70,12 @@ class Variants:
                 several.
         """
         if self.groups is not None:
-            if student not in self.groups:
+            group = self.groups.get(clean_name(student))
+            if group is None:
                 raise SubmissionError(
                     f"expected a group for {student} in the list of groups, got none: add a line"
                 )
-            return self.of_groups[self.groups[student]]
+            return self.of_groups[group]
         if not any(variant.conventions for variant in self.of_groups.values()):
             return next(iter(self.of_groups.values()))  # everybody was given the public exercise
         by_stamp = {variant.stamp: variant for variant in self.of_groups.values()}
@@ -215,10 +217,17 @@ def _groups(path: Path, known: Mapping[str, Variant]) -> dict[str, str]:
         raise CourseError(f"could not read the list of groups {path} ({error})") from None
     if rows and [cell.strip().lower() for cell in rows[0]] == ["student", "group"]:
         rows = rows[1:]
+    groups: dict[str, str] = {}
     for row in rows:
         if len(row) != 2 or row[1].strip() not in known:
             raise CourseError(
                 f"expected lines student,group in {path}, with a group from {', '.join(known)}, "
                 f"got {row!r}: correct that line"
             )
-    return {student.strip(): group.strip() for student, group in rows}
+        student, group = clean_name(row[0]), row[1].strip()
+        if groups.setdefault(student, group) != group:
+            raise CourseError(
+                f"expected one group for each student in {path}, got {groups[student]} and {group} "
+                f"for {student!r}: delete the line that is wrong"
+            )
+    return groups

@@ -180,7 +180,7 @@ class _Reader:
     def __init__(self, tensors: Mapping[str, Tensor], *, strides: bool) -> None:
         self.tensors, self.strides = tensors, strides
         self.laid_out: dict[str, Tensor] = {}
-        self.values = self.references = 0
+        self.values = self.references = self.bytes = 0
 
     def value(self, tree: Any, depth: int) -> Any:
         if depth > 2 * DEEPEST:
@@ -203,10 +203,16 @@ class _Reader:
         self.references += 1
         if self.references > MOST_TENSORS:  # a large one could occur any number of times
             raise WireError(f"a frame refers to at most {MOST_TENSORS} tensors")
+        tensor = self.tensors[name]
+        self.bytes += tensor.nbytes  # each time, since what converts a value does so each time
+        if self.bytes > MOST_BYTES:
+            raise WireError(
+                f"the tensors of a frame have at most {MOST_BYTES} bytes, repeated ones too"
+            )
         if not strides or not self.strides:
-            return self.tensors[name]
+            return tensor
         if name not in self.laid_out:
-            self.laid_out[name] = _laid_out(self.tensors[name], strides)
+            self.laid_out[name] = _laid_out(tensor, strides)
         return self.laid_out[name]
 
 

@@ -26,7 +26,7 @@ class DataPosition(NamedTuple):
 
 def fits(pair: EncodedPair, max_len: int) -> bool:
     """Whether a model of that length can be trained on the pair: the decoder reads all of the
-    target but its last token. (Of a line that looks empty, a tokenizer may leave nothing.)
+    target but its last token, and of a line that looks empty, a tokenizer may leave nothing.
     """
     return 0 < len(pair.source) <= max_len and len(pair.target) <= max_len + 1
 

@@ -58,7 +58,7 @@ class TensorBoardLogger:
             with self._giving_up_on_error():
                 writer.close()
 
-    def _add(self, name: str, value: float, step: int) -> None:
+    def _add(self, name: str, value: float | None, step: int) -> None:
         if writer := self.writer:
             with self._giving_up_on_error():
                 writer.add_scalar(name, value, step)

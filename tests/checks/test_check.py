@@ -3,7 +3,9 @@
 import copy
 import json
 import os
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_output
 from nbgrader.utils import determine_grade
 
 from course_lib import cli
-from course_lib.checks import TABLE, NotPassed, Progress, check, load_item, load_items, trial
+from course_lib.checks import TABLE, NotPassed, Progress, call, check, load_item, load_items, trial
 from course_lib.checks.diagnose import diagnose
 from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, progress_file
 from course_lib.checks.trial import try_probe
@@ -150,6 +152,36 @@ def test_untouched_code_is_reported_as_not_started():
     assert str(report).startswith("○ 06.padding_mask") and "not started" in str(report)
 
 
+def test_code_that_pytorch_does_not_implement_is_started_and_its_cause_is_named():
+    class FeedForward(torch.nn.Module):
+        def __init__(self, d_model, d_ff, dropout=0.0):
+            super().__init__()
+            self.expand = torch.nn.Linear(d_model, d_ff)
+            self.contract = torch.nn.Linear(d_ff, d_model)
+
+        def foward(self, x):
+            return self.contract(self.expand(x).relu())
+
+    report = check("06.padding_mask", lambda tokens, pad_id: (tokens != pad_id).softmax(-1))
+    assert report.misconception == "type_does_not_fit"
+    assert "not implemented for 'Bool'" in str(report) and "Replace" not in str(report)
+    report = check("03.feed_forward", FeedForward)
+    assert report.misconception == "forward_missing"
+    assert "A module is called through its method `forward`" in str(report)
+
+
+def test_a_stub_without_a_known_source_is_not_started():
+    space = {}
+    exec("def mask(tokens, pad_id):\n    raise NotImplementedError", space)
+    assert check("06.padding_mask", space["mask"]).diagnosis.status == "not started"
+
+
+def test_the_call_to_paste_uses_the_learners_own_name():
+    assert "\nedits(tokens, pad_id)\n" in check("06.padding_mask", edits).example.code
+    unnamed = check("06.padding_mask", lambda tokens, pad_id: edits(tokens, pad_id))
+    assert "\npadding_mask(tokens, pad_id)\n" in unnamed.example.code
+
+
 def test_a_bug_needs_both_its_line_and_a_fix():
     item = load_item("06.bug")
     assert check("06.bug", item.reference, lambda: item.bug.line).passed
@@ -258,6 +290,12 @@ def test_an_invalid_progress_file_counts_as_nothing_done(progress, content):
     assert load_passed() == set()
 
 
+def test_without_a_home_folder_a_check_still_reports(monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", "~nosuchuser/progress.json")
+    report = check("06.padding_mask", right)
+    assert report.passed and "items passed" not in report._repr_html_()
+
+
 def test_an_unwritable_progress_file_is_no_error(monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", "/proc/nowhere/progress.json")
     assert check("06.padding_mask", right).passed
@@ -350,6 +388,82 @@ def test_an_own_answer_that_takes_too_long_is_told_and_not_remembered(monkeypatc
         diagnose(item, right)
     monkeypatch.undo()
     assert diagnose(item, right).status == "passed"
+
+
+def test_an_own_answer_that_is_an_error_is_told_and_not_remembered():
+    def on_a_patched_pytorch():
+        raise RuntimeError("mat1 and mat2 must have the same dtype")
+
+    def fails_alike(tokens, pad_id):
+        on_a_patched_pytorch()
+
+    item = item_whose_reference_first(on_a_patched_pytorch)
+    with pytest.raises(CourseError, match=r"raised RuntimeError: mat1 .* restart the kernel"):
+        diagnose(item, fails_alike)
+    assert diagnose(item, right).status == "passed"
+
+
+def item_whose_misconception_first(does):
+    """The padding mask with one misconception, which first does something else, once."""
+    item = copy.copy(load_item("06.padding_mask"))
+    pending = [does]
+
+    def turned_round(tokens, pad_id):
+        if pending:
+            pending.pop()()
+        return inverted(tokens, pad_id)
+
+    item.misconceptions = [replace(item.misconceptions[0], subject=turned_round, spellings=[])]
+    return item
+
+
+def test_a_stop_while_a_misconception_is_tried_ends_the_check_and_is_not_remembered():
+    def stopped_by_the_learner():
+        raise KeyboardInterrupt
+
+    item = item_whose_misconception_first(stopped_by_the_learner)
+    with pytest.raises(KeyboardInterrupt):
+        diagnose(item, inverted)
+    assert diagnose(item, inverted).misconceptions
+
+
+def test_a_misconception_that_takes_too_long_once_is_named_the_next_time(monkeypatch):
+    def on_a_busy_machine():
+        time.sleep(5)
+
+    monkeypatch.setattr(call, "SECONDS", 0.1)
+    item = item_whose_misconception_first(on_a_busy_machine)
+    diagnose(item, inverted)
+    monkeypatch.undo()
+    assert diagnose(item, inverted).misconceptions
+
+
+def test_the_courses_own_answers_take_no_time_from_the_learners(monkeypatch):
+    monkeypatch.setattr(sys.modules["course_lib.checks.diagnose"], "SECONDS_IN_ALL", 1.0)
+
+    def takes_its_time():
+        time.sleep(1.1)
+
+    def slow_once(tokens, pad_id):
+        if not asked_before:
+            asked_before.append(1)
+            time.sleep(0.2)
+        return right(tokens, pad_id)
+
+    asked_before = []
+    assert diagnose(item_whose_reference_first(takes_its_time), slow_once).status == "passed"
+
+
+def test_answers_that_are_slow_together_are_told_so(monkeypatch):
+    monkeypatch.setattr(sys.modules["course_lib.checks.diagnose"], "SECONDS_IN_ALL", 0.5)
+
+    def slow(tokens, pad_id):
+        time.sleep(0.2)
+        return right(tokens, pad_id)
+
+    report = str(check("06.padding_mask", slow))
+    assert "stopped: all tests together took more than 0.5 seconds. Your line" in report
+    assert "Does every loop" not in report and "number by number" in report
 
 
 def test_a_device_instead_of_a_progress_file_is_not_moved(progress, monkeypatch):

@@ -117,6 +117,20 @@ def test_an_integer_too_large_for_a_float_is_only_a_wrong_number():
     assert not report.passed and report.misconception is None
 
 
+def test_a_stop_while_the_courses_own_code_is_asked_again_ends_the_check():
+    def first_right(x, y, scale=2.0):
+        if asked_before:
+            raise KeyboardInterrupt
+        asked_before.append(1)
+        return right(x, y, scale)
+
+    asked_before = []
+    item = item_of(Call((X, Y)))
+    item.reference = first_right
+    with pytest.raises(KeyboardInterrupt):
+        diagnose(item, lambda x, y, scale=2.0: right(x, y, scale) ** 3)
+
+
 def test_a_result_whose_lists_are_divided_otherwise_has_changed():
     def groups(x, size):
         return [x[i : i + size] for i in range(0, len(x), size)]

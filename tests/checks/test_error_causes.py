@@ -26,6 +26,11 @@ def without_return(x):
     return inner() @ x
 
 
+class NoForward(nn.Module):
+    def foward(self, x):
+        return x
+
+
 class NoSuper(nn.Module):
     def __init__(self):
         self.layer = nn.Linear(2, 2)
@@ -72,6 +77,8 @@ def recurses(x):
         (lambda x: torch.einsum("be->b", x), "equation_does_not_fit", "einsum"),
         (without_return, "none_is_used", "is None"),
         (lambda x: NoSuper(), "super_init_missing", "super().__init__()"),
+        (lambda x: NoForward()(x), "forward_missing", "misspelt"),
+        (NoForward(), "forward_missing", "not indented like"),
         (assigns_a_tensor, "not_a_parameter", "not be trained"),
         (backward_of_a_constant, "no_gradient", "no_grad"),
         (changes_a_leaf, "edits_what_gradients_need", "in place"),
@@ -86,6 +93,7 @@ def recurses(x):
         (lambda x: torch.tensor([[1], [1, 2]]), "rows_of_different_lengths", "padding"),
         (lambda x: x.long() @ x.transpose(1, 2), "type_does_not_fit", "precision"),
         (lambda x: x.long().softmax(-1), "type_does_not_fit", "integers"),
+        (lambda x: (x > 0).softmax(-1), "type_does_not_fit", "truth values"),
         (lambda: 1, "other_arguments", "names and the order"),
         (takes_apart, "another_number_of_values", "as many as the tensor has axes"),
         (lambda x: x.transposed(), "no_such_attribute", "misspelt"),

@@ -13,8 +13,9 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
-from course_lib.checks import check, load_item
+from course_lib.checks import check, load_item, trial
 from course_lib.checks.call import Call, ask
+from course_lib.checks.diagnose import diagnose
 from course_lib.checks.isolation import within
 from course_lib.errors import CourseError
 
@@ -253,6 +254,24 @@ def test_output_is_hidden_and_settings_and_patches_are_undone(capfd, monkeypatch
     assert torch.ones(2, dtype=torch.bool).any()
     assert not check(ITEM, wrong).passed and check(ITEM, right).passed
     assert "flood" not in "".join(capfd.readouterr()) and random.random() < 1
+
+
+def test_the_notebooks_default_dtype_and_device_change_no_check_and_stay(monkeypatch):
+    monkeypatch.setattr(trial, "_asked", {})  # the course's own answers come then, too
+    item = load_item("03.feed_forward")
+    torch.set_default_dtype(torch.float64)
+    torch.set_default_device("meta")
+    try:
+        assert trial.expected_answers(item.probes[0], item, 7)
+        assert diagnose(item, item.reference).status == "passed"
+        assert diagnose(item, item.misconceptions[0].subject).misconceptions
+        assert str(check("06.masked_softmax", lambda scores, mask: scores.cos() ** 3))
+        assert torch.get_default_dtype() == torch.float64
+        assert torch.empty(1).is_meta
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_default_device(None)
+    assert diagnose(item, item.reference).status == "passed"
 
 
 def swallows_everything(x):

@@ -3,12 +3,13 @@
 import pytest
 import torch
 
-from course_lib.checks import load_item
-from course_lib.checks.call import Call
+from course_lib.checks import load_item, naming
+from course_lib.checks.call import Answer, Call
 from course_lib.checks.diagnose import diagnose
 from course_lib.checks.item import Item, Probe
 from course_lib.checks.relations import relation_of
 from course_lib.checks.report import Report
+from course_lib.checks.tensor_relations import of_tensors
 from course_lib.model import attention_matmul
 
 
@@ -130,6 +131,15 @@ def test_a_wrong_shape_or_type_is_described(wrong, name, words):
     item = Item("06.padding_mask", lambda x: x.sin(), [probe], ("one", "two", "three"))
     report = Report(diagnose(item, wrong))
     assert report.misconception == name and words in str(report)
+
+
+def test_a_result_of_another_shape_is_not_copied_however_large_it_is():
+    right, huge = table(4, 6), torch.zeros(1, dtype=torch.uint8).expand(1 << 45)
+    assert of_tensors([(right, huge)], 1e-5) is None
+    answers = (Answer(right.cos()), Answer({"a": huge}), Answer(right))
+    assert not naming._alike(*answers, 1e-5)
+    same = Answer(right.cos().double())
+    assert naming._alike(answers[0], same, answers[2], 1e-5)
 
 
 def test_numbers_that_are_not_finite_have_no_relation():

@@ -9,6 +9,7 @@ from course_lib.grading.class_marks import assignment_of, load_class
 from course_lib.grading.given_marks import GivenMark, answer_id, read_marks
 from course_lib.grading.report_command import csv_files
 from course_lib.grading.results import ItemResult, SubmissionResult
+from course_lib.grading.roster import load_roster
 from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import store, synthetic_class
 
@@ -167,6 +168,24 @@ def test_marks_may_be_about_more_assignments_than_are_asked_for(tmp_path):
     path = marks_file(tmp_path, ["Ada Ali", "07.own_residual", 2], ["ana", "06.why_not_rows", 1])
     (assignment,) = load_class(tmp_path, ["06_masks"], marks=path)
     assert [mark.points for mark in assignment.marks] == [None, 3, None]
+
+
+@pytest.mark.parametrize("other", ["Zoë ", "Zoe\u0308"])
+def test_two_results_of_the_same_name_are_named(tmp_path, other):
+    store([submission("Zoë", PASSED), submission(other, PASSED)], tmp_path)
+    files = sorted(path.name for path in (tmp_path / "06_masks").iterdir())
+    with pytest.raises(CourseError, match=f"two for 'Zoë': '{files[0]}' and '{files[1]}'"):
+        load_class(tmp_path)
+
+
+def test_a_name_is_the_same_however_its_letters_are_stored(tmp_path):
+    store([submission("Zoe\u0308", WRITTEN)], tmp_path)
+    for name in ("Zoë", "Zoe\u0308"):
+        path = marks_file(tmp_path, [name, "06.why_not_rows", 1])
+        (assignment,) = load_class(tmp_path, marks=path)
+        assert [(mark.student, mark.points) for mark in assignment.marks] == [("Zoë", 1)]
+        write_csv(tmp_path / "roster.csv", [["student"], [name]])
+        assert list(load_roster(tmp_path / "roster.csv")) == ["Zoë"]
 
 
 @pytest.mark.parametrize("names", [[], ["06_masks"]])

@@ -77,6 +77,24 @@ def test_what_is_unchanged_is_not_graded_again(run, jail, monkeypatch, notebook)
     assert len(sessions) == 3  # both with answers; untouched ones never need the jail
 
 
+def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
+    names = ["é" * 127, "x" * 253, "y" * 250]
+    for name in names:
+        shutil.copytree(run.incoming / "ana", run.incoming / name)
+    assert sum(result.points == 2 for result in grade(run, jail)) == 2 + len(names)
+    assert len(stored(run)) == len(STUDENTS) + len(names)
+    assert [run.stored(name).student for name in names] == names
+    assert run.file_of("y" * 250).name == "y" * 250 + ".json"
+    assert run.file_of("x" * 252) != run.file_of("x" * 253)
+
+
+def test_a_stored_result_that_is_no_text_is_graded_again(run, jail):
+    grade(run, jail)
+    run.file_of("ana").write_bytes(b"\xff")
+    assert run.stored("ana") is None
+    assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
+
+
 def test_stopped_in_between_nothing_is_lost_and_the_rest_follows(run, jail):
     results = grade_class(run, jail)
     done = [next(results), next(results)]

@@ -169,6 +169,14 @@ def test_somebody_who_is_in_one_of_the_two_lists_only_is_named(folder, capsys):
     assert "expected each student once" in capsys.readouterr().err
 
 
+def test_who_handed_in_only_some_of_the_assignments_is_named(folder, capsys):
+    store([submission(HOSTILE[0], 1, assignment="07_blocks")], folder / "results")
+    assert export("--format", "moodle", "--roster", "roster.csv") == 0
+    told = capsys.readouterr().err
+    assert "07_blocks: 5 of 6 handed in nothing and get no points, which is not 0: " in told
+    assert "06_masks:" not in told
+
+
 @pytest.mark.parametrize("platform", ["canvas", "moodle"])
 def test_a_platform_that_cannot_recognise_anybody_says_which_column_it_needs(
     folder, platform, capsys

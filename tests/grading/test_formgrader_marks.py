@@ -169,6 +169,15 @@ def test_a_mark_of_work_that_was_graded_again_without_the_gradebook_is_named(gra
     assert reviews(marks()[1]) == {"06.causal_mask": GRADED_AGAIN}
 
 
+def test_a_mark_of_work_that_could_not_be_read_is_named_once_it_could(grade, masks):
+    unread = replace(unreadable(masks), key="")
+    grade(unread)
+    mark(2)
+    assert not reviews(marks()[1])
+    grade(result_of(masks, written="Because."), into="")
+    assert reviews(marks()[1])[WHY] == GRADED_AGAIN
+
+
 def test_extra_credit_counts_but_is_no_mark_of_what_has_none(grade, masks):
     result = result_of(masks, points={"06.padding_mask": 2.0}, written="Because.")
     grade(result)

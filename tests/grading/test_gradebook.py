@@ -17,12 +17,14 @@ from nbgrader.preprocessors import ComputeChecksums
 from course_lib import cli
 from course_lib.checks import TABLE
 from course_lib.errors import CourseError
+from course_lib.grading import class_gradebook, command
+from course_lib.grading import gradebook as gradebook_module
 from course_lib.grading.class_gradebook import store_class
 from course_lib.grading.class_run import ClassRun
 from course_lib.grading.course_folder import open_course_folder, rubrics, student_id
 from course_lib.grading.exercise import load_exercise
 from course_lib.grading.formgrader_marks import recorded
-from course_lib.grading.gradebook import NOT_RUN
+from course_lib.grading.gradebook import NOT_RUN, timestamp_of
 from course_lib.grading.nbgrader_hooks import ExportWhatIsMarked
 from tests.grading.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
@@ -273,6 +275,61 @@ def test_a_timestamp_of_nbgrader_makes_late_penalties_possible(
     (folder / "timestamp.txt").unlink()
     os.mkfifo(folder / "timestamp.txt")
     assert store(result_of(masks)).submissions == 1  # and it does not wait for somebody to write
+
+
+@pytest.mark.parametrize(
+    "text", ["2030-01-01 12:00:00 ..", "2030-01-01 12:00:00 99999999999999", ""]
+)
+def test_a_timestamp_that_nobody_can_read_is_none(text):
+    assert timestamp_of(text.encode()) is None
+    assert timestamp_of(b"\xff") is None
+
+
+def test_a_time_in_a_folder_that_a_student_handed_in_does_not_count(
+    masks, notebook, course, gradebook, tmp_path
+):
+    run = ClassRun(tmp_path / "incoming", masks, tmp_path, SECRET)
+    folder = run.incoming / "ana"
+    hand_in(folder / "06_masks" / "own", notebook, masks)
+    found = []
+    for day, where in enumerate(("06_masks/own", "06_masks", "."), 1):
+        (folder / where / "timestamp.txt").write_text(f"2030-01-0{day} 12:00:00 UTC\n")
+        store_class(course, run, [result_of(masks)], EXERCISE)
+        found.append(gradebook().find_submission("06_masks", "ana").timestamp)
+    assert [time and time.day for time in found] == [None, 2, 3]
+    kept = course / "submitted" / "ana" / "06_masks" / "timestamp.txt"
+    assert kept.read_text() == "2030-01-03 12:00:00 UTC\n"
+
+
+def test_one_result_that_cannot_be_stored_does_not_end_it_for_the_others(
+    store, masks, gradebook, monkeypatch
+):
+    original = gradebook_module.autograded_notebook
+
+    def fails_for_ana(*args, **options):
+        return original(*args, **options) if args[3].student != "ana" else 1 / 0
+
+    monkeypatch.setattr(gradebook_module, "autograded_notebook", fails_for_ana)
+    stored = store(result_of(masks), result_of(masks, "ben"))
+    assert stored.failed == {"ana": "ZeroDivisionError: division by zero"}
+    assert stored.submissions == 1
+    assert [each.student.id for each in gradebook().assignment_submissions("06_masks")] == ["ben"]
+
+
+def test_a_result_that_is_not_in_the_gradebook_is_named_and_not_noted(
+    masks, course, notebook, tmp_path, monkeypatch
+):
+    run = ClassRun(tmp_path / "incoming", masks, tmp_path / "results", SECRET)
+    results = [result_of(masks), result_of(masks, "ben")]
+    for result in results:
+        hand_in(run.incoming / result.student, notebook, masks)
+    monkeypatch.setattr(
+        class_gradebook, "_keep_submission", lambda *args: 1 / (args[2].student != "ana")
+    )
+    text, all_stored = command._stored_in(course, run, results, ROOT / "exercises")
+    assert "1 results could not be put" in text and "  ana: ZeroDivisionError" in text
+    assert not all_stored
+    assert list(recorded(tmp_path / "results" / "06_masks")) == ["ben"]
 
 
 def test_work_in_submitted_is_left_as_it_is(course, masks, notebook):

@@ -75,6 +75,7 @@ def test_discrimination_is_the_correlation_with_the_rest_without_the_item_itself
         ([(2.0, 4.0)] * 19, "needs 20 students with all points known, there are 19"),
         ([(2.0, float(n)) for n in range(20)], "all have the same points for it"),
         ([(float(n), n + 3.0) for n in range(20)], "all have the same points for the rest"),
+        ([(0.0, 0.2), (1.0, 1.2)] * 10, "all have the same points for the rest"),
     ],
 )
 def test_where_discrimination_is_not_defined_it_says_why(points, words):

@@ -52,6 +52,8 @@ def test_without_isolation_the_attempts_succeed(unlocked, tmp_path):
     with unlocked.session(unlocked.library("engine", engine_files())) as session:
         assert session.run("attempts", source.replace('"start a process"', '"-"'), 10) is None
         calls = ("read a file outside", "write a file outside", "open a connection")
+        calls += ("change a file's permissions", "change a file's times", "shorten a file")
+        calls += ("have signals sent to another process",)
         only = f"attempts_wanted = {calls}"
         assert session.run("only", only, 5) is None
         answer = session.ask("escapes", PLAINLY, Call((str(secret), str(tmp_path))), 10)
@@ -123,6 +125,7 @@ def threads():
     assert called("threads") == "a thread may be started"
     if os.uname().machine == "x86_64":
         numbers = {57: 1, 101: 1, 165: 1, 272: 1, 321: 1, 425: 1, 435: 38, 41: 1, 59: 1, 62: 1}
+        numbers |= {203: 1}
         assert called("refused", *numbers) == list(numbers.values())
 
 
@@ -241,6 +244,38 @@ def test_an_installed_course_is_hidden(tmp_path, monkeypatch):
     found = sorted(jail_command._without(tmp_path, [str(tmp_path / "course_lib")]))
     assert found == [str(tmp_path / "torch")]
     assert list(jail_command._without(tmp_path, ["/elsewhere"])) == [str(tmp_path)]
+
+
+def test_a_clone_below_a_folder_that_is_shown_is_hidden(tmp_path, monkeypatch):
+    clone = tmp_path / "src" / "app"
+    (clone / "solutions").mkdir(parents=True)
+    (tmp_path / "lib").mkdir()
+    monkeypatch.setattr(jail_command, "_SYSTEM", (str(tmp_path),))
+    monkeypatch.setattr(jail_command, "LIBRARY", clone / "course_lib")
+    monkeypatch.setattr(jail_command.shutil, "which", lambda name: "bwrap")
+    monkeypatch.setattr(jail_command.os, "getuid", lambda: 1000)
+    readable = set(jail_command._readable())
+    assert str(tmp_path / "lib") in readable
+    assert not readable & {str(path) for path in (clone, *clone.parents, clone / "solutions")}
+    command = jail_command._in_bubblewrap([], tmp_path, 1000)
+    assert command[command.index(str(clone)) - 1] == "--tmpfs"
+    assert command[command.index("--remount-ro") + 1] == str(clone)
+
+
+def test_packages_in_a_hidden_clone_are_shown_elsewhere(monkeypatch):
+    site = "/usr/src/app/.venv/lib/site-packages"
+    monkeypatch.setattr(jail_command, "_site_packages", lambda: [site])
+    assert jail_command._sites_inside() == {site: site}
+    monkeypatch.setattr(jail_command, "LIBRARY", Path("/usr/src/app/course_lib"))
+    assert jail_command._sites_inside() == {site: "/packages/0"}
+
+
+def test_a_folder_that_learners_could_read_is_refused(tmp_path, monkeypatch):
+    jail_command.refuse_shown({"results": tmp_path})
+    with pytest.raises(CourseError, match="expected the results .*/usr/src/x, which is in /usr"):
+        jail_command.refuse_shown({"students' work": tmp_path, "results": Path("/usr/src/x")})
+    monkeypatch.setattr(jail_command, "LIBRARY", Path("/usr/src/x/course_lib"))
+    jail_command.refuse_shown({"results": Path("/usr/src/x/results")})  # hidden with the clone
 
 
 def test_what_learners_pass_is_not_noted_as_progress_of_the_instructor(tmp_path, monkeypatch):

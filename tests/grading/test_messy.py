@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.grading.grade import grade_submission
+from course_lib.grading.grade import grade_submission, read_hand_in
 from tests.checks.alternatives import masks as alternatives
 from tests.grading.notebooks_to_hand_in import (
     RIGHT,
@@ -236,6 +236,24 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
     assert result.student == "O'Neil, Jr"
     assert any("There are 2 notebooks; 06 Masks/masks-final.ipynb has" in n for n in result.notes)
     assert any("broken.ipynb" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("masks (9).ipynb", "masks (10).ipynb"),
+        ("masks.ipynb", "masks (1).ipynb"),
+        ("attempt_1/masks.ipynb", "attempt_2/masks.ipynb"),
+        ("attempt_9/masks.ipynb", "attempt_10/a.ipynb"),
+    ],
+)
+def test_of_copies_with_equally_many_answers_the_one_with_the_highest_number_counts(
+    first, last, notebook, masks, tmp_path
+):
+    for name in (first, last):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(answered(notebook, RIGHT)))
+    assert read_hand_in(tmp_path, masks).path == tmp_path / last
 
 
 def test_a_notebook_of_another_exercise_does_not_count(jail, notebook, three_items, tmp_path):

@@ -152,6 +152,26 @@ def test_points_filled_into_the_list_are_not_overwritten(tmp_path, capsys):
     assert "1 mark read from" in capsys.readouterr().err
 
 
+def test_points_filled_in_for_an_assignment_that_is_not_asked_for_are_not_overwritten(
+    tmp_path, capsys
+):
+    store(synthetic_class(40, ("06", "07")), tmp_path / "results")
+    command = ["report", str(tmp_path / "results"), "--output", str(tmp_path / "out")]
+    header, *rows = csv_files(load_class(tmp_path / "results"))["to_mark.csv"]
+    row = next(row for row in rows if row[4].startswith("07_"))
+    filled = [header, [*row[:2], 1, *row[3:]]]
+    (tmp_path / "out").mkdir()
+    write_csv(tmp_path / "out" / "to_mark.csv", filled)
+    only = [*command, "--assignment", "06_masks"]
+    assert cli.main(only) == 1
+    assert f"{row[1]} of {row[0]!r}" in capsys.readouterr().err
+    marks = tmp_path / "results" / row[4] / "marks.csv"
+    marks.write_text("student,item\n")  # of no use, so that nobody knows what is kept
+    assert cli.main(only) == 1
+    write_csv(marks, filled)
+    assert cli.main(only) == 0
+
+
 def test_a_misconception_has_its_sentence_and_another_error_its_name_in_words():
     assert sentence_of("06.causal_mask", "past_hidden").startswith("Your mask allows the future")
     assert sentence_of("06.causal_mask", "nothing_returned") == "Nothing returned."

@@ -2,10 +2,12 @@
 
 import json
 import os
+import tracemalloc
 
 import pytest
 
 from course_lib.grading import submission
+from course_lib.grading.grade import read_hand_in
 from course_lib.grading.submission import SubmissionError, find_notebooks, read_submission
 
 
@@ -102,6 +104,21 @@ def test_too_many_notebooks_are_refused(tmp_path):
         (tmp_path / f"{number}.ipynb").write_text("")
     with pytest.raises(SubmissionError, match="at most 50 notebooks"):
         find_notebooks(tmp_path, "06_masks")
+
+
+def test_of_many_notebooks_only_the_best_is_kept_in_memory(tmp_path, notebook, masks):
+    notebook["cells"].append({"cell_type": "code", "source": "#" * (1 << 20), "metadata": {}})
+    text = json.dumps(notebook)
+    for number in range(20):
+        (tmp_path / f"{number}.ipynb").write_text(text)
+        (tmp_path / f"broken_{number}.ipynb").write_text(text[:-1])
+    tracemalloc.start()
+    handed_in = read_hand_in(tmp_path, masks)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30 << 20  # 20 MB are set aside for reading any file
+    assert handed_in.path.name == "19.ipynb"
+    assert len(handed_in.notes) == 21
 
 
 def test_the_folder_of_another_assignment_does_not_count(tmp_path):

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import time
 
 import pytest
@@ -61,6 +62,58 @@ def test_an_answer_that_became_text_is_not_run(masks):
     cell = Cell("text", "def padding_mask(t, p): ...", grade_id="06-padding-mask-answer")
     made = transplant(submitted(cell, ANSWER), masks)
     assert [c.source for c in made.cells if not c.ours] == [ANSWER.source]
+
+
+def in_words(masks, *cells):
+    """The answer to 06.why_not_rows in these cells, (id, text) with "" for a new one, and notes."""
+    released = {cell.id: cell.source for cell in masks.cells}
+    made = [Cell("text", text.replace("RELEASED", released.get(i, "")), id=i) for i, text in cells]
+    transplanted = transplant(submitted(ANSWER, *made), masks)
+    return transplanted.written.get("06.why_not_rows"), transplanted.notes
+
+
+QUESTION, WORDS = "06-why-not-rows-task", "06-why-not-rows-written"
+TASK, UNTOUCHED = (QUESTION, "RELEASED"), (WORDS, "RELEASED")
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        ([TASK, UNTOUCHED], None),
+        ([TASK, (WORDS, "One."), ("", "Two.")], "One.\n\nTwo."),
+        ([TASK, ("", "One."), (WORDS, "Two.")], "One.\n\nTwo."),
+        ([TASK, (WORDS, "One."), (WORDS, "Two.")], "One.\n\nTwo."),
+        ([TASK, (WORDS, "One."), (WORDS, "One.")], "One."),
+        ([(QUESTION, "RELEASED\n\nOne."), UNTOUCHED], "One."),
+        ([(QUESTION, "RELEASED\n\nOne."), (WORDS, "Two.")], "Two."),
+    ],
+)
+def test_all_that_answers_a_question_in_words_counts(cells, text, masks):
+    assert in_words(masks, *cells)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        ([("", "Above."), TASK, UNTOUCHED], "does not count .* (cell 2): Above."),
+        ([TASK, UNTOUCHED, ("next", "RELEASED Below.")], "does not count .* Below."),
+        ([TASK, UNTOUCHED, ("next", "RELEASED"), ("", "At the end.")], ".* At the end."),
+        ([(QUESTION, "RELEASED\n\nOne."), UNTOUCHED], "was changed; it counts as the answer"),
+        (
+            [(QUESTION, "RELEASED\n\nOne."), (WORDS, "Two.")],
+            "it does not count as part",
+        ),
+    ],
+)
+def test_text_that_may_belong_to_an_answer_in_words_is_pointed_out(cells, note, masks):
+    pattern = note.replace("(", r"\(").replace(")", r"\)")
+    assert sum(bool(re.search(pattern, each)) for each in in_words(masks, *cells)[1]) == 1
+
+
+def test_text_far_from_any_question_in_words_is_nobody_s_business(masks):
+    notes = in_words(masks, ("", "My thoughts."), ("", "x"), ("", "y"), TASK, UNTOUCHED)[1]
+    assert not any("My thoughts." in note for note in notes)
+    assert not any("Text near" in note for note in in_words(masks, TASK, UNTOUCHED)[1])
 
 
 @pytest.mark.parametrize(
@@ -158,3 +211,12 @@ def test_looking_for_flags_takes_no_longer_than_reading(text):
     start = time.process_time()
     assert flags_of("06.bug", [CodeCell("answer", f"import gc\n{text}")])
     assert time.process_time() - start < 5.0  # and not hours
+
+
+@pytest.mark.parametrize("name", ["gc", "xy"])
+def test_a_cell_of_many_megabytes_is_not_looked_at_whole(name):
+    start, source = time.process_time(), f"{name}\n" * 5_000_000
+    found = flags_of("03.layer_norm", [CodeCell("answer", source)])
+    assert time.process_time() - start < 10.0
+    assert found[0] == "more than 500,000 characters of code: nothing was looked for in the rest"
+    assert len(found) == (10 if name == "gc" else 1)

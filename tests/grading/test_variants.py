@@ -222,7 +222,11 @@ def test_a_changed_exercise_is_refused(tmp_path):
 @pytest.mark.usefixtures("own_messages")
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("anna,1\nben\n", re.escape("got ['ben']")), ("anna,9\n", "with a group from 1, 2, 3")],
+    [
+        ("anna,1\nben\n", re.escape("got ['ben']")),
+        ("anna,9\n", "with a group from 1, 2, 3"),
+        ("anna,1\nben,1\nanna ,2\n", "got 1 and 2 for 'anna': delete the line"),
+    ],
 )
 def test_a_list_of_groups_with_a_wrong_line_is_refused(text, message, released, tmp_path):
     groups = tmp_path / "groups.csv"
@@ -249,6 +253,15 @@ def test_a_list_of_groups_counts_more_than_a_stamp(hiding, released, tmp_path):
     assert listed.of("anna", incoming / "anna").group == other
     with pytest.raises(SubmissionError, match="expected a group for ben"):
         listed.of("ben", incoming / "anna")
+
+
+@pytest.mark.parametrize("folder", ["Zoë ", "Zoe\u0308"])
+def test_a_list_of_groups_names_a_folder_whatever_its_spaces_and_accents(
+    folder, released, tmp_path
+):
+    (tmp_path / "groups.csv").write_text("Zoë,2\nZoë,2\n", encoding="utf-8")
+    variants = load_variants(released, "06_masks", tmp_path / "groups.csv")
+    assert variants.of(folder, tmp_path / folder).group == "2"
 
 
 # What it earns

@@ -142,6 +142,9 @@ def test_a_small_frame_cannot_stand_for_a_huge_value():
     many = json.dumps({"list": [{"tensor": ["0"]}] * (wire.MOST_TENSORS + 1)}).encode()
     with pytest.raises(WireError, match="refers to at most"):
         decode(many, save({"0": torch.zeros(3)}))
+    few = json.dumps({"list": [{"tensor": ["0"]}] * 5}).encode()
+    with pytest.raises(WireError, match="bytes, repeated ones too"):
+        decode(few, save({"0": torch.zeros(wire.MOST_BYTES // 4, dtype=torch.uint8)}))
     with pytest.raises(WireError, match="values"):
         decode(json.dumps({"list": [1] * wire.MOST_VALUES}).encode(), b"")
 

@@ -59,7 +59,7 @@ def test_sentences_beyond_the_model_s_length_are_no_part_of_the_alignment_errors
     assert "best head (layer" in report_lines[-1]
 
 
-def test_own_held_out_files_are_read_by_a_recipe_made_to_memorise(at_home, toy, monkeypatch, capsys):
+def test_a_recipe_made_to_memorise_validates_on_own_files(at_home, toy, monkeypatch, capsys):
     monkeypatch.setitem(RECIPES, "toy", replace(toy, unknown_word=False, valid_size=0))
     for name, word in (("train", "a"), ("valid", "new")):
         for side in ("de", "en"):
