@@ -236,8 +236,9 @@ def test_a_file_that_is_emptied_while_it_is_trained_on_changes_nothing(short, tm
     assert run.epochs[-1]["valid_loss"] == expected.epochs[-1]["valid_loss"]
 
 
-def test_the_last_weights_are_there_before_the_run_is_finished(short, tmp_path, monkeypatch):
-    recipe = replace(short, keep_weights="last")
+@pytest.fixture
+def seen(tmp_path, monkeypatch):
+    """At each save of a run in ``tmp_path``: whether it is finished, and has its last weights."""
     seen = []
     original = resume.save_checkpoint
 
@@ -246,22 +247,18 @@ def test_the_last_weights_are_there_before_the_run_is_finished(short, tmp_path, 
         original(path, translator, info=info, **kwargs)
 
     monkeypatch.setattr(resume, "save_checkpoint", look)
-    train(recipe, folder=tmp_path)
+    return seen
+
+
+def test_the_last_weights_are_there_before_the_run_is_finished(short, tmp_path, seen):
+    train(replace(short, keep_weights="last"), folder=tmp_path)
     assert seen == [(False, False), (True, True)]
 
 
 def test_no_save_in_between_calls_a_run_finished_before_its_last_weights_are_there(
-    short, tmp_path, monkeypatch
+    short, tmp_path, monkeypatch, seen
 ):
     monkeypatch.setattr(run_folder, "SAVE_EVERY", -1.0)  # after each step
-    seen = []
-    original = resume.save_checkpoint
-
-    def look(path, translator, *, info, **kwargs):
-        seen.append((info["finished"], (tmp_path / "final.safetensors").exists()))
-        original(path, translator, info=info, **kwargs)
-
-    monkeypatch.setattr(resume, "save_checkpoint", look)
     train(replace(short, keep_weights="last"), folder=tmp_path)
     assert len(seen) > 2 and {there for finished, there in seen if finished} == {True}
 
