@@ -47,7 +47,7 @@ test: env
 	@$(call step,Layers: no package imports from a layer above it,$(BIN)/lint-imports)
 	@$(call step,Tests and lessons: they pass; tests cover 95 %; notebooks give what they store,OMP_NUM_THREADS=1 \
 		$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder --cov --cov-report=term-missing:skip-covered \
-		-p tools.nbval_plugin --nbval --nbval-cell-timeout=600 tests notebooks solutions exercises)
+		-p tools.notebooks.nbval_plugin --nbval --nbval-cell-timeout=600 tests notebooks solutions exercises)
 	@printf '\nEverything holds.\n'
 
 quick: env
@@ -57,19 +57,19 @@ quick: env
 		pytest -q -n auto --dist loadgroup -m "not slow")
 
 notebooks: env
-	@$(BIN)/python -m tools.build_notebooks
+	@$(BIN)/python -m tools.notebooks.build_notebooks
 
 exercises: env
-	@$(BIN)/python -m tools.build_exercises
+	@$(BIN)/python -m tools.notebooks.build_exercises
 
 new-item: env
-	@$(BIN)/python -m tools.new_item "$(ITEM)"
+	@$(BIN)/python -m tools.items.new_item "$(ITEM)"
 
 site: env
 	@$(BIN)/python -m tools.site
 
 facts: env
-	@$(BIN)/python -m tools.check_claims
+	@$(BIN)/python -m tools.claims.check_claims
 
 bench: env
 	@$(BIN)/python -m tools.benchmarks

@@ -421,7 +421,7 @@ def run_translator(options: Namespace) -> int:
     from course_lib.data import load_corpus
     from course_lib.lab import has_browser
     from course_lib.training import load_translator
-    from course_lib.viz.translator_page import translator_page
+    from course_lib.viz.web.translator_page import translator_page
 
     translator = load_translator()
     pairs = load_corpus("grammar_de_en").pairs("test", 300)
@@ -592,10 +592,10 @@ def run_grade(options: Namespace) -> int:
             "--no-sandbox and --i-trust-these-submissions need each other: without a sandbox, what "
             "is handed in can read and delete your files"
         )
-    from course_lib.grading.server import early_server
+    from course_lib.grading.jail.server import early_server
 
     with early_server(options.no_sandbox) as begun:  # it loads PyTorch while this process does
-        from course_lib.grading.command import GradeOptions, grade_and_report
+        from course_lib.grading.grade_command import GradeOptions, grade_and_report
 
         grading = GradeOptions(
             options.incoming,
@@ -635,7 +635,7 @@ def add_plot_arguments(parser: ArgumentParser) -> None:
 def run_plot(options: Namespace) -> int:
     """Draw the curves of runs as a picture and as a page, and say where they are."""
     from course_lib.atomic import replace_atomically, write_atomically
-    from course_lib.training.metrics_log import read_metrics_logs
+    from course_lib.training.runs.metrics_log import read_metrics_logs
     from course_lib.viz import plot_runs, runs_page
     from course_lib.viz.display import to_png
 

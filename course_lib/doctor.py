@@ -171,7 +171,7 @@ def examine_isolation() -> Finding:
         fix = "run course grade in WSL or in a container"
         return Finding(name, "none on Windows", fine=False, required=False, fix=fix)
     try:
-        from course_lib.grading.jail import Jail
+        from course_lib.grading.jail.jail import Jail
 
         with Jail() as jail:
             level, reasons = jail.level, jail.reasons

@@ -424,7 +424,7 @@ class FakeJail:
     ],
 )
 def test_the_doctor_says_how_learners_code_is_isolated_here(jail, fine, value, fix, monkeypatch):
-    monkeypatch.setattr("course_lib.grading.jail.Jail", jail)
+    monkeypatch.setattr("course_lib.grading.jail.jail.Jail", jail)
     finding = doctor.examine_isolation()
     assert finding == doctor.Finding("isolation", value, fine=fine, required=False, fix=fix)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.errors import CourseError, troubleshooting
-from tests.test_links import anchors_of
+from tests.project.test_links import anchors_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "troubleshooting.md"

@@ -22,8 +22,8 @@ from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, TransformerConfig
 from course_lib.training import RunOptions, command, read_checkpoint, save_checkpoint
-from course_lib.training.metrics_log import read_metrics_log
-from course_lib.training.run_folder import open_run_folder
+from course_lib.training.runs.metrics_log import read_metrics_log
+from course_lib.training.runs.run_folder import open_run_folder
 
 # Without the checks of types, which no user has.
 pytestmark = [pytest.mark.fuzz, pytest.mark.usefixtures("own_messages")]

@@ -7,13 +7,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
-from course_lib.checks.compare import short
 from course_lib.checks.conventions import under_conventions
-from course_lib.checks.diagnose import SEED, diagnose
-from course_lib.checks.item import Item
-from course_lib.checks.own_work import without_borrowing
+from course_lib.checks.diagnosis.diagnose import SEED, diagnose
+from course_lib.checks.engine.compare import short
+from course_lib.checks.engine.item import Item
 from course_lib.checks.progress import FORMER_IDS, Progress, note_passed, under_nbgrader
-from course_lib.checks.report import Report
+from course_lib.checks.report.feedback import Report
+from course_lib.checks.report.own_work import without_borrowing
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from course_lib.checks.conventions import WITHOUT, conventions_of
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
-from course_lib.grading.command import exercises_folder
-from course_lib.grading.variants import MANIFEST, write_variants
+from course_lib.grading.submissions.exercise import exercises_folder
+from course_lib.grading.variants.variants import MANIFEST, write_variants
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from course_lib.checks.call import truncated
+from course_lib.checks.engine.call import truncated
 from course_lib.errors import CourseError
 
 ItemStatus = Literal["passed", "not yet", "not started", "not run", "to be marked", "no answer"]

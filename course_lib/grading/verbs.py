@@ -54,7 +54,7 @@ def add_report_arguments(parser: ArgumentParser) -> None:
 
 def run_report(options: Namespace) -> int:
     """Write the class at a glance and say where it is."""
-    from course_lib.grading.report_command import ReportOptions, report
+    from course_lib.grading.reports.report_command import ReportOptions, report
 
     page, *tables = report(
         ReportOptions(
@@ -102,7 +102,7 @@ def add_export_arguments(parser: ArgumentParser) -> None:
 
 def run_export(options: Namespace) -> int:
     """Write the points for a platform and say where they are."""
-    from course_lib.grading.export_command import ExportOptions, export
+    from course_lib.grading.reports.export_command import ExportOptions, export
 
     written = export(
         ExportOptions(
@@ -146,7 +146,11 @@ def add_similar_arguments(parser: ArgumentParser) -> None:
 
 def run_similar(options: Namespace) -> int:
     """Print the pairs of submissions that stand out."""
-    from course_lib.grading.similar_command import SimilarOptions, find_similar, similar_table
+    from course_lib.grading.reports.similar_command import (
+        SimilarOptions,
+        find_similar,
+        similar_table,
+    )
 
     found, submissions = find_similar(
         SimilarOptions(options.incoming, options.assignment, options.exercises, options.results)

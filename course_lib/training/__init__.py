@@ -1,17 +1,13 @@
 """From a recipe to a trained translator, and honest numbers about it."""
 
 from course_lib.alignment_error_rate import alignment_error_rate
-from course_lib.training.checkpoint import (
-    read_checkpoint,
-    save_checkpoint,
-)
+from course_lib.training.data.training_data import TrainingData, load_training_data
 from course_lib.training.evaluation import (
     evaluate,
     head_alignment_errors,
     shuffled_source_scores,
     teacher_forced,
 )
-from course_lib.training.final_report import epoch_line, report
 from course_lib.training.loop import train
 from course_lib.training.loss import (
     label_smoothed_loss,
@@ -21,12 +17,16 @@ from course_lib.training.loss import (
 from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
 from course_lib.training.optimizers import make_optimizer, make_schedule
 from course_lib.training.recipes import AS_RELEASED, RECIPES, Recipe, load_recipe, on_corpus
-from course_lib.training.run import Run
-from course_lib.training.run_options import RunOptions
+from course_lib.training.runs.checkpoint import (
+    read_checkpoint,
+    save_checkpoint,
+)
+from course_lib.training.runs.final_report import epoch_line, report
+from course_lib.training.runs.run import Run
+from course_lib.training.runs.run_options import RunOptions
+from course_lib.training.runs.translators import load_early_translators, load_translator
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
 from course_lib.training.step import train_step
-from course_lib.training.training_data import TrainingData, load_training_data
-from course_lib.training.translators import load_early_translators, load_translator
 
 __all__ = [
     "AS_RELEASED",

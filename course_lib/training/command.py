@@ -10,14 +10,14 @@ from pathlib import Path
 from course_lib.data import Corpus
 from course_lib.model import count_parameters
 from course_lib.terminal import lasting_output
+from course_lib.training.data.training_data import load_training_data
 from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
-from course_lib.training.final_report import report
 from course_lib.training.loop import train
 from course_lib.training.recipes import Recipe
-from course_lib.training.run_options import RunOptions
-from course_lib.training.tensorboard import tensorboard_logger
-from course_lib.training.training_data import load_training_data
+from course_lib.training.runs.final_report import report
+from course_lib.training.runs.run_options import RunOptions
+from course_lib.training.runs.tensorboard import tensorboard_logger
 
 
 def train_and_report(

@@ -13,13 +13,13 @@ from course_lib.alignment_error_rate import alignment_error_rate
 from course_lib.data import BOS, EncodedPair, Pair, epoch_batches, teacher_forcing
 from course_lib.decoding import Decoding, Translation, Translator, evaluating
 from course_lib.model import record_attention
-from course_lib.training.batch_sampler import fits
+from course_lib.training.data.batch_sampler import fits
+from course_lib.training.data.training_data import TrainingData
 from course_lib.training.distributed import broadcast_from_first_rank, rank
 from course_lib.training.loss import masked_cross_entropy
 from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
-from course_lib.training.progress_bar import scoring_bar
-from course_lib.training.run import Epoch, Run
-from course_lib.training.training_data import TrainingData
+from course_lib.training.runs.progress_bar import scoring_bar
+from course_lib.training.runs.run import Epoch, Run
 
 GREEDY = Decoding()
 OnBatch = Callable[[int], object]  # told how many more sentences are translated

@@ -17,16 +17,16 @@ from pathlib import Path
 
 import torch
 
+from course_lib.training.data.training_data import TrainingData, load_training_data
 from course_lib.training.distributed import rank
 from course_lib.training.evaluation import validate
-from course_lib.training.monitor import monitored
 from course_lib.training.recipes import Recipe
-from course_lib.training.resume import with_tokenizers_of_run
-from course_lib.training.run import Epoch, Run
-from course_lib.training.run_folder import RunFolder, open_run_folder
-from course_lib.training.run_options import RunOptions
+from course_lib.training.runs.monitor import monitored
+from course_lib.training.runs.resume import with_tokenizers_of_run
+from course_lib.training.runs.run import Epoch, Run
+from course_lib.training.runs.run_folder import RunFolder, open_run_folder
+from course_lib.training.runs.run_options import RunOptions
 from course_lib.training.trainer import Trainer
-from course_lib.training.training_data import TrainingData, load_training_data
 
 
 def train(

@@ -13,22 +13,22 @@ import torch
 
 from course_lib.data import Batch
 from course_lib.model import Dropout
-from course_lib.training.batch_sampler import BatchSampler, DataPosition
+from course_lib.training.data.batch_sampler import BatchSampler, DataPosition
+from course_lib.training.data.training_data import TrainingData
 from course_lib.training.device import choose_precision
 from course_lib.training.distributed import world_size
 from course_lib.training.early_stopping import out_of_patience
 from course_lib.training.gradient_accumulation import AccumulatedStep
 from course_lib.training.optimizers import make_optimizer, make_schedule
-from course_lib.training.random_state import (
+from course_lib.training.recipes import Recipe
+from course_lib.training.runs.random_state import (
     random_state,
     restore_random_state,
     seed_dropout_per_rank,
 )
-from course_lib.training.recipes import Recipe
-from course_lib.training.run import Epoch, Run
-from course_lib.training.run_options import RunOptions
+from course_lib.training.runs.run import Epoch, Run
+from course_lib.training.runs.run_options import RunOptions
 from course_lib.training.step import train_step
-from course_lib.training.training_data import TrainingData
 
 
 class Trainer:

@@ -1,20 +1,37 @@
 """Plots of tensors and tokens, and widgets that remain an image where no kernel runs."""
 
 from course_lib.viz.alt_text import describe
-from course_lib.viz.attention_diagram import AttentionDiagram, attention_diagram
-from course_lib.viz.attention_summary import describe_attention, entropy, top_keys
-from course_lib.viz.curves import (
+from course_lib.viz.diagram.attention_diagram import AttentionDiagram, attention_diagram
+from course_lib.viz.diagram.model_diagram import ModelDiagram, model_diagram
+from course_lib.viz.display import show_figure
+from course_lib.viz.explorer.explorer import AttentionExplorer, explore_attention
+from course_lib.viz.explorer.explorer_model import explore_model
+from course_lib.viz.plots.attention_summary import describe_attention, entropy, top_keys
+from course_lib.viz.plots.curves import (
     plot_bars,
     plot_curves,
     plot_entropy_by_d_head,
     plot_loss,
 )
-from course_lib.viz.display import show_figure
-from course_lib.viz.explorer import AttentionExplorer, explore_attention
-from course_lib.viz.explorer_model import explore_model
-from course_lib.viz.heatmaps import plot_attention, plot_heads, plot_heatmap
-from course_lib.viz.interactive_figure import InteractiveFigure, interact
-from course_lib.viz.lesson_widgets import (
+from course_lib.viz.plots.heatmaps import plot_attention, plot_heads, plot_heatmap
+from course_lib.viz.plots.norms_by_layer import (
+    gradient_norms,
+    plot_gradient_norms,
+    plot_residual_norms,
+    residual_norms,
+)
+from course_lib.viz.plots.plot_alignment import alignment_error, plot_alignment, strongest_links
+from course_lib.viz.plots.plot_attention_lines import plot_attention_lines
+from course_lib.viz.plots.plot_beam import Branch, plot_beam
+from course_lib.viz.plots.plot_padding import padding_share, plot_padding
+from course_lib.viz.plots.plot_runs import plot_runs
+from course_lib.viz.plots.plot_schedules import plot_schedules
+from course_lib.viz.plots.plot_sum import plot_sum
+from course_lib.viz.plots.plot_teacher_forcing import plot_teacher_forcing
+from course_lib.viz.plots.plot_treemap import plot_treemap
+from course_lib.viz.style import new_axes
+from course_lib.viz.web.runs_page import runs_page
+from course_lib.viz.widgets import (
     attention_steps_widget,
     batch_widget,
     beam_widget,
@@ -28,26 +45,9 @@ from course_lib.viz.lesson_widgets import (
     positions_widget,
     schedule_widget,
 )
-from course_lib.viz.live import LiveCurves, live_curves
-from course_lib.viz.model_diagram import ModelDiagram, model_diagram
-from course_lib.viz.norms_by_layer import (
-    gradient_norms,
-    plot_gradient_norms,
-    plot_residual_norms,
-    residual_norms,
-)
-from course_lib.viz.plot_alignment import alignment_error, plot_alignment, strongest_links
-from course_lib.viz.plot_attention_lines import plot_attention_lines
-from course_lib.viz.plot_beam import Branch, plot_beam
-from course_lib.viz.plot_padding import padding_share, plot_padding
-from course_lib.viz.plot_runs import plot_runs
-from course_lib.viz.plot_schedules import plot_schedules
-from course_lib.viz.plot_sum import plot_sum
-from course_lib.viz.plot_teacher_forcing import plot_teacher_forcing
-from course_lib.viz.plot_treemap import plot_treemap
-from course_lib.viz.quiz import Quiz, ShapeQuestion, predict_shape, quiz
-from course_lib.viz.runs_page import runs_page
-from course_lib.viz.style import new_axes
+from course_lib.viz.widgets.interactive_figure import InteractiveFigure, interact
+from course_lib.viz.widgets.live import LiveCurves, live_curves
+from course_lib.viz.widgets.quiz import Quiz, ShapeQuestion, predict_shape, quiz
 
 __all__ = [
     "AttentionDiagram",

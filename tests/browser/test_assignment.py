@@ -64,7 +64,7 @@ def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
 
     type_into(page, answer, f"{HEAD}\nwhile True:\npass")
     run(page, [answer])
-    run_unseen(page, "from course_lib.checks import call; call.SECONDS = 1")
+    run_unseen(page, "from course_lib.checks.engine import call; call.SECONDS = 1")
     run(page, [check])
     assert "still running after" in output_text(page, check)
     run_unseen(page, "call.SECONDS = 10")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from course_lib.grading.class_marks import load_class
-from course_lib.grading.report_command import sentence_of
-from course_lib.grading.report_page import report_page
+from course_lib.grading.marks.class_marks import load_class
+from course_lib.grading.reports.report_command import sentence_of
+from course_lib.grading.reports.report_page import report_page
 from tests.grading.synthetic_class import store, synthetic_class
 
 OVERLAPS = """() => [...document.querySelectorAll('svg')].flatMap(svg => {

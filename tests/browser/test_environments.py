@@ -12,8 +12,8 @@ from tests.browser.controls import UNANSWERED, dead_controls, operate_first
 from tests.browser.lab import run, without_kernel
 from tests.browser.test_lesson_widgets import HEAD, QUIZ, SHAPE, WIDGETS
 from tests.notebooks.test_without_scripts import as_github_shows
-from tools.build_notebooks import execute
-from tools.notebook_normal_form import normal_form
+from tools.notebooks.build_notebooks import execute
+from tools.notebooks.notebook_normal_form import normal_form
 
 MORE = """
 from course_lib.checks import check

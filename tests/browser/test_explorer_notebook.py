@@ -8,12 +8,12 @@ import nbformat
 import torch
 from nbconvert import HTMLExporter
 
-from course_lib.viz.explorer import WIDGET_VIEW, explore_attention
+from course_lib.viz.explorer.explorer import WIDGET_VIEW, explore_attention
 from tests.browser.lab import output_text, run, without_kernel
 
 READY = ".ae[data-state]"
 SOURCE = """import torch
-from course_lib.viz.explorer import explore_attention
+from course_lib.viz.explorer.explorer import explore_attention
 weights = torch.eye(3).repeat(2, 4, 1, 1)
 shown = explore_attention(weights, ["a", "b", "c"])
 shown"""

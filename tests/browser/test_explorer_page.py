@@ -9,8 +9,8 @@ import torch
 from PIL import Image
 
 from course_lib.training import alignment_error_rate
-from course_lib.viz.explorer import explore_attention
-from course_lib.viz.explorer_constants import VIEWS
+from course_lib.viz.explorer.explorer import explore_attention
+from course_lib.viz.explorer.explorer_constants import VIEWS
 from tests.browser.explorer import choose_view, focus, layout, panel, pixels, point, state
 from tests.browser.lab import serious_violations
 

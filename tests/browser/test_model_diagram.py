@@ -5,7 +5,7 @@ import re
 import pytest
 
 from course_lib.training import load_translator
-from course_lib.viz.model_diagram import model_diagram
+from course_lib.viz.diagram.model_diagram import model_diagram
 from tests.browser.lab import serious_violations
 
 TEXT = "Der Hund schläft im Garten, weil er müde ist."

@@ -9,8 +9,8 @@ from course_lib import cli
 from course_lib.decoding import Decoding
 from course_lib.training import load_translator
 from tests.browser.lab import serious_violations
-from tools import compare_translator
-from tools.compare_translator import compare, translate_in_page
+from tools.models import compare_translator
+from tools.models.compare_translator import compare, translate_in_page
 
 
 @pytest.fixture(scope="module")

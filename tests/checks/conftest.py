@@ -2,8 +2,8 @@
 
 import pytest
 
-from course_lib.checks import naming
-from course_lib.checks.call import ask, call_plainly
+from course_lib.checks.diagnosis import naming
+from course_lib.checks.engine.call import ask, call_plainly
 
 _answers = {}
 

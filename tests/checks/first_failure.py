@@ -1,8 +1,8 @@
 """The tests of an item up to the first that fails, without looking for misconceptions."""
 
-from course_lib.checks.call import ask
-from course_lib.checks.diagnose import SEED
-from course_lib.checks.trial import try_probe
+from course_lib.checks.diagnosis.diagnose import SEED
+from course_lib.checks.diagnosis.trial import try_probe
+from course_lib.checks.engine.call import ask
 
 
 def first_failure(item, subject, *, seed=SEED, asked=ask):

@@ -14,10 +14,12 @@ from nbformat.v4 import new_code_cell, new_output
 from nbgrader.utils import determine_grade
 
 from course_lib import cli
-from course_lib.checks import TABLE, NotPassed, Progress, call, check, load_item, load_items, trial
-from course_lib.checks.diagnose import diagnose
+from course_lib.checks import TABLE, NotPassed, Progress, check, load_item, load_items
+from course_lib.checks.diagnosis import trial
+from course_lib.checks.diagnosis.diagnose import diagnose
+from course_lib.checks.diagnosis.trial import try_probe
+from course_lib.checks.engine import call
 from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, progress_file
-from course_lib.checks.trial import try_probe
 from course_lib.errors import CourseError
 from course_lib.model import AddNorm, padding_mask
 from tests.checks.alternatives.training import loss_from_the_masked_loss
@@ -439,7 +441,7 @@ def test_a_misconception_that_takes_too_long_once_is_named_the_next_time(monkeyp
 
 
 def test_the_courses_own_answers_take_no_time_from_the_learners(monkeypatch):
-    monkeypatch.setattr(sys.modules["course_lib.checks.diagnose"], "SECONDS_IN_ALL", 1.0)
+    monkeypatch.setattr(sys.modules["course_lib.checks.diagnosis.diagnose"], "SECONDS_IN_ALL", 1.0)
 
     def takes_its_time():
         time.sleep(1.1)
@@ -455,7 +457,7 @@ def test_the_courses_own_answers_take_no_time_from_the_learners(monkeypatch):
 
 
 def test_answers_that_are_slow_together_are_told_so(monkeypatch):
-    monkeypatch.setattr(sys.modules["course_lib.checks.diagnose"], "SECONDS_IN_ALL", 0.5)
+    monkeypatch.setattr(sys.modules["course_lib.checks.diagnosis.diagnose"], "SECONDS_IN_ALL", 0.5)
 
     def slow(tokens, pad_id):
         time.sleep(0.2)

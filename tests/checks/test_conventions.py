@@ -5,16 +5,16 @@ import itertools
 import pytest
 
 from course_lib.checks import TABLE, check, load_item
-from course_lib.checks.arguments import in_words
-from course_lib.checks.call import Call
 from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
 from course_lib.checks.conventions.variant_item import translated, under
-from course_lib.checks.diagnose import SEED, diagnose
-from course_lib.checks.draw import Draw
-from course_lib.checks.report import Report
-from course_lib.checks.trial import expected_answers
+from course_lib.checks.diagnosis.arguments import in_words
+from course_lib.checks.diagnosis.diagnose import SEED, diagnose
+from course_lib.checks.diagnosis.trial import expected_answers
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.report.feedback import Report
 from course_lib.errors import CourseError
-from course_lib.grading.variant_draw import draw_variants, of_items
+from course_lib.grading.variants.variant_draw import draw_variants, of_items
 from tests.checks.first_failure import first_failure
 
 TAKEN = [(item, each.name) for item in TABLE for each in conventions_of(item)]

@@ -1,4 +1,4 @@
-"""What must hold of every item, whatever it asks for; tools/item_rules.py has the rules."""
+"""What must hold of every item, whatever it asks for; tools/items/item_rules.py has the rules."""
 
 import importlib.util
 import pkgutil
@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.checks import TABLE, load_item, load_items, naming
-from course_lib.checks.diagnose import SEED, diagnose
-from course_lib.checks.report import Report
+from course_lib.checks import TABLE, load_item, load_items
+from course_lib.checks.diagnosis import naming
+from course_lib.checks.diagnosis.diagnose import SEED, diagnose
+from course_lib.checks.report.feedback import Report
 from course_lib.checks.table import TOPICS
-from tools import misconception_matrix as matrix
-from tools.item_rules import RULES, enough_alternatives
-from tools.misconception_matrix import line_of
+from tools.items import misconception_matrix as matrix
+from tools.items.item_rules import RULES, enough_alternatives
+from tools.items.misconception_matrix import line_of
 
 HERE = Path(__file__).parent
 
@@ -82,7 +83,7 @@ def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconce
     assert (
         diagnosis.misconception is not None and diagnosis.misconception.name == misconception.name
     )
-    page, hint = matrix.PAGE.read_text("utf-8"), "run python -m tools.misconception_matrix"
+    page, hint = matrix.PAGE.read_text("utf-8"), "run python -m tools.items.misconception_matrix"
     assert f"\n## {item.id} " in page, hint
     section = page.split(f"\n## {item.id} ")[1].split("\n## ")[0]
     assert str(matrix.row(diagnosis, misconception)) in section.splitlines(), hint

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from course_lib.errors import CourseError
-from course_lib.grading.class_run import ClassRun
-from course_lib.grading.exercise import load_exercise
-from course_lib.grading.grade import grade_submission
-from course_lib.grading.jail import Jail
+from course_lib.grading.class_run.class_run import ClassRun
+from course_lib.grading.class_run.grade import grade_submission
+from course_lib.grading.jail.jail import Jail
+from course_lib.grading.submissions.exercise import load_exercise
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET, SHORT
 
 if sys.platform == "win32":
@@ -76,7 +76,7 @@ def graded(tmp_path, jail):
 @pytest.fixture(scope="session")
 def new_course(tmp_path_factory, masks):
     """A course folder of nbgrader with the assignment, and without submissions."""
-    from course_lib.grading.class_gradebook import store_class
+    from course_lib.grading.nbgrader.class_gradebook import store_class
 
     folder = tmp_path_factory.mktemp("course")
     exercise = ROOT / "exercises" / "06_masks" / "masks.ipynb"

@@ -3,7 +3,7 @@
 import copy
 from pathlib import Path
 
-from course_lib.grading.item_run import TimeLimits
+from course_lib.grading.jail.item_run import TimeLimits
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = b"a secret of the tests"

@@ -11,9 +11,9 @@ from course_lib.data import UNK, Vocabulary, load_corpus, split_words
 from course_lib.decoding import Decoding, Translator
 from course_lib.model import Transformer, preset
 from course_lib.training import load_translator
-from course_lib.viz.translator_page import pack_model
+from course_lib.viz.web.translator_page import pack_model
 from tests.js.conftest import run
-from tools.compare_translator import compare
+from tools.models.compare_translator import compare
 
 SHORT = ("Hund", "Quark", "Die alte Köchin sieht den Quark.")
 LONG = (

@@ -9,12 +9,20 @@ from traitlets.config import Config
 
 from course_lib.checks import TABLE
 from course_lib.checks.table import TOPICS
-from course_lib.grading.nbgrader_settings import configure
-from tools import build_exercises
-from tools.build_exercises import EXERCISES, ROLES, SOLUTIONS, is_fresh, item_of, main, role_of
-from tools.item_rules import check_after_answer, no_cell_to_fill_in
-from tools.notebook_normal_form import read
-from tools.notebook_rules import RULES, set_up, short_cells
+from course_lib.grading.nbgrader.nbgrader_settings import configure
+from tools.items.item_rules import check_after_answer, no_cell_to_fill_in
+from tools.notebooks import build_exercises
+from tools.notebooks.build_exercises import (
+    EXERCISES,
+    ROLES,
+    SOLUTIONS,
+    is_fresh,
+    item_of,
+    main,
+    role_of,
+)
+from tools.notebooks.notebook_normal_form import read
+from tools.notebooks.notebook_rules import RULES, set_up, short_cells
 
 PAIRS = [(path, EXERCISES / path.relative_to(SOLUTIONS)) for path in SOLUTIONS.glob("*/*.ipynb")]
 BOTH = [path for pair in sorted(PAIRS) for path in pair]

@@ -8,7 +8,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
 from tools import ROOT
-from tools.notebook_normal_form import read
+from tools.notebooks.notebook_normal_form import read
 
 LIVE, TRANSLATED = "map-drawn", "build-translate"
 SECONDS = 10.0

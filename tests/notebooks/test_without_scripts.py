@@ -7,7 +7,7 @@ import bleach
 import pytest
 
 from tools import ROOT
-from tools.notebook_normal_form import read
+from tools.notebooks.notebook_normal_form import read
 
 FOLDERS = ("notebooks", "exercises")
 NOTEBOOKS = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.ipynb"))

@@ -14,11 +14,11 @@ from course_lib.training import (
     evaluation,
     load_recipe,
     load_training_data,
-    run_folder,
     train,
     train_step,
 )
 from course_lib.training import trainer as training_trainer
+from course_lib.training.runs import run_folder
 
 pytestmark = pytest.mark.slow
 
@@ -136,7 +136,8 @@ def test_long_runs_are_saved_in_between(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(run_folder, "SAVE_EVERY", 0.0)
     saves = []
     monkeypatch.setattr(
-        "course_lib.training.resume.save_checkpoint", lambda path, *a, **k: saves.append(path.name)
+        "course_lib.training.runs.resume.save_checkpoint",
+        lambda path, *a, **k: saves.append(path.name),
     )
     train(toy, RunOptions(max_steps=5), folder=tmp_path)
     assert saves.count("last.safetensors") >= 5

@@ -15,8 +15,8 @@ from course_lib.training import (
     load_translator,
     on_corpus,
     train,
-    training_data,
 )
+from course_lib.training.data import training_data
 from course_lib.training.recipes import GRAMMAR_PAIRS
 from tests.training.conftest import TOY
 

@@ -18,17 +18,15 @@ from course_lib.training import (
     RECIPES,
     RunOptions,
     evaluation,
-    interrupts,
     load_training_data,
     load_translator,
     loop,
-    monitor,
-    random_state,
     read_checkpoint,
     save_checkpoint,
     train,
 )
 from course_lib.training import trainer as training_trainer
+from course_lib.training.runs import interrupts, monitor, random_state
 from tests.training.test_loop import interrupt_at, weights
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_shapes")]
@@ -284,7 +282,7 @@ def test_the_random_numbers_of_a_gpu_are_kept_too(toy, tmp_path, monkeypatch):
             set_rng_state=restored.append,
         )
         with_gpu = SimpleNamespace(**vars(torch) | {"cuda": gpu})
-        patch.setattr("course_lib.training.random_state.torch", with_gpu)
+        patch.setattr("course_lib.training.runs.random_state.torch", with_gpu)
         train(toy, folder=tmp_path)
         train(toy, RunOptions(resume=True), folder=tmp_path)
     assert [state.tolist() for state in restored] == [[0, 1, 2]]
@@ -428,7 +426,8 @@ def test_training_seeds_where_one_sees_it_and_making_a_model_does_not(toy):
 def test_the_configuration_is_known_without_a_model(toy, monkeypatch):
     data = load_training_data(toy)
     monkeypatch.setattr(
-        "course_lib.training.training_data.Transformer", lambda config: pytest.fail("built a model")
+        "course_lib.training.data.training_data.Transformer",
+        lambda config: pytest.fail("built a model"),
     )
     assert data.config(toy).d_model == 16
     assert data.config(toy).target_vocab == len(data.target_vocabulary)

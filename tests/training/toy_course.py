@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from course_lib.cli import main
 from course_lib.data import CORPORA
-from course_lib.training import RECIPES, run_folder, trainer
+from course_lib.training import RECIPES, trainer
+from course_lib.training.runs import run_folder
 from tests.training.conftest import TOY, TOY_RECIPE
 
 

@@ -13,8 +13,8 @@ from PIL import Image
 
 from course_lib.viz.display import bundle, show_figure, to_png
 from course_lib.viz.figure_html import data_uri
-from course_lib.viz.heatmaps import plot_heatmap
-from course_lib.viz.plot_attention_lines import plot_attention_lines
+from course_lib.viz.plots.heatmaps import plot_heatmap
+from course_lib.viz.plots.plot_attention_lines import plot_attention_lines
 from course_lib.viz.style import new_axes
 
 

@@ -7,8 +7,8 @@ from statistics import median
 
 import torch
 
-from course_lib.viz.explorer import AttentionExplorer, explore_attention
-from course_lib.viz.explorer_constants import VIEWS
+from course_lib.viz.explorer.explorer import AttentionExplorer, explore_attention
+from course_lib.viz.explorer.explorer_constants import VIEWS
 from tools.benchmarks.page import store
 from tools.benchmarks.rounds import LEAST_ROUNDS, median_and_range, table
 from tools.chromium import start_chromium

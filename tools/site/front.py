@@ -15,10 +15,10 @@ from pathlib import Path
 
 from course_lib import cli
 from course_lib.training import load_translator
-from course_lib.viz.explorer_bundle import bundle_modules
-from course_lib.viz.translator_page import ASSETS as TRANSLATOR
-from course_lib.viz.translator_page import EXAMPLES, pack_model
-from tools.notebook_normal_form import colab_link, repository
+from course_lib.viz.web.bundle_modules import bundle_modules
+from course_lib.viz.web.translator_page import ASSETS as TRANSLATOR
+from course_lib.viz.web.translator_page import EXAMPLES, pack_model
+from tools.notebooks.notebook_normal_form import colab_link, repository
 from tools.site import ASSETS, ROOT
 
 PICTURE = Path("course_lib", "assets", "readme", "attention.png")

@@ -20,7 +20,7 @@ from sphinx import addnodes
 from sphinx.parsers import Parser
 
 from course_lib.pages import FOLDED, render
-from tools.notebook_normal_form import repository
+from tools.notebooks.notebook_normal_form import repository
 from tools.site import ROOT
 from tools.site.lesson_map import flowchart_svg
 

@@ -1,5 +1,5 @@
 // @ts-check
-// What may be shown, and what follows from a choice, as in course_lib/viz/explorer_state.py. Pure functions.
+// What may be shown, and what follows from a choice, as in course_lib/viz/explorer/explorer_state.py. Pure functions.
 
 import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "./constants.js";
 import { inSentence } from "./data.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// Unpacks what Python packed (course_lib/viz/explorer_pack.py).
+// Unpacks what Python packed (course_lib/viz/explorer/explorer_pack.py).
 
 /** @import { Attention } from "./data.js" */
 /** @import { Quantised } from "./numbers.js" */

@@ -1,5 +1,5 @@
 // @ts-check
-// Unpacks the model that Python packed (course_lib/viz/translator_page.py).
+// Unpacks the model that Python packed (course_lib/viz/web/translator_page.py).
 
 import { Transformer, makeMatrix } from "./transformer.js";
 

@@ -22,7 +22,7 @@ from course_lib.checks.conventions import (
 )
 from course_lib.checks.conventions.convention import Convention
 from course_lib.checks.conventions.variant_item import forgets, under
-from course_lib.checks.item import Item
+from course_lib.checks.engine.item import Item
 from course_lib.errors import CourseError
 
 # In this order they are applied: a later one describes what the earlier ones have made.

@@ -16,9 +16,6 @@ from typing import Any
 
 from torch import nn
 
-from course_lib.checks.arguments import positional_names
-from course_lib.checks.call import Answer, Call
-from course_lib.checks.compare import Difference
 from course_lib.checks.conventions.convention import (
     Arguments,
     Change,
@@ -26,8 +23,11 @@ from course_lib.checks.conventions.convention import (
     Translation,
     renamed,
 )
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Misconception, Probe
+from course_lib.checks.diagnosis.arguments import positional_names
+from course_lib.checks.engine.call import Answer, Call
+from course_lib.checks.engine.compare import Difference
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Misconception, Probe
 
 _FORGETS = "forgets_"
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD

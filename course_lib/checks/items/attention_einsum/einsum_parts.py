@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Probe
 
 Mask = Tensor | None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.checks.item import Item
+from course_lib.checks.engine.item import Item
 from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 

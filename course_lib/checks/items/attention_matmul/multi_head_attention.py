@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from course_lib import model
-from course_lib.checks.adapters import use_module
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.adapters import use_module
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
     attention_with,

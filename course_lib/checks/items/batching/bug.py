@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Bug, Item, Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.checks.items.batching.padded_rows import Ids, Tensors
 
 BUG = """\

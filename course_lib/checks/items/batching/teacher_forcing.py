@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from course_lib import data
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.batching.padded_rows import Tensors, padded
 
 BOS, EOS = 1, 2

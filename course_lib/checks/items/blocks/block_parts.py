@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.checks.call import Answer, Call
-from course_lib.checks.compare import Difference, first_difference
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Probe
+from course_lib.checks.engine.call import Answer, Call
+from course_lib.checks.engine.compare import Difference, first_difference
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Probe
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 Mask = Tensor | None

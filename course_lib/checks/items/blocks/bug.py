@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.adapters import load_weights
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Bug, Item, Probe
+from course_lib.checks.engine.adapters import load_weights
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.checks.items.blocks.block_parts import DecoderBlock, Mask, decode, two_sides
 
 BUG = """\

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.checks.adapters import use_module
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.adapters import use_module
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     EncoderBlock,

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.checks.adapters import use_module
-from course_lib.checks.call import Answer, Call
-from course_lib.checks.compare import Difference, answers_differ
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Comparison, Item, Probe
+from course_lib.checks.engine.adapters import use_module
+from course_lib.checks.engine.call import Answer, Call
+from course_lib.checks.engine.compare import Difference, answers_differ
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Comparison, Item, Probe
 from course_lib.model import feed_forward as model
 
 SHARE = 0.25  # dropout rate

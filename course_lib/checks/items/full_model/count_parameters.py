@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.adapters import WrongResult
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.adapters import WrongResult
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.full_model.small_transformer import Fields
 from course_lib.model import (
     PRESETS,

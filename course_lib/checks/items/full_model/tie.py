@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.checks.adapters import load_weights
-from course_lib.checks.call import Call, weighted_sum
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.adapters import load_weights
+from course_lib.checks.engine.call import Call, weighted_sum
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
 from course_lib.model import (
     Transformer,

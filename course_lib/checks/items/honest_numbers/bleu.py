@@ -9,9 +9,9 @@ from itertools import chain
 
 import sacrebleu
 
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Probe
 
 Sentences = Sequence[Sequence[str]]
 

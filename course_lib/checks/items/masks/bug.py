@@ -6,9 +6,9 @@ import math
 
 from torch import Tensor
 
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Bug, Item, Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.model import masked_softmax, padding_mask
 
 BUG = """\

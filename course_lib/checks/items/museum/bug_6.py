@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.adapters import WrongResult
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Bug, Item, Probe
+from course_lib.checks.engine.adapters import WrongResult
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Bug, Item, Probe
 
 BEST = """\
 def keep_best(weights, updates, losses):

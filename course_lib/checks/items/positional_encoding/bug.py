@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.checks.call import Call
-from course_lib.checks.item import Bug, Item, Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.model import positions
 
 BUG = """\

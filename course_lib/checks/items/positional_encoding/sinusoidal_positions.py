@@ -8,8 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.checks.call import Call
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.model import positions
 
 item = Item(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from course_lib.checks.compare import short
+from course_lib.checks.engine.compare import short
 
 Link = tuple[int, ...]
 

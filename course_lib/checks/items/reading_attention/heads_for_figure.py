@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.call import Call, call_plainly
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.call import Call, call_plainly
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.reading_attention.alignment_links import refusal
 
 

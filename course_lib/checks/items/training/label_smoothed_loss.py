@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.training import loss
 
 

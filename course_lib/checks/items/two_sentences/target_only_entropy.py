@@ -8,9 +8,9 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from course_lib import training
-from course_lib.checks.call import Call
-from course_lib.checks.draw import Draw
-from course_lib.checks.item import Item, Probe
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.item import Item, Probe
 
 
 class WordPair(NamedTuple):

@@ -1,0 +1,176 @@
+"""Run an item's probes on a learner's code, and say what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tqdm.auto import tqdm
+
+from course_lib.checks.diagnosis.dependence import dependence_of
+from course_lib.checks.diagnosis.facts import fact_of
+from course_lib.checks.diagnosis.naming import misconceptions_in
+from course_lib.checks.diagnosis.observation import Observation
+from course_lib.checks.diagnosis.relations import relation_of
+from course_lib.checks.diagnosis.trial import TOGETHER, Asked, Trial, try_probe
+from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure, Use, ask, call_plainly
+from course_lib.checks.engine.compare import answers_differ
+from course_lib.checks.engine.isolation import usual_defaults
+from course_lib.checks.engine.item import Item, Misconception
+from course_lib.checks.progress import under_nbgrader
+
+Status = Literal["passed", "not yet", "not started"]
+SEED = 2017  # of the test inputs; grading uses others
+SECONDS_IN_ALL = 60.0  # time limit of all calls of the learner's code in the tests
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The result of all probes of an item on a learner's code."""
+
+    item: Item
+    subject: Any
+    status: Status
+    trials: Sequence[Trial]
+    misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
+    line: Answer | None = None  # spot the bug: which line the learner names
+    observation: Observation | None = None  # where no misconception explains the answers
+    borrowed: bool = False  # it is right, because it calls the reference (see ``own_work``)
+
+    @property
+    def misconception(self) -> Misconception | None:
+        """The only misconception, or the first of two."""
+        return self.misconceptions[0] if self.misconceptions else None
+
+    @property
+    def line_found(self) -> bool:
+        """Whether the learner named the wrong line; always True for other kinds of items."""
+        if self.item.bug is None:
+            return True
+        if self.line is None:
+            return False
+        return answers_differ(Answer(self.item.bug.line), self.line) is None
+
+    @property
+    def failed(self) -> list[Trial]:
+        """The trials that did not pass."""
+        return [trial for trial in self.trials if trial.difference]
+
+    @property
+    def telling(self) -> Trial | None:
+        """The failed trial that tells most: the one that had to be stopped; or the first one,
+        unless its numbers are only a little wrong and those of another trial much more.
+        """
+        if not self.failed:
+            return None
+        if self.failed[-1].stop:
+            return self.failed[-1]
+        worst = max(self.failed, key=_error)
+        return worst if 0 < 10 * _error(self.failed[0]) < _error(worst) else self.failed[0]
+
+    def may_follow(self, trial: Trial) -> bool:
+        """Whether a trial may have failed for no other reason than the telling one."""
+        telling = self.telling
+        if telling is None or trial is telling or not trial.difference or not telling.difference:
+            return False
+        return trial.difference.kind == telling.difference.kind
+
+
+def _error(trial: Trial) -> float:
+    return trial.difference.error if trial.difference else 0.0
+
+
+@usual_defaults()  # also for what is computed to compare answers
+def diagnose(
+    item: Item,
+    subject: Any,
+    line: Callable[[], int] | int | None = None,
+    *,
+    seed: int = SEED,
+    asked: Asked = ask,
+) -> Diagnosis:
+    """Run all probes; if one fails, find the misconception that gives the same answers.
+
+    After two seconds a progress bar shows which test runs.
+
+    Args:
+        item: the task.
+        subject: the learner's function or class.
+        line: for a spot-the-bug item, the wrong line's number or a function that returns it.
+        seed: of the random test inputs.
+        asked: makes each call of the learner's code; grading has it made elsewhere.
+    """
+    named_line = _named_line(line, asked) if item.bug else None
+    trials: list[Trial] = []
+    limited = _limited_together(asked)
+    # nbgrader takes anything on stderr, where the bar is drawn, for a failure.
+    quiet = bool(os.environ.get("COURSE_QUIET")) or under_nbgrader() or asked is not ask
+    bar = tqdm(item.probes, desc="tests", delay=2, leave=False, disable=quiet)
+    for i, probe in enumerate(bar):
+        trials.append(try_probe(probe, item, subject, seed + i, seconds=SECONDS, asked=limited))
+        failures = [answer.failure for answer in trials[-1].answers if answer.failure]
+        if i == 0 and failures and all(failure.not_written for failure in failures):
+            return Diagnosis(item, subject, "not started", trials)
+        if trials[-1].stop:
+            stopped = fact_of(trials[-1])
+            return Diagnosis(item, subject, "not yet", trials, (), named_line, stopped)
+    failed = any(trial.difference for trial in trials)
+    found = misconceptions_in(item, trials) if failed else ()
+    diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line)
+    if diagnosis.telling and not found:
+        diagnosis = replace(diagnosis, observation=_observed(diagnosis, diagnosis.telling, asked))
+    if failed or not diagnosis.line_found:
+        return replace(diagnosis, status="not yet")
+    return diagnosis
+
+
+def _limited_together(asked: Asked) -> Asked:
+    """``asked``, for answers that may take ``SECONDS_IN_ALL`` together."""
+    spent = 0.0
+
+    def limited(subject: Any, call: Call, use: Use, *, seconds: float) -> Answer:
+        nonlocal spent
+        if spent < SECONDS_IN_ALL:
+            left = max(0.1, SECONDS_IN_ALL - spent)
+            answer = asked(subject, call, use, seconds=min(seconds, left))
+        else:
+            answer = Answer(failure=Failure("TookTooLong", ""))
+        spent += answer.seconds
+        failure = answer.failure
+        if failure is None or failure.kind != "TookTooLong" or spent < SECONDS_IN_ALL:
+            return answer
+        told = replace(failure, message=f"{TOGETHER} {SECONDS_IN_ALL:g} seconds")
+        return replace(answer, failure=told, seconds=seconds)  # so slow that no example repeats it
+
+    return limited
+
+
+def _observed(diagnosis: Diagnosis, telling: Trial, asked: Asked) -> Observation:
+    """What holds for all wrong answers, or a kind of error that the most telling test shows, or
+    what the result depends on, or only the first difference.
+    """
+    fact = fact_of(telling)
+    first = diagnosis.trials[:1]  # other tests may ask for something that is made of the result
+    return (
+        relation_of(diagnosis.trials)
+        or (fact if fact.name else None)
+        or _in_the_first_test(relation_of(first))
+        or dependence_of(diagnosis.item, diagnosis.subject, diagnosis.trials, asked)
+        or _in_the_first_test(dependence_of(diagnosis.item, diagnosis.subject, first, asked))
+        or fact
+    )
+
+
+def _in_the_first_test(observation: Observation | None) -> Observation | None:
+    if observation is None:
+        return None
+    sentence = observation.sentence
+    return replace(observation, sentence=f"In the first test: {sentence[0].lower()}{sentence[1:]}")
+
+
+def _named_line(line: Callable[[], int] | int | None, asked: Asked) -> Answer | None:
+    if line is None:
+        return None
+    return asked(line if callable(line) else lambda: line, Call(()), call_plainly)

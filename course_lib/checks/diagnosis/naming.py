@@ -1,0 +1,128 @@
+"""Recognise misconceptions by what they do: the same answers to every call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as tree
+
+from course_lib.checks.diagnosis.trial import STOPPED, Trial, compared, not_interrupted
+from course_lib.checks.engine.call import Answer, ask
+from course_lib.checks.engine.compare import answers_differ
+from course_lib.checks.engine.item import Item, Misconception
+
+PAIR_SECONDS = 1.0  # for trying two at once; most pairs are refuted by one call
+
+
+def misconceptions_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconception, ...]:
+    """The misconception that explains all answers, right ones included; two at once, or none.
+
+    First those that give equal answers, then two that do together, then those whose answers are
+    alike (see ``_alike``).
+    """
+    for m in item.misconceptions:
+        if any(_explains(subject, item, trials) for subject in (m.subject, *m.spellings)):
+            return (m,)
+    end = time.process_time() + PAIR_SECONDS
+    for a, b in combinations(item.misconceptions, 2):
+        both = _both(item, a, b)
+        if both is not None and _explains(both, item, trials):
+            return (a, b)
+        if time.process_time() > end:
+            break
+    for m in item.misconceptions:
+        for subject in (m.subject, *m.spellings):
+            if _explains(subject, item, trials, loosely=True):
+                return (m,)
+    return ()
+
+
+def _explains(subject: Any, item: Item, trials: Sequence[Trial], *, loosely: bool = False) -> bool:
+    evidence = False  # a wrong value that is alike; errors alone can have many causes
+    plain = [trial for trial in trials if trial.probe.compare is None]
+    for trial, i in sorted(_calls_of(plain), key=lambda each: _refutes_soon(*each)):
+        right, given = trial.expected[i], trial.answers[i]
+        theirs = _answer_of(subject, item, trial, i)
+        equal = answers_differ(theirs, given, tolerance=item.tolerance) is None
+        if not equal and not (loosely and _alike(theirs, given, right, item.tolerance)):
+            return False
+        if given.failure is None and answers_differ(right, given, tolerance=item.tolerance):
+            evidence = True
+    random = [trial for trial in trials if trial.probe.compare is not None]
+    return (evidence or not loosely) and all(_fails_alike(subject, item, t) for t in random)
+
+
+def _calls_of(trials: Sequence[Trial]) -> list[tuple[Trial, int]]:
+    return [(trial, i) for trial in trials for i in range(len(trial.calls))]
+
+
+def _refutes_soon(trial: Trial, i: int) -> tuple[bool, float]:
+    """Calls that the learner's code fails come first, quick ones before slow ones."""
+    return trial.difference is None, trial.expected[i].seconds
+
+
+def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
+    """Random answers differ even if they are wrong in the same way: they are described alike."""
+    theirs = [_answer_of(subject, item, trial, i) for i in range(len(trial.calls))]
+    difference = compared(trial.probe, item, trial.calls, trial.expected, theirs)
+    described = [d and (d.kind, d.where) for d in (difference, trial.difference)]
+    return described[0] == described[1]
+
+
+def _alike(theirs: Answer, given: Answer, right: Answer, tolerance: float) -> bool:
+    """Two wrong answers that differ in the words of an error, or in the dtype alone."""
+    if theirs.failure or given.failure:
+        kinds = [answer.failure and answer.failure.kind for answer in (theirs, given)]
+        wanted = given.failure is not None and ": raise" in given.failure.line  # on purpose
+        return right.failure is None and kinds[0] == kinds[1] and not wanted
+    if theirs.changed_inputs != given.changed_inputs:
+        return False
+    if any(answers_differ(right, wrong, tolerance=tolerance) is None for wrong in (theirs, given)):
+        return False
+    if _shapes(theirs) != _shapes(given):  # an answer of any size is not copied
+        return False
+    return answers_differ(_in_double(theirs), _in_double(given), tolerance=tolerance) is None
+
+
+def _shapes(answer: Answer) -> list[tuple[int, ...]]:
+    """Of an answer's tensors, in no order, as a dict has none; one without axes is a number."""
+    leaves = tree.tree_leaves(answer.value)
+    return sorted(tuple(x.shape) for x in leaves if isinstance(x, Tensor) and x.ndim)
+
+
+def _in_double(answer: Answer) -> Answer:
+    def double(x: Any) -> Any:
+        return x.to(torch.float64) if isinstance(x, Tensor) and not x.is_complex() else x
+
+    return Answer(tree.tree_map(double, answer.value), changed_inputs=answer.changed_inputs)
+
+
+def _answer_of(subject: Any, item: Item, trial: Trial, i: int) -> Answer:
+    """A misconception's answer to a call, computed once for all checks of the item.
+
+    Raises:
+        KeyboardInterrupt: it was stopped before it was complete.
+    """
+    key = (subject, item.id, trial.probe, trial.seed, i)
+    if key in _known:
+        return _known[key]
+    answer = not_interrupted(ask(subject, trial.calls[i], item.use))
+    if answer.failure is None or answer.failure.kind not in STOPPED:
+        _known[key] = answer
+    return answer
+
+
+def _both(item: Item, a: Misconception, b: Misconception) -> Any:
+    key = (item.id, *item.conventions, a.name, b.name)
+    if key not in _pairs:
+        _pairs[key] = item.both(a, b)
+    return _pairs[key]
+
+
+_known: dict[tuple[Any, ...], Answer] = {}
+_pairs: dict[tuple[str, ...], Any] = {}

@@ -1,0 +1,244 @@
+"""Relations between right and wrong tensors: multiplied, moved, permuted, truncated, of another
+shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_lib.checks.diagnosis.observation import Observation
+
+Pair = tuple[Tensor, Tensor]  # expected and received
+MOST_AXES = 5  # whose orders are tried
+
+
+def of_tensors(pairs: Sequence[Pair], tolerance: float) -> Observation | None:
+    """The first relation that holds between all pairs of expected and received tensors."""
+    for test in (_dtype, _axes, _sign, _factor, _offset, _function, _moved, _part):
+        for name, sentence, holds in test(pairs, tolerance):
+            if all(holds(a, b) for a, b in pairs):
+                return Observation(name, sentence)
+    return None
+
+
+Tests = Iterator[tuple[str, str, Callable[[Tensor, Tensor], bool]]]
+
+
+def _dtype(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    a, b = pairs[0]
+    yield (
+        "another_dtype",
+        f"The right numbers but for rounding, in another dtype: expected {a.dtype}, got {b.dtype}.",
+        partial(_in_another_dtype, max(tolerance, 1e-2)),
+    )
+
+
+def _axes(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    a, b = pairs[0]
+    shapes = f"expected shape {tuple(a.shape)}, got shape {tuple(b.shape)}"
+    if a.ndim == b.ndim <= MOST_AXES:
+        for order in list(permutations(range(a.ndim)))[1:]:  # the first one changes nothing
+            yield (
+                "axes_in_another_order",
+                f"The right numbers, with the axes in another order: yours are {order} of the "
+                f"right result ({shapes}).",
+                partial(_permuted, order),
+            )
+    yield (
+        "axis_of_size_one",
+        f"The right numbers, but an axis of size 1 is lost or too many: {shapes}.",
+        lambda a, b: a.shape != b.shape and equal(a.squeeze(), b.squeeze(), tolerance),
+    )
+    yield (
+        "another_shape",
+        f"The right numbers in the right order, but in another shape: {shapes}.",
+        lambda a, b: a.shape != b.shape and equal(a.flatten(), b.flatten(), tolerance),
+    )
+    yield (
+        "axes_missing",
+        f"Axes are missing; the right numbers would come if your result were broadcast: {shapes}.",
+        lambda a, b: a.shape != b.shape and _broadcasts(a, b, tolerance),
+    )
+
+
+def _sign(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    yield (
+        "inverted",
+        "Exactly inverted: where True is expected you have False, and the other way round.",
+        lambda a, b: a.dtype == b.dtype == torch.bool and equal(~a, b),
+    )
+    yield (
+        "sign_reversed",
+        "The right numbers with the opposite sign.",
+        lambda a, b: a.is_floating_point() and equal(-a, b, tolerance),
+    )
+
+
+def _factor(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    factors = [_ratio(a, b, tolerance) for a, b in pairs]
+    if None in factors:
+        return
+    lone = all(not a.ndim for a, _ in pairs)
+    same = max(factors) - min(factors) < (1e-6 if lone else 1e-3) * abs(factors[0])
+    if not _many(pairs, each=not same) or (same and f"{factors[0]:.4g}" == "1"):
+        return
+    how = f"{factors[0]:.4g}" if same else "another number in each call: " + _in_short(factors)
+    yield "wrong_factor", f"The right numbers, all multiplied by {how}.", lambda a, b: True
+
+
+def _in_short(factors: Sequence[float | None]) -> str:
+    shown = ", ".join(f"{factor:.4g}" for factor in factors[:3])
+    return f"{shown}, …" if len(factors) > 3 else shown
+
+
+def _offset(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    a, b = pairs[0]
+    if a.shape != b.shape or torch.bool in (a.dtype, b.dtype) or not _many(pairs):
+        return
+    if not a.numel():
+        return
+    by = (b - a).flatten()[0].item()
+    if not math.isfinite(by) or abs(by) < 10 * tolerance:
+        return
+    yield (
+        "wrong_offset",
+        f"The right numbers, all with {by:+.4g} added.",
+        lambda a, b: a.dtype == b.dtype != torch.bool and equal(a + by, b, tolerance),
+    )
+
+
+_FUNCTIONS: tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...] = (
+    ("squared", "squared", torch.square),
+    ("square_root", "and of each the square root", torch.sqrt),
+    ("inverse", "as 1 / x", torch.reciprocal),
+    ("complement", "as 1 - x", lambda x: 1 - x),
+    ("exponential", "as exp(x)", torch.exp),
+    ("logarithm", "and of each the natural logarithm", torch.log),
+    *(
+        ("rounded", f"rounded to {10.0**-digits:g}", partial(torch.round, decimals=digits))
+        for digits in (4, 3, 2, 1, 0, -1, -2, -3)
+    ),
+)
+
+
+def _function(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    if not _many(pairs) or any(not a.is_floating_point() for a, _ in pairs):
+        return
+    if any(a.shape != b.shape for a, b in pairs):  # one of any size is not copied
+        return
+    if len(torch.cat([b.flatten().double() for _, b in pairs]).unique()) == 1:
+        return  # a constant is many functions of few numbers
+    for name, how, function in _FUNCTIONS:
+        yield (
+            name,
+            f"The right numbers, but {how}.",
+            # zeros alone are many functions of small numbers
+            lambda a, b, f=function: b.any() and equal(f(a), b, tolerance),  # type: ignore[misc]
+        )
+
+
+def _many(pairs: Sequence[Pair], *, each: bool = False) -> bool:
+    """Whether there are numbers enough: a lone number always differs by some factor."""
+    sizes = [a.numel() for a, _ in pairs]
+    return min(sizes) >= 3 if each else max(sizes) >= 3 or len(sizes) >= 2
+
+
+def _moved(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    for axis in range(pairs[0][0].ndim):
+        yield (
+            "reversed_along_an_axis",
+            f"The right numbers in reverse order along axis {axis}.",
+            partial(_flipped, axis, tolerance),
+        )
+        for step, where in ((1, "late"), (-1, "early")):
+            yield (
+                "shifted_by_one",
+                f"The right numbers one step too {where} along axis {axis}: counted from another "
+                "start?",
+                partial(_shifted, axis, step, tolerance),
+            )
+
+
+def _part(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    for axis in range(pairs[0][0].ndim):
+        for side, words in (("first", "the end"), ("last", "the start")):
+            yield (
+                "too_short",
+                f"The right numbers, but some are missing at {words} of axis {axis}.",
+                partial(_begins, axis, side, tolerance),
+            )
+            yield (
+                "too_long",
+                f"The right numbers, and more of them at {words} of axis {axis}.",
+                partial(_ends_up, axis, side, tolerance),
+            )
+
+
+def equal(a: Tensor, b: Tensor, tolerance: float = 1e-5) -> bool:
+    """Whether two tensors agree in shape, dtype and numbers."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if not a.is_floating_point():
+        return torch.equal(a, b)
+    return torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def _in_another_dtype(tolerance: float, a: Tensor, b: Tensor) -> bool:
+    if a.shape != b.shape or a.dtype == b.dtype or a.is_complex() or b.is_complex():
+        return False
+    return equal(a.double(), b.double(), tolerance)
+
+
+def _permuted(order: tuple[int, ...], a: Tensor, b: Tensor) -> bool:
+    return a.ndim == len(order) and equal(a.permute(order), b)
+
+
+def _flipped(axis: int, tolerance: float, a: Tensor, b: Tensor) -> bool:
+    return axis < a.ndim and equal(a.flip(axis), b, tolerance)
+
+
+def _broadcasts(a: Tensor, b: Tensor, tolerance: float) -> bool:
+    try:
+        return equal(a, b.broadcast_to(a.shape), tolerance)
+    except RuntimeError:
+        return False
+
+
+def _ratio(a: Tensor, b: Tensor, tolerance: float) -> Any:
+    """The number by which all of a has to be multiplied to give b, or None."""
+    if a.shape != b.shape or not (a.is_floating_point() and a.dtype == b.dtype and a.numel()):
+        return None
+    i = int(a.abs().argmax())
+    if not a.flatten()[i]:
+        return None
+    ratio = (b.flatten()[i] / a.flatten()[i]).item()
+    return ratio if ratio and math.isfinite(ratio) and equal(a * ratio, b, tolerance) else None
+
+
+def _shifted(axis: int, step: int, tolerance: float, a: Tensor, b: Tensor) -> bool:
+    if a.shape != b.shape or axis >= a.ndim or a.size(axis) < 3:
+        return False
+    earlier, later = (a, b) if step > 0 else (b, a)
+    size = a.size(axis) - 1
+    return equal(earlier.narrow(axis, 0, size), later.narrow(axis, 1, size), tolerance)
+
+
+def _ends_up(axis: int, side: str, tolerance: float, part: Tensor, whole: Tensor) -> bool:
+    return _begins(axis, side, tolerance, whole, part)
+
+
+def _begins(axis: int, side: str, tolerance: float, whole: Tensor, part: Tensor) -> bool:
+    if whole.ndim != part.ndim or axis >= whole.ndim:
+        return False
+    missing = whole.size(axis) - part.size(axis)
+    if missing <= 0 or part.size(axis) < 2:  # one that is left can be right by chance
+        return False
+    start = 0 if side == "first" else missing
+    return equal(whole.narrow(axis, start, part.size(axis)), part, tolerance)

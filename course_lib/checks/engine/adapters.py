@@ -1,0 +1,157 @@
+"""Call a learner's module with given weights, and test its dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.checks.engine.call import Answer, Call, weighted_sum
+from course_lib.checks.engine.compare import Difference, answers_differ, first_difference
+from course_lib.checks.engine.item import Comparison
+
+
+class WrongParameters(Exception):
+    """A learner's module whose parameters cannot take the given weights."""
+
+
+class WrongResult(Exception):
+    """A learner's result of another type than an adapter has to unpack."""
+
+
+def use_module(
+    make: Callable[..., nn.Module],
+    *inputs: Any,
+    init: Mapping[str, Any],
+    weights: Mapping[str, Tensor],
+    train: bool = False,
+    method: str = "__call__",
+    learns: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Create a module, load weights under the documented names, and call it.
+
+    Args:
+        make: the learner's class.
+        inputs, kwargs: arguments of the call.
+        init: arguments of the constructor.
+        weights: the parameters by name. Buffers are up to the learner.
+        train: training mode; otherwise evaluation mode.
+        method: what to call, "__call__" for the module itself.
+        learns: also return the gradients of all parameters, as {"output": …, "gradients": {…}}.
+
+    Raises:
+        WrongParameters: its parameters have other names or shapes.
+    """
+    module = make(**init)
+    load_weights(module, weights)
+    module.train(train)
+    output = getattr(module, method)(*inputs, **kwargs)
+    if not learns:
+        return output
+    first = output[0] if isinstance(output, tuple) else output
+    module.zero_grad()
+    weighted_sum(first).backward()
+    named = dict(module.named_parameters())
+    return {"output": output, "gradients": {name: named[name].grad for name in weights}}
+
+
+def require_module(module: Any) -> nn.Module:
+    """The module itself.
+
+    Raises:
+        WrongParameters: it is not a module.
+    """
+    if not isinstance(module, nn.Module):
+        raise WrongParameters(
+            f"expected a torch.nn.Module, got {type(module).__name__}: "
+            "does your class inherit from it?"
+        )
+    return module
+
+
+def _named(parameters: Sequence[str], *, most: int = 4) -> str:
+    """The first few of them; a whole model has hundreds."""
+    more = f" and {len(parameters) - most} more" if len(parameters) > most else ""
+    return ", ".join(parameters[:most]) + more
+
+
+def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Copy weights into the parameters of the same names.
+
+    Raises:
+        WrongParameters: it is not a module, or its parameters have other names or shapes.
+    """
+    require_module(module)
+    own = {name: tuple(p.shape) for name, p in module.named_parameters()}
+    wanted = {name: tuple(w.shape) for name, w in weights.items()}
+    if wanted and not own:
+        raise WrongParameters(
+            f"expected parameters {_named([f'{n} {s}' for n, s in wanted.items()])}; your module "
+            "has none at all: modules in a plain list or dict aren't registered, nor are plain "
+            "tensors"
+        )
+    twice = dict(module.named_parameters(remove_duplicate=False)).keys() - own.keys()
+    if shared := sorted(twice & wanted.keys()):
+        raise WrongParameters(
+            f"expected parameters of their own for {_named(shared)}; in your module these names "
+            "belong to parameters that have another name, too: several names share one"
+        )
+    if own != wanted:
+        missing = _named([f"{n} {s}" for n, s in wanted.items() if own.get(n) != s])
+        extra = _named([f"{n} {s}" for n, s in own.items() if wanted.get(n) != s])
+        raise WrongParameters(
+            f"expected parameters {missing or 'no more than those asked for'}; "
+            f"got {extra or 'none of these'}: names and shapes are part of the task"
+        )
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            parameter.copy_(weights[name])
+    dtype = next(iter(weights.values())).dtype if weights else torch.float32
+    if dtype != torch.float32:
+        module.to(dtype)
+
+
+def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison:
+    """For one input in evaluation mode and then in training mode: dropout is the last operation.
+
+    In evaluation mode the answer must be the reference's. In training mode about this share of its
+    elements must be zero, each independently, and the others scaled up by 1 / (1 - share). The
+    answer needs thousands of elements, none of them zero in evaluation mode.
+    """
+
+    def compare(
+        calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+    ) -> Difference | None:
+        clean, noisy = expected[0].value, answers[1].value
+        if difference := answers_differ(expected[0], answers[0], tolerance=tolerance):
+            unchanged = answers_differ(expected[0], answers[1], tolerance=tolerance) is None
+            where = (
+                "in evaluation mode, and not in training mode"
+                if unchanged
+                else "in evaluation mode"
+            )
+            return Difference(difference.kind, difference.expected, difference.got, where)
+        if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
+            return first_difference(clean, noisy, tolerance=tolerance, where="in training mode")
+        zeros = noisy == 0
+        found = float(zeros.float().mean())
+        if found < 0.01:
+            same = torch.allclose(clean, noisy, rtol=tolerance, atol=tolerance)
+            where = "dropout in training mode" if same else "position of dropout in training mode"
+            return Difference("value", f"about {share:.0%} zeros", "none", where)
+        if abs(found - share) > 0.04:
+            where = "share of zeros in training mode"
+            return Difference("value", f"about {share:.2f}", f"{found:.2f}", where)
+        if zeros.all(dim=-1).any() or torch.equal(zeros[0], zeros[1]):
+            where = "zeros in training mode"
+            return Difference("value", "each element dropped independently", "whole rows", where)
+        scaled = torch.where(zeros, 0.0, clean / (1 - share))
+        if difference := first_difference(scaled, noisy, tolerance=tolerance):
+            where = "elements that dropout keeps"
+            return Difference("value", difference.expected, difference.got, where)
+        return None
+
+    return compare

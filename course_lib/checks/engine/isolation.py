@@ -1,0 +1,283 @@
+"""Run a learner's code so that it changes nothing outside, prints nothing, and ends in time.
+
+This protects a check from accidents and clumsy tricks, in the same process. It is no wall against
+an attacker: whoever gives marks runs the code in a process of its own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import gc
+import html
+import inspect
+import io
+import linecache
+import math
+import operator
+import os
+import random
+import re
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.overrides import _get_current_function_mode_stack
+from torch.overrides import _pop_mode as pop_function_mode
+from torch.utils import _pytree as tree
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import _pop_mode as pop_dispatch_mode
+
+Result = TypeVar("Result")
+# What the checks themselves use, so that a learner's patch of it would make them wrong.
+_PATCHED = (
+    *(torch, torch.random, Tensor, nn, nn.Module, nn.Linear, nn.Parameter, nn.init, F, tree),
+    *(builtins, copy, gc, html, inspect, io, linecache, math, operator, os, random, re, signal),
+    *(time, traceback, warnings),
+)
+_CLASSES = (Tensor, nn.Module)  # nothing is added to them while learners' code runs
+_is = operator.is_
+_CHECKS = __package__.removesuffix(".engine")
+_MODULES = tuple(  # of the checks, whose names a learner's code must not change either
+    ".".join((_CHECKS, *folder.split(), file.stem)).removesuffix(".__init__")
+    for folder in ("", "engine", "report")
+    for file in (Path(__file__).parents[1] / folder).glob("*.py")
+)
+_GLOBAL_HOOKS = tuple(
+    hooks
+    for name, hooks in vars(nn.modules.module).items()
+    if re.fullmatch(r"_global_.*_hooks", name)
+)
+MOST_RECURSION = 10_000
+watched: list[object] = []  # objects with attributes that are put back, too
+
+
+@dataclass(frozen=True)
+class Timer:
+    """What a time limit is measured by; ``kind`` and ``signal`` are names in ``signal``, which not
+    every system has.
+    """
+
+    kind: str
+    signal: str
+    now: Callable[[], float]
+
+
+REAL_TIME = Timer("ITIMER_REAL", "SIGALRM", time.perf_counter)
+PROCESSOR_TIME = Timer("ITIMER_PROF", "SIGPROF", time.process_time)
+
+
+class TookTooLong(BaseException):
+    """Not an Exception, so that a learner's `except Exception` does not swallow it."""
+
+
+@contextmanager
+def isolated() -> Iterator[None]:
+    """Undo what the code in the block sets, and hide what it prints and warns about.
+
+    It begins with float32 and the CPU as defaults, whatever the notebook has set.
+    """
+    learning = torch.is_grad_enabled()
+    deterministic = torch.get_deterministic_debug_mode()
+    set_recursion_limit = sys.setrecursionlimit
+    recursion, variables, folder = sys.getrecursionlimit(), dict(os.environ), _folder()
+    try:
+        with (
+            usual_defaults(),
+            _patches_undone(),
+            _hooks_undone(),
+            torch.random.fork_rng(devices=[]),
+            torch.enable_grad(),
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            sys.setrecursionlimit = partial(_limit_recursion, set_recursion_limit)
+            yield
+    finally:  # with everything unpatched again
+        sys.setrecursionlimit = set_recursion_limit
+        torch.set_grad_enabled(learning)
+        torch.set_deterministic_debug_mode(deterministic)
+        sys.setrecursionlimit(recursion)
+        if dict(os.environ) != variables:
+            os.environ.clear()
+            os.environ.update(variables)
+        if folder != _folder():
+            os.chdir(folder)
+
+
+@contextmanager
+def usual_defaults() -> Iterator[None]:
+    """The dtype and the device by default as in a new kernel, and afterwards as before."""
+    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    torch.set_default_dtype(torch.float32)
+    if device.type != "cpu":
+        torch.set_default_device(None)
+    moved = torch.get_default_device() != device  # not inside of `with torch.device(…)`
+    try:
+        yield
+    finally:
+        if moved or torch.get_default_device() != device:
+            torch.set_default_device(None if device.type == "cpu" else device)
+        torch.set_default_dtype(dtype)
+
+
+def _limit_recursion(original: Callable[[int], None], limit: int) -> None:
+    """Beyond this, a recursion without end would overflow the stack and end the process."""
+    original(min(limit, MOST_RECURSION))
+
+
+@contextmanager
+def _hooks_undone() -> Iterator[None]:
+    """Take away what the block leaves behind to run later: tracers, modes, callbacks, imports."""
+    tracer, profiler = sys.gettrace(), sys.getprofile()
+    lists: list[list[Any]] = [sys.meta_path, sys.path, gc.callbacks]
+    before = [list(entries) for entries in lists]
+    autocast, known = torch.is_autocast_enabled("cpu"), len(watched)
+    depth = _autocast_depth()
+    before_hooks = [dict(hooks) for hooks in _GLOBAL_HOOKS]
+    functions = len(_get_current_function_mode_stack())
+    dispatches = len(_get_current_dispatch_mode_stack())
+    try:
+        yield
+    finally:
+        if sys.gettrace() is not tracer:
+            sys.settrace(tracer)
+        if sys.getprofile() is not profiler:
+            sys.setprofile(profiler)
+        for entries, old in zip(lists, before, strict=True):
+            if entries != old:
+                entries[:] = old
+        for item in watched[known:]:  # imported by the learner, and perhaps changed at once
+            for name in [name for name, module in sys.modules.items() if _holds(module, item)]:
+                del sys.modules[name]
+        del watched[known:]
+        torch.set_autocast_enabled("cpu", autocast)
+        while _autocast_depth() > depth:
+            torch.autocast_decrement_nesting()
+            torch.clear_autocast_cache()  # of weights as they were then
+        for hooks, hooked in zip(_GLOBAL_HOOKS, before_hooks, strict=True):
+            if len(hooks) != len(hooked):
+                hooks.clear()
+                hooks.update(hooked)
+        while len(_get_current_function_mode_stack()) > functions:
+            pop_function_mode()
+        while len(_get_current_dispatch_mode_stack()) > dispatches:
+            pop_dispatch_mode()
+
+
+def _holds(module: object, item: object) -> bool:
+    return getattr(module, "__dict__", {}).get("item") is item
+
+
+def _autocast_depth() -> int:
+    torch.autocast_increment_nesting()
+    return int(torch.autocast_decrement_nesting())
+
+
+def _folder() -> str:
+    """The working directory, "/" if it has been deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
+
+
+@contextmanager
+def _patches_undone() -> Iterator[None]:
+    """Put back what the block replaces in PyTorch, in the modules of this package, in items."""
+    own = [sys.modules.get(name) for name in _MODULES]
+    owners = (*_PATCHED, *filter(None, own), *watched)
+    before = [(owner, dict(vars(owner))) for owner in owners]
+    try:
+        yield
+    finally:
+        for owner, names in before:
+            now = vars(owner)
+            if len(now) == len(names) and all(map(_is, now.values(), names.values())):
+                continue
+            for name, value in names.items():
+                if now.get(name) is not value:
+                    setattr(owner, name, value)
+            if owner in _CLASSES:
+                for name in now.keys() - names.keys():
+                    delattr(owner, name)
+
+
+def within(seconds: float, function: Callable[[], Result], timer: Timer = REAL_TIME) -> Result:
+    """The function's result; it is stopped by ``TookTooLong`` after so many seconds.
+
+    Only in a program's main thread and where the system has alarms: elsewhere the learner
+    interrupts the kernel.
+    """
+    can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    return _Limit(seconds, timer).run(function) if can else function()
+
+
+class _Limit:
+    """An alarm that rings until the function has ended: a loop with a bare `except` swallows the
+    first exceptions, but not one that is raised between two rounds.
+    """
+
+    def __init__(self, seconds: float, timer: Timer) -> None:
+        self.seconds = seconds
+        self.kind, self.signal = getattr(signal, timer.kind), getattr(signal, timer.signal)
+        self.delays, self.over = random.Random(0), False
+        self.frame: FrameType | None = None  # below which the function runs
+        self.set_timer, self.set_handler = signal.setitimer, signal.signal
+
+    def run(self, function: Callable[[], Result]) -> Result:
+        before = self.set_handler(self.signal, self.ring)
+        self.set_timer(self.kind, self.seconds)
+        try:
+            with _signals_untouched():
+                return self.call(function)
+        finally:
+            self.over, self.frame = True, None
+            self.set_timer(self.kind, 0)
+            self.set_handler(self.signal, before)
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        self.frame = sys._getframe()
+        return function()
+
+    def ring(self, signum: int, frame: FrameType | None) -> None:
+        if self.over:
+            return
+        self.set_timer(self.kind, 10 ** self.delays.uniform(-5, -2))
+        while frame is not None and frame is not self.frame:
+            frame = frame.f_back
+        if frame is not None:  # in the function, and not just before or after it
+            raise TookTooLong(f"still running after {self.seconds:g} seconds")
+
+
+@contextmanager
+def _signals_untouched() -> Iterator[None]:
+    """Functions that could turn the alarm off do nothing in the block."""
+    names = ("signal", "setitimer", "alarm", "pthread_sigmask", "siginterrupt")
+    originals = {name: getattr(signal, name) for name in names if hasattr(signal, name)}
+    try:
+        for name in originals:
+            setattr(signal, name, _do_nothing)
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(signal, name, original)
+
+
+def _do_nothing(*args: Any, **kwargs: Any) -> None:
+    """What stands for a function of ``signal``."""

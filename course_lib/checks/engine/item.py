@@ -1,0 +1,161 @@
+"""Items: tasks with their tests (probes), and the misconceptions that a check can recognise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from torch import nn
+
+from course_lib.checks.engine.call import Answer, Call, Use, call_plainly
+from course_lib.checks.engine.compare import Difference
+from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine.isolation import watched
+
+Subject = TypeVar("Subject", bound=Callable[..., Any])
+# compare(calls, answers of the reference, answers of the learner): None if they agree
+Comparison = Callable[[Sequence[Call], Sequence[Answer], Sequence[Answer]], Difference | None]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A test of one property, on edge cases.
+
+    Attributes:
+        property: as a sentence that can be false, "padding gets no weight".
+        calls: from a source of test inputs to the calls that test it.
+        compare: for random answers; by default every answer must equal the reference's.
+    """
+
+    property: str
+    calls: Callable[[Draw], list[Call]]
+    compare: Comparison | None = None
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A small wrong implementation, and what to tell a learner who has written it.
+
+    Attributes:
+        name: of the function or class that implements it.
+        subject: the wrong implementation itself.
+        symptom: what was observed, "Your mask is True at the padding and False at the tokens."
+        why: why that is wrong.
+        hint: where to look; not the answer.
+        spellings: other implementations of the same misconception.
+    """
+
+    name: str
+    subject: Any
+    symptom: str
+    why: str
+    hint: str
+    spellings: list[Any] = field(default_factory=list, compare=False)
+
+
+@dataclass(frozen=True)
+class Bug:
+    """Code with one wrong line; lines count from 1."""
+
+    code: str
+    line: int
+
+
+@dataclass
+class Item:
+    """One task of an assignment, and everything that is needed to check it.
+
+    Attributes:
+        id: lesson and name, "06.padding_mask".
+        reference: a correct solution.
+        probes: the tests.
+        hints: three steps: a nudge, an approach, almost the code.
+        use: how a call uses the learner's code; see ``adapters``.
+        tolerance: by how much floats may differ.
+        bug: for a spot-the-bug item, the code to fix and the number of its wrong line.
+        misconceptions: added by ``misconception`` and ``switch``.
+        variant: set by ``switchable``.
+        apart: names of misconceptions that are never named together, since one takes away what the
+            other is about.
+        conventions: names of those by which it differs from the course's; see ``conventions``.
+        shown: other names for arguments in reports.
+    """
+
+    id: str
+    reference: Any
+    probes: Sequence[Probe]
+    hints: tuple[str, str, str]
+    use: Use = call_plainly
+    tolerance: float = 1e-5
+    bug: Bug | None = None
+    misconceptions: list[Misconception] = field(default_factory=list)
+    variant: Callable[[frozenset[str]], Any] | None = None
+    apart: list[set[str]] = field(default_factory=list)
+    conventions: tuple[str, ...] = ()
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        watched.append(self)
+
+    def worded(self, text: str) -> str:
+        """A text about the item, such as its title, as it is right under its conventions."""
+        return text
+
+    def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
+        """Decorate a wrong implementation, so that the check recognises it."""
+
+        def add(subject: Subject) -> Subject:
+            self.misconceptions.append(Misconception(subject.__name__, subject, symptom, why, hint))
+            return subject
+
+        return add
+
+    def spelling(self, name: str) -> Callable[[Subject], Subject]:
+        """Decorate another implementation of the misconception of this name."""
+        known = next(m for m in self.misconceptions if m.name == name)
+
+        def add(subject: Subject) -> Subject:
+            known.spellings.append(subject)
+            return subject
+
+        return add
+
+    def switchable(self, variant: Callable[[frozenset[str]], Subject]) -> None:
+        """Decorate a function that makes the answer in which these switches are on.
+
+        With none it is right; each is a misconception, and two of them are two at once.
+        """
+        self.variant = variant
+
+    def switch(
+        self, name: str, symptom: str, *, why: str, hint: str, spellings: Sequence[str] = ()
+    ) -> None:
+        """Add the misconception of one switch; ``spellings`` are switches with the same words."""
+        assert self.variant is not None, "decorate a function with `switchable` first"
+        subject, *others = (self.variant(frozenset({each})) for each in (name, *spellings))
+        self.misconceptions.append(Misconception(name, subject, symptom, why, hint, others))
+
+    def both(self, a: Misconception, b: Misconception) -> Any:
+        """An answer with both misconceptions, or None where they cannot be put together.
+
+        Two switches can, and so can two classes that override different methods of one class.
+        """
+        if {a.name, b.name} in self.apart:
+            return None
+        if self.variant is not None:
+            return self.variant(frozenset({a.name, b.name}))
+        one, other = a.subject, b.subject
+        if not (isinstance(one, type) and isinstance(other, type)):
+            return None
+        changed = [{name for name in vars(c) if name not in _IN_EVERY_CLASS} for c in (one, other)]
+        if (
+            one.__bases__ != other.__bases__
+            or one.__bases__ == (nn.Module,)
+            or set.intersection(*changed)
+        ):
+            return None
+        return type(f"{a.name}And{b.name}", (one, other), {})
+
+
+_IN_EVERY_CLASS = {"__module__", "__doc__", "__firstlineno__", "__static_attributes__"}

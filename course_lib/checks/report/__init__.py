@@ -1,0 +1,1 @@
+"""Tell a learner what a check has found."""

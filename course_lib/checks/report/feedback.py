@@ -1,0 +1,235 @@
+"""The feedback to a learner, as text for a terminal and as HTML for a notebook."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator
+from functools import cached_property
+
+from course_lib.checks.diagnosis.arguments import in_words
+from course_lib.checks.diagnosis.diagnose import Diagnosis
+from course_lib.checks.diagnosis.facts import raised
+from course_lib.checks.diagnosis.trial import Trial
+from course_lib.checks.engine.compare import Difference, short
+from course_lib.checks.engine.item import Bug
+from course_lib.checks.progress import FORMER_IDS, Progress, under_nbgrader
+from course_lib.checks.report.example import Example, smallest_failing_call
+from course_lib.checks.table import TABLE
+from course_lib.errors import CourseError
+
+LINE_HINT = "Say what each line should do, then run it on a tiny example."
+_SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
+
+
+class Report:
+    """The feedback on one item: whether it ``passed`` all tests, and the ``points`` it earns.
+
+    ``misconception`` is the name of the misconception that was recognised, of two, "a + b", or of
+    what was observed, such as "wrong_factor"; or None. ``example`` is the smallest failing call, to
+    be run again, or None.
+    """
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self.diagnosis = diagnosis
+        self.entry = TABLE[diagnosis.item.id]
+        self.passed = diagnosis.status == "passed"
+        self.points = self.entry.points if self.passed else 0
+        self.named = bool(diagnosis.misconceptions)
+        names = [m.name for m in diagnosis.misconceptions]
+        if diagnosis.observation and diagnosis.observation.name:
+            names = [diagnosis.observation.name]
+        self.misconception = " + ".join(names) or None
+
+    @cached_property
+    def example(self) -> Example | None:
+        """The smallest failing call; found when it is asked for, since it runs the code again."""
+        return smallest_failing_call(self.diagnosis)
+
+    @property
+    def headline(self) -> str:
+        """One line: the item and its status."""
+        status, tried = self.diagnosis.status, len(self.diagnosis.trials)
+        title = self.diagnosis.item.worded(self.entry.title)
+        line = f"{_SIGNS[status]} {self.entry.id} · {title}: {status}"
+        if status == "not started":
+            return f"{line}. Replace `raise NotImplementedError` with your code, then check again."
+        passed = tried - len(self.diagnosis.failed)
+        worth = f" · {self.points} of {self.entry.points} points"
+        return f"{line} · {passed} of {len(self.diagnosis.item.probes)} tests pass{worth}"
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """What went wrong and what to do, as (label, sentence)."""
+        diagnosis = self.diagnosis
+        if diagnosis.status != "not yet":
+            return
+        if diagnosis.borrowed:
+            name = diagnosis.item.id.split(".")[1]
+            yield (
+                "What I see",
+                "The result is right, but it comes from the course's own code. This task asks you "
+                f"to write {name} yourself; PyTorch and the course's other parts may help you.",
+            )
+        if diagnosis.item.bug:
+            yield "The wrong line", _of_line(diagnosis, diagnosis.item.bug)
+        now = FORMER_IDS.get(self.entry.id)
+        if now and not diagnosis.misconceptions and len(diagnosis.failed) == len(diagnosis.trials):
+            yield (
+                "Which task",
+                f"{self.entry.id} is “{self.entry.title}”. In notebooks from before lesson 12 was "
+                f"added, it was what is now {now}, “{TABLE[now].title}”: if that is your task, "
+                f'write check("{now}", …).',
+            )
+        trial = diagnosis.telling
+        if trial is None:
+            return
+        if len(diagnosis.misconceptions) == 2:
+            yield "What I see", "Two errors at once. What each of them does by itself:"
+        for misconception in diagnosis.misconceptions:
+            yield "What I see", misconception.symptom
+            yield "Why it matters", misconception.why
+            yield "Where to look", misconception.hint
+        if diagnosis.misconceptions:
+            if agreed := _agreement(diagnosis):
+                yield "How I know", agreed
+            return
+        if diagnosis.observation:
+            yield "What I see", diagnosis.observation.sentence
+            if diagnosis.observation.meaning:
+                yield "What it means", diagnosis.observation.meaning
+        call = trial.first_wrong
+        others = [each for trial in diagnosis.trials for each in trial.calls]
+        given = in_words(diagnosis.item, call, others, diagnosis.subject)
+        if call.about or given:
+            yield "When", f"{call.about}{': ' if call.about and given else ''}{given}."
+        if any(diagnosis.may_follow(other) for other in diagnosis.failed):
+            yield "The other tests", "those with – fail, too, perhaps for the same reason as the ✗."
+        if self.example:
+            yield "Try it", self.example.advice
+
+    def _sign(self, trial: Trial) -> str:
+        if not trial.difference:
+            return "✓"
+        return "–" if self.diagnosis.may_follow(trial) and not self.named else "✗"
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        if self.diagnosis.status != "not started":
+            for trial in self.diagnosis.trials:
+                lines.append(f"    {self._sign(trial)} {trial.probe.property}")
+                if trial.difference and self._sign(trial) == "✗" and not self.named:
+                    lines.append(f"        {_told(trial.difference)}")
+        lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
+        if not self.named and self.example:
+            lines += [f"      {line}" for line in self.example.code.splitlines()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        e = html.escape
+        parts = [f"<p><strong>{e(self.headline)}</strong></p>"]
+        if self.diagnosis.status != "not started":
+            rows = "".join(
+                f"<li>{self._sign(trial)} {e(trial.probe.property)}{self._shown(trial)}</li>"
+                for trial in self.diagnosis.trials
+            )
+            parts.append(f'<ul style="list-style:none;padding-left:1em">{rows}</ul>')
+        parts += [
+            f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
+        ]
+        if not self.named and self.example:
+            parts.append(f"<pre>{e(self.example.code)}</pre>")
+        if self.diagnosis.status == "not yet":
+            parts.append(folded_hints(self.diagnosis.item.hints))
+        colour = {"passed": "#1b9e77", "not yet": "#d95f02", "not started": "#7570b3"}
+        parts.append(_progress(self.entry.id[:2]))
+        return (
+            f'<div role="status" style="border-left:4px solid {colour[self.diagnosis.status]};'
+            f'padding-left:.8em">{"".join(parts)}</div>'
+        )
+
+    def _shown(self, trial: Trial) -> str:
+        """The first difference of a test, with both shapes drawn if they differ."""
+        difference = trial.difference
+        if difference is None or self.named or self._sign(trial) == "–":
+            return ""
+        text = f"<br><code>{html.escape(_told(difference))}</code>"
+        if difference.expected_shape is None or difference.got_shape is None:
+            return text
+        drawn = (
+            f"<tr><td>{label}</td>{_boxes(shape)}</tr>"
+            for label, shape in (
+                ("expected", difference.expected_shape),
+                ("got", difference.got_shape),
+            )
+        )
+        return f"{text}<table>{''.join(drawn)}</table>"
+
+
+def _progress(lesson: str) -> str:
+    """How far the learner is, and what is next, this lesson's items first; not in outputs that are
+    stored for others.
+    """
+    if os.environ.get("COURSE_QUIET") or under_nbgrader():
+        return ""
+    try:
+        progress = Progress()
+    except CourseError:  # no home folder: the report matters more
+        return ""
+    done = f"{len(progress.passed)} of {progress.size} items passed."
+    return f"<p><small>{done} {html.escape(progress.next(lesson))}</small></p>"
+
+
+def _boxes(shape: tuple[int, ...]) -> str:
+    cell = '<td style="border:1px solid currentColor;padding:.2em .8em;text-align:center">'
+    return "".join(f"{cell}{size}</td>" for size in shape) or f"{cell}a single number</td>"
+
+
+def _agreement(diagnosis: Diagnosis) -> str:
+    """What a name rests on: the results of code with this error; "" if all tests are random."""
+    plain = [trial for trial in diagnosis.trials if trial.probe.compare is None]
+    random = len(plain) < len(diagnosis.trials)
+    inputs = sum(len(trial.calls) for trial in plain)
+    if not inputs:
+        return ""
+    error = "these errors" if len(diagnosis.misconceptions) == 2 else "this error"
+    each = f"each of {inputs} test inputs" if inputs > 1 else "the test input"
+    return (
+        f"On {each}, your code gives the same numbers, or the same kind of exception, as code with "
+        f"{error}{'; random results fail the same tests' if random else ''}. Code that looks "
+        "different can do the same."
+    )
+
+
+def _told(difference: Difference) -> str:
+    """A difference in one line; "expected a value" would say little of an error."""
+    if difference.kind == "failure" and difference.expected == "a value":
+        return difference.got
+    return str(difference)
+
+
+def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
+    """Whether the learner found the wrong line of a spot-the-bug item."""
+    fixed = "" if diagnosis.failed else " Your fix is right."
+    line = diagnosis.line
+    if line is None or (line.failure and line.failure.not_written):
+        return f"You haven't named one yet.{fixed} {LINE_HINT}"
+    if line.failure:
+        return f"The function that names it raised {raised(line.failure)}{fixed}"
+    if diagnosis.line_found:
+        return f"You found it: line {bug.line}."
+    if isinstance(line.value, bool) or not isinstance(line.value, (int, float)):
+        expected = "a number, such as 3"
+        return f"Expected {expected}, got {short(line.value)}.{fixed} {LINE_HINT}"
+    return f"It isn't line {short(line.value)}.{fixed} {LINE_HINT}"
+
+
+def folded_hints(hints: tuple[str, str, str]) -> str:
+    """Three hints, each folded inside the one before, so that you see only what you ask for."""
+    names = ("A nudge", "An approach", "Almost the code")
+    folded = ""
+    for name, text in reversed(list(zip(names, hints, strict=True))):
+        body = html.escape(text).replace("\n", "<br>")
+        folded = f"<details><summary>{name}</summary><p>{body}</p>{folded}</details>"
+    return folded

@@ -1,0 +1,1 @@
+"""Grade a submission, and all submissions of a class."""

@@ -1,0 +1,254 @@
+"""Grade a whole class: one result file for each student, written as soon as it is known.
+
+Stopped at any point and started again, no result is lost, and what has not changed is not graded
+again. The results do not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+
+import torch
+
+from course_lib.atomic import write_atomically
+from course_lib.errors import CourseError
+from course_lib.grading.class_run.grade import grade_submission, unreadable
+from course_lib.grading.class_run.regrade_changes import append_changes, changes_between
+from course_lib.grading.jail.jail import Jail
+from course_lib.grading.jail.server import Level
+from course_lib.grading.results import SubmissionResult
+from course_lib.grading.submissions.exercise import Exercise
+from course_lib.grading.submissions.submission import SubmissionError
+from course_lib.grading.variants.variants import Variants
+
+SECRET_BYTES = 32
+_MOST_NAME = 255  # bytes of a file's name, in the usual file systems
+CONNECT_SECONDS = 10  # to a cluster
+
+
+@dataclass(frozen=True)
+class ClassRun:
+    """Whose work is graded, and where the results go.
+
+    Attributes:
+        incoming: a folder with a folder, or a notebook, for each student.
+        exercise: what was released.
+        results: a folder; an assignment's results are in a folder of it.
+        secret: decides the test inputs.
+        jobs: processes at the same time on this machine.
+        cluster: the address of a Dask scheduler, whose workers are used instead; they have to see
+            the same folders.
+        trusted: run the submissions without isolation.
+        preview: write no results.
+        variants: what each group was given instead of ``exercise``.
+    """
+
+    incoming: Path
+    exercise: Exercise
+    results: Path
+    secret: bytes
+    jobs: int = 1
+    cluster: str = ""
+    trusted: bool = False
+    preview: bool = False
+    variants: Variants | None = None
+
+    def students(self) -> list[str]:
+        """Whose work there is; see ``students_in``."""
+        return students_in(self.incoming)
+
+    def file_of(self, student: str) -> Path:
+        """Where a student's result is stored."""
+        return self.results / self.exercise.assignment / _result_name(student)
+
+    def stored(self, student: str) -> SubmissionResult | None:
+        """A student's result of an earlier run; None if there is none that can be read."""
+        with contextlib.suppress(OSError, ValueError):  # also a CourseError, or no UTF-8
+            return SubmissionResult.from_json(self.file_of(student).read_text(encoding="utf-8"))
+        return None
+
+    def given_to(self, student: str) -> tuple[Exercise, tuple[str, ...]]:
+        """The exercise that a student was given, and what the result says of it.
+
+        Raises:
+            SubmissionError: which variant that was can't be told.
+        """
+        if self.variants is None:
+            return self.exercise, ()
+        variant = self.variants.of(student, self.incoming / student)
+        return variant.exercise, (variant.note,)
+
+    def grade(self, student: str, jail: Jail) -> SubmissionResult:
+        """Grade one student's work, unless that was done before and nothing has changed."""
+        try:
+            exercise, remarks = self.given_to(student)
+        except SubmissionError as error:
+            return unreadable(student, self.exercise, jail, error)
+        return grade_submission(
+            self.incoming / student,
+            exercise,
+            jail=jail,
+            secret=self.secret,
+            student=student,
+            known=self.stored(student),
+            remarks=remarks,
+        )
+
+
+def _result_name(student: str) -> str:
+    """The name of a result's file; that of a folder may leave no room for .json."""
+    name = f"{student}.json"
+    if len(os.fsencode(name)) <= _MOST_NAME:
+        return name
+    whole = os.fsencode(student)
+    return f"{whole[:200].decode(errors='ignore')}~{hashlib.sha256(whole).hexdigest()[:12]}.json"
+
+
+def students_in(incoming: Path) -> list[str]:
+    """The names of the entries of a folder, sorted.
+
+    Raises:
+        CourseError: there are none, or it is no folder.
+    """
+    try:
+        names = sorted(
+            entry.name for entry in os.scandir(incoming) if not entry.name.startswith(".")
+        )
+    except OSError as error:
+        raise CourseError(
+            f"expected a folder with the students' work at {incoming}, and could not read "
+            f"one ({error}): name the folder that holds a folder for each student"
+        ) from None
+    if not names:
+        raise CourseError(
+            f"expected a folder for each student in {incoming}, got none: unpack what was "
+            "handed in there"
+        )
+    return names
+
+
+def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
+    """Grade everybody's work and store each result; they come in no particular order.
+
+    Args:
+        run: what is graded.
+        jail: used if there is one job; with more, each process starts its own.
+
+    Raises:
+        CourseError: there is nothing to grade, or a result can't be written.
+    """
+    students = run.students()
+    if run.jobs == 1 and not run.cluster:
+        for student in students:
+            yield _stored(run, student, run.grade(student, jail))
+        return
+    with _executor(run, len(students)) as pool:
+        waiting = {pool.submit(_grade_there, run, jail.level, name): name for name in students}
+        try:
+            for future in as_completed(waiting):
+                yield _stored(run, waiting[future], future.result())
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _stored(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
+    before = run.stored(student)
+    if result != before and not run.preview:
+        path = run.file_of(student)
+        if changes := changes_between(before, result):
+            append_changes(path.parent, changes)
+        write_atomically(path, result.to_json())
+    return result
+
+
+@contextlib.contextmanager
+def _executor(run: ClassRun, students: int) -> Iterator[Executor]:
+    """Processes here, or on the machines of a Dask cluster.
+
+    Raises:
+        CourseError: there is no such cluster, or no package to reach it.
+    """
+    if not run.cluster:
+        # a fork would share PyTorch's threads
+        spawn = get_context("spawn")
+        jobs = min(run.jobs, students)
+        with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_end_with_parent) as pool:
+            yield pool
+        return
+    try:
+        from distributed import Client
+
+        client = Client(run.cluster, timeout=CONNECT_SECONDS)
+    except ImportError:
+        raise CourseError(
+            "expected the package distributed, which --cluster needs, and it is not installed: "
+            "install it with pip install distributed, here and on the workers"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise CourseError(
+            f"expected the address of a running Dask scheduler, got {run.cluster!r}, and could not "
+            f"connect ({error}): start one with `dask scheduler` and name the address it prints"
+        ) from None
+    with client, client.get_executor(retries=2) as pool:
+        yield pool
+
+
+def _end_with_parent() -> None:
+    """Let this process, and with it its jail, end when the one that started it is killed."""
+    parent = parent_process()
+    assert parent is not None
+
+    def end() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
+
+
+_jails: dict[Level, Jail] = {}  # of a process of an executor, which starts one and keeps it
+_one_at_a_time = threading.Lock()  # a Dask worker may have several threads
+
+
+def _grade_there(run: ClassRun, level: Level, student: str) -> SubmissionResult:
+    """Grade in a process of an executor."""
+    with _one_at_a_time:
+        if level not in _jails:
+            torch.set_num_threads(1)
+            _jails[level] = Jail(levels=(level,), trusted=run.trusted)
+        return run.grade(student, _jails[level])
+
+
+def load_secret(path: Path) -> bytes:
+    """The secret in a file, which is made if it is not there.
+
+    Raises:
+        CourseError: the file can't be read or made, or is too short to be a secret.
+    """
+    try:
+        with contextlib.suppress(FileExistsError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(secrets.token_hex(SECRET_BYTES) + "\n")
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise CourseError(
+            f"could not read or make the secret {path} ({error}): name a file with --secret-file "
+            "that you may write"
+        ) from None
+    if len(secret) < 16:
+        raise CourseError(
+            f"expected a secret of at least 16 characters in {path}, got {len(secret)}: delete the "
+            "file, and a new one is made"
+        )
+    return secret

@@ -1,0 +1,238 @@
+"""Grade one student's submission: read it, run it in the jail, and put the result together."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from traceback import clear_frames
+
+import torch
+
+from course_lib.checks.diagnosis.diagnose import Diagnosis
+from course_lib.checks.engine.call import truncated
+from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
+from course_lib.grading.jail.jail import Jail
+from course_lib.grading.jail.library_view import LIBRARY
+from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
+from course_lib.grading.submissions.exercise import Exercise, Task
+from course_lib.grading.submissions.flags import flags_of
+from course_lib.grading.submissions.submission import (
+    Submission,
+    SubmissionError,
+    find_notebooks,
+    read_submission,
+)
+from course_lib.grading.submissions.transplant import AnotherExercise, Transplant, transplant
+
+_MOST_TEXT = 50_000  # characters of an answer in words
+_MOST_NOTES = 100
+FITS_PUBLIC = (
+    "fits the public variant: it passes the course's own tests, and not those of the conventions "
+    "that the student was given"
+)
+
+
+def grade_submission(
+    path: Path,
+    exercise: Exercise,
+    *,
+    jail: Jail,
+    secret: bytes,
+    student: str = "",
+    limits: TimeLimits | None = None,
+    known: SubmissionResult | None = None,
+    remarks: Sequence[str] = (),
+) -> SubmissionResult:
+    """Grade what a student handed in for an assignment. Whatever it is, there is a result.
+
+    Args:
+        path: a notebook, or a folder with one in it or in a folder in it.
+        exercise: what was released.
+        jail: where the code runs.
+        secret: decides the test inputs; the same for all submissions of an assignment.
+        student: whose it is, by default the name of the path.
+        limits: of time.
+        known: an earlier result; it is returned if everything that it depends on is unchanged.
+        remarks: notes that come first in the result.
+    """
+    limits, student = limits or TimeLimits(), _plain(student or path.name)
+    try:
+        handed_in = read_hand_in(path, exercise)
+    except SubmissionError as error:
+        return unreadable(student, exercise, jail, error)
+    submission, transplanted, notes = handed_in.submission, handed_in.transplant, handed_in.notes
+    key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
+    if known is not None and known.key == key and known.points is not None:
+        return known  # what could not be run is tried again
+    end = time.monotonic() + limits.submission
+    run = SubmissionRun(jail, transplanted.cells, limits, end)
+    items = tuple(_graded(task, transplanted, run, secret) for task in exercise.tasks)
+    notes = (*remarks, *notes, *transplanted.notes, *run.notes())
+    return SubmissionResult(
+        student,
+        exercise.assignment,
+        jail.level,
+        key,
+        _plain(submission.name),
+        items,
+        tuple(map(_plain, notes[:_MOST_NOTES])),
+    )
+
+
+def unreadable(
+    student: str, exercise: Exercise, jail: Jail, error: SubmissionError
+) -> SubmissionResult:
+    """The result of what can't be graded, which is tried again at every run."""
+    note = (_plain(str(error)),)
+    return SubmissionResult(_plain(student), exercise.assignment, jail.level, "", "", (), note)
+
+
+def seed_of(secret: bytes, item_id: str) -> int:
+    """The seed of an item's test inputs: nobody can guess it without the secret."""
+    digest = hmac.new(secret, item_id.encode(), hashlib.sha256).digest()
+    return int.from_bytes(digest[:6], "big")
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """What a student handed in: the notebook that counts, its answers, and why that one."""
+
+    path: Path
+    submission: Submission
+    transplant: Transplant
+    notes: tuple[str, ...]
+
+
+def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
+    """The notebook of a student that counts. Nothing of it is executed.
+
+    Args:
+        folder: the student's; or the notebook itself.
+        exercise: what was released.
+
+    Raises:
+        SubmissionError: there is none that can be read and belongs to the exercise.
+    """
+    best, read, errors = None, [], []  # only the best is kept: each may have 20 MB
+    for path in find_notebooks(folder, exercise.assignment):
+        try:
+            submission = read_submission(path)
+            transplanted = transplant(submission, exercise)
+        except SubmissionError as error:
+            clear_frames(error.__traceback__)  # they hold the whole text, as the error before it
+            error.__context__ = None
+            errors.append(error)
+            continue
+        read.append(path)
+        # Of equally many answers, "masks (10)" is later than "masks (9)", and that than "masks".
+        rank = (len(transplanted.answered), _numbers(path, folder), path.stem)
+        if best is None or rank > best[0]:
+            best = rank, submission, transplanted, path
+    if best is None:
+        raise errors[0]
+    _, submission, transplanted, path = best
+    # Notebooks of other exercises in the same folder are nothing to worry about.
+    notes = tuple(str(error) for error in errors if not isinstance(error, AnotherExercise))
+    if len(read) > 1:
+        others = ", ".join(str(p.relative_to(folder)) for p in read if p != path)
+        notes += (
+            f"There are {len(read)} notebooks; {path.relative_to(folder)} has the most answers "
+            f"({len(transplanted.answered)}) and was graded, not {others}.",
+        )
+    return HandIn(path, submission, transplanted, notes)
+
+
+def _numbers(path: Path, folder: Path) -> list[int]:
+    """The numbers in the names of a file and its folders, by which later copies are told."""
+    return [int(digits) for digits in re.findall(r"\d+", str(path.relative_to(folder)))]
+
+
+def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: bytes) -> ItemResult:
+    entry = task.entry
+    if entry.kind == "written":
+        text = truncated(transplanted.written.get(entry.id, ""), _MOST_TEXT)
+        if not text:
+            return ItemResult(entry.id, entry.title, "no answer", 0.0, entry.points)
+        return ItemResult(entry.id, entry.title, "to be marked", None, entry.points, text=text)
+    if all(cell.ours for cell in transplanted.cells):  # nothing was written, so nothing can run
+        return ItemResult(entry.id, entry.title, "not started", 0.0, entry.points)
+    try:
+        seed = seed_of(secret, entry.id)
+        diagnosis = run.diagnose(task, seed)
+        flags = flags_of(entry.id, transplanted.cells)
+        if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
+            flags = (FITS_PUBLIC, *flags)
+        return _item_result(task, diagnosis, flags)
+    except NotRun as error:
+        reason = str(error)
+    except Exception as error:  # a bug here must not end the grading of a whole class
+        reason = f"the grader raised {type(error).__name__}: {error}. Please report it"
+    return ItemResult(entry.id, entry.title, "not run", None, entry.points, reason=_plain(reason))
+
+
+def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
+    """Whether the answer passes the item as the course has it."""
+    try:
+        return run.diagnose(replace(task, conventions=()), seed).status == "passed"
+    except NotRun:
+        return False
+
+
+def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> ItemResult:
+    names = [misconception.name for misconception in diagnosis.misconceptions]
+    if diagnosis.observation and diagnosis.observation.name:
+        names = [diagnosis.observation.name]
+    passed = diagnosis.status == "passed"
+    return ItemResult(
+        task.entry.id,
+        task.entry.title,
+        diagnosis.status,
+        float(task.entry.points) if passed else 0.0,
+        task.entry.points,
+        tuple(names),
+        tuple(
+            PropertyResult(trial.probe.property, _plain(str(trial.difference or "")))
+            for trial in diagnosis.trials
+        ),
+        diagnosis.line_found if diagnosis.item.bug else None,
+        tuple(map(_plain, flags)),
+        conventions=tuple(task.conventions),
+    )
+
+
+def _plain(text: str) -> str:
+    """Text that may come from a learner, on one line and without control characters."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() else " " for c in text)[:1000]
+
+
+def _key(
+    exercise: Exercise, jail: Jail, secret: bytes, limits: TimeLimits, *submission: str
+) -> str:
+    """A hash of all that a result depends on."""
+    parts = {
+        "submission": submission,
+        "exercise": exercise.sha256,
+        "library": library_hash(),
+        "torch": torch.__version__,
+        "isolation": jail.level,
+        "limits": asdict(limits),
+        "secret": hmac.new(secret, b"key", hashlib.sha256).hexdigest(),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def library_hash() -> str:
+    """A hash of the library's source: probes, references, and the grader."""
+    total = hashlib.sha256()
+    for path in sorted(LIBRARY.rglob("*.py")):
+        total.update(str(path.relative_to(LIBRARY)).encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()

@@ -1,0 +1,188 @@
+"""What ``course grade`` prints: the isolation, a progress bar, a table, and what needs a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from course_lib.checks.engine.call import truncated
+from course_lib.errors import CourseError
+from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret, students_in
+from course_lib.grading.class_run.regrade_changes import changes_between, changes_summary
+from course_lib.grading.jail.jail import Jail
+from course_lib.grading.jail.jail_command import refuse_shown
+from course_lib.grading.jail.server import Level, Server
+from course_lib.grading.results import SubmissionResult, shown_points, shown_text
+from course_lib.grading.submissions.exercise import exercise_file, exercises_folder, load_exercise
+from course_lib.grading.variants.variants import load_variants
+
+_MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
+_NOTES = 3  # of a student, below the table
+
+
+@dataclass(frozen=True)
+class GradeOptions:
+    """The options of ``course grade``; see its help."""
+
+    incoming: Path
+    assignment: str
+    exercises: Path | None = None
+    results: Path = Path("results")
+    secret_file: Path | None = None
+    jobs: int = 1
+    cluster: str = ""
+    trusted: bool = False
+    variants: Path | None = None
+    groups: Path | None = None
+    diff: bool = False
+    gradebook: Path | None = None
+
+
+def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool:
+    """Grade, print the table, and tell whether everything could be graded.
+
+    Args:
+        options: of the command.
+        begun: a server of the jail that has begun to start.
+
+    Raises:
+        CourseError: the options name something that is not there, or nothing isolates here.
+    """
+    if options.jobs < 1:
+        raise CourseError(f"--jobs must be at least 1, got {options.jobs}")
+    if options.diff and options.gradebook:
+        raise CourseError(
+            "--diff writes nothing, so it can't be used with --gradebook: leave out one"
+        )
+    if options.groups and not options.variants:
+        raise CourseError("--groups names the students' groups, but --variants was not given")
+    exercises = options.exercises or exercises_folder()
+    exercise = load_exercise(exercises, options.assignment)
+    variants = None
+    if options.variants:
+        variants = load_variants(options.variants, options.assignment, options.groups)
+    if options.gradebook:
+        from course_lib.grading.nbgrader.course_folder import open_course_folder
+
+        open_course_folder(options.gradebook)  # so that an error comes before the grading
+    if not options.trusted:
+        folders = {
+            "submissions": options.incoming,
+            "results": options.results,
+            "exercises": exercises,
+            "variants": options.variants,
+        }
+        refuse_shown({name: folder for name, folder in folders.items() if folder is not None})
+    students = students_in(options.incoming)
+    with Jail(trusted=options.trusted, begun=begun) as jail:
+        print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
+        run = ClassRun(
+            options.incoming.absolute(),  # also for the workers of a cluster
+            exercise,
+            options.results.absolute(),
+            # Only now, so that a command that could not begin leaves no new secret behind.
+            load_secret(options.secret_file or options.results / "secret"),
+            options.jobs,
+            options.cluster,
+            options.trusted,
+            preview=options.diff,
+            variants=variants,
+        )
+        earlier = {each.student: each for each in map(run.stored, students) if each}
+        bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
+        results = sorted(bar, key=lambda result: result.student)
+    print(table(results))
+    folder = options.results / options.assignment
+    changes = [
+        change for each in results for change in changes_between(earlier.get(each.student), each)
+    ]
+    print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
+    all_stored = True
+    if options.gradebook:
+        text, all_stored = _stored_in(options.gradebook, run, results, exercises)
+        print(text)
+    return all_stored and all(result.points is not None for result in results)
+
+
+def _stored_in(
+    course: Path, run: ClassRun, results: Sequence[SubmissionResult], exercises: Path
+) -> tuple[str, bool]:
+    """Put the results into nbgrader's gradebook; what is left to do, and whether all are there."""
+    from course_lib.grading.marks.formgrader_marks import record_stored
+    from course_lib.grading.nbgrader.class_gradebook import store_class
+
+    stored = store_class(course, run, results, exercise_file(exercises, run.exercise.assignment))
+    lines = [
+        f"nbgrader's gradebook is in {course}. Of {stored.submissions} submissions, "
+        f"{stored.to_mark} need a person's marks: cd {course} && jupyter lab, then "
+        "Nbgrader → Formgrader → Manual Grading."
+    ]
+    lines += [f"  {name!r} is called {safe} there" for name, safe in stored.renamed.items()]
+    if stored.failed:
+        lines.append(
+            f"{len(stored.failed)} results could not be put into the gradebook. Grade again when "
+            "the cause is gone; if you see none, please report it:"
+        )
+        lines += [
+            f"  {truncated(name, _MOST_NAME)}: {shown_text(why, _MOST_NOTE)}"
+            for name, why in stored.failed.items()
+        ]
+    put = [each for each in results if each.student not in stored.failed]
+    for other in record_stored(run.results / run.exercise.assignment, course, put):
+        lines.append(
+            f"Marks that were given in {other} no longer count for course report and course "
+            f"export: give them in {course}, or grade with --gradebook {other} again."
+        )
+    return "\n".join(lines), not stored.failed
+
+
+def isolation_line(level: str, reasons: Mapping[Level, str]) -> str:
+    """The level, and why no stronger one is used."""
+    if level == "none":
+        return "Isolation: none. What is handed in can do everything that you can."
+    stronger = "".join(f"; not {name}: {reason}" for name, reason in reasons.items())
+    return f"Isolation: {level}{stronger}"
+
+
+def table(results: Sequence[SubmissionResult]) -> str:
+    """A row for each student, and below it what a person should look at."""
+    rows: list[tuple[str, ...]] = [("student", "points", "to mark", "flags", "")]
+    rows += [_row(result) for result in results]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if column in (0, 4) else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    for result in results:
+        notes = [
+            *result.notes,
+            *(f"{i.id} was not run: {i.reason}" for i in result.items if i.reason),
+        ]
+        if notes:
+            lines += ["", f"{truncated(result.student, _MOST_NAME)}:"]
+            lines += [f"  {truncated(note, _MOST_NOTE)}" for note in notes[:_NOTES]]
+            if len(notes) > _NOTES:
+                lines.append(f"  … and {len(notes) - _NOTES} more in the result file")
+    return "\n".join(lines)
+
+
+def _row(result: SubmissionResult) -> tuple[str, ...]:
+    name = truncated(result.student, _MOST_NAME)
+    if not result.readable:
+        return name, "?", "", "", "could not be read"
+    flags = sum(bool(item.flags) for item in result.items)
+    unrun = any(item.status == "not run" for item in result.items)
+    return (
+        name,
+        f"{shown_points(result.points)} of {shown_points(result.most)}",
+        str(result.to_mark or ""),
+        str(flags or ""),
+        "not all could be run" if unrun else "",
+    )

@@ -1,0 +1,1 @@
+"""The jail in which learners' code runs, and what the grader does to start and ask it."""

@@ -1,0 +1,269 @@
+"""The process inside the jail: a server that has PyTorch loaded and forks a child for each item.
+
+The server runs no learner's code. A child gives up what it must not have (see ``confinement``),
+runs the learner's cells and answers the item's calls; all that it says is untrusted. It ends when
+the grader kills it.
+
+    python -m course_lib.grading.jail.inside.worker SOCKET SETTINGS
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import gc
+import json
+import linecache
+import os
+import signal
+import socket
+import sys
+import traceback
+import types
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import torch
+
+import course_lib
+from course_lib import checks
+from course_lib.checks.engine.call import Answer, Call, Failure, ask, failure_of
+from course_lib.checks.engine.isolation import PROCESSOR_TIME, within
+from course_lib.grading.jail.inside import confinement
+from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
+from course_lib.grading.jail.inside.wire import HEADER, decode, encode, sizes
+
+VIEW = "/view"  # where a child in bubblewrap sees the library
+_LOADED_BEFORE = (
+    "torch.nn.functional",
+    "jaxtyping",
+    "numpy",
+    "safetensors.torch",
+    "tqdm.auto",
+    "sacrebleu",
+)
+
+
+def serve(control: socket.socket, settings: dict[str, Any]) -> None:
+    """Fork a child for each request until the grader closes its end.
+
+    Args:
+        control: where requests come from: JSON with the folder of the library and the limits, the
+            child's socket attached.
+        settings: the level of isolation, the folders that are hidden from children, those that they
+            may read, and the unprivileged user that a child of root becomes.
+    """
+    for name in _LOADED_BEFORE:
+        import_module(name)
+    torch.set_num_threads(1)
+    _first_call()
+    gc.collect()
+    gc.freeze()  # so that children share this memory
+    if sys.platform == "linux":
+        confinement.set_dumpable(False)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    control.sendall(b"R")
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+        if not message:
+            return
+        if os.fork() == 0:
+            control.close()
+            with socket.socket(fileno=descriptors[0]) as connection:
+                try:
+                    _child(connection, json.loads(message), settings)
+                finally:
+                    os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _child(connection: socket.socket, request: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Confine this process, then run cells and answer calls until the grader kills it."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    try:
+        library = _confine(connection, request, settings)
+    except OSError as error:
+        connection.sendall(f"E{error}"[:500].encode())
+        os._exit(1)
+    course_lib.__path__[:] = [f"{library}/course_lib"]
+    checks.__path__[:] = [f"{library}/course_lib/checks"]
+    _first_call()
+    connection.sendall(b"R")
+    Cells().answer_all(connection)
+
+
+def _first_call() -> None:
+    """Start what PyTorch starts on first use, and import what a first call imports; in a child,
+    touch the memory that it takes. All that is slow, and is done before a child is needed.
+    """
+    x = torch.randn(2, 2, requires_grad=True)
+    torch.optim.SGD([x])  # imports a compiler: most of a second in which a learner did nothing
+    (x @ x).softmax(-1).sum().backward()
+    answer = ask(torch.relu, Call((x.detach(),), gradients=True), timer=PROCESSOR_TIME)
+    encode({"number": 0, "reply": answer})
+
+
+def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Give up everything that the level of isolation says; the folder of the library.
+
+    Raises:
+        OSError: something could not be given up.
+    """
+    library, level = str(request["library"]), settings["level"]
+    if level == "none":
+        if sys.platform == "linux":
+            confinement.die_with_parent()
+        _introduce(connection, os.getpid())
+        _forget_files(connection.fileno())
+        return library
+    confinement.set_dumpable(True)  # otherwise its own files in /proc are not its own
+    confinement.set_limits(confinement.Limits(**request["limits"]))
+    if level == "bubblewrap":
+        _enter_own_jail(connection, library, settings["hide"])
+        library = VIEW
+    else:
+        _introduce(connection, os.getpid())
+    confinement.refuse_privileges()
+    if os.getuid() == 0:
+        confinement.become(settings["user"])
+    confinement.die_with_parent()
+    _forget_files(connection.fileno())
+    if level == "landlock":
+        confinement.allow_reading_only([library, *settings["readable"]])
+    confinement.drop_capabilities()
+    confinement.refuse_system_calls()
+    return library
+
+
+def _introduce(connection: socket.socket, pid: int) -> None:
+    """Give the grader a handle on a process, by which it can kill that one and no other."""
+    if hasattr(os, "pidfd_open"):
+        descriptor = os.pidfd_open(pid)
+        socket.send_fds(connection, [str(pid).encode()], [descriptor])
+        os.close(descriptor)
+    else:
+        connection.sendall(str(pid).encode())
+
+
+def _enter_own_jail(connection: socket.socket, library: str, hide: list[str]) -> None:
+    """Go on as the only process of new namespaces, where this library is at ``VIEW``.
+
+    The process that stays outside introduces the new one and waits for its end: killing the first
+    process of a namespace kills all in it.
+    """
+    confinement.enter_new_namespaces()
+    ready, go = os.pipe()
+    pid = os.fork()
+    if pid:
+        _introduce(connection, pid)
+        os.write(go, b"g")
+        connection.close()
+        os.waitpid(pid, 0)
+        os._exit(0)
+    os.read(ready, 1)
+    os.close(ready)
+    os.close(go)
+    confinement.bind(library, VIEW)
+    for folder in hide:
+        confinement.mount_empty(folder, megabytes=1, files=10)
+    confinement.mount_empty("/tmp", megabytes=64, files=2000)
+    os.chdir("/tmp")
+
+
+def _forget_files(keep: int) -> None:
+    """Close all open files but one, and read and write nothing by the standard ones."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    os.closerange(3, keep)
+    os.closerange(keep + 1, 256)
+
+
+class Cells:
+    """A namespace in which a learner's cells run, and which then answers calls."""
+
+    def __init__(self) -> None:
+        self.main = types.ModuleType("__main__")
+        sys.modules["__main__"] = self.main
+        self.main.__dict__.update(display=lambda *args, **kwargs: None, get_ipython=Shell)
+
+    def answer_all(self, connection: socket.socket) -> None:
+        """Answer each message with one that has its number, until the grader is gone."""
+        received = _received
+        while (header := received(connection, HEADER.size)) is not None:
+            text, tensors = (received(connection, size) or b"" for size in sizes(header))
+            message = decode(text, tensors, strides=True)
+            reply = self.run(message) if message["do"] == "run" else self.ask(message)
+            connection.sendall(encode({"number": message["number"], "reply": reply}))
+
+    def run(self, message: dict[str, Any]) -> Failure | None:
+        """Run a cell; what it raised, if anything. Then what it defines further down still counts:
+        a missing file or package is no reason to lose an answer.
+        """
+        name, source, seconds = f"<{message['name']}>", message["source"], message["seconds"]
+        failure, reached = None, 0
+        try:
+            if not message["only_definitions"]:
+                within(seconds, partial(self._execute, name, source), PROCESSOR_TIME)
+                return None
+        except BaseException as error:  # whatever it is, the learner's code raised it
+            failure, reached = failure_of(error), _line_reached(error, name)
+        try:
+            within(seconds, partial(self._define, name, source, reached), PROCESSOR_TIME)
+        except BaseException as error:
+            return failure or failure_of(error)
+        return failure
+
+    def _execute(self, name: str, source: str) -> None:
+        exec(compile(_plain(name, source), name, "exec"), self.main.__dict__)
+
+    def _define(self, name: str, source: str, reached: int) -> None:
+        """Run the definitions below a line, each whatever becomes of the others."""
+        for node in definitions_of(_plain(name, source), after=reached):
+            with contextlib.suppress(Exception):
+                exec(compile(ast.Module([node], []), name, "exec"), self.main.__dict__)
+
+    def ask(self, message: dict[str, Any]) -> Answer:
+        """Make a call of what the learner defined under a name."""
+        name = message["subject"]
+        if name not in self.main.__dict__:
+            return Answer(failure=Failure("NameError", f"name {name!r} is not defined"))
+        module, _, function = message["use"].partition(":")
+        use = getattr(import_module(module), function)
+        subject = self.main.__dict__[name]
+        seconds = message["seconds"]
+        return ask(subject, message["call"], use, seconds=seconds, timer=PROCESSOR_TIME)
+
+
+def _plain(name: str, source: str) -> str:
+    """A cell as plain Python, of which messages can quote a line."""
+    plain = without_magics(source)
+    linecache.cache[name] = (len(plain), None, plain.splitlines(keepends=True), name)
+    return plain
+
+
+def _line_reached(error: BaseException, name: str) -> int:
+    """The line of a cell, not of its functions, at which an error was raised; 0 if it never ran."""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == name:
+            return line
+    return 0
+
+
+def _received(connection: socket.socket, size: int) -> bytes | None:
+    """So many bytes, or None if the other side is gone."""
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(min(1 << 20, size - len(data)))
+        if not part:
+            return None
+        data += part
+    return bytes(data)
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as server:
+        serve(server, json.loads(sys.argv[2]))

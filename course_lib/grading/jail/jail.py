@@ -1,0 +1,170 @@
+"""The jail in which learners' code runs, as the grader sees it: sessions that answer calls.
+
+Three levels of isolation, of which the strongest that works is used, and always reported:
+
+* ``bubblewrap``: own namespaces. The code sees a read-only Python, a view of the library and a
+  small private /tmp; no network, no other process.
+* ``landlock``: the same files, none that can be changed, and the same limits on system calls.
+* ``none``: a separate process and nothing else; only for submissions that are trusted.
+
+Whether a level works is found out by trying to escape from it (see ``attempts``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from course_lib.checks.engine.call import Call
+from course_lib.errors import CourseError
+from course_lib.grading.jail import inside, library_view
+from course_lib.grading.jail.inside.confinement import Limits
+from course_lib.grading.jail.server import Level, Server, usual_levels
+from course_lib.grading.jail.session import Session, SessionEnded
+
+
+class Jail:
+    """A server with PyTorch loaded, and the libraries that its children see.
+
+    ``level`` is the level of isolation, and ``reasons`` says why stronger ones could not be used.
+
+    Args:
+        levels: which levels may be used, the first that works is; by default the two that isolate.
+        trusted: the submissions are trusted, so no isolation at all is accepted.
+        begun: a server that is used for its level, instead of a new one.
+
+    Raises:
+        CourseError: no level works; it says why for each.
+    """
+
+    def __init__(
+        self,
+        *,
+        levels: tuple[Level, ...] | None = None,
+        trusted: bool = False,
+        begun: Server | None = None,
+    ) -> None:
+        wanted = levels or usual_levels(trusted)
+        if "none" in wanted and not trusted:
+            raise CourseError(
+                'the level "none" isolates nothing: it needs trusted=True (on the command line, '
+                "--i-trust-these-submissions --no-sandbox)"
+            )
+        self._last = ""  # the last request, and what came after each: see `session`
+        self._followed_by: dict[str, str] = {}
+        self._ahead: tuple[str, socket.socket] | None = None
+        self.reasons: dict[Level, str] = {}
+        for level in wanted:
+            try:
+                self._open(level, begun)
+                return
+            except (OSError, SessionEnded, CourseError) as error:
+                self.reasons[level] = str(error)
+        told = "; ".join(f"{level}: {reason}" for level, reason in self.reasons.items())
+        raise CourseError(
+            f"expected a way to isolate learners' code here, and none works ({told}): install "
+            "bubblewrap (apt install bubblewrap), or grade in a virtual machine or a container "
+            "that has it",
+            see="isolation",
+        )
+
+    def _open(self, level: Level, begun: Server | None) -> None:
+        self.level = level
+        self.server = begun if begun and begun.level == level else Server(level)
+        try:
+            self.server.wait()
+            if level != "none":
+                self._try_to_escape()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Jail:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server and all that runs in the jail."""
+        self._drop_ahead()
+        self.server.close()
+
+    def library(self, name: str, files: Mapping[str, str]) -> Path:
+        """A library that sessions can be given; written once for each name."""
+        return self.server.library(name, files)
+
+    def session(self, library: Path, limits: Limits | None = None) -> Session:
+        """A new process that sees this library.
+
+        A class has the same items in the same order, so while this process is used, the one that
+        came after it the last time is started already.
+
+        Raises:
+            SessionEnded: it could not be started, not even by a new server.
+        """
+        seen = f"/views/{library.name}" if self.level == "bubblewrap" else str(library)
+        request = json.dumps({"library": seen, "limits": asdict(limits or Limits())})
+        self._followed_by[self._last] = request
+        self._last = request
+        try:
+            session = self._session(request)
+        except (OSError, SessionEnded):
+            self.server.stop()
+            try:
+                session = self._session(request)
+            except (OSError, SessionEnded, CourseError) as error:
+                self.server.stop()
+                raise SessionEnded(f"no process could be started in the jail: {error}") from None
+        if following := self._followed_by.get(request):
+            with contextlib.suppress(OSError, CourseError):  # then it is tried when it is needed
+                self._ahead = following, self.server.connection(following)
+        return session
+
+    def _session(self, request: str) -> Session:
+        if self._ahead and self._ahead[0] == request:
+            connection, self._ahead = self._ahead[1], None
+        else:
+            self._drop_ahead()
+            connection = self.server.connection(request)
+        try:
+            return Session(connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _drop_ahead(self) -> None:
+        if self._ahead:
+            self._ahead[1].close()  # on which the process ends
+            self._ahead = None
+
+    def _try_to_escape(self) -> None:
+        """Run the attempts in the jail.
+
+        Raises:
+            CourseError: some of them succeeded.
+        """
+        source = Path(inside.__file__).with_name("attempts.py").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory(prefix="outside-") as outside:
+            os.chmod(outside, 0o777)
+            secret = Path(outside, "secret")
+            secret.write_text(secrets.token_hex())
+            secret.chmod(0o666)
+            with self.session(self.library("empty", library_view.engine_files())) as session:
+                if failure := session.run("attempts", source, seconds=20):
+                    raise CourseError(f"the attempts to escape could not be made ({failure})")
+                call = Call((str(secret), outside))
+                answer = session.ask(
+                    "escapes", "course_lib.checks.engine.call:call_plainly", call, 20
+                )
+            escaped = Path(outside, "escaped").exists()
+        if answer.value != [] or escaped:
+            told = answer.failure or answer.value or "a file was written"
+            raise CourseError(f"code in it could escape: {told}")

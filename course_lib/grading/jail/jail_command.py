@@ -1,0 +1,218 @@
+"""The command that starts the jail's server at each level of isolation, and its environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from glob import glob
+from pathlib import Path
+
+from course_lib.errors import CourseError
+from course_lib.grading.jail.library_view import LIBRARY
+
+_SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
+_OWN = ("/tmp", "/proc", "/dev", "/view", "/views", "/engine", "/packages")
+_LINKER_CACHE = "/etc/ld.so.cache"
+_NAMESPACES = ("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session")
+
+
+def command_of(level: str, folder: Path, socket: int) -> tuple[list[str], dict[str, str]]:
+    """The command and its environment.
+
+    Args:
+        level: of isolation.
+        folder: the jail's, with ``engine`` and ``views``.
+        socket: the number of the server's end of the control socket.
+
+    Raises:
+        CourseError: the level cannot work here; it says why.
+    """
+    if level != "none" and sys.platform != "linux":
+        raise CourseError("it needs Linux: grade in a container or a virtual machine")
+    user = _unprivileged_user() if level != "none" else os.getuid()
+    settings = {
+        "level": level,
+        "user": user,
+        "hide": ["/views", "/proc"],
+        "readable": [str(folder / "engine"), *_readable()] if level == "landlock" else [],
+    }
+    worker = [
+        _python(),
+        "-m",
+        "course_lib.grading.jail.inside.worker",
+        str(socket),
+        json.dumps(settings),
+    ]
+    sites = _site_packages()
+    if level != "bubblewrap":
+        return worker, _environment(str(folder / "engine"), sites)
+    outside = _environment(str(Path(__file__).parents[3]), sites)
+    return _in_bubblewrap(worker, folder, user), outside
+
+
+def _environment(library: str, sites: Iterable[str]) -> dict[str, str]:
+    return {
+        "PYTHONPATH": os.pathsep.join([library, *sites]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONNOUSERSITE": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "MPLBACKEND": "agg",
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+        "COURSE_PROGRESS": os.devnull,  # what a learner passed is no progress of the instructor's
+    }
+
+
+def _python() -> str:
+    """The interpreter itself, not a virtual environment's link to it."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+
+def _site_packages() -> list[str]:
+    paths = [os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")]
+    return list(dict.fromkeys(paths))
+
+
+def _sites_inside() -> dict[str, str]:
+    """Where the jail shows each folder of packages: a virtual environment may lie anywhere, in a
+    folder such as /tmp, too, of which the jail has its own, or in one that is hidden.
+    """
+    paths, hidden = enumerate(_site_packages()), _hidden()
+    return {
+        path: path if _is_in(("/usr",), path) and not _is_in(hidden, path) else f"/packages/{i}"
+        for i, path in paths
+    }
+
+
+def _is_in(folders: Iterable[str], path: str) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in folders)
+
+
+def _unprivileged_user() -> int:
+    """The user that runs learners' code: this one, and "nobody" in place of root.
+
+    Raises:
+        CourseError: this is root, and there is no such user.
+    """
+    import pwd  # not on Windows
+
+    if os.getuid() != 0:
+        return os.getuid()
+    try:
+        return pwd.getpwnam("nobody").pw_uid
+    except KeyError:
+        raise CourseError("root would run learners' code, and there is no user nobody") from None
+
+
+def _installed_courses() -> list[str]:
+    """Where the course is installed: it has the references, so it is hidden."""
+    folders = [*_site_packages(), *glob(f"{sys.base_prefix}/lib/python*/site-packages")]
+    for pattern in ("/usr/lib/python*/*-packages", "/usr/local/lib/python*/*-packages"):
+        folders += glob(pattern)
+    found = (os.path.realpath(f"{folder}/course_lib") for folder in folders)
+    return list(dict.fromkeys(path for path in found if os.path.isdir(path)))
+
+
+def _shown() -> list[str]:
+    """The folders that the jail shows but for what is hidden in them."""
+    folders = (*_SYSTEM, sys.base_prefix, *_site_packages())
+    return list(dict.fromkeys(map(os.path.realpath, folders)))
+
+
+def _hidden() -> list[str]:
+    """Installed courses, and the folder of the course that grades, which has solutions and maybe
+    students' work, if it lies below one that is shown (Docker's /usr/src/app).
+    """
+    clone = os.path.realpath(LIBRARY.parent)
+    is_shown = clone not in _shown() and _is_in(_shown(), clone)
+    is_clone = not clone.endswith("-packages")  # otherwise the folder has all packages
+    return [*_installed_courses(), *([clone] if is_shown and is_clone else [])]
+
+
+def refuse_shown(folders: Mapping[str, Path]) -> None:
+    """Refuse folders of the instructor that learners' code could read.
+
+    Args:
+        folders: by what they are.
+
+    Raises:
+        CourseError: one of them lies where the jail shows it.
+    """
+    for name, folder in folders.items():
+        path = os.path.realpath(folder)
+        if _is_in(_shown(), path) and not _is_in(_hidden(), path):
+            below = next(shown for shown in _shown() if _is_in((shown,), path))
+            raise CourseError(
+                f"expected the {name} where learners' code can't read them, got {folder}, which "
+                f"is in {below}: the jail shows that folder for Python and its packages. Move the "
+                f"{name} somewhere else, such as below /home or /srv"
+            )
+
+
+def _readable() -> Iterator[str]:
+    """What code may read where files can't be hidden: Python without the course."""
+    yield from (_LINKER_CACHE, "/dev/null", "/dev/urandom")
+    hidden = _hidden()
+    for folder in _shown():  # as they are: what is hidden in /usr/lib could be read in /lib
+        yield from _without(Path(folder), hidden)
+
+
+def _without(folder: Path, hidden: list[str]) -> Iterator[str]:
+    """The folder, or all that is in it but what is hidden."""
+    if not any(Path(path).is_relative_to(folder) for path in hidden):
+        yield str(folder)
+    elif str(folder) not in hidden:
+        for path in folder.iterdir():
+            yield from _without(path, hidden)
+
+
+def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        raise CourseError("the program bwrap is not installed")
+    base, sites = os.path.realpath(sys.base_prefix), _sites_inside()
+    if _is_in((*_OWN, *_hidden()), base):
+        raise CourseError(f"Python is in {base}, where the jail has a folder of its own")
+    shown = {str(folder / "engine"): "/engine", str(folder / "views"): "/views"}
+    shown |= {path: path for path in (base,) if not _is_in(("/usr",), path)}
+    shown |= {path: inside for path, inside in sites.items() if path != inside}
+    staged = {path: str(folder / "stage" / str(i)) for i, path in enumerate(shown)}
+    as_root = os.getuid() == 0
+    options = [*_NAMESPACES, "--uid", str(user), "--gid", str(user), "--cap-drop", "ALL"]
+    options += ["--clearenv"]
+    for path in _SYSTEM:
+        if os.path.islink(path):
+            options += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            options += ["--ro-bind", path, path]
+    options += ["--ro-bind-try", _LINKER_CACHE, _LINKER_CACHE]
+    for path, target in shown.items():
+        options += ["--ro-bind", staged[path] if as_root else path, target]
+    targets = {path: path for path in (base, *_SYSTEM)} | sites
+    hidden = {
+        str(Path(target, Path(path).relative_to(source)))
+        for path in _hidden()
+        for source, target in targets.items()
+        if _is_in((source,), path)
+    }
+    for option in ("--tmpfs", "--remount-ro"):  # a hidden folder may be in another one
+        options += [each for path in sorted(hidden) for each in (option, path)]
+    options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/view"]
+    for name, value in _environment("/engine", sites.values()).items():
+        options += ["--setenv", name, value]
+    options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]
+    command = [bubblewrap, *options, *worker]
+    if not as_root:
+        return command
+    for path in staged.values():
+        Path(path).mkdir(parents=True, exist_ok=True)
+    (folder / "stage").chmod(0o755)
+    settings = {"user": user, "stage": str(folder / "stage")}
+    settings |= {"folders": list(shown), "command": command}
+    return [_python(), "-m", "course_lib.grading.jail.launch", json.dumps(settings)]

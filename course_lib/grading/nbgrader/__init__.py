@@ -1,0 +1,1 @@
+"""What nbgrader sees of the course: its settings, its gradebook, its formgrader."""

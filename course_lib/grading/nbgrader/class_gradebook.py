@@ -1,0 +1,114 @@
+"""The results of a class in nbgrader's gradebook, each with what was handed in."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.errors import CourseError
+from course_lib.grading.class_run.class_run import ClassRun
+from course_lib.grading.class_run.grade import HandIn, read_hand_in
+from course_lib.grading.nbgrader.course_folder import (
+    CourseFolder,
+    copy_file,
+    open_course_folder,
+    student_id,
+)
+from course_lib.grading.nbgrader.gradebook import AssignmentGradebook, timestamp_of
+from course_lib.grading.results import SubmissionResult
+from course_lib.grading.submissions.exercise import Exercise
+from course_lib.grading.submissions.submission import SubmissionError, read_regular_file
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What was put into a gradebook: how many submissions, and how many of them need a person.
+
+    ``failed`` says for whose result that was not possible, and why.
+    """
+
+    submissions: int
+    to_mark: int
+    renamed: dict[str, str]
+    failed: dict[str, str]
+
+
+def store_class(
+    course: Path, run: ClassRun, results: Sequence[SubmissionResult], notebook: Path
+) -> Stored:
+    """Put the results of a class into nbgrader's gradebook, with notebooks for formgrader.
+
+    Args:
+        course: the course folder; it is made if it is not there.
+        run: what was graded.
+        results: of that run.
+        notebook: the exercise as released.
+
+    Raises:
+        CourseError: the folder has another configuration or other cells, or can't be written.
+    """
+    folder = open_course_folder(course)
+    to_mark = 0
+    failed: dict[str, str] = {}
+    with AssignmentGradebook(folder, run.exercise, notebook) as gradebook:
+        for result in results:
+            try:
+                exercise, hand_in = _hand_in(run, result)
+                timestamp = None
+                if hand_in is not None:
+                    timestamp = _timestamp(run, result)
+                    _keep_submission(folder, run, result, hand_in, notebook.name, timestamp)
+                time = None if timestamp is None else timestamp_of(timestamp)
+                to_mark += gradebook.store(result, hand_in, exercise, time)
+            except Exception as error:  # one student's work must not end it for the class
+                gradebook.forget_unsaved()
+                kind = "" if isinstance(error, CourseError) else f"{type(error).__name__}: "
+                failed[result.student] = f"{kind}{error}"
+    names: Mapping[str, str] = {each.student: student_id(each.student) for each in results}
+    renamed = {name: safe for name, safe in names.items() if name != safe}
+    return Stored(len(results) - len(failed), to_mark, renamed, failed)
+
+
+def _hand_in(run: ClassRun, result: SubmissionResult) -> tuple[Exercise, HandIn | None]:
+    """What a student was given and has handed in; None if that can't be read."""
+    if not result.readable:
+        return run.exercise, None
+    try:
+        exercise, _ = run.given_to(result.student)
+        return exercise, read_hand_in(run.incoming / result.student, exercise)
+    except SubmissionError:  # it is gone since it was graded
+        return run.exercise, None
+
+
+def _timestamp(run: ClassRun, result: SubmissionResult) -> bytes | None:
+    """What is in nbgrader's timestamp.txt, if there is one.
+
+    Only where nbgrader or an instructor puts it: in a deeper folder, it is the student's own.
+    """
+    own = run.incoming / result.student
+    for folder in (own, own / run.exercise.assignment):
+        with contextlib.suppress(SubmissionError):
+            return read_regular_file(folder / "timestamp.txt", most=100)
+    return None
+
+
+def _keep_submission(
+    folder: CourseFolder,
+    run: ClassRun,
+    result: SubmissionResult,
+    hand_in: HandIn,
+    name: str,
+    timestamp: bytes | None,
+) -> None:
+    """A copy in submitted/, where nbgrader looks for it, unless it was handed in there."""
+    target = folder.file(
+        "submitted", run.exercise.assignment, name, student=student_id(result.student)
+    )
+    submitted = Path(folder.directory.root) / folder.directory.submitted_directory
+    if run.incoming.resolve().is_relative_to(submitted):
+        return
+    copy_file(read_regular_file(hand_in.path), target)
+    if timestamp is not None:
+        copy_file(timestamp, target.with_name("timestamp.txt"))

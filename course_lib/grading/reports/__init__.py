@@ -1,0 +1,1 @@
+"""What is made of a class's marks: the report, files for platforms, similar submissions."""

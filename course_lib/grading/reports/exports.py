@@ -1,0 +1,209 @@
+"""A class's points in the formats of learning platforms.
+
+Points that are not known yet, or of somebody who handed in nothing, are empty and never 0.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from course_lib.errors import CourseError
+from course_lib.grading.marks.class_marks import Assignment, ItemMark, Mark
+from course_lib.grading.reports.roster import Roster, column
+from course_lib.grading.results import named
+from course_lib.grading.safe_csv import Cell, Rows
+
+
+def refuse_unfinished(assignments: Sequence[Assignment]) -> None:
+    """Check that all points are known.
+
+    Raises:
+        CourseError: some are not; it names who waits for what.
+    """
+    waiting = [
+        f"{mark.student}, {assignment.name} ({mark.waits_for})"
+        for assignment in assignments
+        for mark in assignment.waiting
+    ]
+    if waiting:
+        raise CourseError(
+            "expected all points to be known, got submissions that wait for a person "
+            f"({len(waiting)}): {named(waiting)}. Give their points in marks.csv or in formgrader, "
+            "or leave them empty with --partial"
+        )
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Points by student and assignment."""
+
+    assignments: Sequence[Assignment]
+    students: list[str]
+    points: Mapping[tuple[str, str], float | None]
+
+    def of(self, student: str) -> list[Cell]:
+        """A student's points in each assignment."""
+        return [self.points.get((student, each.name)) for each in self.assignments]
+
+
+def _table(assignments: Sequence[Assignment], roster: Roster | None) -> _Table:
+    points = {(m.student, each.name): m.points for each in assignments for m in each.marks}
+    return _Table(assignments, sorted({s for s, _ in points} | set(roster or ())), points)
+
+
+def csv_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
+    """A row for each student and item, with all that is known: for your own evaluation."""
+    header: list[Cell] = ["student", "assignment", "item", "title", "points", "max_points"]
+    rows = [[*header, "by_person", "status", "misconceptions", "flags"]]
+    for assignment in assignments:
+        for mark in assignment.marks:
+            rows += [_csv_row(mark, item) for item in mark.items]
+    return rows
+
+
+def _csv_row(mark: Mark, item: ItemMark) -> list[Cell]:
+    result = item.result
+    return [
+        mark.student,
+        mark.result.assignment,
+        item.id,
+        item.title,
+        item.points,
+        item.most,
+        "yes" if item.by_person else "no",
+        result.status if result else "could not be read",
+        ", ".join(result.misconceptions) if result else "",
+        "; ".join(item.flags),
+    ]
+
+
+_NBGRADER = """assignment duedate timestamp student_id last_name first_name email
+    raw_score late_submission_penalty score max_score"""
+
+
+def nbgrader_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
+    """The columns of nbgrader's own exporter, ``nbgrader.plugins.export.CsvExportPlugin``.
+
+    Names and email come from the roster. Due dates, times and penalties are not known here, so
+    they are empty, and the score is the raw score.
+    """
+    rows: Rows = [[*_NBGRADER.split()]]
+    table = _table(assignments, roster)
+    for assignment in assignments:
+        for student in table.students:
+            row = (roster or {}).get(student, {})
+            person: list[Cell] = [row.get(n, "") for n in ("last_name", "first_name", "email")]
+            points = table.points.get((student, assignment.name))
+            rows.append(
+                [assignment.name, "", "", student, *person, points, "", points, assignment.most]
+            )
+    return rows
+
+
+_CANVAS_IDS = ("ID", "SIS User ID", "SIS Login ID")
+
+
+def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
+    """The file that Canvas's gradebook imports: who, then a column for each assignment.
+
+    https://community.canvaslms.com/t5/Instructor-Guide/How-do-I-import-grades-in-the-Gradebook/ta-p/807
+    asks for the student's name, ID or SIS ID, login and section as in a gradebook that Canvas has
+    exported: that export is a good roster once it has the column ``student``. If it has a heading
+    such as "06_masks (1234)", that is used; otherwise Canvas asks which assignment a column is.
+
+    Raises:
+        CourseError: there is no roster with ID, SIS User ID or SIS Login ID for everybody.
+    """
+    roster = roster or {}
+    column(roster, _CANVAS_IDS, "Canvas")
+    table = _table(assignments, roster)
+    heading: list[Cell] = ["Student", *_CANVAS_IDS, "Section"]
+    most: list[Cell] = ["    Points Possible", "", "", "", ""]
+    rows = [
+        heading + [_canvas_heading(assignment.name, roster) for assignment in assignments],
+        most + [assignment.most for assignment in assignments],
+    ]
+    for student in table.students:
+        known = roster[student]
+        identity: list[Cell] = [known.get("Student") or student]
+        identity += [known.get(name, "") for name in (*_CANVAS_IDS, "Section")]
+        rows.append(identity + table.of(student))
+    return rows
+
+
+def _canvas_heading(assignment: str, roster: Roster) -> str:
+    """An assignment's name with its number in Canvas, if the roster has it."""
+    columns = next(iter(roster.values()), {})
+    pattern = re.compile(re.escape(assignment) + r" \(\d+\)")
+    return next((name for name in columns if pattern.fullmatch(name)), assignment)
+
+
+_MOODLE_IDS = {
+    "email": "Email address",
+    "Email address": "Email address",
+    "username": "Username",
+    "Username": "Username",
+    "idnumber": "ID number",
+    "ID number": "ID number",
+}
+
+
+def moodle_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
+    """The file that Moodle's "Import: CSV file" reads: one column says who, the others what.
+
+    https://docs.moodle.org/en/Grade_import: "Map from" the first column to the user's email
+    address, username or ID number, and each of the others to a grade item.
+
+    Raises:
+        CourseError: there is no roster with email, username or ID number for everybody.
+    """
+    roster = roster or {}
+    identity = column(roster, list(_MOODLE_IDS), "Moodle")
+    table = _table(assignments, roster)
+    rows: Rows = [[_MOODLE_IDS[identity], *(assignment.name for assignment in assignments)]]
+    return rows + [[roster[s][identity], *table.of(s)] for s in table.students]
+
+
+def gradescope_json(mark: Mark) -> str:
+    """A student's results.json, in the format that Gradescope's autograders write.
+
+    https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format: a test for each
+    item, shown once grades are published. An item that waits for a person has no score, and says
+    so.
+    """
+    return json.dumps({"tests": [_gradescope_test(item) for item in mark.items]}, indent=1) + "\n"
+
+
+def _gradescope_test(item: ItemMark) -> dict[str, object]:
+    test: dict[str, object] = {
+        "name": f"{item.id} {item.title}",
+        "output": _gradescope_output(item),
+        "output_format": "text",  # what comes from a learner is never HTML or Markdown
+        "visibility": "after_published",
+    }
+    if item.points is not None:
+        test |= {"score": item.points, "max_score": item.most}
+    return test
+
+
+def _gradescope_output(item: ItemMark) -> str:
+    if item.points is None:
+        return "A person has not marked this yet."
+    if item.by_person:
+        return "Marked by a person."
+    result = item.result
+    lines = [f"Status: {result.status}"] if result else []
+    for test in result.tests if result else ():
+        lines.append(f"{'not yet' if test.difference else 'passed'}: {test.property}")
+    return "\n".join(lines)
+
+
+FORMATS: dict[str, Callable[[Sequence[Assignment], Roster | None], Rows]] = {
+    "csv": csv_rows,
+    "nbgrader": nbgrader_rows,
+    "canvas": canvas_rows,
+    "moodle": moodle_rows,
+}

@@ -1,0 +1,117 @@
+"""What ``course similar`` does: read what was handed in as text, and list pairs that stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from course_lib.grading.class_run.class_run import ClassRun
+from course_lib.grading.class_run.grade import read_hand_in
+from course_lib.grading.reports.similarity import (
+    FEWEST,
+    Similarity,
+    names_in,
+    similarity_of,
+    tokens_of,
+    words_of,
+)
+from course_lib.grading.reports.similarity_file import SIMILAR_FILE, store_pairs
+from course_lib.grading.results import shown_text
+from course_lib.grading.submissions.exercise import Exercise, exercises_folder, load_exercise
+from course_lib.grading.submissions.submission import SubmissionError
+from course_lib.grading.submissions.transplant import Transplant
+
+_MOST_NAME, _MOST_PAIRS = 32, 40  # in the table; the file has all
+_MOST_SOURCE = 200_000  # characters of a submission, so that nobody holds up the others
+_MOST_STORED = 1000  # characters of a student's name, as in the results
+HINT = (
+    "This is a hint for a person, and deducts nothing. Read both before you think anything of it: "
+    "people who learn together, or from the same page, write alike."
+)
+
+
+@dataclass(frozen=True)
+class SimilarOptions:
+    """The options of ``course similar``; see its help."""
+
+    incoming: Path
+    assignment: str
+    exercises: Path | None = None
+    results: Path = Path("results")
+
+
+def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
+    """Compare the submissions, store the pairs, and tell how many submissions were read.
+
+    Raises:
+        CourseError: there is nothing to compare, or the pairs can't be written.
+    """
+    exercise = load_exercise(options.exercises or exercises_folder(), options.assignment)
+    run = ClassRun(options.incoming, exercise, options.results, b"")
+    known = frozenset().union(*(names_in(cell.source) for cell in exercise.cells if cell.is_code))
+    submissions = {}
+    for student in tqdm(run.students(), desc="reading", unit="submission", delay=2, leave=False):
+        try:
+            transplanted = read_hand_in(run.incoming / student, exercise).transplant
+        except SubmissionError:
+            continue  # course grade tells who could not be read
+        submissions[shown_text(student, _MOST_STORED)] = _tokens(transplanted, known)
+    found = similarity_of(submissions, _released(exercise, known))
+    store_pairs(options.results / exercise.assignment, found)
+    return found, len(submissions)
+
+
+def _tokens(transplanted: Transplant, known: frozenset[str]) -> Mapping[str, list[str]]:
+    """What a learner wrote: the tokens of their own cells, and the words of their answers."""
+    cells: dict[str, list[str]] = {}
+    left = _MOST_SOURCE
+    for cell in transplanted.cells:
+        if not cell.ours:
+            cells.setdefault(cell.name, []).extend(tokens_of(cell.source[:left], known))
+            left = max(0, left - len(cell.source))
+    for item, text in transplanted.written.items():
+        cells[f"{item} (words)"] = words_of(text)
+    return cells
+
+
+def _released(exercise: Exercise, known: frozenset[str]) -> list[list[str]]:
+    return [
+        tokens_of(cell.source, known) if cell.is_code else words_of(cell.source)
+        for cell in exercise.cells
+    ]
+
+
+def similar_table(found: Similarity, submissions: int) -> str:
+    """The pairs as text, or that none stands out, or that the class is too small."""
+    if submissions < FEWEST:
+        return (
+            f"{submissions} submissions could be read, and only in a class of {FEWEST} or more can "
+            "one tell what is rare."
+        )
+    if not found.pairs:
+        return (
+            f"No pair among {submissions} submissions stands out. Usually a student's highest "
+            f"share with anybody is {found.usual:.0%}."
+        )
+    lines = [
+        f"{p.share:5.0%}  {p.surprise:6.0f} bits  {shown_text(p.first, _MOST_NAME)} and "
+        f"{shown_text(p.second, _MOST_NAME)}: {', '.join(p.where)}"
+        for p in found.pairs[:_MOST_PAIRS]
+    ]
+    more = len(found.pairs) - _MOST_PAIRS
+    pairs = "1 pair" if len(found.pairs) == 1 else f"{len(found.pairs)} pairs"
+    agree = "agrees" if len(found.pairs) == 1 else "agree"
+    return "\n".join(
+        [
+            f"{pairs} among {submissions} submissions {agree} in what few others "
+            f"wrote. Usually a student's highest share with anybody is {found.usual:.0%}.",
+            "",
+            *lines,
+            *([f"… and {more} more in {SIMILAR_FILE}"] if more > 0 else []),
+            "",
+            HINT,
+        ]
+    )

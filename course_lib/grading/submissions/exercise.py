@@ -1,0 +1,183 @@
+"""The exercise as it was released: its cells, and what each item's check is about."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from course_lib.checks.table import TABLE, Entry
+from course_lib.errors import CourseError
+from course_lib.grading.submissions.submission import read_regular_file
+from course_lib.work_copy.folders import COURSE
+
+ROLES = ("task", "hints", "code", "answer", "check", "written")
+
+
+@dataclass(frozen=True)
+class ReleasedCell:
+    """A cell of the exercise.
+
+    Attributes:
+        id: its grade_id, which is its cell id, too.
+        source: as it was released.
+        is_code: or text.
+        locked: whether a learner is to leave it as it is.
+        item: the id of its item, "" for cells of the whole notebook.
+        role: what it is for, by the end of its id; "" for cells of the whole notebook.
+    """
+
+    id: str
+    source: str
+    is_code: bool
+    locked: bool
+    item: str = ""
+    role: str = ""
+
+    @property
+    def defines(self) -> frozenset[str]:
+        """The names that it defines."""
+        return defined_names(self.source) if self.is_code else frozenset()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is graded: an item, the names of what a learner writes for it ("" for none), and the
+    conventions by which it differs from the course's.
+    """
+
+    entry: Entry
+    subject: str = ""
+    line: str = ""
+    conventions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """The cells and tasks of an assignment, such as "06_masks"; ``sha256`` is of its ``file``."""
+
+    assignment: str
+    cells: tuple[ReleasedCell, ...]
+    tasks: tuple[Task, ...]
+    sha256: str
+    file: Path = field(compare=False)
+
+
+def exercise_file(folder: Path, assignment: str) -> Path:
+    """The notebook of an assignment; the arguments are those of ``load_exercise``.
+
+    Raises:
+        CourseError: there is no such assignment, or it has no notebook or several.
+    """
+    notebooks = sorted((folder / assignment).glob("*.ipynb"))
+    if len(notebooks) != 1:
+        known = ", ".join(sorted(p.parent.name for p in folder.glob("*/*.ipynb"))) or "none at all"
+        raise CourseError(
+            f"expected one notebook in {folder / assignment}, got {len(notebooks)}: the "
+            f"assignments in {folder} are {known}; name one of them, or the folder with --exercises"
+        )
+    return notebooks[0]
+
+
+def exercises_folder() -> Path:
+    """The folder of the exercises: here, or beside the library."""
+    here = Path("exercises")
+    return here if here.is_dir() else COURSE / "exercises"
+
+
+def load_exercise(folder: Path, assignment: str) -> Exercise:
+    """The released exercise of an assignment.
+
+    Args:
+        folder: of all exercises, with a folder for each assignment.
+        assignment: such as "06_masks".
+
+    Raises:
+        CourseError: there is no such assignment, or it has no notebook or another format.
+    """
+    file = exercise_file(folder, assignment)
+    data = read_regular_file(file)
+    try:
+        cells = tuple(released_cell(cell) for cell in json.loads(data)["cells"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CourseError(
+            f"expected an exercise with nbgrader's metadata in {file}, got another format "
+            f"({type(error).__name__}): make it with `make exercises`"
+        ) from None
+    return Exercise(assignment, cells, _tasks(cells), hashlib.sha256(data).hexdigest(), file)
+
+
+def released_cell(cell: dict[str, Any]) -> ReleasedCell:
+    """A cell of a released notebook, as JSON has it.
+
+    Raises:
+        KeyError, TypeError: it is not one.
+    """
+    name, metadata = str(cell["id"]), cell["metadata"]
+    if not isinstance(metadata, dict):
+        raise TypeError
+    item, role = item_and_role(name)
+    source = cell["source"]
+    return ReleasedCell(
+        name,
+        "".join(source) if isinstance(source, list) else str(source),
+        cell["cell_type"] == "code",
+        bool(metadata["nbgrader"]["locked"]),
+        item,
+        role,
+    )
+
+
+def item_and_role(cell_id: str) -> tuple[str, str]:
+    """What a cell is about, "06.causal_mask" and "check"; "" for cells of the whole notebook."""
+    lesson, _, rest = cell_id.partition("-")
+    topic, _, role = rest.rpartition("-")
+    item = f"{lesson}.{topic.replace('-', '_')}"
+    return (item, role) if item in TABLE and role in ROLES else ("", "")
+
+
+def _tasks(cells: Collection[ReleasedCell]) -> tuple[Task, ...]:
+    """One task for each cell with points.
+
+    Raises:
+        CourseError: a check cell is not of the form `check("06.item", subject, line)`.
+    """
+    tasks = []
+    for cell in cells:
+        if cell.role == "written":
+            tasks.append(Task(TABLE[cell.item]))
+        elif cell.role == "check":
+            tasks.append(_checked(cell))
+    return tuple(tasks)
+
+
+def _checked(cell: ReleasedCell) -> Task:
+    match ast.parse(cell.source).body:
+        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(item), *names], keywords))] if (
+            item == cell.item and names and all(isinstance(name, ast.Name) for name in names)
+        ):
+            subject, line, *_ = (*(name.id for name in names if isinstance(name, ast.Name)), "")
+            match keywords:
+                case []:
+                    return Task(TABLE[cell.item], subject, line)
+                case [ast.keyword("conventions", value)]:
+                    conventions = tuple(map(str, ast.literal_eval(value)))
+                    return Task(TABLE[cell.item], subject, line, conventions)
+    raise CourseError(
+        f"expected a cell {cell.id} such as check({cell.item!r}, its_name), got {cell.source!r}"
+    )
+
+
+_DEFINITION = re.compile(
+    r"^(?:async +def|def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE
+)
+
+
+def defined_names(source: str) -> frozenset[str]:
+    """The functions, classes and variables that a cell defines, even if it is no valid Python."""
+    return frozenset(a or b for a, b in _DEFINITION.findall(source))

@@ -1,0 +1,86 @@
+"""What in a learner's source a person should look at. A flag never deducts points by itself."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from io import StringIO
+
+from course_lib.grading.submissions.transplant import CodeCell
+
+# Names that exercises have no use for, and that attempts to cheat or to escape need.
+_UNUSUAL = {
+    *("ctypes", "gc", "subprocess", "socket", "multiprocessing", "signal", "builtins"),
+    *("importlib", "__import__", "_exit", "os.system", "sys"),
+    *("_getframe", "settrace", "setprofile", "__subclasses__", "__globals__", "__code__"),
+    *("__torch_function__", "__torch_dispatch__", "get_objects", "get_referrers", "atexit"),
+    *("course_lib.grading", "load_item"),
+    *("eval(", "exec(", "compile("),  # but model.eval() and re.compile() are usual
+}
+_ATTENTION = {"scaled_dot_product_attention", "MultiheadAttention", "multi_head_attention_forward"}
+# Ready-made versions of what an item asks for, in PyTorch and elsewhere.
+_READY_MADE = {
+    "03.layer_norm": {"LayerNorm", "layer_norm", "native_layer_norm"},
+    "03.feed_forward": {"TransformerEncoderLayer", "TransformerDecoderLayer"},
+    "04.scaled_dot_product_attention": _ATTENTION,
+    "04.multi_head_attention": _ATTENTION,
+    "05.attention_einsum": _ATTENTION,
+    "05.multi_head_einsum": _ATTENTION,
+    "07.encoder_block": {"TransformerEncoderLayer"},
+    "07.decoder_block": {"TransformerDecoderLayer"},
+    "07.pre_norm_encoder_block": {"TransformerEncoderLayer"},
+    "12.bleu": {"sacrebleu", "nltk", "bleu_score", "corpus_bleu", "sentence_bleu"},
+}
+_MOST = 10  # flags of one item
+_MOST_CHARACTERS = 500_000  # that are looked at for one item: 20 MB take minutes
+
+_MOST_NORMALIZED = 200  # characters of a name; no unusual one is as long
+_DOTTED = re.compile(r"([\w.]+)(\(?)")  # takes each character once: a line may have millions
+
+
+def flags_of(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
+    """The flags of an item: ready-made functions in its answer, unusual names anywhere."""
+    found: dict[str, None] = {}  # as an ordered set
+    for flag in _all_flags(item_id, cells):
+        found[flag] = None
+        if len(found) == _MOST:  # a cell may have millions more
+            break
+    return tuple(found)
+
+
+def _all_flags(item_id: str, cells: Sequence[CodeCell]) -> Iterator[str]:
+    theirs, left = [cell for cell in cells if not cell.ours], _MOST_CHARACTERS
+    if sum(len(cell.source) for cell in theirs) > left:
+        yield f"more than {left:,} characters of code: nothing was looked for in the rest"
+    for cell in theirs:
+        source, left = cell.source[:left], max(0, left - len(cell.source))
+        for line, text in enumerate(StringIO(source), 1):
+            where = f"(cell {cell.name}, line {line})"
+            for name in _unusual(text):
+                yield f"unusual in this course: {name} {where}"
+            for name in _READY_MADE.get(item_id, ()):
+                if cell.item in ("", item_id) and _is_imported_or_looked_up(name, text):
+                    yield f"ready-made for this item: {name} {where}"
+
+
+# The source is read as text: parsing a hostile one could crash this process.
+def _unusual(text: str) -> Iterator[str]:
+    for dotted, bracket in _DOTTED.findall(_code(text)):
+        if not dotted.isascii():  # Python reads ｇｃ as gc
+            dotted = unicodedata.normalize("NFKC", dotted[:_MOST_NORMALIZED])
+        names = {dotted, *dotted.split("."), *(() if "." in dotted else [dotted + bracket])}
+        yield from sorted(name.rstrip("(") for name in names & _UNUSUAL)
+
+
+def _code(text: str) -> str:
+    """A line without its comment; all of it if the # may be part of a string."""
+    before = text.partition("#")[0]
+    return text if "'" in before or '"' in before else before
+
+
+def _is_imported_or_looked_up(name: str, text: str) -> bool:
+    """Whether a line takes the name from somewhere; a learner may define it, or call their own."""
+    code = _code(text)
+    imported = re.match(rf"\s*(from|import)\b.*\b{name}\b", code)
+    return bool(imported or re.search(rf"(?<!\bself)\.{name}\b", code))

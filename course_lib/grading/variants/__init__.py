@@ -1,0 +1,1 @@
+"""Variants of assignments: other conventions for each group of a class."""

@@ -1,0 +1,1 @@
+"""A training run: its options, its folder, its checkpoints, and how it is resumed."""

@@ -1,0 +1,246 @@
+"""A checkpoint is one file: tensors, and a JSON description of what they are.
+
+safetensors holds both, runs no code when it is read, and is replaced in one step, so there is
+always a whole file: the old one or the new one. A checksum in the description tells if a bit of
+either has changed since; and before a model is built, its sizes are compared with the tensors.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+from torch.nn import init
+from torch.overrides import TorchFunctionMode
+
+from course_lib.atomic import replace_atomically
+from course_lib.data import BOS, Subwords, Tokenizer, Vocabulary
+from course_lib.decoding import Translator
+from course_lib.errors import CourseError
+from course_lib.model import Transformer, TransformerConfig, count_parameters
+from course_lib.training.injected_bugs import inject_bugs
+
+PRETRAINED = Path(__file__).parents[2] / "assets" / "small.safetensors"
+LARGEST_TABLE = 2**28  # numbers in a table of positions, which is in no file: a gigabyte
+EARLY = tuple(PRETRAINED.with_name(f"early-{seed}.safetensors") for seed in range(3))
+
+
+def save_checkpoint(
+    path: Path,
+    translator: Translator,
+    *,
+    info: dict[str, Any] | None = None,
+    extra: dict[str, Tensor] | None = None,
+    dtype: torch.dtype | None = None,
+) -> None:
+    """Write model, vocabularies, ``info`` (JSON) and ``extra`` tensors to ``path``, atomically.
+
+    Args:
+        dtype: store the model's floating-point numbers in this type.
+
+    Raises:
+        CourseError: the file cannot be written; an older one at ``path`` is untouched.
+    """
+    description = {
+        "config": asdict(translator.model.config),
+        "source": _describe(translator.source_vocabulary),
+        "target": None  # None: the same as the source's
+        if translator.target_vocabulary is translator.source_vocabulary
+        else _describe(translator.target_vocabulary),
+        "info": info or {},
+    }
+    tensors = {
+        f"model.{name}": value.detach().to("cpu", dtype).contiguous()
+        for name, value in translator.model.named_parameters()  # names a tied table once
+    }
+    tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
+    text = json.dumps(description)
+    metadata = {"course": text, "crc32": str(_checksum(text, tensors))}
+
+    def write(draft: Path) -> None:
+        try:
+            save_file(tensors, draft, metadata=metadata)
+        except SafetensorError as error:  # a full disk, say
+            raise OSError(str(error)) from error
+
+    replace_atomically(path, write)
+
+
+def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, Tensor]]:
+    """The translator at ``path``, its ``info`` and its ``extra`` tensors.
+
+    Raises:
+        CourseError: there is no such file, or it is not a whole checkpoint of the course.
+    """
+    with _opened(path) as (description, file):
+        config = TransformerConfig(**description["config"])
+        _check_sizes(config, file)
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        stored = file.metadata()
+        checksum = str(_checksum(stored["course"], tensors))
+        if stored.get("crc32", checksum) != checksum:  # those of earlier versions have none
+            raise ValueError("its contents and their checksum differ: a part of it has changed")
+        with _WithoutInitialWeights():
+            model = Transformer(config)
+        weights = {
+            name.removeprefix("model."): value
+            for name, value in tensors.items()
+            if name.startswith("model.")
+        }
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if weights[name].shape != parameter.shape or not weights[name].is_floating_point():
+                    raise ValueError(f"{name} should be {tuple(parameter.shape)} real numbers")
+                parameter.copy_(weights.pop(name))
+                if parameter.numel() and not torch.stack(parameter.aminmax()).isfinite().all():
+                    raise ValueError(f"{name} has entries that are not finite")
+        if weights:
+            raise KeyError(f"{next(iter(weights))} is no parameter of the model")
+        translator = Translator(model, *_tokenizers(description))
+        recipe = upgraded(description["info"]).get("recipe", {})
+        inject_bugs(recipe.get("bugs", ()), model, trained=True)
+    extra = {
+        name.removeprefix("extra."): value
+        for name, value in tensors.items()
+        if name.startswith("extra.")
+    }
+    model.eval()
+    return translator, upgraded(description["info"]), extra
+
+
+class _WithoutInitialWeights(TorchFunctionMode):
+    """Inside, a new model's weights are whatever the memory holds: the file's will replace them.
+
+    Drawing them takes longer than all that a file is checked for.
+    """
+
+    def __torch_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        arguments: tuple[Any, ...] = (),
+        options: dict[str, Any] | None = None,
+    ) -> Any:
+        options = options or {}
+        if getattr(function, "__module__", "") == init.__name__:
+            return options["tensor"]
+        return function(*arguments, **options)
+
+
+def read_info(path: Path) -> dict[str, Any]:
+    """The ``info`` of a checkpoint alone; errors as ``read_checkpoint``."""
+    with _opened(path) as (description, _):
+        return upgraded(description["info"])
+
+
+# Names of earlier versions of the course, which their checkpoints still have.
+_RECIPE_NAMES = {
+    "faults": "bugs",
+    "pieces": "micro_batches",
+    "joint": "shared_vocabulary",
+    "keep": "keep_weights",
+    "clip": "max_grad_norm",
+}
+
+
+def upgraded(info: dict[str, Any]) -> dict[str, Any]:
+    """``info`` with the present names, whatever version of the course wrote it."""
+    info = dict(info)
+    if "recipe" in info:
+        recipe = info["recipe"].items()
+        info["recipe"] = {_RECIPE_NAMES.get(name, name): value for name, value in recipe}
+        info = {"id": "", "data": {}} | info
+        info["data_changes"] = [int(step) for step in info.get("data_changes", [])]
+    if "place" in info:
+        info["position"] = info.pop("place")
+    if "losses" in info and "learning_rates" not in info:
+        info["learning_rates"] = [None] * len(info["losses"])  # they were not recorded
+    return info
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
+    """The checkpoint's description and its open file; what fails inside is the file's bug."""
+    if not path.is_file():
+        other = "a folder" if path.is_dir() else "something that is no file"
+        found = other if path.exists() else "nothing"
+        raise CourseError(
+            f"expected a checkpoint at {path}, found {found}: train one first, or check the path"
+        )
+    try:
+        path.open("rb").close()  # of a file that may not be read, safetensors says it is not there
+    except OSError as error:
+        raise CourseError(
+            f"expected a checkpoint at {path}, which cannot be read ({error.strerror}): whose is "
+            "it? Let its owner give you the right to read it"
+        ) from error
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield json.loads((file.metadata() or {})["course"]), file
+    except (CourseError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # what hostile JSON makes Python raise can be anything
+        raise CourseError(
+            f"expected a whole checkpoint of the course at {path}, got a file that cannot be read "
+            f"({str(error)[:300]}): was it cut off or damaged while being written or copied?"
+        ) from error
+
+
+def _checksum(text: str, tensors: dict[str, Tensor]) -> int:
+    """A number that differs if a bit of the description or of a tensor does.
+
+    CRC-32 notices damage, and costs a tenth of what loading does; it keeps nobody from forging.
+    """
+    total = zlib.crc32(text.encode())
+    for name in sorted(tensors):
+        value = tensors[name].detach().cpu().contiguous()
+        total = zlib.crc32(f"{name} {value.dtype} {tuple(value.shape)} ".encode(), total)
+        total = zlib.crc32(value.view(-1).view(torch.uint8).numpy().data, total)
+    return total
+
+
+def _check_sizes(config: TransformerConfig, file: Any) -> None:
+    """Compare the model's size with the file's, before either takes any memory."""
+    names = [name for name in file.keys() if name.startswith("model.")]  # noqa: SIM118
+    found = sum(math.prod(file.get_slice(name).get_shape()) for name in names)
+    if count_parameters(config) != found:
+        raise ValueError(f"its model should have {count_parameters(config)} numbers, not {found}")
+    if config.max_len * config.d_model > LARGEST_TABLE:
+        raise ValueError(f"max_len {config.max_len} needs more than {LARGEST_TABLE} numbers")
+
+
+def read_tokenizers(path: Path) -> tuple[Tokenizer, Tokenizer]:
+    """Those of source and target, which may be one; errors as ``read_checkpoint``."""
+    with _opened(path) as (description, _):
+        return _tokenizers(description)
+
+
+def _describe(tokenizer: Tokenizer) -> dict[str, Any]:
+    if isinstance(tokenizer, Subwords):
+        return {"subwords": tokenizer.to_json()}
+    return {"words": tokenizer.tokens}
+
+
+def _tokenizers(description: dict[str, Any]) -> tuple[Tokenizer, Tokenizer]:
+    source = _tokenizer(description["source"])
+    return source, _tokenizer(description["target"]) if description["target"] else source
+
+
+def _tokenizer(description: dict[str, Any]) -> Tokenizer:
+    """The tokenizer described; older checkpoints call the first target token <sos>."""
+    if "subwords" in description:
+        return Subwords.from_json(description["subwords"].replace('"<sos>"', f'"{BOS}"'))
+    words = [BOS if token == "<sos>" else token for token in description["words"]]
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError("a word of its vocabulary is no text")
+    return Vocabulary(words)

@@ -1,0 +1,1 @@
+"""The attention explorer: every layer and head of one sentence."""

@@ -1,0 +1,82 @@
+"""The attention explorer of a whole model: a tab for each kind of attention."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from torch import Tensor
+
+from course_lib.errors import CourseError
+from course_lib.model import AttentionRecord
+from course_lib.viz.explorer.explorer import AttentionExplorer, explore_attention
+from course_lib.viz.explorer.explorer_data import AttentionKind
+from course_lib.viz.plots.plot_alignment import Link
+
+KIND_OF: dict[str, AttentionKind] = {"encoder": "self", "decoder": "causal", "cross": "cross"}
+
+
+def explore_model(
+    record: AttentionRecord,
+    written: Sequence[str],
+    source: Sequence[str],
+    *,
+    products: Collection[AttentionKind] = (),
+    gold: Collection[Link] = (),
+    bos: str = "<bos>",
+    pad: str = "<pad>",
+    title: str = "Attention",
+) -> AttentionExplorer:
+    """Explore all that a model has attended to: encoder, decoder and cross-attention as tabs.
+
+    A row of the decoder is named after the token that it writes, as in `Translator.attend`. What
+    it reads to do so are BOS and the tokens written before: they are the columns of the decoder's
+    self-attention. Keys that are padding are masked.
+
+    Args:
+        record: of one forward pass on one sentence pair.
+        written: the token that each step of the decoder writes, usually up to EOS.
+        source: the tokens that the encoder reads.
+        products: the kinds ("self" for the encoder, "causal" for the decoder, "cross") of which
+            the queries and keys are stored as well, so that a click on a cell shows each product
+            of query · key. That costs about as many bytes as the weights times
+            4 d_head / (number of tokens).
+        gold: right links (source index, index in ``written``), shown with the cross-attention.
+        bos: the token before the first that is written.
+        pad: the padding token.
+        title: what is shown, for the heading and the alt text.
+
+    Raises:
+        CourseError: the record holds several sentences, or ``products`` names an unknown kind.
+        ValueError: nothing was recorded, or the tokens do not fit the weights.
+    """
+    if unknown := set(products) - set(KIND_OF.values()):
+        raise CourseError(
+            f"products may name {', '.join(KIND_OF.values())}, got {sorted(unknown)[0]!r}: the "
+            "encoder's attention is called self, the decoder's causal"
+        )
+    columns = {"encoder": source, "decoder": [bos, *written[:-1]], "cross": source}
+    shown = []
+    for part in record.kinds or ("encoder",):  # the record says what is missing
+        weights: Tensor = getattr(record, part)  # (layers, batch, heads, query, key)
+        if weights.size(1) != 1:
+            raise CourseError(
+                "the explorer shows one sentence pair, got a record of a batch of "
+                f"{weights.size(1)}: run the model on source[:1], target[:1]"
+            )
+        inside = KIND_OF[part] in products
+        real = np.array([token != pad for token in columns[part]])
+        explorer = explore_attention(
+            weights[:, 0],
+            source if part == "encoder" else written,
+            columns[part],
+            kind=KIND_OF[part],
+            queries=record.queries(part)[:, 0] if inside else None,
+            keys=record.keys(part)[:, 0] if inside else None,
+            mask=None if real.all() else real,
+            gold=gold if part == "cross" else (),
+            pad=pad,
+            title=title,
+        )
+        shown.append(explorer.data)
+    return AttentionExplorer(*shown)

@@ -1,0 +1,240 @@
+"""The attention explorer without a script: one picture.
+
+Drawn with Pillow: matplotlib lays out the labels of a long sentence for seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from PIL import Image, ImageColor, ImageDraw, ImageFont
+
+from course_lib.viz.explorer.explorer_constants import PALETTES
+from course_lib.viz.explorer.explorer_data import AttentionData
+from course_lib.viz.explorer.explorer_words import Shown, heading, shown_part
+from course_lib.viz.plots.heatmaps import KEY_AXIS, MOST_NUMBERED_CELLS, QUERY_AXIS
+
+INK, SOFT, GOLD, HATCHED, HATCH = "#1d2430", "#586273", "#c25a00", (236, 238, 241), (154, 163, 174)
+LABEL, SMALL = 12, 11  # font sizes; these and all lengths below are pixels at scale 1
+WIDEST_LABEL = 130
+NOTE = 16  # the height of a line below the legend
+LEAST_NUMBER = 0.005  # smaller weights would be written as 0.00
+_PUNCTUATION = re.compile(r"[^\w\s]{1,2}")
+
+
+@dataclass(frozen=True)
+class PictureLayout:
+    """Where things are, in pixels: the matrix, the side of its cells, and the whole picture."""
+
+    left: int
+    top: int
+    cell: int
+    horizontal: bool  # whether the key labels are; otherwise they are vertical
+    heading: tuple[str, ...]  # its lines
+    width: int
+    height: int
+
+
+def picture(
+    shown: Mapping[str, AttentionData], state: Mapping[str, Any], *, scale: int = 1
+) -> bytes:
+    """The heatmap of the chosen head as a small PNG, with frames around the cells of gold links.
+
+    Args:
+        shown: the attention, by its kind.
+        state: what is chosen.
+        scale: 2 for twice as many pixels in both directions.
+    """
+    pad, part = shown[state["kind"]].pad, shown_part(shown[state["kind"]], state)
+    at = layout_of(part, heading(shown, state), scale)
+    image = Image.new("RGB", (at.width, at.height), "white")
+    colours = _colours(part, pad, state["palette"])
+    image.paste(Image.fromarray(_pixels(part, colours, at.cell, scale)), (at.left, at.top))
+    pen = ImageDraw.Draw(image)
+    for number, line in enumerate(at.heading):
+        pen.text((10 * scale, (10 + 20 * number) * scale), line, INK, _font(15 * scale, bold=True))
+    _write_labels(image, part, at, scale)
+    if at.cell >= 30 * scale and part.allowed.size <= MOST_NUMBERED_CELLS:
+        _write_numbers(pen, part.weights, part.allowed, colours, at, scale)
+    for key, query in part.gold if state["gold"] else ():
+        x, y = at.left + key * at.cell, at.top + query * at.cell
+        pen.rectangle((x, y, x + at.cell - 1, y + at.cell - 1), outline=GOLD, width=2 * scale)
+    _draw_legend(image, part, state["palette"], at, scale)
+    buffer = BytesIO()
+    few = _few_colours(state["palette"])
+    image.quantize(palette=few, dither=Image.Dither.NONE).save(buffer, format="png", optimize=True)
+    return buffer.getvalue()
+
+
+def layout_of(data: AttentionData | Shown, title: str, scale: int) -> PictureLayout:
+    """Measures the labels and the title, and finds room for all."""
+    rows, columns = data.allowed.shape
+    notes = len(data.notes) if isinstance(data, Shown) else 0
+    cell = max(4, min(34, 600 // columns, 640 // rows)) * scale
+    widths = [_width(_label(token), LABEL * scale) for token in data.key_tokens]
+    widest = WIDEST_LABEL * scale
+    horizontal = max(widths) <= cell - 4 * scale
+    above = LABEL * scale if horizontal else min(max(widths), widest)
+    rows_wide = max(_width(_label(token), LABEL * scale) for token in data.query_tokens)
+    left = max(min(rows_wide, widest), _width(f"{QUERY_AXIS} ↓", SMALL * scale)) + 20 * scale
+    width = left + max(columns * cell, 300 * scale) + 12 * scale
+    lines = _wrapped(title, width - 20 * scale, 15 * scale)
+    top = (18 + 20 * len(lines) + 20) * scale + above + 6 * scale
+    height = top + rows * cell + (34 + NOTE * notes) * scale
+    return PictureLayout(left, top, cell, horizontal, lines, width, height)
+
+
+@cache
+def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
+    file = f"fonts/ttf/DejaVuSans{'-Bold' if bold else ''}.ttf"  # comes with matplotlib
+    path = Path(matplotlib.get_data_path()) / file
+    return ImageFont.truetype(str(path), size, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _width(text: str, size: int, *, bold: bool = False) -> int:
+    return round(_font(size, bold=bold).getlength(text))
+
+
+def _label(token: str) -> str:
+    """A comma or a full stop on its own would look like a speck."""
+    return f"“{token}”" if _PUNCTUATION.fullmatch(token) else token
+
+
+def _wrapped(text: str, width: int, size: int) -> tuple[str, ...]:
+    lines: list[str] = []
+    for word in text.split():
+        if lines and _width(f"{lines[-1]} {word}", size, bold=True) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return tuple(lines)
+
+
+def _palette(name: str) -> np.ndarray:
+    """256 colours, (256, red-green-blue)."""
+    stops = np.array([list(bytes.fromhex(colour)) for colour in PALETTES[name].split()])
+    at = np.linspace(0, len(stops) - 1, 256)
+    channels = [np.interp(at, range(len(stops)), channel) for channel in stops.T]
+    return np.stack(channels, axis=-1).round().astype(np.uint8)
+
+
+def _few_colours(palette: str) -> Image.Image:
+    """64 colours that the picture is reduced to: a notebook stores it twice, also in the HTML.
+
+    Pillow would choose those that are frequent, and lose the gold.
+    """
+    ramps = [_palette(palette)[np.linspace(0, 255, 39).round().astype(int)]]
+    for colour, count in ((INK, 10), (SOFT, 6), (GOLD, 6)):  # and their edges, faded to white
+        shares = np.linspace(1, 0, count, endpoint=False)[:, None]
+        ramps.append(shares * ImageColor.getrgb(colour) + (1 - shares) * 255)
+    chosen = np.concatenate([*ramps, [HATCHED, HATCH, (255, 255, 255)]]).round().astype(np.uint8)
+    few = Image.new("P", (1, 1))
+    few.putpalette(chosen.tobytes())
+    return few
+
+
+def _colours(part: Shown, pad: str, palette: str) -> np.ndarray:
+    """The colour of each cell, (query, key, red-green-blue); rows of padding are faded."""
+    colours = _palette(palette)[np.rint(part.weights.clip(0, 1) * 255).astype(int)]
+    pads = np.array([token == pad for token in part.query_tokens])
+    colours[pads] = (0.35 * colours[pads] + 0.65 * 255).astype(np.uint8)
+    return colours
+
+
+def _pixels(part: Shown, colours: np.ndarray, cell: int, scale: int) -> np.ndarray:
+    pixels = colours.repeat(cell, axis=0).repeat(cell, axis=1)
+    hidden = (~part.allowed).repeat(cell, axis=0).repeat(cell, axis=1)
+    y, x = np.indices(hidden.shape)
+    lines = (x + y) % (6 * scale) < scale
+    pixels[hidden & ~lines] = HATCHED
+    pixels[hidden & lines] = HATCH
+    return pixels
+
+
+def _write_labels(image: Image.Image, part: Shown, at: PictureLayout, scale: int) -> None:
+    pen, font, gap = ImageDraw.Draw(image), _font(LABEL * scale), 8 * scale
+    every = -(-14 * scale // at.cell)  # label one in so many rows and columns
+    caption = at.top - 12 * scale
+    small = _font(SMALL * scale)
+    pen.text((at.left - gap, caption), f"{QUERY_AXIS} ↓", SOFT, small, anchor="rm")
+    y = (18 + 20 * len(at.heading) + 8) * scale
+    pen.text((at.left, y), f"{KEY_AXIS} →", SOFT, small, anchor="lm")
+    for row, token in list(enumerate(part.query_tokens))[::every]:
+        end = at.left - gap, at.top + round((row + 0.5) * at.cell)
+        pen.text(end, _cut(_label(token), scale), INK, font, anchor="rm")
+    for column, token in list(enumerate(part.key_tokens))[::every]:
+        x, text = at.left + round((column + 0.5) * at.cell), _cut(_label(token), scale)
+        if at.horizontal or _PUNCTUATION.fullmatch(token):
+            pen.text((x, at.top - 5 * scale), text, INK, font, anchor="ms")
+            continue
+        size = _width(text, LABEL * scale) + 2 * scale, 18 * scale
+        strip = Image.new("RGB", size, "white")
+        ImageDraw.Draw(strip).text((0, size[1] // 2), text, INK, font, anchor="lm")
+        turned = strip.rotate(90, expand=True)
+        image.paste(turned, (x - size[1] // 2, at.top - 5 * scale - turned.height))
+
+
+def _cut(text: str, scale: int) -> str:
+    if _width(text, LABEL * scale) <= WIDEST_LABEL * scale:
+        return text
+    while _width(f"{text}…", LABEL * scale) > WIDEST_LABEL * scale:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _write_numbers(
+    pen: ImageDraw.ImageDraw,
+    weights: np.ndarray,
+    allowed: np.ndarray,
+    colours: np.ndarray,
+    at: PictureLayout,
+    scale: int,
+) -> None:
+    bright = colours @ np.array([0.299, 0.587, 0.114]) > 140
+    for query, key in np.argwhere(allowed & (weights >= LEAST_NUMBER)):
+        middle = (at.left + (key + 0.5) * at.cell, at.top + (query + 0.5) * at.cell)
+        colour = INK if bright[query, key] else "white"
+        text = f"{weights[query, key]:.2f}"
+        pen.text(middle, text, colour, _font(10 * scale), anchor="mm")
+
+
+def _draw_legend(
+    image: Image.Image, part: Shown, palette: str, at: PictureLayout, scale: int
+) -> None:
+    pen, font = ImageDraw.Draw(image), _font(SMALL * scale)
+    x, size = at.left, 12 * scale
+    y = at.height - (16 + NOTE * len(part.notes)) * scale
+
+    def write(text: str) -> int:
+        pen.text((x, y), text, SOFT, font, anchor="lm")
+        return x + _width(text, SMALL * scale) + 6 * scale
+
+    def sample(pixels: np.ndarray) -> int:
+        image.paste(Image.fromarray(pixels), (x, y - size // 2))
+        return x + pixels.shape[1] + 6 * scale
+
+    x = write("0")
+    strip = _palette(palette)[np.linspace(0, 255, 90 * scale).astype(int)]
+    x = sample(np.repeat(strip[None], size, axis=0))
+    x = write("1 weight") + 8 * scale
+    if not part.allowed.all():
+        rows, columns = np.indices((size, size))
+        lines = (rows + columns) % (6 * scale) < scale
+        x = sample(np.where(lines[..., None], HATCH, HATCHED).astype(np.uint8))
+        x = write("masked") + 8 * scale
+    if part.gold:
+        pen.rectangle((x, y - size // 2, x + size, y + size // 2), outline=GOLD, width=2 * scale)
+        x += size + 6 * scale
+        write("gold link")
+    x = at.left
+    for note in part.notes:
+        y += NOTE * scale
+        write(note)

@@ -1,0 +1,1 @@
+"""Plots of tensors, tokens and training runs, drawn by Matplotlib."""

@@ -1,0 +1,1 @@
+"""What becomes HTML that needs no kernel, no network and no second file."""

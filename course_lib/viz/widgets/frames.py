@@ -1,0 +1,195 @@
+"""Controls that move without a kernel: the picture of each of a few states, stored in the notebook.
+
+Of each further picture only the pixels that differ from the first are kept, over a common palette,
+so that a frame costs a few kilobytes.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rjsmin
+from numpy.typing import NDArray
+from PIL import Image
+
+from course_lib.viz.figure_html import data_uri, figure_html
+
+SCRIPT = Path(__file__).parents[2] / "assets" / "widgets" / "frames.js"
+MOST_FRAMES = 49
+MOST_BYTES = 40_000  # of all frames of a figure, as they are stored
+HOPELESS = 2  # times so many bytes of the first few: drawing the others is a waste of time
+FINENESS = (9, 7, 5, 4, 3)  # stops of a slider: the first for which all fits
+COLOURS = 255  # of all pictures of a figure together
+
+State = tuple[int, ...]  # the position of each control
+
+
+@dataclass(frozen=True)
+class Stops:
+    """A control with the values that it has in a stored page.
+
+    Attributes:
+        label: its name.
+        kind: ``range``, ``list`` or ``switch``.
+        values: what the drawing function is given.
+        texts: how they are written.
+        start: the index of the value that is shown first.
+    """
+
+    label: str
+    kind: str
+    values: Sequence[Any]
+    texts: Sequence[str]
+    start: int
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The pictures of all states, the last control changing fastest.
+
+    Attributes:
+        controls: what can be moved.
+        first: the picture of the first state that is shown.
+        changed: what differs from it in each state, as an address; empty for the same picture.
+        alts: what each picture shows, in words.
+    """
+
+    controls: Sequence[Stops]
+    first: Image.Image
+    changed: Sequence[str]
+    alts: Sequence[str]
+
+    @property
+    def size(self) -> int:
+        """Characters, without the first picture, which is stored anyway."""
+        return sum(map(len, [*self.changed, *self.alts]))
+
+    def html(self, note: str, fallback: str) -> str:
+        """The figure, whose controls appear where scripts run.
+
+        Args:
+            note: stands below the figure where they do.
+            fallback: stands there where they don't.
+        """
+        stored = {
+            "controls": [
+                {"label": c.label, "kind": c.kind, "stops": list(c.texts), "start": c.start}
+                for c in self.controls
+            ],
+            "frames": [
+                {"changed": changed, "alt": alt}
+                for changed, alt in zip(self.changed, self.alts, strict=True)
+            ],
+            "note": note,
+        }
+        text = json.dumps(stored, ensure_ascii=False)
+        name = "f" + sha256(text.encode("utf-8")).hexdigest()[:12]
+        paragraph = f'<p data-frames="{html.escape(text)}">{html.escape(fallback)}</p>'
+        alt = self.alts[number_of(self.controls, [c.start for c in self.controls])]
+        figure = figure_html(self.first, alt, after=paragraph, name=name)
+        return f"{figure}<script>{script().replace('NAME', name)}</script>"
+
+
+def number_of(controls: Sequence[Stops], positions: Sequence[int]) -> int:
+    """The number of the state in which the controls have these positions."""
+    number = 0
+    for control, position in zip(controls, positions, strict=True):
+        number = number * len(control.values) + position
+    return number
+
+
+def frames_of(
+    draw: Callable[..., tuple[NDArray[np.uint8], str]],
+    stops_at: Callable[[int], Mapping[str, Stops]],
+) -> Frames | None:
+    """The frames of a figure, with as many stops of its sliders as fit.
+
+    Args:
+        draw: from the values of the controls by name to pixels (height, width, 3) and alt text.
+        stops_at: the controls by name, with at most so many stops of each slider.
+
+    Returns:
+        None if not even the coarsest fit, or nothing can be moved.
+    """
+    drawn: dict[tuple[Any, ...], tuple[NDArray[np.uint8], str]] = {}
+
+    def picture(controls: Mapping[str, Stops], state: State) -> tuple[NDArray[np.uint8], str]:
+        values = [c.values[i] for c, i in zip(controls.values(), state, strict=True)]
+        if (key := tuple(map(repr, values))) not in drawn:
+            drawn[key] = draw(**dict(zip(controls, values, strict=True)))
+        return drawn[key]
+
+    for fineness in FINENESS:
+        controls = stops_at(fineness)
+        stops = list(controls.values())
+        states = [*product(*(range(len(c.values)) for c in stops))]
+        if not 1 < len(states) <= MOST_FRAMES:
+            continue
+        few = _packed(stops, [picture(controls, state) for state in _ends(stops)], first=0)
+        if few.size > HOPELESS * MOST_BYTES:
+            return None
+        start = number_of(stops, [c.start for c in stops])
+        found = _packed(stops, [picture(controls, state) for state in states], first=start)
+        if found.size <= MOST_BYTES:
+            return found
+    return None
+
+
+def _ends(controls: Sequence[Stops]) -> list[State]:
+    """The state that is shown first, and from there each control moved to its last position."""
+    start = tuple(c.start for c in controls)
+    moved = [(*start[:i], len(c.values) - 1, *start[i + 1 :]) for i, c in enumerate(controls)]
+    return [start, *moved]
+
+
+def _packed(
+    controls: Sequence[Stops], drawn: Sequence[tuple[NDArray[np.uint8], str]], *, first: int
+) -> Frames:
+    height, width = np.max([pixels.shape[:2] for pixels, _ in drawn], axis=0)
+    sheet = np.full((len(drawn), height, width, 3), 255, np.uint8)
+    for page, (pixels, _) in zip(sheet, drawn, strict=True):
+        page[: pixels.shape[0], : pixels.shape[1]] = pixels
+    whole = Image.fromarray(sheet.reshape(-1, width, 3)).quantize(COLOURS, dither=Image.Dither.NONE)
+    palette = np.asarray(whole.getpalette(), np.uint8).reshape(-1, 3)
+    pages = np.asarray(whole).reshape(len(drawn), height, width).astype(int)
+    alts = [alt for _, alt in drawn]
+    changed = [_changed(page, pages[first], palette) for page in pages]
+    return Frames(controls, _image(pages[first], palette), changed, alts)
+
+
+def _changed(page: NDArray[np.int_], first: NDArray[np.int_], palette: NDArray[np.uint8]) -> str:
+    """What differs from the first page; nothing for the same page."""
+    if (page == first).all():
+        return ""
+    return data_uri(_image(np.where(page == first, -1, page), palette))
+
+
+def _image(page: NDArray[np.int_], palette: NDArray[np.uint8]) -> Image.Image:
+    """The colours of the palette; -1 is transparent."""
+    colours = np.concatenate(
+        [palette[page], np.where(page < 0, 0, 255).astype(np.uint8)[..., None]], axis=-1
+    )
+    return Image.fromarray(colours, "RGBA")
+
+
+@cache
+def script() -> str:
+    """The script that adds the controls to the figure ``NAME``, once for each copy of it."""
+    code = rjsmin.jsmin(SCRIPT.read_text("utf-8"))
+    # The script may run before the figure is in the page, so it looks for two seconds.
+    look = (
+        "const look=(times)=>{"
+        "document.querySelectorAll('[data-figure=NAME]:not([data-found])').forEach((figure)=>{"
+        "figure.dataset.found='';start(figure);});"
+        "if(times)setTimeout(look,50,times-1);};look(40);"
+    )
+    return f"(()=>{{{code}\n{look}}})();"

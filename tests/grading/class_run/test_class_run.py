@@ -1,0 +1,298 @@
+"""Grading a class: stored results, resuming, several processes, and the command."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from distributed import LocalCluster
+
+from course_lib import cli
+from course_lib.errors import CourseError
+from course_lib.grading import grade_command as command
+from course_lib.grading.class_run import class_run
+from course_lib.grading.class_run import grade as grade_module
+from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret
+from course_lib.grading.class_run.grade import seed_of
+from course_lib.grading.results import ItemResult, SubmissionResult, shown_points
+from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
+
+STUDENTS = ["=cmd()", "O'Neil, Jr", "ana", "empty", "gone wrong"]
+
+
+@pytest.fixture
+def incoming(tmp_path, notebook):
+    """The work of five students: one has not started, two have, two handed in nothing."""
+    folder = tmp_path / "incoming"
+    for name in STUDENTS:
+        (folder / name).mkdir(parents=True)
+    (folder / "=cmd()" / "masks.ipynb").write_text(json.dumps(notebook))
+    (folder / "O'Neil, Jr" / "masks (1).ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    (folder / "ana" / "06_masks").mkdir()
+    (folder / "ana" / "06_masks" / "m.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    (folder / "gone wrong" / "masks.ipynb").write_text("{")
+    return folder
+
+
+@pytest.fixture
+def run(incoming, one_item, tmp_path):
+    return ClassRun(incoming, one_item, tmp_path / "results", SECRET)
+
+
+def grade(run, jail):
+    return sorted(grade_class(run, jail), key=lambda result: result.student)
+
+
+def stored(run):
+    return {path.name: path.read_text() for path in sorted(run.file_of("x").parent.iterdir())}
+
+
+def test_each_student_has_a_result_file_and_nobody_a_silent_zero(run, jail):
+    results = grade(run, jail)
+    assert [result.student for result in results] == STUDENTS
+    assert [result.points for result in results] == [0, 2, 2, None, None]
+    assert list(stored(run)) == [f"{name}.json" for name in STUDENTS]
+    for result in results:
+        assert run.stored(result.student) == result
+        assert result.isolation == jail.level
+    assert "was the folder handed in empty" in results[3].notes[0]
+    assert "gone wrong/masks.ipynb" in results[4].notes[0]
+
+
+def test_what_is_unchanged_is_not_graded_again(run, jail, monkeypatch, notebook):
+    first = grade(run, jail)
+    sessions = []
+    start = jail.session
+    monkeypatch.setattr(jail, "session", lambda *args: sessions.append(args) or start(*args))
+    assert grade(run, jail) == first
+    assert sessions == []
+    wrong = answered(notebook, {"06-padding-mask-answer": "padding_mask = None"})
+    (run.incoming / "ana" / "06_masks" / "m.ipynb").write_text(json.dumps(wrong))
+    assert [result.points for result in grade(run, jail)] == [0, 2, 0, None, None]
+    assert len(sessions) == 1
+    grade(replace(run, secret=b"another secret, as long"), jail)
+    assert len(sessions) == 3  # both with answers; untouched ones never need the jail
+
+
+def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
+    names = ["é" * 127, "x" * 253, "y" * 250]
+    for name in names:
+        shutil.copytree(run.incoming / "ana", run.incoming / name)
+    assert sum(result.points == 2 for result in grade(run, jail)) == 2 + len(names)
+    assert len(stored(run)) == len(STUDENTS) + len(names)
+    assert [run.stored(name).student for name in names] == names
+    assert run.file_of("y" * 250).name == "y" * 250 + ".json"
+    assert run.file_of("x" * 252) != run.file_of("x" * 253)
+
+
+def test_a_stored_result_that_is_no_text_is_graded_again(run, jail):
+    grade(run, jail)
+    run.file_of("ana").write_bytes(b"\xff")
+    assert run.stored("ana") is None
+    assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
+
+
+def test_stopped_in_between_nothing_is_lost_and_the_rest_follows(run, jail):
+    results = grade_class(run, jail)
+    done = [next(results), next(results)]
+    results.close()
+    assert set(stored(run)) == {f"{result.student}.json" for result in done}
+    run.file_of("ana").write_text('{"half of a')
+    assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
+    assert run.stored("ana").points == 2
+
+
+@pytest.mark.slow
+def test_the_results_do_not_depend_on_the_number_of_processes(run, jail, tmp_path):
+    grade(run, jail)
+    other = replace(run, results=tmp_path / "others", jobs=2)
+    grade(other, jail)
+    assert stored(run) == stored(other)
+
+
+IN_A_POOL = """
+import os, time
+from types import SimpleNamespace
+from course_lib.grading.class_run.class_run import _executor
+if __name__ == "__main__":
+    with _executor(SimpleNamespace(jobs=1, cluster=""), 1) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="course grade does not run there")
+def test_when_the_command_is_killed_its_processes_end(tmp_path):
+    (tmp_path / "grades.py").write_text(IN_A_POOL)
+    command = [sys.executable, str(tmp_path / "grades.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        worker = int(process.stdout.readline())
+        process.kill()
+        try:
+            process.communicate(timeout=20)  # until nobody is left who could write
+        except subprocess.TimeoutExpired:
+            os.kill(worker, signal.SIGKILL)
+            raise
+
+
+@pytest.mark.slow
+def test_the_results_of_a_cluster_are_the_same(run, jail, tmp_path, monkeypatch):
+    grade(run, jail)
+    monkeypatch.setattr(class_run, "Jail", lambda **options: jail)
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        other = replace(run, results=tmp_path / "others", cluster=address)
+        grade(other, jail)
+    assert stored(run) == stored(other)
+
+
+def test_a_cluster_that_is_not_there_is_named(run, jail, monkeypatch):
+    monkeypatch.setattr(class_run, "CONNECT_SECONDS", 0.2)
+    with pytest.raises(CourseError, match="got 'tcp://127.0.0.1:1', and could not connect"):
+        grade(replace(run, cluster="tcp://127.0.0.1:1"), jail)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(CourseError, match="install it with pip install distributed"):
+        grade(replace(run, cluster="tcp://127.0.0.1:1"), jail)
+
+
+def test_a_folder_without_students_is_named(run, jail, tmp_path):
+    with pytest.raises(CourseError, match="could not read one .* name the folder that holds"):
+        grade(replace(run, incoming=tmp_path / "none"), jail)
+    (tmp_path / "nobody").mkdir()
+    with pytest.raises(CourseError, match="got none: unpack what was handed in there"):
+        grade(replace(run, incoming=tmp_path / "nobody"), jail)
+
+
+def test_a_secret_is_made_once_and_only_its_owner_may_read_it(tmp_path):
+    path = tmp_path / "new" / "secret"
+    made = load_secret(path)
+    assert load_secret(path) == made
+    assert path.stat().st_mode & 0o077 == 0
+    assert len(made) == 2 * class_run.SECRET_BYTES
+    path.write_text("short")
+    with pytest.raises(CourseError, match="at least 16 characters .* got 5"):
+        load_secret(path)
+    with pytest.raises(CourseError, match="name a file with --secret-file that you may write"):
+        load_secret(tmp_path)
+
+
+def test_every_item_and_every_secret_has_its_own_seed():
+    seeds = {seed_of(secret, item) for secret in (b"a", b"b") for item in ("06.bug", "07.bug")}
+    assert len(seeds) == 4
+    assert seed_of(b"a", "06.bug") == seed_of(b"a", "06.bug")
+
+
+def test_a_result_survives_storing_and_something_else_is_refused():
+    item = ItemResult("06.bug", "t", "not run", None, 2, ("m",), reason="r")
+    result = SubmissionResult("s", "06_masks", "none", "k", "n.ipynb", (item,), ("note",))
+    assert SubmissionResult.from_json(result.to_json()) == result
+    assert (result.points, result.most) == (None, 2)
+    for text in ("", "[]", "{}", '{"format": 0}', result.to_json().replace("title", "x")):
+        with pytest.raises(CourseError, match="delete the file and grade again"):
+            SubmissionResult.from_json(text)
+    assert [shown_points(x) for x in (3.0, 2.5, None)] == ["3", "2.5", "?"]
+
+
+def test_the_table_has_a_row_for_each_student_and_says_what_needs_a_person():
+    passed = ItemResult("06.bug", "t", "passed", 2.0, 2, flags=("f",))
+    words = ItemResult("06.w", "t", "to be marked", None, 2, text="=cmd()")
+    unrun = ItemResult("06.c", "t", "not run", None, 2, reason="no time is left")
+    results = [
+        SubmissionResult("ana", "a", "none", "k", "n", (passed, words), ("1", "2", "3", "4")),
+        SubmissionResult("b" * 40, "a", "none", "k", "n", (passed, unrun)),
+        SubmissionResult("carla", "a", "none", "k", "", (), ("expected a notebook",)),
+    ]
+    text = command.table(results)
+    assert text.splitlines()[1].split() == ["ana", "2", "of", "2", "1", "1"]
+    assert "b" * 31 + "…  ? of 4" in text
+    assert "not all could be run" in text
+    assert "could not be read" in text
+    assert "06.c was not run: no time is left" in text
+    assert "… and 1 more in the result file" in text
+    assert "=cmd()" not in text
+
+
+def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypatch):
+    shutil.rmtree(incoming / "empty")
+    shutil.rmtree(incoming / "gone wrong")
+    monkeypatch.setattr(command, "Jail", lambda trusted, begun: Borrowed(jail))
+    arguments = ["grade", str(incoming), "--assignment", "06_masks"]
+    arguments += ["--results", str(tmp_path / "out"), "--exercises", str(ROOT / "exercises")]
+    assert cli.main(arguments) == 0
+    printed = capsys.readouterr()
+    assert f"Isolation: {jail.level}" in printed.err
+    assert "O'Neil, Jr  6 of 12" in printed.out
+    assert str(tmp_path / "out" / "06_masks") in printed.out
+    (incoming / "empty").mkdir()
+    assert cli.main(arguments) == 1
+
+
+class Borrowed:
+    """The jail of all tests, which stays open."""
+
+    def __init__(self, jail):
+        self.jail = jail
+
+    def __enter__(self):
+        return self.jail
+
+    def __exit__(self, *error):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--assignment", "99_none"], "the assignments in"),
+        (["--assignment", "06_masks", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["--assignment", "06_masks", "--diff", "--gradebook", "x"], "--diff writes nothing"),
+        (["--assignment", "06_masks", "--no-sandbox"], "need each other"),
+        (["--assignment", "06_masks", "--i-trust-these-submissions"], "need each other"),
+    ],
+)
+def test_a_wrong_option_is_answered_in_a_sentence(arguments, words, incoming, tmp_path, capsys):
+    more = ["--results", str(tmp_path), "--exercises", str(ROOT / "exercises")]
+    assert cli.main(["grade", str(incoming), *arguments, *more]) == 1
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "secret").exists()
+
+
+def test_a_command_that_cannot_begin_leaves_no_secret_behind(tmp_path, capsys):
+    arguments = ["--assignment", "06_masks", "--exercises", str(ROOT / "exercises")]
+    results = tmp_path / "results"
+    incoming = str(tmp_path / "none")
+    assert cli.main(["grade", incoming, *arguments, "--results", str(results)]) == 1
+    assert "name the folder that holds a folder for each student" in capsys.readouterr().err
+    assert not results.exists()
+
+
+def test_an_error_of_the_grader_is_told_and_the_others_are_graded(run, jail, monkeypatch):
+    monkeypatch.setattr(grade_module, "flags_of", lambda *args: 1 / 0)
+    results = grade(run, jail)
+    assert [result.points for result in results] == [0, None, None, None, None]
+    assert results[2].items[0].reason == (
+        "the grader raised ZeroDivisionError: division by zero. Please report it"
+    )
+    monkeypatch.undo()
+    assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
+
+
+def test_windows_is_told_where_grading_works(incoming, monkeypatch, capsys):
+    monkeypatch.setattr(cli.sys, "platform", "win32")
+    assert cli.main(["grade", str(incoming), "--assignment", "06_masks"]) == 1
+    assert "run it in WSL or in a container" in capsys.readouterr().err
+
+
+def test_the_level_of_isolation_is_told_and_why_it_is_not_stronger():
+    assert "can do everything that you can" in command.isolation_line("none", {})
+    reasons = {"bubblewrap": "the program bwrap is not installed"}
+    assert command.isolation_line("landlock", reasons) == (
+        "Isolation: landlock; not bubblewrap: the program bwrap is not installed"
+    )

@@ -1,0 +1,289 @@
+"""What holds of the jail at each level of isolation."""
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from course_lib.checks.engine.call import Call
+from course_lib.checks.progress import load_passed, note_passed, progress_file
+from course_lib.errors import CourseError
+from course_lib.grading.jail import jail_command
+from course_lib.grading.jail.inside.confinement import Limits
+from course_lib.grading.jail.item_run import StandIn
+from course_lib.grading.jail.jail import Jail
+from course_lib.grading.jail.library_view import engine_files
+from course_lib.grading.jail.server import early_server
+from course_lib.grading.jail.session import SessionEnded
+from tests.grading.notebooks_to_hand_in import ROOT
+
+UNSTOPPABLE = """
+import ctypes
+ctypes.CDLL(None).pthread_sigmask(0, b"\\xff" * 128, None)
+while True: pass
+"""
+PLAINLY = "course_lib.checks.engine.call:call_plainly"
+
+
+@pytest.fixture(scope="module")
+def unlocked():
+    """A jail that isolates nothing; after its end nothing of it is left."""
+    with Jail(trusted=True) as made:
+        process = made.server._process
+        yield made
+    assert process.poll() is not None
+    assert not made.server.folder.exists()
+
+
+@pytest.fixture
+def session(jail):
+    with jail.session(jail.library("engine", engine_files())) as made:
+        yield made
+
+
+def test_without_isolation_the_attempts_succeed(unlocked, tmp_path):
+    """The control of all tests with attacks: it is the jail that stops them."""
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    source = (ROOT / "course_lib/grading/jail/inside/attempts.py").read_text("utf-8")
+    with unlocked.session(unlocked.library("engine", engine_files())) as session:
+        assert session.run("attempts", source.replace('"start a process"', '"-"'), 10) is None
+        calls = ("read a file outside", "write a file outside", "open a connection")
+        calls += ("change a file's permissions", "change a file's times", "shorten a file")
+        calls += ("have signals sent to another process",)
+        only = f"attempts_wanted = {calls}"
+        assert session.run("only", only, 5) is None
+        answer = session.ask("escapes", PLAINLY, Call((str(secret), str(tmp_path))), 10)
+    assert set(calls) <= set(answer.value or calls)
+    assert (tmp_path / "escaped").exists()
+    Path("/usr/escaped").unlink(missing_ok=True)  # which root can write
+
+
+def test_the_level_is_known_and_none_has_to_be_asked_for(unlocked, jail):
+    assert unlocked.level == "none"
+    assert jail.level in ("bubblewrap", "landlock")
+    with pytest.raises(CourseError, match="isolates nothing: it needs trusted=True"):
+        Jail(levels=("none",))
+
+
+def test_without_a_way_to_isolate_there_is_no_jail_and_no_fall_back(monkeypatch):
+    monkeypatch.setattr(jail_command.shutil, "which", lambda name: None)
+    with pytest.raises(CourseError, match="the program bwrap is not installed.*install bubblewrap"):
+        Jail(levels=("bubblewrap",))
+
+
+def test_a_level_from_which_code_escapes_is_not_used(monkeypatch, jail):
+    monkeypatch.setattr(Jail, "_try_to_escape", escaped)
+    with pytest.raises(CourseError, match="code in it could escape"):
+        Jail(levels=(jail.level,))
+
+
+def escaped(self):
+    raise CourseError("code in it could escape: ['read a file outside']")
+
+
+def test_a_cell_and_a_call_are_answered(session):
+    assert session.run("one", "import torch\ndef f(x): return x + 1", 5) is None
+    answer = session.ask("f", PLAINLY, Call((torch.ones(2),)), 5)
+    assert torch.equal(answer.value, torch.full((2,), 2.0))
+    failure = session.run("two", "x = 1\n1 / 0", 5)
+    assert (failure.kind, failure.line) == ("ZeroDivisionError", "line 2: 1 / 0")
+    assert session.ask("g", PLAINLY, Call(()), 5).failure.kind == "NameError"
+
+
+def test_capabilities_are_dropped_and_system_calls_refused(session):
+    source = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+def held():
+    header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    libc.capget(header, data)
+    return list(data)
+def refused(*numbers):
+    found = []
+    for number in numbers:
+        ctypes.set_errno(0)
+        found.append(libc.syscall(number, 0, 0, 0, 0, 0) == -1 and ctypes.get_errno())
+    return found
+def privileges(): return libc.prctl(39, 0, 0, 0, 0)
+def threads():
+    import threading
+    thread = threading.Thread(target=len, args=("",))
+    thread.start()
+    thread.join()
+    return "a thread may be started"
+"""
+    assert session.run("cell", source, 5) is None
+
+    def called(name, *args):
+        return session.ask(name, PLAINLY, Call(args), 5).value
+
+    assert called("held") == [0] * 6
+    assert called("privileges") == 1
+    assert called("threads") == "a thread may be started"
+    if os.uname().machine == "x86_64":
+        numbers = {57: 1, 101: 1, 165: 1, 272: 1, 321: 1, 425: 1, 435: 38, 41: 1, 59: 1, 62: 1}
+        numbers |= {203: 1}
+        assert called("refused", *numbers) == list(numbers.values())
+
+
+def test_a_session_that_takes_too_long_is_killed(session):
+    start = time.monotonic()
+    with pytest.raises(SessionEnded) as ended:
+        session.run("cell", UNSTOPPABLE, 0.2)
+    assert ended.value.timed_out
+    assert time.monotonic() - start < 5
+    with pytest.raises(SessionEnded, match="still running after 0.6 seconds"):
+        session.run("cell", "1", 1)
+
+
+def test_processor_time_is_limited_and_waiting_is_not(session):
+    assert session.run("waits", "import time; time.sleep(0.4)", 0.2) is None
+    assert session.run("works", "while True: pass", 0.2).kind == "TookTooLong"
+
+
+def test_packages_may_lie_where_the_jail_has_its_own_folder(tmp_path, monkeypatch):
+    (tmp_path / "only_there.py").write_text("x = 3")
+    tmp_path.chmod(0o755)  # root runs the jail as nobody
+    sites = [*jail_command._site_packages(), str(tmp_path)]
+    monkeypatch.setattr(jail_command, "_site_packages", lambda: sites)
+    with Jail() as jail, jail.session(jail.library("engine", engine_files())) as session:
+        assert session.run("cell", "import only_there, torch", 5) is None
+    monkeypatch.setattr(jail_command.sys, "base_prefix", "/tmp/python")
+    with pytest.raises(CourseError, match="Python is in /tmp/python, where the jail has a folder"):
+        Jail(levels=("bubblewrap",))
+
+
+def test_the_first_optimizer_takes_no_time_of_the_learner(session):
+    """The first one made in a process has PyTorch import its compiler, 800 modules."""
+    source = "import sys\nassert 'torch._dynamo' in sys.modules"
+    assert session.run("cell", source, 10) is None
+
+
+def test_an_error_inside_pytorch_is_told_with_the_line_of_the_learner(session):
+    source = "from torch.nn import functional as F\ndef f(x):\n    return F.softmax(x, dim='a')"
+    assert session.run("cell", source, 5) is None
+    failure = session.ask("f", PLAINLY, Call((torch.ones(2),)), 5).failure
+    assert failure.line == "line 3 of f: return F.softmax(x, dim='a')"
+
+
+def test_memory_is_limited(jail):
+    library = jail.library("engine", engine_files())
+    with jail.session(library, Limits(memory=200 << 20)) as session:
+        assert session.run("cell", "x = bytearray(400 << 20)", 5).kind == "MemoryError"
+
+
+def test_a_server_that_has_died_is_started_again(jail):
+    started = psutil.Process(jail.server._process.pid)
+    processes = started.children(recursive=True)
+    started.kill()
+    jail.server._process.wait()
+    psutil.wait_procs(processes, timeout=10)  # the kernel ends what is in the namespace after it
+    with jail.session(jail.library("engine", engine_files())) as session:
+        assert session.run("cell", "1", 5) is None
+
+
+def test_a_process_started_ahead_sees_its_own_library_or_ends():
+    """After a, b, a the jail expects b; c comes instead."""
+    with Jail() as jail:
+        started = psutil.Process(jail.server._process.pid)
+        processes = [started, *started.children(recursive=True)]
+        server = next(each for each in processes if "python" in each.name())
+        for name in "ababc":
+            files = engine_files() | {"lesson.py": f"name = {name!r}"}
+            with jail.session(jail.library(name, files)) as session:
+                cell = f"from course_lib.lesson import name\nassert name == {name!r}"
+                assert session.run("cell", cell, 5) is None
+        wait_until(lambda: not server.children())
+
+
+def test_a_process_started_ahead_is_gone_with_the_server(jail):
+    library = jail.library("engine", engine_files())
+    for _ in range(2):
+        with jail.session(library) as session:
+            assert session.run("cell", "1", 5) is None
+    jail.server._process.kill()
+    jail.server._process.wait()
+    with jail.session(library) as session:
+        assert session.run("cell", "1", 5) is None
+
+
+def test_a_server_that_has_begun_is_used_and_closed():
+    with early_server(trusted=True) as begun, Jail(trusted=True, begun=begun) as jail:
+        assert jail.server is begun
+        with jail.session(jail.library("engine", engine_files())) as session:
+            assert session.run("cell", "1", 5) is None
+    assert begun._process is None
+    assert not begun.folder.exists()
+
+
+def test_no_server_begins_where_it_cannot_work(monkeypatch):
+    monkeypatch.setattr(jail_command.shutil, "which", lambda name: None)
+    with early_server(trusted=False) as begun:
+        assert begun is None
+
+
+def wait_until(holds):
+    """Processes take a moment to end."""
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_the_stand_in_of_a_function_cannot_be_called_here():
+    with pytest.raises(TypeError, match="f can only be called in the jail"):
+        StandIn("f")()
+
+
+def test_an_installed_course_is_hidden(tmp_path, monkeypatch):
+    (tmp_path / "course_lib").mkdir()
+    (tmp_path / "torch").mkdir()
+    found = sorted(jail_command._without(tmp_path, [str(tmp_path / "course_lib")]))
+    assert found == [str(tmp_path / "torch")]
+    assert list(jail_command._without(tmp_path, ["/elsewhere"])) == [str(tmp_path)]
+
+
+def test_a_clone_below_a_folder_that_is_shown_is_hidden(tmp_path, monkeypatch):
+    clone = tmp_path / "src" / "app"
+    (clone / "solutions").mkdir(parents=True)
+    (tmp_path / "lib").mkdir()
+    monkeypatch.setattr(jail_command, "_SYSTEM", (str(tmp_path),))
+    monkeypatch.setattr(jail_command, "LIBRARY", clone / "course_lib")
+    monkeypatch.setattr(jail_command.shutil, "which", lambda name: "bwrap")
+    monkeypatch.setattr(jail_command.os, "getuid", lambda: 1000)
+    readable = set(jail_command._readable())
+    assert str(tmp_path / "lib") in readable
+    assert not readable & {str(path) for path in (clone, *clone.parents, clone / "solutions")}
+    command = jail_command._in_bubblewrap([], tmp_path, 1000)
+    assert command[command.index(str(clone)) - 1] == "--tmpfs"
+    assert command[command.index("--remount-ro") + 1] == str(clone)
+
+
+def test_packages_in_a_hidden_clone_are_shown_elsewhere(monkeypatch):
+    site = "/usr/src/app/.venv/lib/site-packages"
+    monkeypatch.setattr(jail_command, "_site_packages", lambda: [site])
+    assert jail_command._sites_inside() == {site: site}
+    monkeypatch.setattr(jail_command, "LIBRARY", Path("/usr/src/app/course_lib"))
+    assert jail_command._sites_inside() == {site: "/packages/0"}
+
+
+def test_a_folder_that_learners_could_read_is_refused(tmp_path, monkeypatch):
+    jail_command.refuse_shown({"results": tmp_path})
+    with pytest.raises(CourseError, match="expected the results .*/usr/src/x, which is in /usr"):
+        jail_command.refuse_shown({"students' work": tmp_path, "results": Path("/usr/src/x")})
+    monkeypatch.setattr(jail_command, "LIBRARY", Path("/usr/src/x/course_lib"))
+    jail_command.refuse_shown({"results": Path("/usr/src/x/results")})  # hidden with the clone
+
+
+def test_what_learners_pass_is_not_noted_as_progress_of_the_instructor(tmp_path, monkeypatch):
+    _, environment = jail_command.command_of("none", tmp_path, 3)
+    for name in ("COURSE_PROGRESS", "HOME"):
+        monkeypatch.setenv(name, environment[name])
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert progress_file() == Path(os.devnull)
+    note_passed("06.padding_mask")
+    assert load_passed() == set()

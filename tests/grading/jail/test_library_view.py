@@ -1,0 +1,189 @@
+"""What a learner's code may import while an item is graded."""
+
+import ast
+import builtins
+import inspect
+import re
+import textwrap
+
+import nbformat
+import pytest
+
+from course_lib import model
+from course_lib.checks import TABLE, load_item, load_items
+from course_lib.checks.diagnosis.trial import try_probe
+from course_lib.grading.jail import library_view
+from course_lib.grading.jail.library_view import (
+    engine_files,
+    use_files,
+    view_of,
+    withheld_names,
+    without,
+)
+from course_lib.grading.jail.source_slice import slice_of
+from tests.grading.notebooks_to_hand_in import ROOT
+
+EXERCISES = ROOT / "exercises"
+CHECKED = [entry.id for entry in TABLE.values() if entry.kind != "written"]
+
+
+def names_in(files):
+    """The names that sources define, methods aside."""
+    return {
+        node.name
+        for source in files.values()
+        for node in ast.parse(source).body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    }
+
+
+@pytest.mark.parametrize("item_id", CHECKED)
+def test_the_slice_of_an_item_has_its_use_and_no_reference_and_no_misconception(item_id):
+    item = load_item(item_id)
+    files = use_files(item)
+    defined = names_in(files)
+    text = "".join(files.values())
+    if item.use.__module__.startswith("course_lib.checks.items"):
+        assert item.use.__name__ in defined
+    assert item.reference.__name__ not in defined
+    for misconception in item.misconceptions:
+        assert misconception.name not in defined
+        assert misconception.symptom not in text
+    assert "Item(" not in text
+    assert "Probe(" not in text
+    assert not any(hint in text for hint in item.hints)
+    for name, source in files.items():  # what it needs is there, too
+        compile(source, name, "exec")
+        assert set(ast_names(source)) <= set(dir(builtins)) | bound_in(source)
+
+
+def bound_in(source):
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def ast_names(source):
+    """The names that are looked up, annotations aside."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            if getattr(node, name, None) is not None:
+                setattr(node, name, None)
+    nodes = (n for n in ast.walk(tree) if isinstance(n, ast.Name))
+    return [node.id for node in nodes if isinstance(node.ctx, ast.Load)]
+
+
+@pytest.mark.parametrize("item_id", CHECKED)
+def test_the_view_of_an_item_has_no_definition_of_what_it_asks_for(item_id):
+    item = load_item(item_id)
+    view = view_of(item_id, "its_subject")
+    names = item.reference.__name__, item_id.split(".")[1]
+    start = rf"^(?:def|class) (?:{'|'.join(names)})\b"
+    definition = re.compile(rf"{start}.*\n((?:.*\n){{3}})", re.MULTILINE)
+    for path, source in view.items():
+        for body in definition.findall(source):
+            assert "is what this exercise asks you to write" in body
+        assert not path.startswith(("checks/table", "checks/diagnose", "cli", "doctor"))
+    items = {path for path in view if path.startswith("checks/items/")}
+    assert items == set(use_files(item)) | {"checks/items/__init__.py"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", ["04", "05"])  # attention has several forms
+def test_no_other_form_of_attention_is_a_right_answer_as_it_is(lesson):
+    for item in load_items(lesson).values():
+        withheld = withheld_names(item, "its_subject")
+        for name in model.__all__:
+            if name not in withheld and name.startswith(("attention", "MultiHead")):
+                trials = (
+                    try_probe(probe, item, getattr(model, name), number, seconds=1.0)
+                    for number, probe in enumerate(item.probes)
+                )
+                assert any(trial.difference for trial in trials), name
+
+
+@pytest.mark.parametrize("path", sorted(EXERCISES.glob("*/*.ipynb")), ids=lambda path: path.stem)
+def test_what_an_exercise_imports_runs_nothing_that_it_asks_for(path):
+    cells = {cell["id"]: cell["source"] for cell in nbformat.read(path, as_version=4)["cells"]}
+    namespace = {}
+    exec(cells["imports"], namespace)
+    withheld = [
+        withheld_names(item, "its_subject") for item in load_items(path.parent.name[:2]).values()
+    ]
+    for imported in namespace.values():
+        if getattr(imported, "__module__", "").startswith("course_lib."):
+            used = set(ast_names(textwrap.dedent(inspect.getsource(imported))))
+            assert not used & set.union(*withheld), imported
+
+
+def test_a_stub_says_what_it_stands_for():
+    source = "@decorated\ndef f(x):\n    return 1\n\nclass C(Base):\n    y = 1\n\n"
+    source += "def g():\n    return f(1)\n"
+    made = without(source, {"f", "C"})
+    assert "return 1" not in made
+    assert "y = 1" not in made
+    namespace = {"Base": object}
+    exec(made, namespace)
+    for name in ("f", "C", "g"):
+        with pytest.raises(ImportError, match="is what this exercise asks you to write"):
+            namespace[name]()
+
+
+def test_a_slice_keeps_what_is_used_and_nothing_else():
+    source = """\
+from __future__ import annotations
+import math, os
+from a import b, c as d
+X, Y = 1, 2
+Z: Unused = X
+class Kept(d):
+    def m(self) -> Unused: return Z
+def wanted(x: Unused = math.pi): return Kept
+def unwanted(): return os
+"""
+    made = slice_of(source, {"wanted"})
+    assert names_in({"": made}) == {"Kept", "wanted"}
+    assert "import math" in made
+    assert "from a import c as d" in made
+    assert "X, Y" in made
+    for word in ("os", "import b", "unwanted"):
+        assert word not in made
+    with pytest.raises(KeyError):
+        slice_of(source, {"missing"})
+
+
+def test_the_engine_in_the_jail_is_the_engine_that_checks():
+    files = engine_files()
+    engine = sorted((library_view.LIBRARY / library_view.ENGINE).glob("*.py"))
+    assert len(engine) > 5
+    for path in engine:
+        assert files[f"{library_view.ENGINE}/{path.name}"] == path.read_text("utf-8")
+
+
+def test_the_course_still_works_in_a_view_and_says_what_is_missing(jail):
+    view = jail.library("08.transformer", view_of("08.transformer", "Transformer"))
+    source = """
+from course_lib.model import Decoder, Encoder, Transformer, TransformerConfig, padding_mask
+from course_lib import data, decoding, training
+import torch
+assert padding_mask(torch.ones(1, 2).long(), 0).all()
+Transformer(None)
+"""
+    with jail.session(view) as session:
+        failure = session.run("cell", source, 20)
+    assert failure.kind == "ImportError"
+    assert failure.message == (
+        "Transformer is what this exercise asks you to write, so the course's own is not "
+        "available while your answer is graded: use yours"
+    )

@@ -1,0 +1,112 @@
+"""nbgrader's feedback pages: marks and comments are there; nothing runs, nothing is fetched."""
+
+import shutil
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde, GenerateFeedback
+from nbgrader.converters.base import NbGraderException
+
+from course_lib.grading.class_run.class_run import ClassRun
+from course_lib.grading.nbgrader.class_gradebook import store_class
+from course_lib.grading.nbgrader.course_folder import open_course_folder
+from course_lib.grading.nbgrader.nbgrader_hooks import CONTENT_POLICY, inactive
+from tests.grading.hostile_text import EVERYTHING, HOSTILE
+from tests.grading.nbgrader.nbgrader_course import WRITTEN, activity, hand_in, result_of
+from tests.grading.notebooks_to_hand_in import ROOT, SECRET
+
+EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
+
+
+@pytest.fixture(scope="module")
+def graded_course(tmp_path_factory, masks, new_course):
+    """A course folder with one hostile submission, marked by a person."""
+    folder = tmp_path_factory.mktemp("hostile")
+    shutil.copytree(new_course, folder / "course")
+    notebook = nbformat.read(EXERCISE, as_version=4)
+    code = {"06-padding-mask-answer": EVERYTHING}
+    hand_in(folder / "incoming" / "ana", notebook, masks, written=EVERYTHING, answers=code)
+    run = ClassRun(folder / "incoming", masks, folder / "results", SECRET)
+    result = result_of(masks, points={"06.bug": 2.0}, written=EVERYTHING, note=f"SEEN {EVERYTHING}")
+    store_class(folder / "course", run, [result], EXERCISE)
+    with Gradebook(f"sqlite:///{folder}/course/gradebook.db") as gradebook:
+        grade = gradebook.find_grade(WRITTEN, "masks", "06_masks", "ana")
+        grade.manual_score, grade.needs_manual_grade = 1.5, False
+        comment = gradebook.find_comment(WRITTEN, "masks", "06_masks", "ana")
+        comment.manual_comment = f"You wrote this: {EVERYTHING}"
+        gradebook.db.commit()
+    return folder / "course"
+
+
+def generate(step, course):
+    """Run a step of nbgrader as its command does, with the course folder's configuration."""
+    folder = open_course_folder(course)
+    folder.directory.assignment_id = "06_masks"
+    step(coursedir=folder.directory, config=folder.config).start()
+
+
+@pytest.fixture(scope="module")
+def feedback(graded_course):
+    """The page's file."""
+    generate(GenerateFeedback, graded_course)
+    return graded_course / "feedback" / "ana" / "06_masks" / "masks.html"
+
+
+def test_the_page_shows_marks_comments_and_what_the_checks_found(feedback):
+    page = BeautifulSoup(feedback.read_text("utf-8"), "html.parser")
+    words = page.get_text()
+    assert "masks (Score: 3.5 / 14.0)" in words and "Score: 1.5 / 2" in words
+    assert "You wrote this:" in words
+    assert "✗ 06.padding_mask · Mask the padding: not yet" in words
+    assert "✓ 06.bug" in words and HOSTILE[0] in words
+    assert len(page.find_all("details")) >= 15  # the hints are still there
+
+
+def test_rubrics_notes_and_flags_are_not_for_learners(feedback, graded_course):
+    shown = graded_course / "autograded" / "ana" / "06_masks" / "masks.ipynb"
+    assert "Rubric" in shown.read_text("utf-8")
+    assert "Rubric" not in feedback.read_text("utf-8")
+    assert "not in the feedback" not in feedback.read_text("utf-8")
+
+
+def test_nothing_in_the_page_runs_or_is_fetched(feedback):
+    page = feedback.read_text("utf-8")
+    active = [each for each in activity(page) if not each.startswith("a href=https://")]
+    assert active == []
+    first = BeautifulSoup(page, "html.parser").head.find_all("meta")[1]
+    assert first["content"] == CONTENT_POLICY and "default-src 'none'" in CONTENT_POLICY
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_what_would_be_active_is_taken_out_of_a_page(text):
+    page = inactive(f"<html><head></head><body>{text}</body></html>")
+    assert [each for each in activity(page) if not each.startswith("a href=https://")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("browser")
+def test_a_browser_neither_runs_nor_fetches_anything(feedback, browser):
+    asked, blocked, dialogs = [], [], []
+    page = browser.new_page()
+    page.on("requestfinished", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: blocked.append(request.url))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.goto(feedback.as_uri())
+    for link in page.locator("a[href]").all()[:5]:
+        assert not (link.get_attribute("href") or "").startswith("javascript:")
+    assert page.locator(".nbgrader_cell").count() > 10
+    assert page.evaluate("document.scripts.length") == 0
+    page.close()
+    assert asked == [feedback.as_uri()] and dialogs == []
+    # The fonts of nbgrader's own style sheet; its styles are in the page, and they are not.
+    assert all(address.startswith("file:") for address in blocked)
+
+
+def test_autograding_by_nbgrader_is_refused_before_anything_is_touched(graded_course, tmp_path):
+    course = shutil.copytree(graded_course, tmp_path / "course")
+    before = {path: path.read_bytes() for path in course.rglob("*") if path.is_file()}
+    with pytest.raises(NbGraderException, match="use course grade"):
+        generate(Autograde, course)
+    assert {path: path.read_bytes() for path in course.rglob("*") if path.is_file()} == before

@@ -1,0 +1,304 @@
+"""Notebooks as they really come: each gets its marks for what is right in it."""
+
+import inspect
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from course_lib.grading.class_run.grade import grade_submission, read_hand_in
+from tests.checks.alternatives import masks as alternatives
+from tests.grading.notebooks_to_hand_in import (
+    RIGHT,
+    ROOT,
+    SECRET,
+    SHORT,
+    answered,
+    points,
+    with_cell,
+)
+
+THREE = {"06.padding_mask": 2.0, "06.causal_mask": 2.0, "06.decoder_mask": 2.0}
+# What is added to a notebook with three right answers, as a cell of its own.
+DISTURBANCES = {
+    "a syntax error": "def broken(:",
+    "an error": "print(undefined)",
+    "sys.exit": "import sys; sys.exit()",
+    "an infinite loop": "while True: pass",
+    "os._exit": "import os; os._exit(1)",
+    "warnings": "import sys, warnings; warnings.warn('careful'); print('x', file=sys.stderr)",
+    "a flood of output": "for _ in range(100_000): print('x' * 100)",
+    "a magic": "%matplotlib inline\n!pip install something\nx = 3",
+    "a cell magic": "%%time\nx = 3",
+    "a question": "torch.softmax?",
+    "another default dtype": "torch.set_default_dtype(torch.float64)",
+    "no gradients": "torch.set_grad_enabled(False)",
+    "another seed": "torch.manual_seed(7)",
+    "an empty cell": "",
+    "a check of its own": 'report = check("06.padding_mask", padding_mask)\nprint(report)',
+}
+
+
+@pytest.mark.parametrize("name", DISTURBANCES)
+def test_a_cell_that_goes_wrong_costs_the_others_nothing(name, graded, notebook, three_items):
+    handed_in = with_cell(answered(notebook, RIGHT), DISTURBANCES[name])
+    assert points(graded(handed_in, three_items)) == THREE
+
+
+def test_the_definitions_of_a_cell_that_is_stopped_count(graded, notebook, three_items):
+    for ending in ("while True: pass", "import os; os._exit(0)"):
+        answers = {name: f"{source}\n{ending}" for name, source in RIGHT.items()}
+        result = graded(answered(notebook, answers | {"06-decoder-mask-answer": ""}), three_items)
+        assert points(result) == {"06.padding_mask": 2.0, "06.causal_mask": 2.0}
+        assert "Only its definitions count." in result.notes[0]
+
+
+def test_an_answer_after_an_error_in_its_own_cell_counts_if_it_was_defined(
+    graded, notebook, three_items
+):
+    answers = {name: source + "\nprint(1 / 0)" for name, source in RIGHT.items()}
+    result = graded(answered(notebook, answers), three_items)
+    assert points(result) == THREE
+    assert "raised ZeroDivisionError: division by zero." in result.notes[0]
+
+
+def test_a_copied_cell_counts_as_it_was_answered_last(graded, notebook, three_items):
+    copies = answered(notebook, RIGHT)
+    cells = copies["cells"]
+    at = next(i for i, cell in enumerate(cells) if cell["id"] == "06-padding-mask-answer")
+    wrong = {**cells[at], "source": "def padding_mask(tokens, pad_id):\n    return tokens"}
+    untouched = next(c for c in notebook["cells"] if c["id"] == "06-padding-mask-answer")
+    cells[at:at] = [wrong]
+    cells += [untouched]
+    result = graded(copies, three_items)
+    assert points(result) == THREE
+    assert any("is there 3 times" in note for note in result.notes)
+
+
+def test_an_answer_split_over_two_cells_counts(graded, notebook, masks):
+    parts = ["def wrong_line():\n    return 5\n", BUG_FIXED]
+    split = answered(notebook, {"06-bug-answer": parts[0]})
+    cells = split["cells"]
+    at = next(i for i, cell in enumerate(cells) if cell["id"] == "06-bug-answer")
+    cells.insert(at + 1, {**cells[at], "source": parts[1]})
+    assert points(graded(split, masks)) == {"06.bug": 2.0}
+
+
+BUG_FIXED = """\
+def cross_attention_weights(query, key, source, pad_id):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    return scores.masked_fill((source == pad_id)[:, None, None, :], -1e9).softmax(dim=-1)
+"""
+
+
+def test_the_wrong_line_must_be_a_number_and_the_right_one(graded, notebook, masks):
+    for line in ("True", "4", "'5'", "None", "[5]", "float('nan')"):
+        source = f"def wrong_line():\n    return {line}\n{BUG_FIXED}"
+        result = graded(answered(notebook, {"06-bug-answer": source}), masks)
+        assert points(result) == {}
+        assert result.items[4].line_found is False
+
+
+@pytest.mark.parametrize("name", ["padding_by_loops", "padding_by_unsqueeze", "padding_by_where"])
+def test_a_right_answer_written_differently_keeps_its_marks(name, graded, notebook, one_item):
+    source = inspect.getsource(getattr(alternatives, name)) + f"\npadding_mask = {name}"
+    result = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item)
+    assert points(result) == {"06.padding_mask": 2.0}
+
+
+ODD = [
+    *("None", "{}", "[[[]]]", "2**300", "float('nan')", "'text'", "b'x'", "{1, 2}", "object()"),
+    *("{tokens: 1}", "{(1, 2): [tokens]}", "tokens.to_sparse()", "tokens.to('meta')", "print"),
+    *("torch.zeros(0)", "torch.zeros(())", "tokens.to(torch.complex64)", "[tokens, None]"),
+    *("(x for x in 'ab')", "torch.zeros(2, 1, 1, 4).expand(2, 9, 9, 4)", "Exception"),
+]
+
+
+def test_odd_results_earn_nothing_and_stop_nothing(graded, notebook, one_item):
+    for odd in ODD:
+        source = f"def padding_mask(tokens, pad_id):\n    return {odd}"
+        [item] = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item).items
+        assert (item.points, item.status) == (0.0, "not yet"), odd
+
+
+def test_a_misconception_is_named(graded, notebook, three_items):
+    inverted = RIGHT["06-padding-mask-answer"].replace("!=", "==")
+    result = graded(answered(notebook, {"06-padding-mask-answer": inverted}), three_items)
+    assert result.items[0].misconceptions == ("polarity_turned_round",)
+    assert result.items[0].status == "not yet"
+
+
+def test_helper_cells_are_kept_in_order(graded, notebook, three_items):
+    helper = "def real(tokens, pad_id):\n    return tokens != pad_id"
+    answer = "def padding_mask(t, p):\n    return real(t, p)[:, None, None]"
+    handed_in = with_cell(answered(notebook, {"06-padding-mask-answer": answer}), helper)
+    assert points(graded(handed_in, three_items)) == {"06.padding_mask": 2.0}
+
+
+def test_an_import_added_to_a_locked_cell_counts(graded, notebook, three_items):
+    imports = "import math\nimport torch as th\nfrom torch import Tensor"
+    answer = "def causal_mask(size):\n    return th.ones(1, 1, size, size).tril().bool()"
+    handed_in = answered(notebook, {"imports": imports, "06-causal-mask-answer": answer})
+    result = graded(handed_in, three_items)
+    assert points(result) == {"06.causal_mask": 2.0}
+    assert "The locked cell imports was changed; it runs after our own." in result.notes
+
+
+def without_grading_metadata(notebook):
+    for cell in notebook["cells"]:
+        cell["metadata"] = {}
+    return notebook
+
+
+def without_any_id(notebook):
+    for cell in without_grading_metadata(notebook)["cells"]:
+        del cell["id"]
+    return notebook
+
+
+def in_format_3(notebook):
+    cells = [
+        {"cell_type": "code", "input": cell["source"], "language": "python", "metadata": {}}
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    return {"nbformat": 3, "worksheets": [{"cells": cells}], "metadata": {}}
+
+
+def with_deleted_cells(notebook):
+    kept = [c for c in notebook["cells"] if c["id"] in RIGHT]
+    return {**notebook, "cells": kept}
+
+
+def with_lists_of_lines(notebook):
+    for cell in notebook["cells"]:
+        cell["source"] = "".join(cell["source"]).splitlines(keepends=True)
+    return notebook
+
+
+def with_wrong_types(notebook):
+    notebook["cells"] += [None, 3, {}, {"cell_type": "code", "source": 3, "metadata": []}]
+    notebook["cells"] += [{"cell_type": 3, "source": ["x", 3, None], "id": [], "metadata": None}]
+    return notebook
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without_grading_metadata,
+        without_any_id,
+        in_format_3,
+        with_deleted_cells,
+        with_lists_of_lines,
+        with_wrong_types,
+    ],
+)
+def test_another_form_of_the_same_notebook_has_the_same_marks(
+    change, graded, notebook, three_items
+):
+    assert points(graded(change(answered(notebook, RIGHT)), three_items)) == THREE
+
+
+def bytes_of(notebook, encoding="utf-8", ends=None):
+    text = json.dumps(notebook, indent=1)
+    if ends:
+        text = text.replace("\\n", ends.replace("\n", "\\n").replace("\r", "\\r"))
+    return text.encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "ends"),
+    [("utf-8-sig", None), ("utf-16", None), ("utf-8", "\r\n"), ("utf-8", "\r")],
+)
+def test_another_encoding_or_line_end_changes_nothing(
+    encoding, ends, jail, notebook, three_items, tmp_path
+):
+    data = bytes_of(answered(notebook, RIGHT), encoding, ends)
+    (tmp_path / "masks (1).ipynb").write_bytes(data)
+    result = grade_submission(tmp_path, three_items, jail=jail, secret=SECRET, limits=SHORT)
+    assert points(result) == THREE
+    assert result.notebook == "masks (1).ipynb"
+
+
+def test_of_several_notebooks_the_one_with_most_answers_counts(
+    jail, notebook, three_items, tmp_path
+):
+    folder = tmp_path / "O'Neil, Jr" / "06 Masks"
+    folder.mkdir(parents=True)
+    (folder / "masks.ipynb").write_text(json.dumps(notebook))
+    (folder / "masks-final.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    (folder / "broken.ipynb").write_text("{")
+    (folder / ".ipynb_checkpoints").mkdir()
+    shutil.copy(folder / "masks.ipynb", folder / ".ipynb_checkpoints" / "older.ipynb")
+    result = grade_submission(folder.parent, three_items, jail=jail, secret=SECRET, limits=SHORT)
+    assert points(result) == THREE
+    assert result.student == "O'Neil, Jr"
+    assert any("There are 2 notebooks; 06 Masks/masks-final.ipynb has" in n for n in result.notes)
+    assert any("broken.ipynb" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("masks (9).ipynb", "masks (10).ipynb"),
+        ("masks.ipynb", "masks (1).ipynb"),
+        ("attempt_1/masks.ipynb", "attempt_2/masks.ipynb"),
+        ("attempt_9/masks.ipynb", "attempt_10/a.ipynb"),
+    ],
+)
+def test_of_copies_with_equally_many_answers_the_one_with_the_highest_number_counts(
+    first, last, notebook, masks, tmp_path
+):
+    for name in (first, last):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(answered(notebook, RIGHT)))
+    assert read_hand_in(tmp_path, masks).path == tmp_path / last
+
+
+def test_a_notebook_of_another_exercise_does_not_count(jail, notebook, three_items, tmp_path):
+    other = next((ROOT / "exercises" / "01_positional_encoding").glob("*.ipynb"))
+    wrong_line = {"01-bug-answer": "def wrong_line():\n    return 5\n"}
+    handed_in = json.dumps(answered(json.loads(other.read_text()), wrong_line))
+    (tmp_path / "masks.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "positions.ipynb").write_text(handed_in)
+
+    def grade():
+        return grade_submission(tmp_path, three_items, jail=jail, secret=SECRET, limits=SHORT)
+
+    both = grade()
+    assert (both.notebook, both.notes) == ("masks.ipynb", ())
+    (tmp_path / "masks.ipynb").unlink()
+    alone = grade()
+    assert not alone.readable
+    assert "got those of another exercise" in alone.notes[0]
+
+
+def test_words_without_any_id_are_found_below_their_task(graded, notebook, masks):
+    for words in ("Pads are keys, too.", "*Your answer here.*"):
+        handed_in = without_any_id(answered(notebook, {"06-why-not-rows-written": words}))
+        result = graded(handed_in, masks)
+        assert result.items[-1].text == words.strip("*").removeprefix("Your answer here.")
+        assert not any("is missing" in note for note in result.notes)
+
+
+def test_words_are_carried_over_and_wait_for_a_person(graded, notebook, masks):
+    words = "Because <script>alert(1)</script> softmax runs over the keys."
+    written = answered(notebook, {"06-why-not-rows-written": words})
+    item = graded(written, masks).items[-1]
+    assert (item.status, item.points, item.text) == ("to be marked", None, words)
+    beside = with_cell(
+        notebook, words, after="06-why-not-rows-task", cell_type="markdown", id="beside"
+    )
+    assert graded(beside, masks).items[-1].text == words
+    assert graded(notebook, masks).items[-1].status == "no answer"
+
+
+def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded, notebook, masks):
+    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.4)")
+    result = graded(slow, masks, limits=replace(SHORT, submission=1.0))
+    assert result.items[0].status == "passed"
+    assert result.items[4].status == "not run"
+    assert result.items[4].points is None
+    assert result.points is None
+    assert result.items[4].reason == "the submission took more than 1 seconds"

@@ -1,0 +1,230 @@
+"""The exercise as released, a learner's cells in it, and what is flagged; nothing runs here."""
+
+import ast
+import json
+import re
+import time
+
+import pytest
+
+from course_lib.errors import CourseError
+from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
+from course_lib.grading.submissions import flags
+from course_lib.grading.submissions.exercise import defined_names, load_exercise
+from course_lib.grading.submissions.flags import flags_of
+from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
+from course_lib.grading.submissions.transplant import CodeCell, transplant
+from tests.grading.notebooks_to_hand_in import ROOT
+
+
+def submitted(*cells):
+    return Submission("x.ipynb", cells, "hash")
+
+
+ANSWER = Cell("code", "def padding_mask(t, p): ...", grade_id="06-padding-mask-answer")
+
+
+def test_our_cells_come_first_and_the_learners_follow_in_their_order(masks):
+    helper = Cell("code", "x = 1")
+    made = transplant(submitted(helper, ANSWER), masks)
+    ours = [cell.name for cell in made.cells if cell.ours]
+    assert ours[:3] == ["set-up", "imports", "06-padding-mask-answer"]
+    assert not any(name.endswith("check") for name in ours)
+    theirs = [(cell.name, cell.source, cell.item) for cell in made.cells if not cell.ours]
+    assert theirs == [
+        ("cell 1", "x = 1", ""),
+        ("06-padding-mask-answer", ANSWER.source, "06.padding_mask"),
+    ]
+    assert made.answered == {"06.padding_mask"}
+
+
+def test_a_cell_is_found_by_grade_id_then_id_then_what_it_defines(masks):
+    source = "def padding_mask(t, p): return 1"
+    for cell in (
+        Cell("code", source, id="06-causal-mask-answer", grade_id="06-padding-mask-answer"),
+        Cell("code", source, id="06-padding-mask-answer"),
+        Cell("code", source, id="other", grade_id="other"),
+    ):
+        assert transplant(submitted(cell), masks).answered == {"06.padding_mask"}
+
+
+def test_missing_cells_are_noted(masks):
+    notes = transplant(submitted(ANSWER), masks).notes
+    assert "The cell 06-causal-mask-answer is missing; it counts as unanswered." in notes
+    assert not any("06-padding-mask-answer" in note for note in notes)
+
+
+def test_another_notebook_is_no_silent_zero(masks):
+    with pytest.raises(SubmissionError, match="another exercise: was the wrong notebook handed in"):
+        transplant(submitted(Cell("code", "x = 1", id="07-bug-answer")), masks)
+
+
+def test_an_answer_that_became_text_is_not_run(masks):
+    cell = Cell("text", "def padding_mask(t, p): ...", grade_id="06-padding-mask-answer")
+    made = transplant(submitted(cell, ANSWER), masks)
+    assert [c.source for c in made.cells if not c.ours] == [ANSWER.source]
+
+
+def in_words(masks, *cells):
+    """The answer to 06.why_not_rows in these cells, (id, text) with "" for a new one, and notes."""
+    released = {cell.id: cell.source for cell in masks.cells}
+    made = [Cell("text", text.replace("RELEASED", released.get(i, "")), id=i) for i, text in cells]
+    transplanted = transplant(submitted(ANSWER, *made), masks)
+    return transplanted.written.get("06.why_not_rows"), transplanted.notes
+
+
+QUESTION, WORDS = "06-why-not-rows-task", "06-why-not-rows-written"
+TASK, UNTOUCHED = (QUESTION, "RELEASED"), (WORDS, "RELEASED")
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        ([TASK, UNTOUCHED], None),
+        ([TASK, (WORDS, "One."), ("", "Two.")], "One.\n\nTwo."),
+        ([TASK, ("", "One."), (WORDS, "Two.")], "One.\n\nTwo."),
+        ([TASK, (WORDS, "One."), (WORDS, "Two.")], "One.\n\nTwo."),
+        ([TASK, (WORDS, "One."), (WORDS, "One.")], "One."),
+        ([(QUESTION, "RELEASED\n\nOne."), UNTOUCHED], "One."),
+        ([(QUESTION, "RELEASED\n\nOne."), (WORDS, "Two.")], "Two."),
+    ],
+)
+def test_all_that_answers_a_question_in_words_counts(cells, text, masks):
+    assert in_words(masks, *cells)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        ([("", "Above."), TASK, UNTOUCHED], "does not count .* (cell 2): Above."),
+        ([TASK, UNTOUCHED, ("next", "RELEASED Below.")], "does not count .* Below."),
+        ([TASK, UNTOUCHED, ("next", "RELEASED"), ("", "At the end.")], ".* At the end."),
+        ([(QUESTION, "RELEASED\n\nOne."), UNTOUCHED], "was changed; it counts as the answer"),
+        (
+            [(QUESTION, "RELEASED\n\nOne."), (WORDS, "Two.")],
+            "it does not count as part",
+        ),
+    ],
+)
+def test_text_that_may_belong_to_an_answer_in_words_is_pointed_out(cells, note, masks):
+    pattern = note.replace("(", r"\(").replace(")", r"\)")
+    assert sum(bool(re.search(pattern, each)) for each in in_words(masks, *cells)[1]) == 1
+
+
+def test_text_far_from_any_question_in_words_is_nobody_s_business(masks):
+    notes = in_words(masks, ("", "My thoughts."), ("", "x"), ("", "y"), TASK, UNTOUCHED)[1]
+    assert not any("My thoughts." in note for note in notes)
+    assert not any("Text near" in note for note in in_words(masks, TASK, UNTOUCHED)[1])
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def f(): pass\nasync def g(): pass\nclass C: pass", {"f", "g", "C"}),
+        ("x = 1\ny: int = 2\nz == 3\n  w = 4", {"x", "y"}),
+        ("def broken(:", {"broken"}),
+        ("undefined", set()),
+    ],
+)
+def test_what_a_cell_defines_is_found_even_if_it_is_no_python(source, names):
+    assert defined_names(source) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("x = 3 % 2", "x = 3 % 2"),
+        ("%time f()\nx = 3", "get_ipython().run_line_magic('time', 'f()')\nx = 3\n"),
+        ("if True:\n    !ls\n", "if True:\n    get_ipython().system('ls')\n"),
+        ("x = !ls", "x = get_ipython().getoutput('ls')\n"),
+        ("x = (7\n  % 3)\n!a", "x = (7\n  % 3)\nget_ipython().system('a')\n"),
+        ("!pip \\\n    x\ny = 1", "get_ipython().system('pip      x')\ny = 1\n"),
+        ("%%time\nx = 3", "pass\nx = 3"),
+        ("\n%%time\n?x", "pass\nget_ipython().run_line_magic('pinfo', 'x')\n"),
+        ("    x = 3\n    y = 4", "x = 3\ny = 4\n"),
+        ("def broken(:", "def broken(:\n"),
+    ],
+)
+def test_commands_of_ipython_are_translated(source, plain):
+    assert without_magics(source).rstrip() == plain.rstrip()
+    assert Shell().run_line_magic("time", "f()") is None
+
+
+def test_the_definitions_of_a_cell_can_be_run_alone():
+    source = "import math\nx = 1\ny = f(2)\ndef f(): return x\nf()\nclass C: pass\nwhile True: pass"
+    source += "\ng = lambda x: f(x)"
+    kept = [ast.unparse(node) for node in definitions_of(source)]
+    assert [text.split()[0] for text in kept] == ["import", "x", "def", "class", "g"]
+    below = [ast.unparse(node) for node in definitions_of(source, after=4)]
+    assert below == kept[3:]
+    assert definitions_of("def broken(:") == []
+
+
+@pytest.mark.parametrize(
+    ("item", "source", "flags"),
+    [
+        ("06.bug", "import ctypes", ["unusual in this course: ctypes"]),
+        ("06.bug", "from os import _exit", ["unusual in this course: _exit"]),
+        ("06.bug", "x = eval('1')", ["unusual in this course: eval"]),
+        ("06.bug", "model.eval(); re.compile(x)  # ctypes", []),
+        ("06.bug", "x = '#'; import ctypes", ["unusual in this course: ctypes"]),
+        ("06.bug", "import ｇｃ", ["unusual in this course: gc"]),
+        ("06.bug", "a.gc.b; y.os.system; gcd", ["unusual in this course: gc"]),
+        ("06.bug", "f.__code__ = g.__code__", ["unusual in this course: __code__"]),
+        ("03.layer_norm", "y = nn.LayerNorm(3)(x)", ["ready-made for this item: LayerNorm"]),
+        ("03.layer_norm", "from torch.nn.functional import layer_norm", ["ready-made"]),
+        ("03.layer_norm", "def layer_norm(x):\n    return self.layer_norm(x)", []),
+        ("03.add_norm", "y = nn.LayerNorm(3)(x)", []),
+        ("04.scaled_dot_product_attention", "F.scaled_dot_product_attention(q)", ["ready-made"]),
+    ],
+)
+def test_flags_name_what_is_unusual_or_ready_made(item, source, flags):
+    ours = CodeCell("imports", "import ctypes", ours=True)
+    found = flags_of(item, [CodeCell("answer", source, item), ours])
+    assert len(found) == len(flags)
+    for one, expected in zip(found, flags, strict=True):
+        assert one.startswith(expected)
+
+
+def test_an_unknown_assignment_is_answered_with_those_that_exist():
+    with pytest.raises(CourseError, match="the assignments in .* are 01_positional_encoding, 02"):
+        load_exercise(ROOT / "exercises", "06_mask")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda cell: cell.pop("id"), "expected an exercise with nbgrader's metadata"),
+        (lambda cell: cell.update(metadata=[]), "expected an exercise with nbgrader's metadata"),
+        (lambda cell: cell.update(source="check(3)"), "expected a cell 06-padding-mask-check"),
+    ],
+)
+def test_a_released_exercise_in_another_format_is_refused(change, words, notebook, tmp_path):
+    change(next(cell for cell in notebook["cells"] if cell["id"] == "06-padding-mask-check"))
+    (tmp_path / "06_masks").mkdir()
+    (tmp_path / "06_masks" / "x.ipynb").write_text(json.dumps(notebook))
+    with pytest.raises(CourseError, match=words):
+        load_exercise(tmp_path, "06_masks")
+
+
+@pytest.mark.parametrize("text", ["1" * 1_000_000, "é" * 1_000_000, "1." * 500_000])
+def test_looking_for_flags_takes_no_longer_than_reading(text):
+    start = time.process_time()
+    assert flags_of("06.bug", [CodeCell("answer", f"import gc\n{text}")])
+    assert time.process_time() - start < 5.0  # and not hours
+
+
+@pytest.mark.parametrize(("name", "flagged", "lines"), [("gc", 10, 9), ("xy", 1, 1000)])
+def test_a_cell_of_many_megabytes_is_not_looked_at_whole(monkeypatch, name, flagged, lines):
+    looked_at = []
+
+    def look(text, original=flags._unusual):
+        looked_at.append(text)
+        return original(text)
+
+    monkeypatch.setattr(flags, "_unusual", look)
+    monkeypatch.setattr(flags, "_MOST_CHARACTERS", 3_000)
+    found = flags_of("03.layer_norm", [CodeCell("answer", f"{name}\n" * 1_000_000)])
+    assert found[0] == "more than 3,000 characters of code: nothing was looked for in the rest"
+    assert len(found) == flagged
+    assert len(looked_at) == lines

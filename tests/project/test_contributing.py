@@ -1,0 +1,114 @@
+"""What CONTRIBUTING.md names exists, and what it quotes is what the code says."""
+
+import importlib.util
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from course_lib.cli import main
+from tools.items import item_rules
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+SPANS = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", TEXT, flags=re.M | re.S))
+CODE = SPANS + re.findall(r"^(?:make|python|course) .*", TEXT, re.MULTILINE)
+EXAMPLES = ("my_item", "my-item", "16_topic")  # what a contributor might add
+MADE_BY_A_RUN = ("runs/small", ".venv", ".venv/bin/activate", ".venv/bin/lint-imports")
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|\w+\.(?:py|md|toml|yml|txt|safetensors)")
+NAME = re.compile(r"[A-Z]\w+(?:\.\w+)?")
+
+
+def named(pattern):
+    """The parts of commands that match, without those that are examples."""
+    found = {match for code in CODE for match in re.findall(pattern, code)}
+    return sorted(match for match in found if not any(example in match for example in EXAMPLES))
+
+
+@cache
+def sources():
+    files = [path for folder in ("course_lib", "tools", "tests") for path in folder_files(folder)]
+    return "\n".join(path.read_text("utf-8") for path in files)
+
+
+def folder_files(folder):
+    return [path for path in (ROOT / folder).rglob("*.py") if path != Path(__file__)]
+
+
+PATHS = sorted(
+    {
+        word
+        for span in SPANS
+        for word in span.split()
+        if PATH.fullmatch(word)
+        and word not in MADE_BY_A_RUN
+        and not any(example in word for example in EXAMPLES)
+    }
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_path_exists(path):
+    if "/" in path:
+        assert (ROOT / path).exists()
+    else:  # named after its folder, or in the root
+        assert (ROOT / path).exists() or any((ROOT / "course_lib").rglob(path))
+
+
+@pytest.mark.parametrize("target", named(r"\bmake ([a-z-]+)"))
+def test_every_make_target_exists(target):
+    assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", named(r"python -m ([\w.]+)"))
+def test_every_module_that_is_run_exists(module):
+    assert importlib.util.find_spec(module)
+
+
+@pytest.mark.parametrize("verb", named(r"\bcourse ([a-z]+)"))
+def test_every_subcommand_exists(verb, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([verb, "--help"])
+    assert ended.value.code == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted({span for span in SPANS if NAME.fullmatch(span)}))
+def test_every_class_and_constant_exists(name):
+    for part in name.split("."):
+        assert re.search(rf"(?:class|def) {part}\b|^{part}\b.* =", sources(), re.MULTILINE) or (
+            (ROOT / part).exists()
+        )
+
+
+def test_enough_is_named_for_these_tests_to_mean_something():
+    assert len(PATHS) > 40
+    assert {"quick", "test", "notebooks", "exercises", "new-item"} <= set(named(r"make ([a-z-]+)"))
+
+
+def test_the_picture_shows_the_layers_of_the_contract():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    picture = re.search(r"^```text\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)[1].splitlines()
+    assert [re.split(r"\s{2,}", line)[0] for line in picture] == layers
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *item_rules.RULES,
+        item_rules.enough_alternatives,
+        item_rules.check_after_answer,
+        item_rules.no_cell_to_fill_in,
+    ],
+    ids=lambda rule: rule.__name__,
+)
+def test_the_rules_for_items_are_quoted(rule):
+    assert f"\n- {rule.__doc__}\n" in TEXT
+
+
+def test_the_extent_of_a_text_is_that_of_the_rule():
+    extent = f"{item_rules.MIN_CHARACTERS} to {item_rules.MAX_CHARACTERS} characters"
+    assert extent in item_rules.short_sentences.__doc__

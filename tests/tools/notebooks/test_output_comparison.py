@@ -1,0 +1,200 @@
+import base64
+import zlib
+
+import numpy as np
+import pytest
+
+from tests.tools.notebooks.sample_notebooks import bundle, heatmap, image, stream
+from tools.notebooks.notebook_normal_form import WIDGET_VIEW
+from tools.notebooks.output_comparison import (
+    PICTURE_TOLERANCE,
+    differences,
+    only_rounded,
+    picture_distance,
+    same_text,
+)
+
+
+@pytest.mark.parametrize(
+    ("new", "stored"),
+    [
+        ("loss 0.123", "loss 0.124"),
+        ("loss 0.123.", "loss 0.122."),
+        ("9.99 and", "10.00  and"),
+        ("-0.00", "0.00"),
+        ("1.00e-03", "9.99e-04"),
+        ("tensor([[0.1001, -0.2000]])", "tensor([[0.1000, -0.2001]])"),
+    ],
+)
+def test_floats_one_unit_apart_in_the_last_digit_are_the_same(new: str, stored: str) -> None:
+    assert same_text(new, stored)
+    assert same_text(stored, new)
+
+
+@pytest.mark.parametrize(
+    ("new", "stored", "same"),
+    [
+        ("0.96 (± 0.02)", "0.98 (± 0.02)", True),
+        ("0.95 (± 0.02)", "0.98 (± 0.02)", False),
+        ("153 (± 6) of 200", "157 (± 5) of 200", True),
+        ("153 (± 6) of 200", "157 (± 5) of 201", False),
+        ("7.1 (± 1.0 between six seeds), 0.123", "7.8 (± 1.3 between six seeds), 0.124", True),
+        ("97 % (± 2)", "95 % (± 2)", True),
+        ("0.48 (± 0.00)", "0.49 (± 0.01)", True),
+        ("97 (± 2)", "95 % (± 2)", False),
+        ("0.98 (± 0.09)", "0.98 (± 0.02)", False),  # another uncertainty is another statement
+        ("0.98", "0.98 (± 0.02)", False),
+        ("0.5 (± 0.1) 3 heads", "0.5 (± 0.1) 4 heads", False),
+    ],
+)
+def test_a_number_may_move_within_its_stored_uncertainty(new: str, stored: str, same: bool) -> None:
+    assert same_text(new, stored) is same
+
+
+@pytest.mark.parametrize(
+    ("new", "stored"),
+    [
+        ("loss 0.125", "loss 0.123"),
+        ("0.12 0.12 0.12", "0.12 0.12 0.15"),
+        ("3 heads", "4 heads"),
+        ("tensor([1., 0.])", "tensor([0., 1.])"),
+        ("version 1.2.3", "version 1.2.4"),
+        ("0.123", "0.12"),
+        ("1.50e-03", "1.50e-04"),
+        ("nan", "0.12"),
+        ("0.50 True", "0.50 False"),
+        ("0.50", "0.50 0.50"),
+        ("x0.51", "x0.50"),
+    ],
+)
+def test_any_other_difference_counts(new: str, stored: str) -> None:
+    assert not same_text(new, stored)
+    assert not same_text(stored, new)
+
+
+def test_letters_drawn_by_another_release_stay_within_the_tolerance() -> None:
+    weights = np.eye(8)
+    drifted = heatmap(weights, smooth_text=False)
+    assert 0 < picture_distance(drifted, heatmap(weights)) <= PICTURE_TOLERANCE
+
+
+def test_another_head_is_beyond_the_tolerance() -> None:
+    diagonal = np.eye(8)
+    assert picture_distance(heatmap(diagonal), heatmap(diagonal[::-1])) > PICTURE_TOLERANCE
+
+
+def test_one_wrong_weight_in_a_map_is_beyond_the_tolerance() -> None:
+    weights = np.full((8, 8), 0.1)
+    wrong = weights.copy()
+    wrong[2, 3] = 0.9
+    assert picture_distance(heatmap(weights), heatmap(wrong)) > PICTURE_TOLERANCE
+
+
+def test_a_picture_of_another_size_is_named_with_both_sizes() -> None:
+    stored, new = heatmap(np.eye(4)), heatmap(np.eye(4), dpi=90)
+    for trained in (False, True):
+        assert differences([bundle(png=new)], [bundle(png=stored)], trained=trained) == [
+            "output 1, picture: stored 320×240 pixels, now 360×270"
+        ]
+
+
+def test_a_picture_of_a_result_of_training_may_differ() -> None:
+    new, stored = heatmap(np.eye(4)), heatmap(np.eye(4)[::-1])
+    assert "distance" in differences([bundle(png=new)], [bundle(png=stored)])[0]
+    assert differences([bundle(png=new)], [bundle(png=stored)], trained=True) == []
+
+
+def test_outputs_that_come_go_or_change_kind_are_named() -> None:
+    printed, shown = stream("1\n"), bundle(plain="1")
+    assert differences([printed], []) == ["output 1: stored nothing, now stdout"]
+    assert differences([], [shown]) == ["output 1: stored text/plain, now nothing"]
+    assert differences([shown], [printed]) == ["output 1: stored stdout, now text/plain"]
+
+
+def test_a_changed_line_is_shown_in_both_forms() -> None:
+    [report] = differences([stream("same\nnew\n")], [stream("same\nold\n")])
+    assert "- old" in report and "+ new" in report
+
+
+def test_stderr_is_a_difference_even_when_it_is_stored() -> None:
+    warning = stream("UserWarning: no\n", "stderr")
+    report = "\n".join(differences([warning], [warning]))
+    assert "writes to stderr" in report and "the stored output holds stderr" in report
+
+
+def test_a_widget_view_is_not_compared() -> None:
+    live, stored = bundle(plain="a map"), bundle(plain="a map")
+    live.data[WIDGET_VIEW] = {"model_id": "1f"}
+    alone = bundle()
+    alone.data[WIDGET_VIEW] = {"model_id": "2e"}
+    assert differences([alone, live], [stored]) == []
+
+
+def test_markup_is_compared_unless_it_has_a_picture() -> None:
+    picture = image(heatmap(np.eye(4)), "a map")
+    around = [bundle(html=f"<div id={name}>{picture}</div>", plain="a map") for name in "ab"]
+    assert differences(around[:1], around[1:]) == []
+    alone = [bundle(html=f"<div id={name}>") for name in "ab"]
+    assert differences(alone[:1], alone[1:]) != []
+
+
+def test_a_changed_digest_beside_an_equal_picture_counts() -> None:
+    picture = heatmap(np.eye(4))
+    new, stored = (bundle(png=picture, plain=f"entropy {n}") for n in ("0.10", "0.30"))
+    assert len(differences([new], [stored])) == 1
+
+
+def page(
+    picture: str, numbers: bytes, *, note: str = "drag 0.123", name: str = "f0123456789ab"
+) -> str:
+    """The markup of a widget: its picture, what its other states show, and its script."""
+    packed = base64.b64encode(zlib.compress(numbers)).decode("ascii")
+    script = f'show("{name}", "{packed}")'
+    return f"<p>{note}</p>{image(picture, 'a map')}<script>{script}</script>"
+
+
+NUMBERS = np.random.default_rng(0).integers(0, 256, 400, dtype=np.uint8)
+WEIGHTS = np.random.default_rng(0).random((5, 5))
+
+
+def test_what_another_processor_rounds_may_stay() -> None:
+    moved = NUMBERS + np.random.default_rng(1).integers(0, 5, 400, dtype=np.uint8)  # 255 + 1 is 0
+    stored = page(heatmap(WEIGHTS), NUMBERS.tobytes())
+    new = page(heatmap(WEIGHTS + 0.002), moved.tobytes(), note="drag 0.124", name="aabcdefabcdef")
+    assert new != stored
+    assert only_rounded(
+        [bundle(html=new), stream("x 0.11")], [bundle(html=stored), stream("x 0.12")]
+    )
+    assert only_rounded([bundle(html=stored)], [bundle(html=stored)])
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        page(heatmap(WEIGHTS), NUMBERS.tobytes(), note="pull 0.123"),
+        page(heatmap(WEIGHTS), (NUMBERS + np.uint8(5)).tobytes()),
+        page(heatmap(WEIGHTS), NUMBERS.tobytes()[1:]),
+        page(heatmap(WEIGHTS + 0.08 * np.eye(5)), NUMBERS.tobytes()),
+        page(heatmap(WEIGHTS), NUMBERS.tobytes()) + "<br>",
+        page(heatmap(WEIGHTS), NUMBERS.tobytes()).replace('show("f', 'show("g'),
+        page(heatmap(WEIGHTS), NUMBERS.tobytes()).replace('", "', '", "AAAA'),  # not deflated
+        "<p>nothing to see</p>",
+    ],
+    ids=["word", "numbers", "fewer numbers", "picture", "markup", "script", "broken", "none"],
+)
+def test_what_a_widget_holds_behind_its_picture_is_stored_anew(new: str) -> None:
+    stored = page(heatmap(WEIGHTS), NUMBERS.tobytes())
+    assert not only_rounded([bundle(html=new)], [bundle(html=stored)])
+
+
+def test_what_a_reader_would_notice_is_stored_anew() -> None:
+    assert not only_rounded([stream("0.125")], [stream("0.123")])
+    assert not only_rounded([stream("0.125")], [])
+    assert not only_rounded([bundle(html=page(heatmap(WEIGHTS), b""))], [])
+
+
+def test_pictures_and_numbers_of_a_result_of_training_may_stay() -> None:
+    stored = bundle(html=page(heatmap(WEIGHTS), NUMBERS.tobytes()))
+    other = bundle(html=page(heatmap(1 - WEIGHTS), NUMBERS[::-1].tobytes()))
+    assert only_rounded([other], [stored], trained=True)
+    assert not only_rounded([other], [stored])

@@ -1,0 +1,172 @@
+import re
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from course_lib.cli import main
+from course_lib.errors import CourseError
+from course_lib.training import RunOptions, load_translator, read_checkpoint, train
+from course_lib.training.runs import run_folder
+from course_lib.training.runs.checkpoint import PRETRAINED
+from course_lib.training.runs.run_files import weights_of_run
+from course_lib.training.runs.run_folder import open_run_folder
+from tests.training.test_loop import interrupt_at
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_shapes")]
+
+fcntl = pytest.importorskip("fcntl", reason="Windows has no such lock")
+
+
+def test_a_folder_in_which_another_process_trains_is_refused_until_it_ends(at_home, capsys):
+    with open_run_folder(at_home / "run", RunOptions()):
+        for resume in ([], ["--resume"]):
+            assert main(["train", "toy", "--out", "run", *resume]) == 1
+            error = capsys.readouterr().err
+            assert "expected run for this run alone, but another process trains there" in error
+    assert main(["train", "toy", "--out", "run", "--max-steps", "1"]) == 0
+
+
+def test_a_stopped_run_of_minutes_is_told_without_a_number_of_steps(at_home, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 2)
+        assert main(["train", "toy", "--minutes", "1"]) == 130
+    assert "Stopped after step 2; nothing is lost" in capsys.readouterr().out
+    assert main(["train", "toy", "--minutes", "1"]) == 1
+    assert "was stopped at step 2: go on with --resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_a_damaged_or_foreign_run_is_neither_continued_nor_overwritten(at_home, capsys, resume):
+    assert main(["train", "toy", "--out", "run", "--max-steps", "2"]) == 0
+    last, best = (at_home / "run" / f"{name}.safetensors" for name in ("last", "best"))
+    whole = last.read_bytes()
+    for content, message in (
+        (
+            whole[: len(whole) // 2],
+            "whole checkpoint .*: was it cut off .*copied[?] Start anew with",
+        ),
+        (best.read_bytes(), "got a checkpoint that can only translate: was best.* Start anew with"),
+        (PRETRAINED.read_bytes(), "that can only translate: .* another folder with --out"),
+    ):
+        last.write_bytes(content)
+        capsys.readouterr()
+        assert main(["train", "toy", "--out", "run", "--max-steps", "2", *resume]) == 1
+        error = capsys.readouterr().err
+        assert re.search(message, error) and error.count("\n") == 1
+        assert last.read_bytes() == content
+
+
+def test_half_a_file_of_a_killed_run_is_cleared_away(tmp_path):
+    draft = tmp_path / ".saving-x" / "last.safetensors"
+    draft.parent.mkdir()
+    draft.write_bytes(b"half")
+    with open_run_folder(tmp_path, RunOptions()):
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with (
+        pytest.raises(CourseError, match="could not write to .*file/run.*is a file in the way"),
+        open_run_folder(tmp_path / "file" / "run", RunOptions()),
+    ):
+        pytest.fail("opened")
+
+
+def test_of_several_processes_only_the_first_claims_the_folder(tmp_path, monkeypatch):
+    with open_run_folder(tmp_path, RunOptions()):
+        monkeypatch.setattr(run_folder, "rank", lambda: 1)
+        with open_run_folder(tmp_path, RunOptions()):
+            pass
+
+
+def test_a_system_without_locks_trains_without_them(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "fcntl", None)
+        with open_run_folder(tmp_path, RunOptions()), open_run_folder(tmp_path, RunOptions()):
+            pass
+
+    def no_lock(handle, kind):
+        raise OSError(37, "No locks available")
+
+    network = SimpleNamespace(flock=no_lock, LOCK_EX=fcntl.LOCK_EX, LOCK_NB=fcntl.LOCK_NB)
+    monkeypatch.setitem(sys.modules, "fcntl", network)
+    with open_run_folder(tmp_path, RunOptions()), open_run_folder(tmp_path, RunOptions()):
+        pass
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_refused_before_training(tmp_path):
+    with (
+        pytest.raises(CourseError, match="expected a folder with a name in UTF-8, got .*udcff"),
+        open_run_folder(tmp_path / "\udcff", RunOptions()),
+    ):
+        pytest.fail("opened")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_finished_run_is_replaced_only_when_asked(at_home, capsys):
+    assert main(["train", "toy", "--out", "run", "--max-steps", "3"]) == 0
+    (at_home / "run" / "notes.txt").write_text("mine")
+    before = {path.name: path.read_bytes() for path in (at_home / "run").glob("*.*")}
+    capsys.readouterr()
+    assert main(["train", "toy", "--out", "run", "--max-steps", "2"]) == 1
+    error = capsys.readouterr().err
+    assert "run holds a finished run of 3 steps: replace it with --overwrite, or choose" in error
+    assert {path.name: path.read_bytes() for path in (at_home / "run").glob("*.*")} == before
+    assert main(["train", "toy", "--out", "run", "--max-steps", "2", "--overwrite"]) == 0
+    assert read_checkpoint(at_home / "run" / "last.safetensors")[1]["step"] == 2
+    assert (at_home / "run" / "notes.txt").read_text() == "mine"
+
+
+def test_overwriting_leaves_no_weights_of_the_earlier_run(toy, tmp_path):
+    train(replace(toy, keep_weights="last"), folder=tmp_path)
+    assert (tmp_path / "final.safetensors").exists()
+    run = train(toy, RunOptions(seed=1, overwrite=True), folder=tmp_path)
+    assert not (tmp_path / "final.safetensors").exists()
+    kept = load_translator(tmp_path).model
+    for name, weight in kept.named_parameters():
+        assert torch.equal(weight, run.translator.model.get_parameter(name))
+
+
+def test_train_itself_refuses_a_used_folder(toy, tmp_path):
+    train(toy, RunOptions(max_steps=2), folder=tmp_path)
+    with pytest.raises(CourseError, match="holds a finished run of 2 steps"):
+        train(toy, RunOptions(max_steps=2), folder=tmp_path)
+
+
+def test_a_run_without_a_validation_yet_translates_with_its_last_weights(
+    toy, tmp_path, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 2)
+        train(toy, folder=tmp_path)
+    assert weights_of_run(tmp_path).name == "last.safetensors"
+    assert load_translator(tmp_path).translate("a").source == ["a"]
+
+
+def test_overwriting_deletes_its_own_events_and_names_what_it_cannot_delete(at_home, capsys):
+    events = at_home / "run" / "events"
+    events.mkdir(parents=True)
+    for name in ("events.out.tfevents.1.here", "talks.csv"):
+        (events / name).touch()
+    assert main(["train", "toy", "--max-steps", "1", "--out", "run", "--overwrite"]) == 0
+    assert not (events / "events.out.tfevents.1.here").exists() and (events / "talks.csv").exists()
+    (at_home / "run" / "final.safetensors").mkdir()
+    assert main(["train", "toy", "--max-steps", "1", "--out", "run", "--overwrite"]) == 1
+    assert "could not delete run/final.safetensors" in capsys.readouterr().err
+
+
+def test_a_run_whose_best_weights_are_gone_says_so_and_looks_for_new_ones(
+    toy, tmp_path, monkeypatch, capsys
+):
+    recipe = replace(toy, valid_every=2)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 3)
+        train(recipe, RunOptions(max_steps=4), folder=tmp_path)
+    (tmp_path / "best.safetensors").unlink()
+    run = train(recipe, RunOptions(max_steps=4, resume=True), folder=tmp_path)
+    assert "best.safetensors is missing" in capsys.readouterr().out
+    assert read_checkpoint(weights_of_run(tmp_path))[1]["step"] == run.step == 4

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from course_lib.viz.display import to_png
+from course_lib.viz.plots.curves import plot_bars, plot_curves, plot_entropy_by_d_head, plot_loss
+
+NAMES = {"x_label": "position", "y_label": "encoding", "title": "Waves"}
+
+
+def legend_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_lines_carry_their_values_and_names():
+    ax = plot_curves({"a": torch.tensor([1.0, 2.0]), "b": [3.0, 4.0]}, x=[10, 20], **NAMES)
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[1, 2], [3, 4]]
+    assert ax.lines[1].get_xdata().tolist() == [10, 20]
+    assert legend_of(ax) == ["a", "b"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("position", "encoding")
+    assert ax.get_title(loc="left") == "Waves"
+
+
+def test_a_single_line_needs_no_legend():
+    assert plot_curves({"a": [1.0, 2.0]}, **NAMES).get_legend() is None
+
+
+def test_the_legend_stands_outside_the_plot():
+    ax = plot_curves({"a": [1.0, 2.0], "b": [2.0, 1.0]}, **NAMES)
+    to_png(ax)
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+
+
+@pytest.mark.parametrize("count", [2, 8, 12])
+def test_no_two_lines_look_alike(count):
+    ax = plot_curves({str(i): [0.0, i] for i in range(count)}, **NAMES)
+    looks = {(str(line.get_color()), line.get_linestyle()) for line in ax.lines}
+    assert len(looks) == count
+
+
+@pytest.mark.parametrize(("log_x", "log_y"), [(False, True), (True, False)])
+def test_only_the_axis_that_is_asked_for_is_logarithmic(log_x, log_y):
+    ax = plot_curves({"a": [1.0, 2.0]}, x=[1, 2], log_x=log_x, log_y=log_y, **NAMES)
+    assert (ax.get_xscale() == "log", ax.get_yscale() == "log") == (log_x, log_y)
+
+
+def test_no_curves_are_refused():
+    with pytest.raises(ValueError, match="expected at least one named curve, got none: pass"):
+        plot_curves({}, **NAMES)
+
+
+def test_a_curve_of_another_length_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"curve 'b' .* each of the 2 values of x, got shape \(3,"):
+        plot_curves({"a": [1.0, 2.0], "b": [1.0, 2.0, 3.0]}, **NAMES)
+
+
+def test_epochs_count_from_one():
+    ax = plot_loss([3.0, 2.0, 1.0])
+    assert ax.lines[0].get_xdata().tolist() == [1, 2, 3]
+    assert ax.get_legend() is None
+
+
+def test_floor_published_curve_and_band_are_drawn_and_named():
+    ax = plot_loss(
+        [3.0, 2.0, 1.0],
+        floor=0.1155,
+        floor_label="target-only baseline",
+        published=[3.1, 2.1],
+        band=([2.5, 1.5, 0.5], [3.5, 2.5, 1.5]),
+        band_label="two standard deviations",
+    )
+    assert legend_of(ax) == [
+        "ours",
+        "two standard deviations",
+        "published",
+        "target-only baseline (0.1155)",
+    ]
+    _, theirs, floor = ax.lines
+    assert theirs.get_ydata().tolist() == [3.1, 2.1] and theirs.get_xdata().tolist() == [1, 2]
+    assert floor.get_ydata() == pytest.approx([0.1155, 0.1155])
+    edges = ax.collections[0].get_paths()[0].vertices
+    assert (edges[:, 1].min(), edges[:, 1].max()) == (0.5, 3.5)
+
+
+def test_entropy_is_drawn_over_powers_of_two_below_the_uniform_line():
+    ax = plot_entropy_by_d_head([2, 8, 32], scaled=[2.0, 2.0, 2.0], unscaled=[2, 1, 0.2], n_keys=10)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "8", "32"]
+    scaled, unscaled, uniform = ax.lines
+    assert scaled.get_ydata()[-1] == 2.0 and unscaled.get_ydata()[-1] == pytest.approx(0.2)
+    assert uniform.get_ydata()[0] == pytest.approx(np.log(10))
+    assert legend_of(ax) == ["scores / √d_head", "unscaled scores", "uniform: ln 10"]
+
+
+def test_bars_stand_in_order_with_their_numbers():
+    ax = plot_bars({"seen": 99.04, "unseen": 95.5}, title="t", value="right (%)", group="split")
+    assert [bar.get_width() for bar in ax.patches] == [99.04, 95.5]
+    assert [text.get_text() for text in ax.texts] == ["99.0", "95.5"]
+    assert ax.yaxis_inverted()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("right (%)", "split")
+
+
+def test_the_number_of_the_longest_bar_stays_inside():
+    ax = plot_bars({"a": 100.0}, title="t", value="%", group="split", limits=(0, 100))
+    to_png(ax)
+    assert ax.texts[0].get_window_extent().x1 <= ax.figure.bbox.x1
+    assert ax.get_xlim()[0] == 0 and ax.get_xlim()[1] > 100
+
+
+def test_no_bars_are_refused():
+    with pytest.raises(ValueError, match="expected at least one bar, got none: pass"):
+        plot_bars({}, title="t", value="v", group="g")
+
+
+@pytest.mark.parametrize("draw", [plot_curves, plot_bars])
+def test_axes_made_elsewhere_look_like_our_own(draw):
+    names = NAMES if draw is plot_curves else {"title": "t", "value": "v", "group": "g"}
+    numbers = {"a": [1.0, 2.0]} if draw is plot_curves else {"a": 1.0}
+    given = Figure(figsize=(8, 4)).add_subplot()
+    looks = []
+    for ax in (draw(numbers, **names), draw(numbers, ax=given, **names)):
+        grid = {line.get_color() for line in ax.get_xgridlines()}
+        sides = [side for side, spine in ax.spines.items() if spine.get_visible()]
+        looks.append((grid, sides, ax.xaxis.label.get_size(), ax.spines["left"].get_edgecolor()))
+    assert looks[0] == looks[1]

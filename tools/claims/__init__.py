@@ -1,0 +1,1 @@
+"""Check numbers, claims and words in the prose of the course."""

@@ -1,0 +1,1 @@
+"""Add exercise items, and measure how sharp their probes are."""

@@ -1,0 +1,1 @@
+"""Export and compare the models that the course ships."""

@@ -1,0 +1,1 @@
+"""Build the notebooks, and check what they store."""
