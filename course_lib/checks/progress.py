@@ -14,13 +14,9 @@ from course_lib.checks.table import TABLE, TOPICS, Entry
 from course_lib.errors import CourseError
 from course_lib.home import expanded
 
-# In files and notebooks from before honest numbers got a lesson of their own, as number 12.
-FORMER_IDS = {
-    "10.source_blind_floor": "10.target_only_entropy",
-    "11.bleu": "12.bleu",
-    "11.honest_number": "12.honest_number",
-    **{f"{int(i[:2]) - 1}{i[2:]}": i for i in TABLE if i >= "13."},
-}
+# An id that an item had in a released version, and the one that it has today. It must never become
+# another item's: whoever passed the old one would have passed the new.
+FORMER_IDS: dict[str, str] = {}
 
 
 def progress_file() -> Path:
@@ -41,7 +37,7 @@ def under_nbgrader() -> bool:
 
 def load_passed() -> set[str]:
     """The ids of all items passed so far, former ids translated; none if there is no valid file."""
-    return (_stored_ids() or set()) & TABLE.keys()
+    return {FORMER_IDS.get(i, i) for i in _stored_ids() or ()} & TABLE.keys()
 
 
 def _stored_ids() -> set[str] | None:
@@ -59,8 +55,6 @@ def _stored_ids() -> set[str] | None:
         stored = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    if isinstance(stored, list):  # the lessons had other numbers
-        stored = {"passed": [FORMER_IDS.get(i, i) for i in stored if isinstance(i, str)]}
     ids = stored.get("passed") if isinstance(stored, dict) else None
     return {i for i in ids if isinstance(i, str)} if isinstance(ids, list) else None
 
@@ -81,7 +75,7 @@ def note_passed(item_id: str) -> None:
         if passed is None:
             file = progress_file()
             file.replace(file.with_name(f"{file.name}.damaged"))
-        stored = {"version": 2, "passed": sorted({*(passed or ()), item_id})}
+        stored = {"version": 1, "passed": sorted({*(passed or ()), item_id})}
         write_atomically(progress_file(), json.dumps(stored, indent=1) + "\n")
 
 
