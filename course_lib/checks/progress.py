@@ -13,6 +13,7 @@ from course_lib.atomic import write_atomically
 from course_lib.checks.table import TABLE, TOPICS, Entry
 from course_lib.errors import CourseError
 from course_lib.home import expanded
+from course_lib.widget_output import widget_output
 
 # An id that an item had in a released version, and the one that it has today. It must never become
 # another item's: whoever passed the old one would have passed the new.
@@ -150,9 +151,7 @@ class Progress:
         again = widgets.Button(description="Refresh")
         again.on_click(lambda _: page.set_trait("value", Progress().to_html()))
         box = widgets.VBox([page, again])
-        view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
-        return {
-            "application/vnd.jupyter.widget-view+json": view,
+        return widget_output(box.model_id) | {
             "text/html": Progress(()).to_html(),
             "text/plain": repr(self),
         }
