@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from course_lib.errors import CourseError
+from course_lib.widget_output import WIDGET_VIEW
 from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, path_inside, work_folder
 
 # Its page configuration switches off JupyterLab's announcements (lessons need no network, and the
@@ -21,7 +22,6 @@ from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, path_inside
 # for teachers. Its server configuration makes this module an extension of the server.
 JUPYTER_CONFIG = LIBRARY / "assets" / "jupyter"
 OURS = ("notebooks", "exercises")  # folders of the repository whose outputs the course has checked
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WORKSPACE = "course"  # JupyterLab keeps its layout under this name, beside a learner's own
 
 

@@ -9,6 +9,7 @@ import pytest
 from nbformat.sign import NotebookNotary
 
 from course_lib import lab
+from course_lib.widget_output import WIDGET_VIEW
 
 LESSON, EXERCISE = "notebooks/00_start_here.ipynb", "exercises/06_masks/masks.ipynb"
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -115,10 +116,10 @@ def test_the_first_layout_is_folded_and_a_learners_own_is_kept(tmp_path, monkeyp
 
 def test_a_widget_is_saved_as_the_html_beside_it():
     view = {"model_id": "1"}
-    both = {"text/html": "<p>still</p>", lab.WIDGET_VIEW: view}
-    alone = {"text/plain": "IntSlider()", lab.WIDGET_VIEW: view}
+    both = {"text/html": "<p>still</p>", WIDGET_VIEW: view}
+    alone = {"text/plain": "IntSlider()", WIDGET_VIEW: view}
     outputs = [
-        nbformat.v4.new_output("execute_result", data, metadata={lab.WIDGET_VIEW: {}})
+        nbformat.v4.new_output("execute_result", data, metadata={WIDGET_VIEW: {}})
         for data in (both, alone)
     ]
     outputs.append(nbformat.v4.new_output("stream", text="printed"))

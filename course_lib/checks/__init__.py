@@ -48,7 +48,7 @@ def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
     """
     if conventions:
         return _variant(item_id, tuple(conventions))
-    if item_id in FORMER_IDS and item_id not in TABLE:
+    if item_id in FORMER_IDS:
         raise CourseError(
             f"expected an item's present id, got {item_id!r}: it is now called "
             f"{FORMER_IDS[item_id]!r}, so write that instead"

@@ -13,6 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib import cli, lab
 from course_lib.atomic import replace_atomically
+from course_lib.checks.progress import FORMER_IDS
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
 from course_lib.work_copy import folders
@@ -232,6 +233,7 @@ def test_a_notebook_that_was_renamed_takes_its_answers_along(course, answered):
 
 
 def test_an_item_that_was_renamed_keeps_its_answer(course, work, monkeypatch):
+    monkeypatch.setitem(FORMER_IDS, "10.source_blind_floor", "10.target_only_entropy")
     old, new = "10-source-blind-floor-answer", "10-target-only-entropy-answer"
     lesson = Path("exercises/10_two_sentences/two_sentences.ipynb")
     write(course / lesson, new_code_cell("# your code", id=old, metadata=ANSWER))

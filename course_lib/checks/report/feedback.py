@@ -13,7 +13,7 @@ from course_lib.checks.diagnosis.facts import raised
 from course_lib.checks.diagnosis.trial import Trial
 from course_lib.checks.engine.compare import Difference, short
 from course_lib.checks.engine.item import Bug
-from course_lib.checks.progress import FORMER_IDS, Progress, under_nbgrader
+from course_lib.checks.progress import Progress, under_nbgrader
 from course_lib.checks.report.example import Example, smallest_failing_call
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
@@ -72,14 +72,6 @@ class Report:
             )
         if diagnosis.item.bug:
             yield "The wrong line", _of_line(diagnosis, diagnosis.item.bug)
-        now = FORMER_IDS.get(self.entry.id)
-        if now and not diagnosis.misconceptions and len(diagnosis.failed) == len(diagnosis.trials):
-            yield (
-                "Which task",
-                f"{self.entry.id} is “{self.entry.title}”. In notebooks from before lesson 12 was "
-                f"added, it was what is now {now}, “{TABLE[now].title}”: if that is your task, "
-                f'write check("{now}", …).',
-            )
         trial = diagnosis.telling
         if trial is None:
             return

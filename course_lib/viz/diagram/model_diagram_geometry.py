@@ -46,7 +46,7 @@ class Box(NamedTuple):
 class Arrow:
     """A line with corners, and a text at ``label``.
 
-    The text is the shape of the tensor that goes along it, {t} its number of English words; or,
+    The text is the shape of the tensor that goes along it, {t} its number of target words; or,
     ``aside``, a remark that runs along the line, from the top. ``order`` says when the light that
     shows a step runs along it.
     """

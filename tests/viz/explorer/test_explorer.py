@@ -15,13 +15,14 @@ from PIL import Image
 
 from course_lib.errors import CourseError
 from course_lib.training import alignment_error_rate
-from course_lib.viz.explorer.explorer import WIDGET_VIEW, explore_attention
+from course_lib.viz.explorer.explorer import explore_attention
 from course_lib.viz.explorer.explorer_constants import ASSETS, KINDS, MEAN, START
 from course_lib.viz.explorer.explorer_data import AttentionKind
 from course_lib.viz.explorer.explorer_pack import pack
 from course_lib.viz.explorer.explorer_page import module, stylesheet
 from course_lib.viz.figure_html import data_uri
 from course_lib.viz.web.live_html import page
+from course_lib.widget_output import WIDGET_VIEW
 
 # The script computes the rate once more: tests/js/data.test.js has the same cases.
 CASES = Path(__file__).parents[2] / "js" / "alignment_cases.json"

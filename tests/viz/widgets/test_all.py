@@ -12,8 +12,8 @@ from course_lib.data.batching import bucket
 from course_lib.training.schedules import inverse_sqrt_lr, warmup_cosine_lr
 from course_lib.viz import widgets
 from course_lib.viz.plots.plot_beam import Branch
+from course_lib.widget_output import WIDGET_VIEW
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 WORDS = "the dog barks .".split()
 
 
@@ -101,7 +101,7 @@ def test_every_change_of_a_control_changes_the_picture_and_its_alt_text(made):
 
 def test_the_stored_form_is_a_picture_and_an_alt_text_with_a_number(made):
     data, _ = made[0]._repr_mimebundle_(include=None, exclude=None)
-    assert set(data) == {VIEW, "text/html", "text/plain"}
+    assert set(data) == {WIDGET_VIEW, "text/html", "text/plain"}
     assert BeautifulSoup(data["text/html"], "html.parser").img["alt"] == data["text/plain"]
     assert any(character.isdigit() for character in data["text/plain"])
     assert len(made[0].image.value) < 60_000

@@ -12,6 +12,10 @@ from course_lib import decoding
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.decoding.shared_switches import (
+    add_encodes_again,
+    add_mode_not_put_back,
+)
 from course_lib.checks.items.decoding.toy_model import draw_model, draw_sources, use_decoder
 from course_lib.model import Transformer
 
@@ -322,13 +326,7 @@ item.switch(
     "translations, both worse than necessary.",
     hint="`evaluating` is imported. What does it do?",
 )
-item.switch(
-    "mode_not_put_back",
-    "The model is in evaluation mode afterwards, although it came in training mode.",
-    why="If you translate a few sentences between two epochs, the rest of training would run "
-    "without dropout.",
-    hint="Which mode was the model in when your code got it?",
-)
+add_mode_not_put_back(item)
 item.switch(
     "always_training_afterwards",
     "The model is in training mode afterwards, although it came in evaluation mode.",
@@ -341,10 +339,4 @@ item.switch(
     why="Every step keeps its activations for a backward pass: that costs time and memory.",
     hint="What does `evaluating` switch off besides dropout?",
 )
-item.switch(
-    "encodes_again",
-    "Your code runs the encoder again for each token.",
-    why="The source doesn't change, so neither does its memory. The result is right, but it takes "
-    "longer.",
-    hint="Which part of the model's work can be done before the loop?",
-)
+add_encodes_again(item)

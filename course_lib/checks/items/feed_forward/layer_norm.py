@@ -11,7 +11,7 @@ from torch import Tensor
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
-from course_lib.model import feed_forward as model
+from course_lib.model import add_norm as model
 
 
 def _norm(draw: Draw, x: Tensor, about: str, *, gradients: bool = False, **kwargs: Any) -> Call:
