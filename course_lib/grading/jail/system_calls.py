@@ -88,7 +88,7 @@ ALLOWED_BY_ARGUMENT = {
 
 
 # What code may try in good faith, so it is told that it may not, rather than that it is missing.
-_NOT_PERMITTED = "execve fork kill socket vfork"
+_NOT_PERMITTED = "execve fork kill socket socketpair vfork"
 
 
 def allow_list(architecture: int = seccomp.Arch.NATIVE) -> bytes:
