@@ -20,7 +20,11 @@ from course_lib.work_copy.folders import NOTEBOOKS
 
 OLDEST_PYTHON = (3, 11)
 # The extras that a learner may want; `make env` installs those that only developers need.
-EXTRAS = {"lab": "course lab", "hub": "corpora from the Hugging Face hub", "grading": "course grade"}
+EXTRAS = {
+    "lab": "course lab",
+    "hub": "corpora from the Hugging Face hub",
+    "grading": "course grade",
+}
 
 _FOR_GRADING = "(only for course grade)"
 

@@ -48,7 +48,9 @@ class Jail:
             self._open(trusted, begun)
         except (OSError, SessionEnded, CourseError) as error:
             if trusted:
-                raise CourseError(f"the process that runs notebooks does not work: {error}") from None
+                raise CourseError(
+                    f"the process that runs notebooks does not work: {error}"
+                ) from None
             raise CourseError(
                 f"expected to isolate learners' code with bubblewrap, and it does not work here "
                 f"({error}): install bubblewrap (apt install bubblewrap) where user namespaces are "

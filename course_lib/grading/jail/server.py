@@ -97,9 +97,7 @@ class Server:
     def _begin(self) -> None:
         self._control, theirs = socket.socketpair()
         with theirs, open(self.folder / "errors", "wb") as errors:
-            command, environment = command_of(
-                self.folder, theirs.fileno(), trusted=self.trusted
-            )
+            command, environment = command_of(self.folder, theirs.fileno(), trusted=self.trusted)
             self._process = subprocess.Popen(
                 command,
                 env=environment,

@@ -1,9 +1,10 @@
 """The system calls that a learner's code may make: a seccomp filter, built by libseccomp.
 
 Whatever is not listed here is refused as if the kernel did not have it: the C library and Python
-know how to do without what an older kernel lacks. What is listed reads and writes files that the process can see, and
-manages its own memory, threads, signals and time. Nothing in the list starts a process or a
-program, reaches another process, opens a connection, or changes what the process may do.
+know how to do without what an older kernel lacks. What is listed reads and writes files that the
+process can see, and manages its own memory, threads, signals and time. Nothing in the list starts a
+process or a program, reaches another process, opens a connection, or changes what the process may
+do.
 """
 
 from __future__ import annotations
