@@ -187,7 +187,7 @@ def examine_isolation() -> Finding:
             return Finding(name, jail.isolation, required=False)
     except Exception as error:  # whatever is broken or missing, the other findings count
         text = " ".join(str(error).split())
-        return Finding(name, "none", fine=False, required=False, fix=f"{text} {_FOR_GRADING}")
+        return Finding(name, "none works", fine=False, required=False, fix=f"{text} {_FOR_GRADING}")
 
 
 def report(findings: list[Finding]) -> str:
