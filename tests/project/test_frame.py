@@ -134,6 +134,15 @@ def test_every_pin_is_one_exact_version():
     assert keys == sorted(set(keys))
 
 
+def test_the_container_for_grading_is_made_of_what_is_there():
+    lines = (ROOT / "tools" / "grading" / "Dockerfile").read_text("utf-8").splitlines()
+    copied = [name for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]]
+    assert {"course_lib", "exercises", "constraints.txt"} <= set(copied)
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    page = (ROOT / "docs" / "grading.md").read_text("utf-8")
+    assert "docker build -t course-grading -f tools/grading/Dockerfile ." in page
+
+
 TEXTS = [
     "CONTRIBUTING.md",
     "Makefile",
