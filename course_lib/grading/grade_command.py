@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_s
 from course_lib.grading.class_run.regrade_changes import changes_between, changes_summary
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.jail_command import refuse_shown
-from course_lib.grading.jail.server import Level, Server
+from course_lib.grading.jail.server import Server
 from course_lib.grading.results import SubmissionResult, shown_points, shown_text
 from course_lib.grading.submissions.exercise import exercise_file, exercises_folder, load_exercise
 from course_lib.grading.variants.variants import load_variants
@@ -79,7 +79,7 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         refuse_shown({name: folder for name, folder in folders.items() if folder is not None})
     students = students_in(options.incoming)
     with Jail(trusted=options.trusted, begun=begun) as jail:
-        print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
+        print(isolation_line(jail.isolation), file=sys.stderr)
         run = ClassRun(
             options.incoming.absolute(),  # also for the workers of a cluster
             exercise,
@@ -140,12 +140,11 @@ def _stored_in(
     return "\n".join(lines), not stored.failed
 
 
-def isolation_line(level: str, reasons: Mapping[Level, str]) -> str:
-    """The level, and why no stronger one is used."""
-    if level == "none":
+def isolation_line(isolation: str) -> str:
+    """What isolates the code that is handed in."""
+    if isolation == "none":
         return "Isolation: none. What is handed in can do everything that you can."
-    stronger = "".join(f"; not {name}: {reason}" for name, reason in reasons.items())
-    return f"Isolation: {level}{stronger}"
+    return f"Isolation: {isolation}"
 
 
 def table(results: Sequence[SubmissionResult]) -> str:

@@ -64,7 +64,7 @@ class SubmissionResult:
 
     Attributes:
         student, assignment: whose it is, and of what.
-        isolation: the level at which the code ran.
+        isolation: in which the code ran, "bubblewrap" or "none".
         key: a hash of all that the result depends on; equal keys mean equal results.
         notebook: the file that was graded, "" if none could be read.
         items: in the order of the exercise; none if nothing could be read.

@@ -24,7 +24,6 @@ from course_lib.errors import CourseError
 from course_lib.grading.class_run.grade import grade_submission, unreadable
 from course_lib.grading.class_run.regrade_changes import append_changes, changes_between
 from course_lib.grading.jail.jail import Jail
-from course_lib.grading.jail.server import Level
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise
 from course_lib.grading.submissions.submission import SubmissionError
@@ -152,7 +151,7 @@ def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
             yield _stored(run, student, run.grade(student, jail))
         return
     with _executor(run, len(students)) as pool:
-        waiting = {pool.submit(_grade_there, run, jail.level, name): name for name in students}
+        waiting = {pool.submit(_grade_there, run, name): name for name in students}
         try:
             for future in as_completed(waiting):
                 yield _stored(run, waiting[future], future.result())
@@ -215,17 +214,17 @@ def _end_with_parent() -> None:
     threading.Thread(target=end, daemon=True).start()
 
 
-_jails: dict[Level, Jail] = {}  # of a process of an executor, which starts one and keeps it
+_jails: dict[bool, Jail] = {}  # by `trusted`, of a process of an executor, which keeps them
 _one_at_a_time = threading.Lock()  # a Dask worker may have several threads
 
 
-def _grade_there(run: ClassRun, level: Level, student: str) -> SubmissionResult:
+def _grade_there(run: ClassRun, student: str) -> SubmissionResult:
     """Grade in a process of an executor."""
     with _one_at_a_time:
-        if level not in _jails:
+        if run.trusted not in _jails:
             torch.set_num_threads(1)
-            _jails[level] = Jail(levels=(level,), trusted=run.trusted)
-        return run.grade(student, _jails[level])
+            _jails[run.trusted] = Jail(trusted=run.trusted)
+        return run.grade(student, _jails[run.trusted])
 
 
 def load_secret(path: Path) -> bytes:

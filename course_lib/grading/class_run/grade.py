@@ -78,7 +78,7 @@ def grade_submission(
     return SubmissionResult(
         student,
         exercise.assignment,
-        jail.level,
+        jail.isolation,
         key,
         _plain(submission.name),
         items,
@@ -91,7 +91,7 @@ def unreadable(
 ) -> SubmissionResult:
     """The result of what can't be graded, which is tried again at every run."""
     note = (_plain(str(error)),)
-    return SubmissionResult(_plain(student), exercise.assignment, jail.level, "", "", (), note)
+    return SubmissionResult(_plain(student), exercise.assignment, jail.isolation, "", "", (), note)
 
 
 def seed_of(secret: bytes, item_id: str) -> int:
@@ -222,7 +222,7 @@ def _key(
         "exercise": exercise.sha256,
         "library": library_hash(),
         "torch": torch.__version__,
-        "isolation": jail.level,
+        "isolation": jail.isolation,
         "limits": asdict(limits),
         "secret": hmac.new(secret, b"key", hashlib.sha256).hexdigest(),
     }

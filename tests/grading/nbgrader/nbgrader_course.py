@@ -33,7 +33,7 @@ def result_of(exercise, student="ana", *, points=None, written="", note="", **ch
     if written:
         last = exercise.tasks[-1].entry
         items[-1] = ItemResult(last.id, last.title, "to be marked", None, last.points, text=written)
-    fields = {"isolation": "landlock", "key": "k", "notebook": "masks.ipynb"}
+    fields = {"isolation": "bubblewrap", "key": "k", "notebook": "masks.ipynb"}
     notes = (note,) if note else ()
     fields |= {"items": tuple(items), "notes": notes} | changes
     return SubmissionResult(student, exercise.assignment, **fields)
@@ -54,7 +54,7 @@ def item(entry, points, note=""):
 
 def unreadable(exercise, student="ana", note="expected a notebook"):
     """The result of something that is no notebook."""
-    return SubmissionResult(student, exercise.assignment, "landlock", "k", "", (), (note,))
+    return SubmissionResult(student, exercise.assignment, "bubblewrap", "k", "", (), (note,))
 
 
 def shown_in_formgrader(path):
