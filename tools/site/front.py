@@ -22,8 +22,7 @@ from tools.site import ASSETS, ROOT
 
 PICTURE = Path("course_lib", "assets", "readme", "attention.png")
 MODEL = "_static/translator_model.js"
-LOAD = """self.loadTranslator = start;
-document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
+LOAD = """document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
 
 
 def write_front(folder: Path) -> None:
