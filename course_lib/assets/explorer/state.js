@@ -2,10 +2,10 @@
 // What may be shown, and what follows from a choice, as in course_lib/viz/explorer/explorer_state.py. Pure functions.
 
 import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "./constants.js";
-import { inSentence } from "./data.js";
+import { inSentence } from "./data/data.js";
 
 /** @import { State } from "./constants.js" */
-/** @import { Attention } from "./data.js" */
+/** @import { Attention } from "./data/data.js" */
 
 /**
  * The tab that a state shows, or the first if there is none of its kind.

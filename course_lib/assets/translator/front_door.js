@@ -1,7 +1,7 @@
 // @ts-check
 // The translator in small, for a page that has more to say: a sentence, its translation, and where each word looks.
 
-import { make } from "../explorer/dom.js";
+import { make } from "../explorer/controls/dom.js";
 import { rowOf } from "./transformer.js";
 import { translate } from "./translate.js";
 import { unpackModel } from "./weights.js";

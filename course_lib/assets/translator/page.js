@@ -1,7 +1,7 @@
 // @ts-check
 // The page: what a reader types is translated, and what the model computed is shown.
 
-import { make } from "../explorer/dom.js";
+import { make } from "../explorer/controls/dom.js";
 import { makeAttentionView } from "./attention_view.js";
 import { percent, showNextWords } from "./next_words.js";
 import { BEAM_WIDTH, BEAM_WIDTHS, FOLDED_BELOW, SIMILAR_WORDS, TEMPERATURE } from "./sizes.js";
