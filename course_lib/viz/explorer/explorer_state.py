@@ -89,7 +89,9 @@ def state_after(
         "key": [None, *columns],
         "palette": list(PALETTES),
         "joined": (False, True) if _has_subwords(data) else (False,),
-    } | dict.fromkeys(("gold", "stretch"), (False, True))
+        "gold": (False, True),
+        "stretch": (False, True),
+    }
     for name, allowed in choices.items():
         if name not in ("heads", "layers"):
             _check(name, after[name], allowed)
