@@ -1,9 +1,12 @@
 """What browsers are given is made of the scripts that people read."""
 
+import subprocess
+
 import pytest
 
 from course_lib.viz.web.bundles import BUNDLES
 from tests.conftest import missing
+from tools import bundles
 from tools.bundles import ASSETS, ENTRIES, write_bundles
 from tools.npm_package import NoPackage
 
@@ -46,3 +49,17 @@ def test_every_script_is_short_enough_to_read():
         if path.parent != BUNDLES
     }
     assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
+@pytest.mark.slow
+def test_a_script_that_cannot_be_bundled_stops_the_command(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundles, "ENTRIES", {"none": "none.js"})
+    with pytest.raises(subprocess.CalledProcessError):
+        write_bundles(tmp_path)
+
+
+def test_without_node_it_is_said_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(bundles, "npm_package", lambda name, version: tmp_path)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NoPackage, match="Node, which runs esbuild, found none: install it"):
+        write_bundles(tmp_path)
