@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from course_lib.folder_lock import locked_folder
+
 
 class NoPackage(Exception):
     """What is missing, and how to get it."""
@@ -26,8 +28,12 @@ def npm_package(name: str, version: str) -> Path:
         if npm is None:
             raise NoPackage(f"npm, which fetches {name}, found none: install Node and npm")
         folder.mkdir(parents=True, exist_ok=True)
-        command = [npm, "install", "--no-save", "--ignore-scripts", "--prefix", str(folder)]
-        done = subprocess.run([*command, f"{name}@{version}"], capture_output=True, text=True)
-        if not (package / "package.json").is_file():
-            raise NoPackage(f"{name}, which npm could not fetch: {done.stderr.strip()[-300:]}")
+        options = ("--no-save", "--ignore-scripts", "--prefix", str(folder))
+        command = [npm, "install", *options, f"{name}@{version}"]
+        with locked_folder(folder, wait=True):  # every worker of the tests wants it at once
+            if not (package / "package.json").is_file():
+                done = subprocess.run(command, capture_output=True, text=True)
+                if not (package / "package.json").is_file():
+                    reason = done.stderr.strip()[-300:]
+                    raise NoPackage(f"{name}, which npm could not fetch: {reason}")
     return package

@@ -31,8 +31,8 @@ HARMLESS = (
 
 
 def pytest_itemcollected(item):
-    """All in one process: one browser and one Lab are enough for a small machine."""
-    item.add_marker(pytest.mark.xdist_group("browser"))
+    """Each file in one process, which keeps its browser and its JupyterLab for the next file."""
+    item.add_marker(pytest.mark.xdist_group(f"browser-{item.path.stem}"))
     item.add_marker(pytest.mark.slow)
     item.add_marker(pytest.mark.unmeasured)
 
