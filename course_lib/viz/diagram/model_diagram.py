@@ -18,7 +18,7 @@ from course_lib.viz.diagram.model_diagram_layout import layout_of
 from course_lib.viz.diagram.model_diagram_parts import parts_of
 from course_lib.viz.diagram.model_diagram_picture import ASSETS, CONSTANTS, picture
 from course_lib.viz.figure_html import picture_tag
-from course_lib.viz.web.bundle_modules import bundle_modules
+from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.live_html import live_fragment, page
 
 MAX_TOKENS = 20  # of a sentence or its translation: more do not fit on a phone
@@ -204,7 +204,7 @@ def model_diagram(
 @cache
 def module() -> str:
     """The whole script: one ES module without dependencies."""
-    return bundle_modules(ASSETS / "diagram.js")
+    return bundle("model_diagram")
 
 
 @cache

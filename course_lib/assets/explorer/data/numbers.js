@@ -1,7 +1,7 @@
 // @ts-check
 // Numbers as Python stores them, and the products of queries and keys. Pure functions.
 
-import { QUANTISATION_LEVELS } from "./constants.js";
+import { QUANTISATION_LEVELS } from "../constants.js";
 
 /** @import { Attention } from "./data.js" */
 

@@ -3,10 +3,10 @@
 
 import { LABEL, drawTag, drawText, hatch, paintCells, truncate, widestLabel, widthOf } from "./canvas.js";
 import { colourScale, isBright } from "./colour.js";
-import { TALLEST } from "./constants.js";
-import { strongestKey } from "./data.js";
+import { TALLEST } from "../constants.js";
+import { strongestKey } from "../data/data.js";
 
-/** @import { Scene } from "./scene.js" */
+/** @import { Scene } from "../scene.js" */
 /** @import { View } from "./views.js" */
 
 /**

@@ -1,15 +1,15 @@
 // @ts-check
 // Beside the picture: the numbers of the row, column or head with the focus.
 
-import { KINDS } from "./constants.js";
+import { KINDS } from "../constants.js";
 import {
   ALL_MASKED, amongOf, cellText, formatNumber, headName, quote, strandTops, summaryText, topKeys, topQueries,
-} from "./describe.js";
+} from "../describe.js";
 import { keepKeys, make, swatch } from "./dom.js";
-import { isOverview } from "./views.js";
+import { isOverview } from "../drawing/views.js";
 
-/** @import { Group, Matrix } from "./data.js" */
-/** @import { Focus, Scene } from "./scene.js" */
+/** @import { Group, Matrix } from "../data/data.js" */
+/** @import { Focus, Scene } from "../scene.js" */
 
 /**
  * @param {HTMLElement} panel

@@ -1,13 +1,13 @@
 // @ts-check
 // Below the picture: how the weight of the opened cell is computed, number by number.
 
-import { MEAN, STEPS } from "./constants.js";
-import { formatNumber, quote } from "./describe.js";
+import { MEAN, STEPS } from "../constants.js";
+import { formatNumber, quote } from "../describe.js";
 import { make } from "./dom.js";
-import { stepsOf } from "./steps.js";
+import { stepsOf } from "../data/steps.js";
 
-/** @import { Scene } from "./scene.js" */
-/** @import { CellSteps } from "./steps.js" */
+/** @import { Scene } from "../scene.js" */
+/** @import { CellSteps } from "../data/steps.js" */
 
 const MINUS = "−";
 

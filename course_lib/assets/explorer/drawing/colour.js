@@ -1,10 +1,10 @@
 // @ts-check
 // Palettes that colour-blind readers can tell apart, and the theme of the page around the explorer.
 
-import { PALETTES } from "./constants.js";
-import { range } from "./data.js";
+import { PALETTES } from "../constants.js";
+import { range } from "../data/data.js";
 
-/** @import { PaletteName } from "./constants.js" */
+/** @import { PaletteName } from "../constants.js" */
 /** @typedef {keyof typeof THEMES} ThemeName */
 /** @typedef {typeof THEMES.light} Theme */
 

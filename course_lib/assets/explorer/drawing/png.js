@@ -2,11 +2,11 @@
 // The picture as a PNG, with its title and its legend.
 
 import { contextOf, drawText, hatch, truncate, widthOf } from "./canvas.js";
-import { headName } from "./describe.js";
-import { scaleEnds, sentenceTexts, thickness } from "./legend.js";
+import { headName } from "../describe.js";
+import { scaleEnds, sentenceTexts, thickness } from "../controls/legend.js";
 import { isOverview } from "./views.js";
 
-/** @import { Focus, Scene } from "./scene.js" */
+/** @import { Focus, Scene } from "../scene.js" */
 /** @import { View } from "./views.js" */
 
 const PIXELS = 2; // at least so many in a CSS pixel, whatever screen it is saved on

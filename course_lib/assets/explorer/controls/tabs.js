@@ -1,10 +1,10 @@
 // @ts-check
 // Tabs for the kinds of attention of one model.
 
-import { TABS } from "./constants.js";
+import { TABS } from "../constants.js";
 import { make, uniqueName } from "./dom.js";
 
-/** @import { Kind, State } from "./constants.js" */
+/** @import { Kind, State } from "../constants.js" */
 
 /**
  * @param {Kind[]} kinds

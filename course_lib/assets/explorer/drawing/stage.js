@@ -4,8 +4,8 @@
 import { clearCanvas, contextOf, resizeCanvas } from "./canvas.js";
 import { VIEWS } from "./views.js";
 
-/** @import { Elements } from "./elements.js" */
-/** @import { Focus, Scene } from "./scene.js" */
+/** @import { Elements } from "../controls/elements.js" */
+/** @import { Focus, Scene } from "../scene.js" */
 
 /** @param {Elements} elements */
 export function makeStage({ canvases, stage, scroller }) {

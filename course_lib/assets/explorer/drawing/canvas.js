@@ -5,7 +5,7 @@
 import { colourScale } from "./colour.js";
 
 /** @import { Palette, Theme } from "./colour.js" */
-/** @import { Group, Matrix } from "./data.js" */
+/** @import { Group, Matrix } from "../data/data.js" */
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 export const LABEL = 12; // the size of most text

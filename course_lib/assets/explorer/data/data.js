@@ -1,10 +1,10 @@
 // @ts-check
 // What is known of the attention, and the matrices that are computed from it. Pure functions.
 
-import { MEAN } from "./constants.js";
+import { MEAN } from "../constants.js";
 import { addNumbers, addScores } from "./numbers.js";
 
-/** @import { Kind, Sentences, Step } from "./constants.js" */
+/** @import { Kind, Sentences, Step } from "../constants.js" */
 /** @import { Quantised } from "./numbers.js" */
 
 /**

@@ -1,13 +1,13 @@
 // @ts-check
 // The keyboard: whatever a pointer can do on the stage can be done with keys.
 
-import { MEAN } from "./constants.js";
-import { range } from "./data.js";
-import { isOverview } from "./views.js";
+import { MEAN } from "../constants.js";
+import { range } from "../data/data.js";
+import { isOverview } from "../drawing/views.js";
 
-/** @import { State } from "./constants.js" */
-/** @import { HeatmapLayout } from "./heatmap.js" */
-/** @import { Focus, Scene } from "./scene.js" */
+/** @import { State } from "../constants.js" */
+/** @import { HeatmapLayout } from "../drawing/heatmap.js" */
+/** @import { Focus, Scene } from "../scene.js" */
 
 /**
  * What keys can ask for.

@@ -1,16 +1,16 @@
 // @ts-check
 // The controls above the picture.
 
-import { headStyle } from "./colour.js";
-import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "./constants.js";
-import { range } from "./data.js";
+import { headStyle } from "../drawing/colour.js";
+import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "../constants.js";
+import { range } from "../data/data.js";
 import { make, styleSwatch, uniqueName } from "./dom.js";
-import { isComparison } from "./state.js";
+import { isComparison } from "../state.js";
 import { makeToggles } from "./toggles.js";
 
-/** @import { Theme } from "./colour.js" */
-/** @import { PaletteName, State } from "./constants.js" */
-/** @import { Attention } from "./data.js" */
+/** @import { Theme } from "../drawing/colour.js" */
+/** @import { PaletteName, State } from "../constants.js" */
+/** @import { Attention } from "../data/data.js" */
 
 /**
  * @typedef {object} Controls

@@ -5,8 +5,8 @@ import { gridView, headsView } from "./heads.js";
 import { heatmapView } from "./heatmap.js";
 import { linesView } from "./lines.js";
 
-/** @import { ViewName } from "./constants.js" */
-/** @import { Focus, Scene } from "./scene.js" */
+/** @import { ViewName } from "../constants.js" */
+/** @import { Focus, Scene } from "../scene.js" */
 
 /**
  * A view in five parts. `frame`, `cells` and `over` have a canvas each, so that moving a slider redraws

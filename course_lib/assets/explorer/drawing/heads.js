@@ -2,12 +2,12 @@
 // Many heads as thumbnails: those of one layer, or those of all layers. Their mean comes last.
 
 import { drawText, hatch, paintCells, truncate } from "./canvas.js";
-import { MEAN, TALLEST } from "./constants.js";
-import { range } from "./data.js";
-import { headName } from "./describe.js";
+import { MEAN, TALLEST } from "../constants.js";
+import { range } from "../data/data.js";
+import { headName } from "../describe.js";
 
-/** @import { Axes } from "./data.js" */
-/** @import { Focus, Scene } from "./scene.js" */
+/** @import { Axes } from "../data/data.js" */
+/** @import { Focus, Scene } from "../scene.js" */
 /** @import { View } from "./views.js" */
 
 const SMALLEST = 44; // a head of the grid, if there is room: smaller ones have no number below them

@@ -1,12 +1,12 @@
 // @ts-check
 // Below the picture: what its colours and marks mean, and the same as a table.
 
-import { STEPS } from "./constants.js";
-import { ALL_MASKED, amongOf, formatNumber, headName, placeName, topKeys } from "./describe.js";
+import { STEPS } from "../constants.js";
+import { ALL_MASKED, amongOf, formatNumber, headName, placeName, topKeys } from "../describe.js";
 import { make, swatch } from "./dom.js";
-import { isOverview } from "./views.js";
+import { isOverview } from "../drawing/views.js";
 
-/** @import { Scene } from "./scene.js" */
+/** @import { Scene } from "../scene.js" */
 
 /**
  * @param {HTMLElement} legend

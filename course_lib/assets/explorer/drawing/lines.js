@@ -3,11 +3,11 @@
 // several in colours.
 
 import { drawTag, drawText, hatch, truncate, widestLabel } from "./canvas.js";
-import { range } from "./data.js";
-import { topKeys } from "./describe.js";
+import { range } from "../data/data.js";
+import { topKeys } from "../describe.js";
 
-/** @import { Group } from "./data.js" */
-/** @import { Scene, Strand } from "./scene.js" */
+/** @import { Group } from "../data/data.js" */
+/** @import { Scene, Strand } from "../scene.js" */
 /** @import { View } from "./views.js" */
 
 /**

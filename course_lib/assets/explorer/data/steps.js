@@ -1,7 +1,7 @@
 // @ts-check
 // From a query and a key to one weight, step by step. Pure functions.
 
-import { MEAN } from "./constants.js";
+import { MEAN } from "../constants.js";
 import { axesOf, matrixOf } from "./data.js";
 import { vectorsOf } from "./numbers.js";
 

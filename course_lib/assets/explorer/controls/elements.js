@@ -55,7 +55,7 @@ export function fillHeading(heading, title, text) {
  * Fill the table while it is open.
  *
  * @param {Elements} elements
- * @param {import("./scene.js").Scene} scene
+ * @param {import("../scene.js").Scene} scene
  */
 export function updateTable({ details, table }, scene) {
   if (details.open) fillTable(table, scene);
