@@ -50,8 +50,7 @@ class Report:
     def headline(self) -> str:
         """One line: the item and its status."""
         status, tried = self.diagnosis.status, len(self.diagnosis.trials)
-        title = self.diagnosis.item.worded(self.entry.title)
-        line = f"{_SIGNS[status]} {self.entry.id} · {title}: {status}"
+        line = f"{_SIGNS[status]} {self.entry.id} · {self.entry.title}: {status}"
         if status == "not started":
             return f"{line}. Replace `raise NotImplementedError` with your code, then check again."
         passed = tried - len(self.diagnosis.failed)
@@ -87,8 +86,10 @@ class Report:
             yield "What I see", "Two errors at once. What each of them does by itself:"
         for misconception in diagnosis.misconceptions:
             yield "What I see", misconception.symptom
-            yield "Why it matters", misconception.why
-            yield "Where to look", misconception.hint
+            if misconception.why:
+                yield "Why it matters", misconception.why
+            if misconception.hint:
+                yield "Where to look", misconception.hint
         if diagnosis.misconceptions:
             if agreed := _agreement(diagnosis):
                 yield "How I know", agreed
