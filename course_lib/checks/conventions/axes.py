@@ -32,7 +32,7 @@ def annotations_of(reference: Any) -> tuple[dict[str, Any], Any]:
     return {name: hint for name, hint in hints.items() if name != "return"}, hints.get("return")
 
 
-def _dims(annotation: Any) -> Dims:
+def axes_in(annotation: Any) -> Dims:
     """The axes of a tensor, () if the annotation is of something else or has no shape."""
     if get_origin(annotation) in (Union, UnionType):
         annotation = next(x for x in get_args(annotation) if x is not type(None))
@@ -118,7 +118,7 @@ class _Reordering:
 
 
 def _reordering(annotation: Any, order: Order) -> _Reordering | None:
-    written = _dims(annotation)
+    written = axes_in(annotation)
     dims = tuple(dim.replace("#", "") for dim in written)
     indices = order(dims) if len(dims) > 1 else None
     if indices is None:
@@ -166,9 +166,8 @@ def _exactly(*names: str, order: Sequence[int]) -> Taken:
 _SHAPE = r"\((?:[\w…·+−√ -]+, )+[\w…·+−√ -]+,?\)"
 _CODE = r"self\.\w+\(|dim=|\[[^\]]*:[^\]]*\]|\.(?:mT|T)\b|@|->|\.view|\.size|\.shape"
 _AXES = (
-    r"axis|axes|rows?|columns?|first|second|last|transpos\w+|swap\w*|reshape\w*|"
-    r"flatten\w*|view|stride\w*|contiguous|split\w*|join\w*|shapes?|broadcast\w*|"
-    "behind|in front"
+    r"axis|axes|rows?|columns?|transpos\w+|swap\w*|reshape\w*|flatten\w*|view|stride\w*|"
+    r"contiguous|split|join|shapes?|broadcast\w*|behind|in front"
 )
 _TOUCHED = touched(_AXES, also=f"{_SHAPE}|{_CODE}")
 _SAME_PARTS = (
@@ -265,7 +264,7 @@ def _record(name: str, paragraph: str, indices: Sequence[int]) -> Convention:
 
 
 def _columns(
-    name: str, aspect: str, paragraph: str, order: Callable[[int], list[int]]
+    name: str, aspect: str, *, paragraph: str, words: str, order: Callable[[int], list[int]]
 ) -> Convention:
     """The columns of the positional encoding; ``order`` goes from d_model to their new order."""
 
@@ -285,9 +284,7 @@ def _columns(
         paragraph=f"{paragraph} This holds for the table, for what the module adds, and for the "
         "encodings that the shift matrix works on.",
         touched=touched(
-            r"sines?|cosines?|sin|cos|columns?|even|odd|half|halves|interleav\w*|"
-            r"concatenat\w*|layout|pairs?|first|last|left|right|highest|lowest|blocks?|"
-            r"diagonal|frequenc\w+",
+            rf"columns?|even|odd|halves|half of|blocks?|diagonal|interleav\w*|layout|{words}",
             also=r"stack|cat\(|, sin|ω",
         ),
         taken=only(
@@ -314,26 +311,31 @@ CONVENTIONS = (
     _columns(
         "cosine_first",
         "pairs",
-        "In the encoding, each frequency's **cosine comes before its sine**. Where the task puts a "
-        "sine before a cosine, exchange them.",
-        lambda d_model: [i ^ 1 for i in range(d_model)],
+        paragraph="In the encoding, each frequency's **cosine comes before its sine**. Where the "
+        "task puts a sine before a cosine, exchange them.",
+        words="sines?|cosines?|sin|cos",
+        order=lambda d_model: [i ^ 1 for i in range(d_model)],
     ),
     _columns(
         "slowest_first",
         "frequencies",
-        "In the encoding, the frequencies rise: **the lowest comes first**, and the last one "
-        "advances by one radian per position. The task numbers them from the highest to the "
+        paragraph="In the encoding, the frequencies rise: **the lowest comes first**, and the last "
+        "one advances by one radian per position. The task numbers them from the highest to the "
         "lowest: read its columns in the opposite order of frequencies.",
-        lambda d_model: [i for first in range(d_model - 2, -1, -2) for i in (first, first + 1)],
+        words="pairs?|first|last|highest|lowest|rises?|falls?|falling|order|one before",
+        order=lambda d_model: [
+            i for first in range(d_model - 2, -1, -2) for i in (first, first + 1)
+        ],
     ),
     _columns(
         "concatenated",
         "halves",
-        "The encoding is **concatenated, not interleaved**: the left half has one column of each "
-        "frequency, and the right half the other one, both in the same order of frequencies. The "
-        "left half has the column that would otherwise come first. Where the task puts the two "
-        "columns of a frequency side by side, put them into the two halves.",
-        lambda d_model: [*range(0, d_model, 2), *range(1, d_model, 2)],
+        paragraph="The encoding is **concatenated, not interleaved**: the left half has one column "
+        "of each frequency, and the right half the other one, both in the same order of "
+        "frequencies. The left half has the column that would otherwise come first. Where the "
+        "task puts the two columns of a frequency side by side, put them into the two halves.",
+        words="pairs?|side by side|concatenat\\w*|left|right",
+        order=lambda d_model: [*range(0, d_model, 2), *range(1, d_model, 2)],
     ),
     Convention(
         name="vectors_first",
@@ -414,7 +416,7 @@ CONVENTIONS = (
         aspect="resamples",
         paragraph="`resamples` has the shape **(N, R)**, where the task has (R, N): each column is "
         "one sample.",
-        touched=touched(f"{_AXES}|N|R|samples", also=f"{_SHAPE}|dim="),
+        touched=touched(_AXES, also=f"{_SHAPE}|dim=|\\bR\\b"),
         taken=_exactly("samples", "sentences", order=(1, 0)),
         lessons=("12",),
     ),
@@ -434,7 +436,7 @@ CONVENTIONS = (
         paragraph="Keys and values of a past, the old one and the new one, are **(batch, position, "
         "heads, d_head)**: where the task has (B, H, t, E), read (B, t, H, E). The new token's key "
         "and value are at the last position.",
-        touched=touched(f"{_AXES}|past|t|cat", also=f"{_SHAPE}|{_CODE}"),
+        touched=touched(f"{_AXES}|cat", also=f"{_SHAPE}|{_CODE}"),
         taken=only(
             {
                 "13.cached_step": Translation(

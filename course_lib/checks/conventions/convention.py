@@ -78,9 +78,9 @@ class Convention:
 
 
 def touched(words: str, also: str = "") -> re.Pattern[str]:
-    """A pattern for whole words, "first|last|rows?", and for code or shapes."""
+    """A pattern for whole words, "first|last|rows?", and for code or shapes; in any case."""
     whole = rf"(?<!\w)(?:{words})(?!\w)"
-    return re.compile(f"{whole}|{also}" if also else whole)
+    return re.compile(f"{whole}|{also}" if also else whole, re.IGNORECASE)
 
 
 def only(items: Mapping[str, Translation]) -> Taken:

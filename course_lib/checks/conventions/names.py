@@ -1,4 +1,4 @@
-"""The names of a module's parts. An item takes a convention if it has parts of these names."""
+"""The names of a module's parts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from course_lib.checks.conventions.convention import Convention, only, touched
 
 def _called(item: str, name: str, aspect: str, **names: str) -> Convention:
     listed = ", ".join(f"**`{new}`** instead of `{old}`" for old, new in names.items())
+    old = "|".join(names)
     parts = "parts have other names" if len(names) > 1 else "part has another name"
     return Convention(
         name=name,
@@ -15,7 +16,9 @@ def _called(item: str, name: str, aspect: str, **names: str) -> Convention:
         paragraph=f"The module's {parts}: {listed}. Where the task or your cell has the old "
         "name, as an attribute or in the name of a parameter, write the new one. Names of "
         "arguments stay, and so do those of the course's own models.",
-        touched=touched("|".join(names)),
+        touched=touched(
+            rf"named (?:{old})|and contract", also=rf"(?<=[.`])(?:{old})\b|\b(?:{old})(?=\.\w|\(|`)"
+        ),
         taken=only({item: parameters_renamed(**names)}),
         lessons=(item[:2],),
     )

@@ -1,6 +1,6 @@
 """What numbers and results mean: units, scales, indices, and the order of arguments and results.
 
-None of this can be told from an item's signature, so each convention names its items.
+Little of this can be told from an item's signature, so most conventions name their items.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 
+from course_lib.checks.conventions.axes import annotations_of, axes_in
 from course_lib.checks.conventions.changes import (
     Function,
     Result,
@@ -32,6 +33,7 @@ from course_lib.checks.conventions.convention import (
     only,
     touched,
 )
+from course_lib.checks.engine.item import Item
 
 Batches = list[list[int]]
 
@@ -70,8 +72,12 @@ _LAYER_NORM = (
 )
 
 
-def _weights_first(item_id: str) -> dict[str, Translation]:
-    return {item_id: Translation(result=reversed_pair)}
+def _weights_first(item: Item) -> Translation | None:
+    """For what returns a pair of which the second is attention weights."""
+    _, result = annotations_of(item.reference)
+    entries = [axes_in(entry) for entry in get_args(result)]
+    is_pair = len(entries) == 2 and entries[1][-2:] == ("query", "key")
+    return Translation(result=reversed_pair) if is_pair else None
 
 
 _ATTENTION = (
@@ -81,11 +87,7 @@ _ATTENTION = (
         paragraph="Attention returns **the weights first**, and then the context or output, where "
         "the task says the opposite.",
         touched=touched("first|second|order|returns?|unpacks?|pair", also=", weights|weights, "),
-        taken=only(
-            _weights_first("04.scaled_dot_product_attention")
-            | _weights_first("05.attention_einsum")
-            | _weights_first("05.multi_head_einsum")
-        ),
+        taken=_weights_first,
         lessons=("04", "05"),
     ),
 )
@@ -100,7 +102,7 @@ def _tying(name: str, paragraph: str, written: Mapping[str, Any]) -> Convention:
         aspect="tying",
         paragraph=f"{paragraph} Where the task lists the values of `tying`, read {listed}; it is "
         f"of type `{kind}`.",
-        touched=touched("tying|none|output|all", also='"'),
+        touched=touched("tying", also=r"[\"'](?:none|output|all)[\"']"),
         taken=only(
             {
                 "08.tie": Translation(
@@ -119,7 +121,7 @@ def _bytes(name: str, sentence: str, factor: int) -> Convention:
         aspect="unit",
         paragraph=f"{sentence} Where the task asks for a number of parameters, give this number of "
         "bytes instead; the 506 of its example are parameters.",
-        touched=touched(r"counts?|numbers? of|too many|too few|more|less|\d{2,}|times"),
+        touched=touched(r"numbers? of parameters|parameters each|\d{2,}|too (?:many|few)|times"),
         taken=only({"08.count_parameters": Translation(result=times(factor))}),
         lessons=("08",),
     )
@@ -156,7 +158,7 @@ _FULL_MODEL = (
 
 
 def _batches(
-    name: str, aspect: str, paragraph: str, change: Callable[[Batches], Batches]
+    name: str, aspect: str, *, paragraph: str, words: str, change: Callable[[Batches], Batches]
 ) -> Convention:
     """Batches of indices otherwise."""
     example = change([[0, 4, 2], [3, 1], [5]])
@@ -164,16 +166,13 @@ def _batches(
         name=name,
         aspect=aspect,
         paragraph=f"{paragraph} Taken by itself, this makes the task's example `{example}`.",
-        touched=touched(
-            "first|last|before|after|order|sorted|shortest|longest|index|indices|from 0|"
-            "from 1|numbers?|pair 0",
-            also=r"\[",
-        ),
+        touched=touched(words, also=r"\["),
         taken=only({"09.bucket": Translation(result=value(change))}),
         lessons=("09",),
     )
 
 
+_ORDER = "first|last|before|after|order|sorted|shortest|longest"
 _BATCHING = (
     Convention(
         name="second_first",
@@ -208,25 +207,28 @@ _BATCHING = (
     _batches(
         "indices_from_one",
         "indices",
-        "Indices of sentences **count from 1**: they run from 1 to N, where the task has 0 to "
-        "N − 1.",
-        lambda batches: [[i + 1 for i in batch] for batch in batches],
+        paragraph="Indices of sentences **count from 1**: they run from 1 to N, where the task has "
+        "0 to N − 1.",
+        words="index|indices|from 0|numbers?|pair 0|range",
+        change=lambda batches: [[i + 1 for i in batch] for batch in batches],
     ),
     _batches(
         "longest_batch_first",
         "batches",
-        "The list of batches is **reversed** at the end: the batch of the longest sentences "
-        "comes first. Until then, batches are formed as the task says, from the shortest "
-        "sentences on.",
-        lambda batches: batches[::-1],
+        paragraph="The list of batches is **reversed** at the end: the batch of the longest "
+        "sentences comes first. Until then, batches are formed as the task says, from the "
+        "shortest sentences on.",
+        words=_ORDER,
+        change=lambda batches: batches[::-1],
     ),
     _batches(
         "longest_in_batch_first",
         "rows",
-        "Each batch is **reversed** at the end: its longest sentence comes first, and of equally "
-        "long ones the last. Until then, batches are formed as the task says, from the shortest "
-        "sentences on.",
-        lambda batches: [batch[::-1] for batch in batches],
+        paragraph="Each batch is **reversed** at the end: its longest sentence comes first, and of "
+        "equally long ones the last. Until then, batches are formed as the task says, from the "
+        "shortest sentences on.",
+        words=_ORDER,
+        change=lambda batches: [batch[::-1] for batch in batches],
     ),
 )
 
@@ -259,7 +261,8 @@ def _results(**results: Result) -> dict[str, Translation]:
 
 
 _STEP = (
-    "A training step still minimises the lesson's loss, the mean in nats; only the loss that it "
+    "A training step still minimises the lesson's loss, the mean in nats, whatever your own "
+    "`masked_cross_entropy` takes and returns: translate where you must. Only the loss that it "
 )
 _LOSSES = (
     Convention(
@@ -269,7 +272,7 @@ _LOSSES = (
         f"logarithms to the base 2. Numbers in its examples are in nats. {_STEP}returns is in "
         "bits.",
         touched=touched(
-            r"bits?|nats?|ln|log|log_softmax|logarithms?|perplexity|entropy|\d+\.\d+",
+            "bits?|nats?|ln|log|log_softmax|logarithms?|perplexity|entropy|masked_cross_entropy",
             also="log2|log_softmax|−ln",
         ),
         taken=only(
@@ -291,7 +294,7 @@ _LOSSES = (
         f"task's examples are means. {_STEP}returns is the sum.",
         touched=touched(
             r"sums?|summed|means?|averages?|divid\w+|divisor|per token|total|counts?|"
-            r"how many|equally|weight|\d+\.\d+",
+            r"how many|equally|weight|masked_cross_entropy",
             also=r"\.sum|\.mean|clamp| / ",
         ),
         taken=only(
@@ -347,11 +350,7 @@ _TRAINING = (
         paragraph="The rate is given as a **multiple of its peak**, so that it is 1 where it is "
         "highest, whatever the width and the warm-up: divide the task's rate by its highest value, "
         "1 / √(d_model · warmup).",
-        touched=touched(
-            "width|wide|wider|d_model|peak|high|higher|highest|rises|halves|smaller|"
-            "larger|any|falls",
-            also="√",
-        ),
+        touched=touched("width|wide|wider|d_model|peaks?|high|too far|to one|1", also=r"√|\^|\*\*"),
         taken=only({_RATE: Translation(result=_relative)}),
         lessons=("11",),
     ),
@@ -433,9 +432,7 @@ _HONEST_NUMBERS = (
         aspect="scale of the share",
         paragraph="The result is a **percentage**, from 0 to 100, where the task has a share from "
         "0 to 1: a sample counts 100, 50 or 0, and the result is their mean.",
-        touched=touched(
-            "shares?|cent|percent|0|1|½|count|means?|average|difference", also=r"100|item\("
-        ),
+        touched=touched("shares?|cent|percent|0|1|½|counts?|half", also=r"100|item\("),
         taken=only({"12.paired_bootstrap": Translation(result=times(100))}),
         lessons=("12",),
     ),
@@ -500,7 +497,7 @@ _DECODING = (
         aspect="order of the past",
         paragraph="A past, the old one and the new one, is the pair **(values, keys)**, where the "
         "task has the keys first.",
-        touched=touched("past|first|order|pair|swapped"),
+        touched=touched(r"first|order|pair|swapped|keys and (?:the )?values", also=r"past\["),
         taken=only(
             {
                 "13.cached_step": Translation(
@@ -554,7 +551,7 @@ _READING_ATTENTION = (
         name="percent",
         aspect="percent",
         paragraph="The result is **in percent**: multiply by 100.",
-        touched=touched("rates?|0|1|precision|recall|perfect|minus|error", also="1 -"),
+        touched=touched("0|1|one|minus|perfect", also="1 -"),
         taken=only({_RATES: Translation(result=value(lambda rate: 100 * rate))}),
         lessons=("14",),
     ),
