@@ -326,6 +326,23 @@ def _over_all(arguments: Arguments) -> Arguments:
 
 
 _RATE = "11.inverse_sqrt_lr"
+_OVER_WRONG = Convention(
+    name="smoothing_over_wrong",
+    aspect="smoothing",
+    paragraph="The share `smoothing` is divided among the **wrong tokens only**: each of the "
+    "V − 1 others gets the same part of it, the pad token too, and the right one keeps "
+    "1 − `smoothing` and no more. Where the task divides it among all V tokens, leave the "
+    "right one out.",
+    touched=touched(
+        "smoothing|shares?|V|all tokens|all words|equally|divided|parts?|annotated|others"
+    ),
+    taken=only(
+        {
+            "11.label_smoothed_loss": Translation(given=_over_wrong, understood=_over_all),
+        }
+    ),
+    lessons=("11",),
+)
 _TRAINING = (
     Convention(
         name="steps_from_zero",
@@ -367,23 +384,6 @@ _TRAINING = (
                     exchanged("d_model", "warmup"),
                     shown={"d_model": "warmup", "warmup": "d_model"},
                 )
-            }
-        ),
-        lessons=("11",),
-    ),
-    Convention(
-        name="smoothing_over_wrong",
-        aspect="smoothing",
-        paragraph="The share `smoothing` is divided among the **wrong tokens only**: each of the "
-        "V − 1 others gets the same part of it, the pad token too, and the right one keeps "
-        "1 − `smoothing` and no more. Where the task divides it among all V tokens, leave the "
-        "right one out.",
-        touched=touched(
-            "smoothing|shares?|V|all tokens|all words|equally|divided|parts?|annotated|others"
-        ),
-        taken=only(
-            {
-                "11.label_smoothed_loss": Translation(given=_over_wrong, understood=_over_all),
             }
         ),
         lessons=("11",),
@@ -611,8 +611,9 @@ _READING_ATTENTION = (
         lessons=("14",),
     ),
 )
-# Applied before the order of axes: BOS is a column of a batch that is not yet turned.
-BEFORE_AXES = (*_LAYER_NORM, _KEPT)
+# Applied before the order of axes, which they rely on: BOS is a column, and the vocabulary the last
+# axis of logits.
+BEFORE_AXES = (*_LAYER_NORM, _KEPT, _OVER_WRONG)
 CONVENTIONS = (
     *_ATTENTION,
     *_FULL_MODEL,
