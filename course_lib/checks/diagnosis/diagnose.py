@@ -36,13 +36,18 @@ class Diagnosis:
     trials: Sequence[Trial]
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
     line: Answer | None = None  # spot the bug: which line the learner names
-    observation: Observation | None = None  # where no misconception explains the answers
+    observation: Observation | None = None  # where no misconception is explained
     borrowed: bool = False  # it is right, because it calls the reference (see ``own_work``)
 
     @property
     def misconception(self) -> Misconception | None:
         """The only misconception, or the first of two."""
         return self.misconceptions[0] if self.misconceptions else None
+
+    @property
+    def explained(self) -> bool:
+        """Whether misconceptions were recognised, and the texts of all of them can be shown."""
+        return bool(self.misconceptions) and all(m.why for m in self.misconceptions)
 
     @property
     def line_found(self) -> bool:
@@ -119,7 +124,7 @@ def diagnose(
     failed = any(trial.difference for trial in trials)
     found = misconceptions_in(item, trials) if failed else ()
     diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line)
-    if diagnosis.telling and not found:
+    if diagnosis.telling and not diagnosis.explained:
         diagnosis = replace(diagnosis, observation=_observed(diagnosis, diagnosis.telling, asked))
     if failed or not diagnosis.line_found:
         return replace(diagnosis, status="not yet")

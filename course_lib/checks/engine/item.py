@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -41,8 +42,8 @@ class Misconception:
         name: of the function or class that implements it.
         subject: the wrong implementation itself.
         symptom: what was observed, "Your mask is True at the padding and False at the tokens."
-        why: why that is wrong.
-        hint: where to look; not the answer.
+        why: why that is wrong; "" in a variant of which it may be false.
+        hint: where to look; not the answer; "" like ``why``.
         spellings: other implementations of the same misconception.
     """
 
@@ -98,10 +99,6 @@ class Item:
     def __post_init__(self) -> None:
         watched.append(self)
 
-    def worded(self, text: str) -> str:
-        """A text about the item, such as its title, as it is right under its conventions."""
-        return text
-
     def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
         """Decorate a wrong implementation, so that the check recognises it."""
 
@@ -156,6 +153,12 @@ class Item:
         ):
             return None
         return type(f"{a.name}And{b.name}", (one, other), {})
+
+
+def name_in_words(name: str) -> str:
+    """A misconception's name as words: "past_hidden" and "PastHidden" are "past hidden"."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    return spaced.replace("_", " ").lower()
 
 
 _IN_EVERY_CLASS = {"__module__", "__doc__", "__firstlineno__", "__static_attributes__"}

@@ -35,9 +35,8 @@ class Report:
         self.entry = TABLE[diagnosis.item.id]
         self.passed = diagnosis.status == "passed"
         self.points = self.entry.points if self.passed else 0
-        self.named = bool(diagnosis.misconceptions)
         names = [m.name for m in diagnosis.misconceptions]
-        if diagnosis.observation and diagnosis.observation.name:
+        if not names and diagnosis.observation and diagnosis.observation.name:
             names = [diagnosis.observation.name]
         self.misconception = " + ".join(names) or None
 
@@ -50,8 +49,7 @@ class Report:
     def headline(self) -> str:
         """One line: the item and its status."""
         status, tried = self.diagnosis.status, len(self.diagnosis.trials)
-        title = self.diagnosis.item.worded(self.entry.title)
-        line = f"{_SIGNS[status]} {self.entry.id} · {title}: {status}"
+        line = f"{_SIGNS[status]} {self.entry.id} · {self.entry.title}: {status}"
         if status == "not started":
             return f"{line}. Replace `raise NotImplementedError` with your code, then check again."
         passed = tried - len(self.diagnosis.failed)
@@ -79,11 +77,13 @@ class Report:
             yield "What I see", "Two errors at once. What each of them does by itself:"
         for misconception in diagnosis.misconceptions:
             yield "What I see", misconception.symptom
-            yield "Why it matters", misconception.why
-            yield "Where to look", misconception.hint
-        if diagnosis.misconceptions:
-            if agreed := _agreement(diagnosis):
-                yield "How I know", agreed
+            if misconception.why:
+                yield "Why it matters", misconception.why
+            if misconception.hint:
+                yield "Where to look", misconception.hint
+        if diagnosis.misconceptions and (agreed := _agreement(diagnosis)):
+            yield "How I know", agreed
+        if diagnosis.explained:
             return
         if diagnosis.observation:
             yield "What I see", diagnosis.observation.sentence
@@ -102,17 +102,17 @@ class Report:
     def _sign(self, trial: Trial) -> str:
         if not trial.difference:
             return "✓"
-        return "–" if self.diagnosis.may_follow(trial) and not self.named else "✗"
+        return "–" if self.diagnosis.may_follow(trial) and not self.diagnosis.explained else "✗"
 
     def __str__(self) -> str:
         lines = [self.headline]
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
                 lines.append(f"    {self._sign(trial)} {trial.probe.property}")
-                if trial.difference and self._sign(trial) == "✗" and not self.named:
+                if trial.difference and self._sign(trial) == "✗" and not self.diagnosis.explained:
                     lines.append(f"        {_told(trial.difference)}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
-        if not self.named and self.example:
+        if not self.diagnosis.explained and self.example:
             lines += [f"      {line}" for line in self.example.code.splitlines()]
         return "\n".join(lines)
 
@@ -130,7 +130,7 @@ class Report:
         parts += [
             f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
         ]
-        if not self.named and self.example:
+        if not self.diagnosis.explained and self.example:
             parts.append(f"<pre>{e(self.example.code)}</pre>")
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
@@ -144,7 +144,7 @@ class Report:
     def _shown(self, trial: Trial) -> str:
         """The first difference of a test, with both shapes drawn if they differ."""
         difference = trial.difference
-        if difference is None or self.named or self._sign(trial) == "–":
+        if difference is None or self.diagnosis.explained or self._sign(trial) == "–":
             return ""
         text = f"<br><code>{html.escape(_told(difference))}</code>"
         if difference.expected_shape is None or difference.got_shape is None:

@@ -187,7 +187,7 @@ def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
 
 def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> ItemResult:
     names = [misconception.name for misconception in diagnosis.misconceptions]
-    if diagnosis.observation and diagnosis.observation.name:
+    if not names and diagnosis.observation and diagnosis.observation.name:
         names = [diagnosis.observation.name]
     passed = diagnosis.status == "passed"
     return ItemResult(

@@ -128,9 +128,12 @@ def _misconceptions(item: ItemResult) -> Iterator[str]:
     for name in item.misconceptions:
         yield f"  Recognised: {name}"
         if name in known:
-            yield _indented(f"What I see: {known[name].symptom}")
-            yield _indented(f"Why it matters: {known[name].why}")
-            yield _indented(f"Where to look: {known[name].hint}")
+            told = known[name]
+            yield _indented(f"What I see: {told.symptom}")
+            if told.why:
+                yield _indented(f"Why it matters: {told.why}")
+            if told.hint:
+                yield _indented(f"Where to look: {told.hint}")
 
 
 def _indented(sentence: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.checks import load_item
+from course_lib.checks.engine.item import name_in_words
 from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import Assignment, load_class
@@ -19,7 +20,6 @@ from course_lib.grading.reports.export_command import remarks_of
 from course_lib.grading.reports.exports import csv_rows
 from course_lib.grading.reports.item_statistics import confusions_of, statistics_of
 from course_lib.grading.reports.report_page import flags_of_class, report_page
-from course_lib.grading.reports.report_plots import in_words
 from course_lib.grading.reports.similarity_file import stored_pairs
 from course_lib.grading.results import clean_name, named
 from course_lib.grading.safe_csv import Cell, Rows, read_csv, write_csv
@@ -165,4 +165,4 @@ def sentence_of(item_id: str, name: str) -> str:
     except (CourseError, ImportError):
         known = []
     symptom = next((each.symptom for each in known if each.name == name), None)
-    return symptom or f"{in_words(name).capitalize()}."
+    return symptom or f"{name_in_words(name).capitalize()}."

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from course_lib.checks.engine.call import truncated
+from course_lib.checks.engine.item import name_in_words
 from course_lib.grading.marks.class_marks import Assignment
 from course_lib.grading.reports.item_statistics import Confusion, ItemStatistics
 from course_lib.viz.style import STYLE
@@ -169,7 +170,8 @@ def plot_confusions(confusions: Sequence[Confusion], students: int) -> Figure:
     """The most frequent misconceptions, and in how many submissions each was recognised."""
     shown = confusions[:_MOST_CONFUSIONS]
     names = [
-        truncated(f"{c.item.partition('.')[2]}: {in_words(c.misconception)}", 60) for c in shown
+        truncated(f"{c.item.partition('.')[2]}: {name_in_words(c.misconception)}", 60)
+        for c in shown
     ]
     figure, axes = _figure(_WIDTH, 1.1 + 0.48 * len(shown))
     counts = [len(each.students) for each in shown]
@@ -182,12 +184,6 @@ def plot_confusions(confusions: Sequence[Confusion], students: int) -> Figure:
     more = f", the {len(shown)} most frequent of {len(confusions)}"
     axes.set_title("Misconceptions" + (more if len(shown) < len(confusions) else ""))
     return figure
-
-
-def in_words(name: str) -> str:
-    """A misconception's name as words: "past_hidden" and "PastHidden" are "past hidden"."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
-    return spaced.replace("_", " ").lower()
 
 
 def _figure(width: float, height: float) -> tuple[Figure, Axes]:

@@ -110,8 +110,8 @@ def test_the_summary_names_misconceptions_with_their_sentences():
 @pytest.mark.parametrize(
     ("name", "conventions", "sentence"),
     [
-        ("polarity_turned_round", ["true_hides"], "False at the padding and True at the real"),
-        ("forgets_true_hides", ["true_hides"], "follows the lesson here, not your conventions"),
+        ("no_room_for_heads", ["keys_then_queries"], "The misconception “no room for heads”"),
+        ("forgets_true_hides", ["true_hides"], "follows the lesson here, not your group"),
         ("polarity_turned_round", ["of an older course"], "Recognised: polarity_turned_round\n"),
     ],
 )

@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 import pytest
 
 from course_lib import cli
+from course_lib.checks.engine.item import name_in_words
 from course_lib.grading.marks.class_marks import assignment_of, load_class
 from course_lib.grading.reports.report_command import csv_files, sentence_of
 from course_lib.grading.reports.report_page import report_page
-from course_lib.grading.reports.report_plots import in_words
 from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import HOSTILE_NAMES, store, synthetic_class
@@ -176,4 +176,4 @@ def test_a_misconception_has_its_sentence_and_another_error_its_name_in_words():
     assert sentence_of("06.causal_mask", "past_hidden").startswith("Your mask allows the future")
     assert sentence_of("06.causal_mask", "nothing_returned") == "Nothing returned."
     assert sentence_of("06.why_not_rows", "anything") == "Anything."
-    assert in_words("MadeAParameter") == "made a parameter"
+    assert name_in_words("MadeAParameter") == "made a parameter"

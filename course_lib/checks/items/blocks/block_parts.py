@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.checks.engine.call import Answer, Call
@@ -20,6 +21,7 @@ from course_lib.checks.engine.item import Probe
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 Mask = Tensor | None
+Sequences = Float[Tensor, "batch length d_model"]
 Function = Callable[[Tensor], Tensor]  # a norm or dropout
 
 
@@ -38,7 +40,7 @@ class EncoderBlock(nn.Module):
         self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+    def forward(self, x: Sequences, mask: Mask = None) -> Sequences:
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
         return self.norm_2(x + self.dropout(self.feed_forward(x)))
 
@@ -46,7 +48,7 @@ class EncoderBlock(nn.Module):
 class PreNormEncoderBlock(EncoderBlock):
     """Pre-norm; the same parts."""
 
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+    def forward(self, x: Sequences, mask: Mask = None) -> Sequences:
         y = self.norm_1(x)
         x = x + self.dropout(self.self_attention(y, y, y, mask))
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
@@ -66,11 +68,11 @@ class DecoderBlock(nn.Module):
 
     def forward(
         self,
-        x: Tensor,
-        memory: Tensor,
+        x: Sequences,
+        memory: Float[Tensor, "batch memory d_model"],
         target_mask: Mask = None,
         memory_mask: Mask = None,
-    ) -> Tensor:
+    ) -> Sequences:
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, target_mask)))
         x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
         return self.norm_3(x + self.dropout(self.feed_forward(x)))
