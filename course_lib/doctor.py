@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from course_lib.arguments import NoOptions
 from course_lib.errors import DISTRIBUTION, troubleshooting
 from course_lib.work_copy.folders import NOTEBOOKS
 
@@ -34,6 +35,13 @@ class Finding:
     fine: bool = True
     required: bool = True
     fix: str = ""
+
+
+def run_doctor(options: NoOptions) -> int:
+    """Print what is installed; 1 if something required is missing."""
+    findings = examine()
+    print(report(findings))
+    return 0 if all(finding.fine or not finding.required for finding in findings) else 1
 
 
 def examine() -> list[Finding]:

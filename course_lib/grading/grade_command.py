@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm.auto import tqdm
 
 from course_lib.checks.engine.call import truncated
-from course_lib.errors import CourseError
 from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret, students_in
 from course_lib.grading.class_run.regrade_changes import changes_between, changes_summary
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.jail_command import refuse_shown
 from course_lib.grading.jail.server import Level, Server
+from course_lib.grading.options import GradeOptions
 from course_lib.grading.results import SubmissionResult, shown_points, shown_text
 from course_lib.grading.submissions.exercise import exercise_file, exercises_folder, load_exercise
 from course_lib.grading.variants.variants import load_variants
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
 _NOTES = 3  # of a student, below the table
-
-
-@dataclass(frozen=True)
-class GradeOptions:
-    """The options of ``course grade``; see its help."""
-
-    incoming: Path
-    assignment: str
-    exercises: Path | None = None
-    results: Path = Path("results")
-    secret_file: Path | None = None
-    jobs: int = 1
-    cluster: str = ""
-    trusted: bool = False
-    variants: Path | None = None
-    groups: Path | None = None
-    diff: bool = False
-    gradebook: Path | None = None
 
 
 def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool:
@@ -52,14 +33,6 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
     Raises:
         CourseError: the options name something that is not there, or nothing isolates here.
     """
-    if options.jobs < 1:
-        raise CourseError(f"--jobs must be at least 1, got {options.jobs}")
-    if options.diff and options.gradebook:
-        raise CourseError(
-            "--diff writes nothing, so it can't be used with --gradebook: leave out one"
-        )
-    if options.groups and not options.variants:
-        raise CourseError("--groups names the students' groups, but --variants was not given")
     exercises = options.exercises or exercises_folder()
     exercise = load_exercise(exercises, options.assignment)
     variants = None

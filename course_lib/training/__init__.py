@@ -1,6 +1,7 @@
 """From a recipe to a trained translator, and honest numbers about it."""
 
 from course_lib.alignment_error_rate import alignment_error_rate
+from course_lib.run_options import RunOptions
 from course_lib.training.data.training_data import TrainingData, load_training_data
 from course_lib.training.evaluation import (
     evaluate,
@@ -23,7 +24,6 @@ from course_lib.training.runs.checkpoint import (
 )
 from course_lib.training.runs.final_report import epoch_line, report
 from course_lib.training.runs.run import Run
-from course_lib.training.runs.run_options import RunOptions
 from course_lib.training.runs.translators import load_early_translators, load_translator
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
 from course_lib.training.step import train_step

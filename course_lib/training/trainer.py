@@ -13,6 +13,7 @@ import torch
 
 from course_lib.data import Batch
 from course_lib.model import Dropout
+from course_lib.run_options import RunOptions
 from course_lib.training.data.batch_sampler import BatchSampler, DataPosition
 from course_lib.training.data.training_data import TrainingData
 from course_lib.training.device import choose_precision
@@ -27,7 +28,6 @@ from course_lib.training.runs.random_state import (
     seed_dropout_per_rank,
 )
 from course_lib.training.runs.run import Epoch, Run
-from course_lib.training.runs.run_options import RunOptions
 from course_lib.training.step import train_step
 
 

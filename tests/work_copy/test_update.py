@@ -11,12 +11,13 @@ import pytest
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course_lib import cli, lab
+from course_lib import cli
 from course_lib.atomic import replace_atomically
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
 from course_lib.work_copy import folders
 from course_lib.work_copy import update as work_copy
+from course_lib.work_copy.trust import trust
 from course_lib.work_copy.update import create, exercise_of, outdated, reset, update
 
 LESSON, PAGE = Path("notebooks/06_masks.ipynb"), Path("docs/map.md")
@@ -257,7 +258,7 @@ def test_a_merged_notebook_is_trusted_if_both_were(course, answered, both, tmp_p
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "data").mkdir()
     write_cell(course / EXERCISE, "06-padding-mask-task", "Write it now.")
-    lab.trust([course / EXERCISE, answered / EXERCISE][: 1 + both])
+    trust([course / EXERCISE, answered / EXERCISE][: 1 + both])
     update(answered, course)
     merged = nbformat.read(answered / EXERCISE, as_version=4)
     assert NotebookNotary().check_signature(merged) is both

@@ -6,32 +6,17 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import ANSWER_CHANGED, Assignment, load_class
 from course_lib.grading.marks.formgrader_marks import CHANGED, GRADED_AGAIN
+from course_lib.grading.options import ExportOptions
 from course_lib.grading.reports.exports import FORMATS, gradescope_json, refuse_unfinished
 from course_lib.grading.reports.roster import Roster, load_roster, match
 from course_lib.grading.results import named
 from course_lib.grading.safe_csv import write_csv
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """The options of ``course export``; see its help."""
-
-    results: Path
-    format: str
-    output: Path | None = None
-    roster: Path | None = None
-    marks: Path | None = None
-    assignments: Sequence[str] = ()
-    partial: bool = False
-    gradebook: Path | None = None
-
 
 # What to do about a mark that is not sure to be about the present answer, by the reason.
 _LOOK_AGAIN = {

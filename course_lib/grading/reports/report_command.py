@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import Assignment, load_class
 from course_lib.grading.marks.given_marks import UNREAD, marked_id
+from course_lib.grading.options import ReportOptions
 from course_lib.grading.reports.export_command import remarks_of
 from course_lib.grading.reports.exports import csv_rows
 from course_lib.grading.reports.item_statistics import confusions_of, statistics_of
@@ -25,17 +25,6 @@ from course_lib.grading.results import clean_name, named
 from course_lib.grading.safe_csv import Cell, Rows, read_csv, write_csv
 
 TO_MARK = "to_mark.csv"
-
-
-@dataclass(frozen=True)
-class ReportOptions:
-    """The options of ``course report``; see its help."""
-
-    results: Path
-    output: Path = Path("report")
-    assignments: Sequence[str] = ()
-    marks: Path | None = None
-    gradebook: Path | None = None
 
 
 def report(options: ReportOptions) -> list[Path]:

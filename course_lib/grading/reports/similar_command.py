@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 from tqdm.auto import tqdm
 
 from course_lib.grading.class_run.class_run import ClassRun
 from course_lib.grading.class_run.grade import read_hand_in
+from course_lib.grading.options import SimilarOptions
 from course_lib.grading.reports.similarity import (
     FEWEST,
     Similarity,
@@ -31,16 +30,6 @@ HINT = (
     "This is a hint for a person, and deducts nothing. Read both before you think anything of it: "
     "people who learn together, or from the same page, write alike."
 )
-
-
-@dataclass(frozen=True)
-class SimilarOptions:
-    """The options of ``course similar``; see its help."""
-
-    incoming: Path
-    assignment: str
-    exercises: Path | None = None
-    results: Path = Path("results")
 
 
 def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:

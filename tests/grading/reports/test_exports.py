@@ -8,8 +8,8 @@ import pytest
 
 from course_lib import cli
 from course_lib.checks.table import TABLE
-from course_lib.grading import verbs
 from course_lib.grading.marks.given_marks import answer_id
+from course_lib.grading.options import ExportFormat
 from course_lib.grading.reports.exports import FORMATS
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
@@ -40,7 +40,7 @@ def roster(*more, names=HOSTILE):
     people = [
         [name, 100 + n, "S 1", f"{n}@x.org", name, "Jo"] for n, name in enumerate([*names, *more])
     ]
-    write_csv(cli.Path("roster.csv"), [header, *people])
+    write_csv(Path("roster.csv"), [header, *people])
 
 
 def export(*arguments):
@@ -193,6 +193,6 @@ def test_a_platform_that_cannot_recognise_anybody_says_which_column_it_needs(
 
 
 def test_every_format_that_can_be_asked_for_is_there():
-    assert set(verbs.EXPORT_FORMATS) == {*FORMATS, "gradescope"}
+    assert set(get_args(ExportFormat)) == {*FORMATS, "gradescope"}
     with pytest.raises(SystemExit):
         cli.build_parser().parse_args(["export", "results", "--format", "xls"])
