@@ -15,7 +15,7 @@ from course_lib import cli
 from course_lib.atomic import replace_atomically
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
-from course_lib.work_copy import folders
+from course_lib.work_copy import folders, verbs
 from course_lib.work_copy import update as work_copy
 from course_lib.work_copy.trust import trust
 from course_lib.work_copy.update import create, exercise_of, outdated, reset, update
@@ -382,11 +382,11 @@ def test_the_commands_tell_what_they_did(course, work, monkeypatch, capsys):
     assert "run `course lab`" in capsys.readouterr().err
     assert cli.main(["update"]) == 0
     assert cli.main(["update"]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [cli.RELOAD, "Nothing has changed."]
+    assert capsys.readouterr().out.splitlines()[1:] == [verbs.RELOAD, "Nothing has changed."]
     write_cell(course / LESSON, "title", "# More masks")
     assert cli.main(["update"]) == 0
     before, *_, after = capsys.readouterr().out.splitlines()
-    assert (before, after) == (cli.SAVE, cli.RELOAD)
+    assert (before, after) == (verbs.SAVE, verbs.RELOAD)
     assert cli.main(["reset", "06.padding_mask"]) == 0
     assert f"yours is in {work}{os.sep}backup" in capsys.readouterr().out
 

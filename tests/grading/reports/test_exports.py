@@ -3,6 +3,8 @@
 import csv
 import inspect
 import json
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
