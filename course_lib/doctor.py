@@ -13,7 +13,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.arguments import NoOptions
 from course_lib.errors import DISTRIBUTION, troubleshooting
@@ -32,6 +32,7 @@ class Finding:
 
     name: str
     value: str
+    _: KW_ONLY
     fine: bool = True
     required: bool = True
     fix: str = ""

@@ -54,14 +54,14 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
     with Jail(trusted=options.trusted, begun=begun) as jail:
         print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
         run = ClassRun(
-            options.incoming.absolute(),  # also for the workers of a cluster
-            exercise,
-            options.results.absolute(),
+            incoming=options.incoming.absolute(),  # also for the workers of a cluster
+            exercise=exercise,
+            results=options.results.absolute(),
             # Only now, so that a command that could not begin leaves no new secret behind.
-            load_secret(options.secret_file or options.results / "secret"),
-            options.jobs,
-            options.cluster,
-            options.trusted,
+            secret=load_secret(options.secret_file or options.results / "secret"),
+            jobs=options.jobs,
+            cluster=options.cluster,
+            trusted=options.trusted,
             preview=options.diff,
             variants=variants,
         )

@@ -25,7 +25,7 @@ class PropertyResult:
     difference: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ItemResult:
     """The result of one item.
 
@@ -58,7 +58,7 @@ class ItemResult:
     conventions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SubmissionResult:
     """The result of one student's submission.
 

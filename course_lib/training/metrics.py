@@ -23,7 +23,7 @@ def masked_accuracy(
     return float(right.sum() / real.sum().clamp(min=1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TranslationScores:
     """Scores of translations that the model decoded by itself.
 

@@ -49,7 +49,12 @@ class Trainer:
         self.is_whole = True  # False while weights, results and position are those of two steps
         self.schedule = make_schedule(recipe, d_model=self.model.config.d_model)
         total_steps = options.max_steps or recipe.epochs * self.sampler.batches_per_epoch
-        self.run = Run(recipe, options, translator, None if options.minutes else total_steps)
+        self.run = Run(
+            recipe=recipe,
+            options=options,
+            translator=translator,
+            total_steps=None if options.minutes else total_steps,
+        )
         self.best_loss = math.inf  # of all validations
         self.best_weights: dict[str, torch.Tensor] = {}
         modules = self.model.modules()

@@ -67,16 +67,23 @@ def under(item: Item, convention: Convention) -> Item:
         subject, *others = (translated(s, item, convention) for s in (m.subject, *m.spellings))
         if m.name.startswith(_FORGETS):  # it states another convention
             return replace(m, subject=subject, spellings=others)
-        return Misconception(m.name, subject, text(m.symptom), text(m.why), text(m.hint), others)
+        return Misconception(
+            name=m.name,
+            subject=subject,
+            symptom=text(m.symptom),
+            why=text(m.why),
+            hint=text(m.hint),
+            spellings=others,
+        )
 
     left_out = convention.items[item.id].left_out
     known = [misconception(m) for m in item.misconceptions if m.name not in left_out]
     nudge, approach, code = map(text, item.hints)
     return VariantItem(
         item.id,
-        translated(item.reference, item, convention),
-        [_asked(probe, item, convention) for probe in item.probes],
-        (nudge, approach, code),
+        reference=translated(item.reference, item, convention),
+        probes=[_asked(probe, item, convention) for probe in item.probes],
+        hints=(nudge, approach, code),
         use=item.use,
         tolerance=item.tolerance,
         misconceptions=[*known, forgets([convention], item.reference)],
@@ -97,11 +104,11 @@ def forgets(conventions: Sequence[Convention], subject: Any) -> Misconception:
     """
     name = conventions[0].name if len(conventions) == 1 else "all_conventions"
     return Misconception(
-        _FORGETS + name,
-        subject,
-        "Your answer follows the lesson here, not your conventions.",
-        " ".join(each.sentence.replace("**", "") for each in conventions),
-        "Read your conventions at the head of the task again.",
+        name=_FORGETS + name,
+        subject=subject,
+        symptom="Your answer follows the lesson here, not your conventions.",
+        why=" ".join(each.sentence.replace("**", "") for each in conventions),
+        hint="Read your conventions at the head of the task again.",
     )
 
 
@@ -125,7 +132,7 @@ def _asked(probe: Probe, item: Item, convention: Convention) -> Probe:
         right, got = ([_back(each, translation) for each in side] for side in (expected, answers))
         return compare(public, right, got)
 
-    return Probe(name, calls, compare_translated)
+    return Probe(name, calls, compare=compare_translated)
 
 
 def _back(answer: Answer, translation: Translation) -> Answer:

@@ -39,7 +39,7 @@ class _Input:
     is_weight: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Case:
     """A call, its inputs by name, both results as lists of tensors and numbers, and how these are
     arranged in each result.
@@ -124,7 +124,16 @@ def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:
                 fails = answers_differ(right, given, tolerance=item.tolerance) is not None
                 values_only = replace(call, gradients=False)
                 layouts = _layout(right), _layout(given)
-                found.append(_Case(values_only, _inputs(item, call), a, b, layouts, fails))
+                found.append(
+                    _Case(
+                        call=values_only,
+                        inputs=_inputs(item, call),
+                        right=a,
+                        given=b,
+                        layouts=layouts,
+                        fails=fails,
+                    )
+                )
     return sorted(found, key=lambda case: sum(x.numel() for x in case.right))
 
 

@@ -26,7 +26,7 @@ SEED = 2017  # of the test inputs; grading uses others
 SECONDS_IN_ALL = 60.0  # time limit of all calls of the learner's code in the tests
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Diagnosis:
     """The result of all probes of an item on a learner's code."""
 
@@ -112,13 +112,28 @@ def diagnose(
         trials.append(try_probe(probe, item, subject, seed + i, seconds=SECONDS, asked=limited))
         failures = [answer.failure for answer in trials[-1].answers if answer.failure]
         if i == 0 and failures and all(failure.not_written for failure in failures):
-            return Diagnosis(item, subject, "not started", trials)
+            return Diagnosis(item=item, subject=subject, status="not started", trials=trials)
         if trials[-1].stop:
             stopped = fact_of(trials[-1])
-            return Diagnosis(item, subject, "not yet", trials, (), named_line, stopped)
+            return Diagnosis(
+                item=item,
+                subject=subject,
+                status="not yet",
+                trials=trials,
+                misconceptions=(),
+                line=named_line,
+                observation=stopped,
+            )
     failed = any(trial.difference for trial in trials)
     found = misconceptions_in(item, trials) if failed else ()
-    diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line)
+    diagnosis = Diagnosis(
+        item=item,
+        subject=subject,
+        status="passed",
+        trials=trials,
+        misconceptions=found,
+        line=named_line,
+    )
     if diagnosis.telling and not found:
         diagnosis = replace(diagnosis, observation=_observed(diagnosis, diagnosis.telling, asked))
     if failed or not diagnosis.line_found:

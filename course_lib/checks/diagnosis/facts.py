@@ -52,7 +52,9 @@ def _of_stop(failure: Failure) -> Observation:
             "Does your code compute something again and again, or number by number, that one "
             "operation on whole tensors could do?"
         )
-    return Observation("stopped", f"Your code was stopped: {failure.message}.{where}", meaning)
+    return Observation(
+        "stopped", f"Your code was stopped: {failure.message}.{where}", meaning=meaning
+    )
 
 
 def _of_failure(failure: Failure, difference: Difference) -> Observation:
@@ -66,7 +68,7 @@ def _of_failure(failure: Failure, difference: Difference) -> Observation:
             f"Your code should raise {difference.expected} here; it raised {raised(failure)}",
         )
     name, meaning = cause_of(failure)
-    return Observation(name, f"Your code raised {raised(failure)}", meaning)
+    return Observation(name, f"Your code raised {raised(failure)}", meaning=meaning)
 
 
 def _of_difference(difference: Difference, trial: Trial) -> Observation:
@@ -85,7 +87,7 @@ def _of_difference(difference: Difference, trial: Trial) -> Observation:
     }[difference.kind]
     if difference.kind == "shape" and difference.expected_shape is not None:
         name, meaning = _of_shapes(trial)
-        return Observation(name, sentence, meaning)
+        return Observation(name, sentence, meaning=meaning)
     return Observation(name, sentence)
 
 

@@ -20,7 +20,7 @@ REFERENCE_SECONDS = 300.0  # on a busy machine, PyTorch alone may load for longe
 Asked = Callable[..., Answer]  # asked(subject, call, use, seconds=…): ``ask``, or one like it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """A probe, its calls, the answers, and the first difference."""
 
@@ -61,7 +61,15 @@ def try_probe(
     calls, expected = expected_answers(probe, item, draw_seed)
     answers = answer_all(subject, calls, item.use, seconds=seconds, asked=asked)
     difference = compared(probe, item, calls, expected, answers)
-    return Trial(probe, item, draw_seed, calls, expected, answers, difference)
+    return Trial(
+        probe=probe,
+        item=item,
+        seed=draw_seed,
+        calls=calls,
+        expected=expected,
+        answers=answers,
+        difference=difference,
+    )
 
 
 def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], list[Answer]]:
@@ -142,5 +150,5 @@ def compared(
     except Exception as error:  # a result may be of any type, and its methods the learner's
         values = {type(answer.value).__name__ for answer in answers}
         reason = f"{', '.join(sorted(values))}: comparing it raises {type(error).__name__}"
-        return Difference("type", "a result that can be compared", reason)
+        return Difference("type", expected="a result that can be compared", got=reason)
     return None

@@ -133,7 +133,9 @@ def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison
                 if unchanged
                 else "in evaluation mode"
             )
-            return Difference(difference.kind, difference.expected, difference.got, where)
+            return Difference(
+                difference.kind, expected=difference.expected, got=difference.got, where=where
+            )
         if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
             return first_difference(clean, noisy, tolerance=tolerance, where="in training mode")
         zeros = noisy == 0
@@ -141,17 +143,26 @@ def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison
         if found < 0.01:
             same = torch.allclose(clean, noisy, rtol=tolerance, atol=tolerance)
             where = "dropout in training mode" if same else "position of dropout in training mode"
-            return Difference("value", f"about {share:.0%} zeros", "none", where)
+            return Difference("value", expected=f"about {share:.0%} zeros", got="none", where=where)
         if abs(found - share) > 0.04:
             where = "share of zeros in training mode"
-            return Difference("value", f"about {share:.2f}", f"{found:.2f}", where)
+            return Difference(
+                "value", expected=f"about {share:.2f}", got=f"{found:.2f}", where=where
+            )
         if zeros.all(dim=-1).any() or torch.equal(zeros[0], zeros[1]):
             where = "zeros in training mode"
-            return Difference("value", "each element dropped independently", "whole rows", where)
+            return Difference(
+                "value",
+                expected="each element dropped independently",
+                got="whole rows",
+                where=where,
+            )
         scaled = torch.where(zeros, 0.0, clean / (1 - share))
         if difference := first_difference(scaled, noisy, tolerance=tolerance):
             where = "elements that dropout keeps"
-            return Difference("value", difference.expected, difference.got, where)
+            return Difference(
+                "value", expected=difference.expected, got=difference.got, where=where
+            )
         return None
 
     return compare

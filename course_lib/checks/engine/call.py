@@ -12,7 +12,7 @@ import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ class Call:
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     about: str = ""
     gradients: bool = False
 
@@ -64,6 +65,7 @@ class Failure:
 
     kind: str
     message: str
+    _: KW_ONLY
     line: str = ""
     variables: str = ""
 
@@ -88,6 +90,7 @@ class Answer:
     """
 
     value: Any = None
+    _: KW_ONLY
     failure: Failure | None = None
     changed_inputs: bool = False
     seconds: float = field(default=0.0, compare=False)
@@ -156,10 +159,11 @@ def failure_of(error: BaseException) -> Failure:
     """An exception as plain text. Its class and its message may be the learner's own code."""
 
     def described() -> Failure:
+        line, variables = _learners_line(error)
         if isinstance(error, KeyboardInterrupt):
-            return Failure("Interrupted", "you stopped it", *_learners_line(error))
+            return Failure("Interrupted", "you stopped it", line=line, variables=variables)
         kind = truncated(_printable(str(type(error).__name__)), MOST_OF_A_NAME)
-        return Failure(kind, _text(error), *_learners_line(error))
+        return Failure(kind, _text(error), line=line, variables=variables)
 
     try:
         with isolated():

@@ -25,7 +25,7 @@ MOST_CHARACTERS = 300  # of a result
 MOST_SECONDS = 1.0  # of a call that is made again
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Example:
     """A call, what was expected and what was received.
 
@@ -90,7 +90,9 @@ def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     code = _code_to_run(item, diagnosis.subject)
     if all(answer.seconds <= MOST_SECONDS for answer in answers):
         code = _code(item, call, diagnosis.subject) or code
-    return Example(item.id, call, expected, received, item.use, code)
+    return Example(
+        item_id=item.id, call=call, expected=expected, received=received, use=item.use, code=code
+    )
 
 
 def _numbers(call: Call) -> int:

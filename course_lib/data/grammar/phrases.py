@@ -72,7 +72,7 @@ def draw_phrase(
         plural = maybe(rng, 0.3)
     adjectives = adjectives_of(noun.kind)
     described_as = rng.choice(adjectives) if adjectives and maybe(rng, described) else None
-    return NounPhrase(noun, determiner, plural, described_as)
+    return NounPhrase(noun, determiner, plural=plural, adjective=described_as)
 
 
 def draw_subject(rng: Random, kinds: frozenset[str]) -> NounPhrase:

@@ -35,7 +35,7 @@ _MOST_NAME = 255  # bytes of a file's name, in the usual file systems
 CONNECT_SECONDS = 10  # to a cluster
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClassRun:
     """Whose work is graded, and where the results go.
 

@@ -72,17 +72,17 @@ def grade_submission(
     if known is not None and known.key == key and known.points is not None:
         return known  # what could not be run is tried again
     end = time.monotonic() + limits.submission
-    run = SubmissionRun(jail, transplanted.cells, limits, end)
+    run = SubmissionRun(jail=jail, cells=transplanted.cells, limits=limits, end=end)
     items = tuple(_graded(task, transplanted, run, secret) for task in exercise.tasks)
     notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
-        student,
-        exercise.assignment,
-        jail.level,
-        key,
-        _plain(submission.name),
-        items,
-        tuple(map(_plain, notes[:_MOST_NOTES])),
+        student=student,
+        assignment=exercise.assignment,
+        isolation=jail.level,
+        key=key,
+        notebook=_plain(submission.name),
+        items=items,
+        notes=tuple(map(_plain, notes[:_MOST_NOTES])),
     )
 
 
@@ -91,7 +91,15 @@ def unreadable(
 ) -> SubmissionResult:
     """The result of what can't be graded, which is tried again at every run."""
     note = (_plain(str(error)),)
-    return SubmissionResult(_plain(student), exercise.assignment, jail.level, "", "", (), note)
+    return SubmissionResult(
+        student=_plain(student),
+        assignment=exercise.assignment,
+        isolation=jail.level,
+        key="",
+        notebook="",
+        items=(),
+        notes=note,
+    )
 
 
 def seed_of(secret: bytes, item_id: str) -> int:
@@ -100,7 +108,7 @@ def seed_of(secret: bytes, item_id: str) -> int:
     return int.from_bytes(digest[:6], "big")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HandIn:
     """What a student handed in: the notebook that counts, its answers, and why that one."""
 
@@ -146,7 +154,7 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
             f"There are {len(read)} notebooks; {path.relative_to(folder)} has the most answers "
             f"({len(transplanted.answered)}) and was graded, not {others}.",
         )
-    return HandIn(path, submission, transplanted, notes)
+    return HandIn(path=path, submission=submission, transplant=transplanted, notes=notes)
 
 
 def _numbers(path: Path, folder: Path) -> list[int]:
@@ -159,10 +167,21 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
     if entry.kind == "written":
         text = truncated(transplanted.written.get(entry.id, ""), _MOST_TEXT)
         if not text:
-            return ItemResult(entry.id, entry.title, "no answer", 0.0, entry.points)
-        return ItemResult(entry.id, entry.title, "to be marked", None, entry.points, text=text)
+            return ItemResult(
+                id=entry.id, title=entry.title, status="no answer", points=0.0, most=entry.points
+            )
+        return ItemResult(
+            id=entry.id,
+            title=entry.title,
+            status="to be marked",
+            points=None,
+            most=entry.points,
+            text=text,
+        )
     if all(cell.ours for cell in transplanted.cells):  # nothing was written, so nothing can run
-        return ItemResult(entry.id, entry.title, "not started", 0.0, entry.points)
+        return ItemResult(
+            id=entry.id, title=entry.title, status="not started", points=0.0, most=entry.points
+        )
     try:
         seed = seed_of(secret, entry.id)
         diagnosis = run.diagnose(task, seed)
@@ -174,7 +193,14 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
         reason = str(error)
     except Exception as error:  # a bug here must not end the grading of a whole class
         reason = f"the grader raised {type(error).__name__}: {error}. Please report it"
-    return ItemResult(entry.id, entry.title, "not run", None, entry.points, reason=_plain(reason))
+    return ItemResult(
+        id=entry.id,
+        title=entry.title,
+        status="not run",
+        points=None,
+        most=entry.points,
+        reason=_plain(reason),
+    )
 
 
 def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
@@ -191,18 +217,18 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
         names = [diagnosis.observation.name]
     passed = diagnosis.status == "passed"
     return ItemResult(
-        task.entry.id,
-        task.entry.title,
-        diagnosis.status,
-        float(task.entry.points) if passed else 0.0,
-        task.entry.points,
-        tuple(names),
-        tuple(
+        id=task.entry.id,
+        title=task.entry.title,
+        status=diagnosis.status,
+        points=float(task.entry.points) if passed else 0.0,
+        most=task.entry.points,
+        misconceptions=tuple(names),
+        tests=tuple(
             PropertyResult(trial.probe.property, _plain(str(trial.difference or "")))
             for trial in diagnosis.trials
         ),
-        diagnosis.line_found if diagnosis.item.bug else None,
-        tuple(map(_plain, flags)),
+        line_found=diagnosis.line_found if diagnosis.item.bug else None,
+        flags=tuple(map(_plain, flags)),
         conventions=tuple(task.conventions),
     )
 

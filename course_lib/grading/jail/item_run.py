@@ -23,7 +23,7 @@ from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TimeLimits:
     """Seconds of processor time, so that a busy machine changes no mark.
 
@@ -55,7 +55,7 @@ class StandIn:
         raise TypeError(f"{self.name} can only be called in the jail")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class SubmissionRun:
     """The cells of one submission, and what has been found out about them so far.
 

@@ -29,7 +29,7 @@ from course_lib.grading.results import ItemResult, SubmissionResult, clean_name
 ANSWER_CHANGED = "the answer has changed since a person marked it"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ItemMark:
     """What an item of a submission earned; ``points`` is None while a person has to decide.
 
@@ -103,7 +103,7 @@ class Mark:
         return "; ".join(f"{what}: {', '.join(ids)}" for what, ids in parts if ids)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Assignment:
     """A class's marks in an assignment, sorted by student.
 
@@ -200,7 +200,11 @@ def assignment_of(
     remarks: Sequence[str] = (),
 ) -> Assignment:
     """The marks of an assignment from its results and a person's marks."""
-    return Assignment(name, tuple(_mark(result, given or {}) for result in results), tuple(remarks))
+    return Assignment(
+        name=name,
+        marks=tuple(_mark(result, given or {}) for result in results),
+        remarks=tuple(remarks),
+    )
 
 
 def _mark(result: SubmissionResult, given: Given) -> Mark:
@@ -209,9 +213,9 @@ def _mark(result: SubmissionResult, given: Given) -> Mark:
         mark = given.get((result.student, item.id))
         items.append(
             ItemMark(
-                item.id,
-                item.title,
-                item.most,
+                id=item.id,
+                title=item.title,
+                most=item.most,
                 points=mark.points if mark else item.points,
                 by_person=mark is not None,
                 result=item if result.readable else None,

@@ -28,7 +28,7 @@ GRADED_AGAIN = "graded again since it was put into nbgrader's gradebook, where a
 _COLUMNS = ("student", "key", "nbgrader_id", "course_folder")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Stored:
     """Where a student's result was put: the course folder, the id there, and the result's key.
 
@@ -57,7 +57,9 @@ def record_stored(folder: Path, course: Path, results: Sequence[SubmissionResult
     stored = recorded(folder)
     course = course.resolve()
     now = {
-        clean_name(r.student): Stored(course, student_id(r.student), _recorded_key(r))
+        clean_name(r.student): Stored(
+            course=course, nbgrader_id=student_id(r.student), key=_recorded_key(r)
+        )
         for r in results
     }
     before = {stored[student].course for student in now if student in stored}
@@ -84,7 +86,9 @@ def recorded(folder: Path) -> dict[str, Stored]:
         return {}
     return {
         clean_name(row["student"]): Stored(
-            (folder / row["course_folder"]).resolve(), row["nbgrader_id"], row["key"]
+            course=(folder / row["course_folder"]).resolve(),
+            nbgrader_id=row["nbgrader_id"],
+            key=row["key"],
         )
         for row in read_csv(path, _COLUMNS)
     }
@@ -107,7 +111,9 @@ def read_formgrader(
     stored = recorded(folder)
     if course is not None:
         course = (course.parent if course.is_file() else course).resolve()
-        unrecorded = {r.student: Stored(course, student_id(r.student)) for r in results}
+        unrecorded = {
+            r.student: Stored(course=course, nbgrader_id=student_id(r.student)) for r in results
+        }
         stored = unrecorded | {name: replace(each, course=course) for name, each in stored.items()}
     students = {result.student: result for result in results}
     given: dict[tuple[str, str], GivenMark] = {}
@@ -115,7 +121,7 @@ def read_formgrader(
     for each in sorted({one.course for one in stored.values()}):
         there = {one.nbgrader_id: name for name, one in stored.items() if one.course == each}
         elsewhere = {one.nbgrader_id for one in stored.values()} - there.keys()
-        found = _Found(folder.name)
+        found = _Found(assignment=folder.name)
         for submission in _submissions(each, folder):
             name = there.get(submission.student, "")
             if name in students:
@@ -127,7 +133,7 @@ def read_formgrader(
     return given, remarks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Grade:
     """What a person gave for a cell."""
 
@@ -138,7 +144,7 @@ class _Grade:
     needs_review: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Submission:
     """What a person gave for a submission, and its late penalty."""
 
@@ -182,16 +188,22 @@ def _submissions(course: Path, folder: Path) -> list[_Submission]:
 def _submission(submission: Any) -> _Submission:
     notebooks = submission.notebooks
     grades = [
-        _Grade(g.name, g.auto_score, g.manual_score, g.extra_credit or 0.0, g.needs_manual_grade)
+        _Grade(
+            cell=g.name,
+            auto=g.auto_score,
+            manual=g.manual_score,
+            extra=g.extra_credit or 0.0,
+            needs_review=g.needs_manual_grade,
+        )
         for notebook in notebooks
         for g in notebook.grades
         if g.manual_score is not None or g.extra_credit
     ]
     penalty = sum(notebook.late_submission_penalty or 0.0 for notebook in notebooks)
-    return _Submission(submission.student_id, tuple(grades), penalty)
+    return _Submission(student=submission.student_id, grades=tuple(grades), penalty=penalty)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Found:
     """What is found in one gradebook."""
 
@@ -224,7 +236,9 @@ class _Found:
             review = CHANGED if grade.needs_review else ""
             if not review and (again or grade.auto != item.points):
                 review = GRADED_AGAIN
-            self.given[result.student, item.id] = GivenMark(points + grade.extra, "", review)
+            self.given[result.student, item.id] = GivenMark(
+                points + grade.extra, answer_id="", review=review
+            )
 
     def checked(self, course: Path) -> Given:
         """The marks.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from course_lib.checks.table import TABLE
@@ -38,6 +38,7 @@ class GivenMark:
     """
 
     points: float
+    _: KW_ONLY
     answer_id: str = ""
     review: str = ""
 
@@ -57,7 +58,7 @@ def marked_id(item: ItemResult, *, readable: bool) -> str:
 def items_of(result: SubmissionResult) -> Sequence[ItemResult]:
     """The items of a result; of one that could not be read, those of the course."""
     return result.items or [
-        ItemResult(entry.id, entry.title, "not run", None, entry.points)
+        ItemResult(id=entry.id, title=entry.title, status="not run", points=None, most=entry.points)
         for entry in TABLE.values()
         if entry.id.split(".")[0] == result.assignment.split("_")[0]
     ]
@@ -97,7 +98,7 @@ def read_marks(
         elif (student, item) in given:
             wrong.append(f"{item} of {student!r} is there twice")
         else:
-            given[student, item] = GivenMark(points, row.get("answer_id", ""))
+            given[student, item] = GivenMark(points, answer_id=row.get("answer_id", ""))
     if wrong:
         raise CourseError(
             f"expected a student's folder name, an item and its points in each row of {path}, got: "

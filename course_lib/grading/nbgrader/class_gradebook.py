@@ -22,7 +22,7 @@ from course_lib.grading.submissions.exercise import Exercise
 from course_lib.grading.submissions.submission import SubmissionError, read_regular_file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Stored:
     """What was put into a gradebook: how many submissions, and how many of them need a person.
 
@@ -68,7 +68,9 @@ def store_class(
                 failed[result.student] = f"{kind}{error}"
     names: Mapping[str, str] = {each.student: student_id(each.student) for each in results}
     renamed = {name: safe for name, safe in names.items() if name != safe}
-    return Stored(len(results) - len(failed), to_mark, renamed, failed)
+    return Stored(
+        submissions=len(results) - len(failed), to_mark=to_mark, renamed=renamed, failed=failed
+    )
 
 
 def _hand_in(run: ClassRun, result: SubmissionResult) -> tuple[Exercise, HandIn | None]:

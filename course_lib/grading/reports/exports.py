@@ -36,7 +36,7 @@ def refuse_unfinished(assignments: Sequence[Assignment]) -> None:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Table:
     """Points by student and assignment."""
 
@@ -51,7 +51,11 @@ class _Table:
 
 def _table(assignments: Sequence[Assignment], roster: Roster | None) -> _Table:
     points = {(m.student, each.name): m.points for each in assignments for m in each.marks}
-    return _Table(assignments, sorted({s for s, _ in points} | set(roster or ())), points)
+    return _Table(
+        assignments=assignments,
+        students=sorted({s for s, _ in points} | set(roster or ())),
+        points=points,
+    )
 
 
 def csv_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:

@@ -39,7 +39,9 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
         CourseError: there is nothing to compare, or the pairs can't be written.
     """
     exercise = load_exercise(options.exercises or exercises_folder(), options.assignment)
-    run = ClassRun(options.incoming, exercise, options.results, b"")
+    run = ClassRun(
+        incoming=options.incoming, exercise=exercise, results=options.results, secret=b""
+    )
     known = frozenset().union(*(names_in(cell.source) for cell in exercise.cells if cell.is_code))
     submissions = {}
     for student in tqdm(run.students(), desc="reading", unit="submission", delay=2, leave=False):

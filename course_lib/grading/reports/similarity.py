@@ -34,7 +34,7 @@ Ngram = tuple[str, ...]
 Cells = Mapping[str, Sequence[str]]  # the tokens of each cell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pair:
     """Two submissions that agree in what few others wrote.
 
@@ -131,9 +131,15 @@ def similarity_of(
     usual = _usual_highest(shares, list(written))
     least = max(_LEAST_SHARE, min(_HIGH_SHARE, _TIMES_USUAL * usual))
     pairs = [
-        Pair(*pair, share, shared[pair], _where(written[pair[0]], written[pair[1]], rarity))
-        for pair, share in shares.items()
-        if share >= least and shared[pair] >= _LEAST_SURPRISE and len(written) >= FEWEST
+        Pair(
+            first=first,
+            second=second,
+            share=share,
+            surprise=shared[first, second],
+            where=_where(written[first], written[second], rarity),
+        )
+        for (first, second), share in shares.items()
+        if share >= least and shared[first, second] >= _LEAST_SURPRISE and len(written) >= FEWEST
     ]
     return Similarity(tuple(sorted(pairs, key=lambda pair: -pair.share)), usual)
 

@@ -16,7 +16,7 @@ from course_lib.training.recipes import Recipe
 Epoch = dict[str, int | float]  # the numbers of one validation, by name
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Run:
     """A training run, finished or interrupted.
 

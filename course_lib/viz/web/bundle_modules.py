@@ -33,7 +33,7 @@ _DECLARATION = re.compile(
 _TOP_LEVEL = re.compile(r"(?!//|/\*)[^\s)}\]]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Module:
     imports: dict[Path, list[str]]  # file → names
     defined: list[str]
@@ -95,7 +95,7 @@ def _read(path: Path, *, is_entry: bool) -> _Module:
         elif _TOP_LEVEL.match(line) and not (is_entry and line == "export default {"):
             raise _unknown(path, line, "is it a new form of import, export or declaration?")
         code.append(line)
-    return _Module(imports, defined, exported, "\n".join(code))
+    return _Module(imports=imports, defined=defined, exported=exported, code="\n".join(code))
 
 
 def _check_names(modules: dict[Path, _Module]) -> None:

@@ -22,12 +22,12 @@ def item_of(reference):
     calls = [Call((4, 6)), Call((5, 3)), Call((3, 8))]
     return Item(
         "06.padding_mask",
-        reference,
-        [
+        reference=reference,
+        probes=[
             Probe("it is right", lambda draw: calls[:2]),
             Probe("it still is", lambda draw: calls[2:]),
         ],
-        ("one", "two", "three"),
+        hints=("one", "two", "three"),
     )
 
 
@@ -129,7 +129,12 @@ def test_two_lone_numbers_always_differ_by_a_factor_which_says_nothing():
 def test_a_wrong_shape_or_type_is_described(wrong, name, words):
     calls = [Call((torch.rand(2, 3, 5),)), Call((torch.rand(2, 4, 5),))]
     probe = Probe("it is right", lambda draw: calls)
-    item = Item("06.padding_mask", lambda x: x.sin(), [probe], ("one", "two", "three"))
+    item = Item(
+        "06.padding_mask",
+        reference=lambda x: x.sin(),
+        probes=[probe],
+        hints=("one", "two", "three"),
+    )
     report = Report(diagnose(item, wrong))
     assert report.misconception == name and words in str(report)
 

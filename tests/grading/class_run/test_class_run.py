@@ -40,7 +40,9 @@ def incoming(tmp_path, notebook):
 
 @pytest.fixture
 def run(incoming, one_item, tmp_path):
-    return ClassRun(incoming, one_item, tmp_path / "results", SECRET)
+    return ClassRun(
+        incoming=incoming, exercise=one_item, results=tmp_path / "results", secret=SECRET
+    )
 
 
 def grade(run, jail):
@@ -190,8 +192,24 @@ def test_every_item_and_every_secret_has_its_own_seed():
 
 
 def test_a_result_survives_storing_and_something_else_is_refused():
-    item = ItemResult("06.bug", "t", "not run", None, 2, ("m",), reason="r")
-    result = SubmissionResult("s", "06_masks", "none", "k", "n.ipynb", (item,), ("note",))
+    item = ItemResult(
+        id="06.bug",
+        title="t",
+        status="not run",
+        points=None,
+        most=2,
+        misconceptions=("m",),
+        reason="r",
+    )
+    result = SubmissionResult(
+        student="s",
+        assignment="06_masks",
+        isolation="none",
+        key="k",
+        notebook="n.ipynb",
+        items=(item,),
+        notes=("note",),
+    )
     assert SubmissionResult.from_json(result.to_json()) == result
     assert (result.points, result.most) == (None, 2)
     for text in ("", "[]", "{}", '{"format": 0}', result.to_json().replace("title", "x")):
@@ -201,13 +219,40 @@ def test_a_result_survives_storing_and_something_else_is_refused():
 
 
 def test_the_table_has_a_row_for_each_student_and_says_what_needs_a_person():
-    passed = ItemResult("06.bug", "t", "passed", 2.0, 2, flags=("f",))
-    words = ItemResult("06.w", "t", "to be marked", None, 2, text="=cmd()")
-    unrun = ItemResult("06.c", "t", "not run", None, 2, reason="no time is left")
+    passed = ItemResult(id="06.bug", title="t", status="passed", points=2.0, most=2, flags=("f",))
+    words = ItemResult(
+        id="06.w", title="t", status="to be marked", points=None, most=2, text="=cmd()"
+    )
+    unrun = ItemResult(
+        id="06.c", title="t", status="not run", points=None, most=2, reason="no time is left"
+    )
     results = [
-        SubmissionResult("ana", "a", "none", "k", "n", (passed, words), ("1", "2", "3", "4")),
-        SubmissionResult("b" * 40, "a", "none", "k", "n", (passed, unrun)),
-        SubmissionResult("carla", "a", "none", "k", "", (), ("expected a notebook",)),
+        SubmissionResult(
+            student="ana",
+            assignment="a",
+            isolation="none",
+            key="k",
+            notebook="n",
+            items=(passed, words),
+            notes=("1", "2", "3", "4"),
+        ),
+        SubmissionResult(
+            student="b" * 40,
+            assignment="a",
+            isolation="none",
+            key="k",
+            notebook="n",
+            items=(passed, unrun),
+        ),
+        SubmissionResult(
+            student="carla",
+            assignment="a",
+            isolation="none",
+            key="k",
+            notebook="",
+            items=(),
+            notes=("expected a notebook",),
+        ),
     ]
     text = command.table(results)
     assert text.splitlines()[1].split() == ["ana", "2", "of", "2", "1", "1"]

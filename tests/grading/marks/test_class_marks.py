@@ -14,13 +14,24 @@ from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import store, synthetic_class
 
 pytestmark = pytest.mark.usefixtures("own_messages")
-PASSED = ItemResult("06.padding_mask", "t", "passed", 2.0, 2)
-WRITTEN = ItemResult("06.why_not_rows", "t", "to be marked", None, 2, text="Because.")
-UNRUN = ItemResult("06.causal_mask", "t", "not run", None, 2, reason="no time is left")
+PASSED = ItemResult(id="06.padding_mask", title="t", status="passed", points=2.0, most=2)
+WRITTEN = ItemResult(
+    id="06.why_not_rows", title="t", status="to be marked", points=None, most=2, text="Because."
+)
+UNRUN = ItemResult(
+    id="06.causal_mask", title="t", status="not run", points=None, most=2, reason="no time is left"
+)
 
 
 def submission(student, *items, notebook="n.ipynb"):
-    return SubmissionResult(student, "06_masks", "none", "key", notebook, items)
+    return SubmissionResult(
+        student=student,
+        assignment="06_masks",
+        isolation="none",
+        key="key",
+        notebook=notebook,
+        items=items,
+    )
 
 
 RESULTS = [

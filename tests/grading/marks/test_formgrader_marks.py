@@ -52,7 +52,9 @@ def grade(folder, masks, notebook):
         synthetic_class.store(results, folder / "results")
         if not into:
             return []
-        run = ClassRun(folder / "incoming", masks, folder / "results", SECRET)
+        run = ClassRun(
+            incoming=folder / "incoming", exercise=masks, results=folder / "results", secret=SECRET
+        )
         for result in results:
             if result.readable:
                 hand_in(run.incoming / result.student, notebook, masks, written=written)
@@ -215,7 +217,7 @@ def test_marks_of_both_kinds_go_together_where_they_agree(grade, masks):
 
 def test_of_two_equal_marks_the_one_counts_that_knows_the_present_answer():
     key = ("ana", WHY)
-    doubtful, known = GivenMark(2, review=CHANGED), GivenMark(2, answer_id("Therefore."))
+    doubtful, known = GivenMark(2, review=CHANGED), GivenMark(2, answer_id=answer_id("Therefore."))
     path = Path("marks.csv")
     assert together({key: known}, {key: doubtful}, path) == {key: known}
     assert together({key: GivenMark(2)}, {key: doubtful}, path) == {key: doubtful}

@@ -42,7 +42,9 @@ def course(tmp_path, new_course):
 @pytest.fixture
 def store(course, tmp_path, masks, notebook):
     """``store(result, written=…)``: hand in and put the result into the gradebook."""
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path / "results", SECRET)
+    run = ClassRun(
+        incoming=tmp_path / "incoming", exercise=masks, results=tmp_path / "results", secret=SECRET
+    )
 
     def store(*results, incoming=None, **answers):
         for result in results:
@@ -102,7 +104,7 @@ def test_all_assignments_fit_into_one_course_folder(course, gradebook, tmp_path)
     files = sorted((ROOT / "exercises").glob("*/*.ipynb"))
     for file in files:
         exercise = load_exercise(ROOT / "exercises", file.parent.name)
-        run = ClassRun(tmp_path, exercise, tmp_path, SECRET)
+        run = ClassRun(incoming=tmp_path, exercise=exercise, results=tmp_path, secret=SECRET)
         store_class(course, run, [unreadable(exercise)], file)
     points = {each.name: each.max_score for each in gradebook().assignments}
     assert len(points) == len(files) and sum(points.values()) == sum(
@@ -125,7 +127,7 @@ def test_nbgrader_s_programs_are_found_without_an_activated_environment(
     tmp_path, masks, monkeypatch
 ):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    run = ClassRun(tmp_path, masks, tmp_path, SECRET)
+    run = ClassRun(incoming=tmp_path, exercise=masks, results=tmp_path, secret=SECRET)
     store_class(tmp_path / "course", run, [], EXERCISE)
     assert (tmp_path / "course" / "gradebook.db").is_file()
     assert os.environ["PATH"] == "/usr/bin:/bin"
@@ -289,7 +291,7 @@ def test_a_timestamp_that_nobody_can_read_is_none(text):
 def test_a_time_in_a_folder_that_a_student_handed_in_does_not_count(
     masks, notebook, course, gradebook, tmp_path
 ):
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path, SECRET)
+    run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
     folder = run.incoming / "ana"
     hand_in(folder / "06_masks" / "own", notebook, masks)
     found = []
@@ -320,7 +322,9 @@ def test_one_result_that_cannot_be_stored_does_not_end_it_for_the_others(
 def test_a_result_that_is_not_in_the_gradebook_is_named_and_not_noted(
     masks, course, notebook, tmp_path, monkeypatch
 ):
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path / "results", SECRET)
+    run = ClassRun(
+        incoming=tmp_path / "incoming", exercise=masks, results=tmp_path / "results", secret=SECRET
+    )
     results = [result_of(masks), result_of(masks, "ben")]
     for result in results:
         hand_in(run.incoming / result.student, notebook, masks)
@@ -334,7 +338,7 @@ def test_a_result_that_is_not_in_the_gradebook_is_named_and_not_noted(
 
 
 def test_work_in_submitted_is_left_as_it_is(course, masks, notebook):
-    run = ClassRun(course / "submitted", masks, course, SECRET)
+    run = ClassRun(incoming=course / "submitted", exercise=masks, results=course, secret=SECRET)
     hand_in(course / "submitted" / "ana" / "06_masks", notebook, masks)
     (course / "submitted" / "ana" / "06_masks" / "masks.ipynb").rename(
         course / "submitted" / "ana" / "06_masks" / "masks (1).ipynb"
@@ -353,7 +357,7 @@ def test_a_course_folder_with_other_cells_or_without_our_settings_is_refused(
     changed = json.loads(EXERCISE.read_text("utf-8"))
     del changed["cells"][3]
     other.write_text(json.dumps(changed))
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path, SECRET)
+    run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
     with pytest.raises(CourseError, match="grade it into a new course folder"):
         store_class(course, run, [result_of(masks)], other)
     config = course / "nbgrader_config.py"
@@ -376,7 +380,7 @@ def test_marks_survive_a_correction_of_the_exercise_s_text(
     corrected = tmp_path / "exercises" / "06_masks" / "masks.ipynb"
     corrected.parent.mkdir(parents=True)
     nbformat.write(released, corrected)
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path, SECRET)
+    run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
     store_class(course, run, [result_of(masks, written="Because.")], corrected)
     book = gradebook()
     assert grade_of(book, WRITTEN).score == 1.5 and not grade_of(book, WRITTEN).needs_manual_grade

@@ -16,17 +16,24 @@ from course_lib.grading.results import ItemResult, SubmissionResult
 def submission(student, *points, misconceptions=(), line=None, notebook="n"):
     items = tuple(
         ItemResult(
-            f"06.{n}",
-            "t",
-            "not run" if p is None else "passed",
-            p,
-            2,
+            id=f"06.{n}",
+            title="t",
+            status="not run" if p is None else "passed",
+            points=p,
+            most=2,
             misconceptions=misconceptions if n == 0 else (),
             line_found=line if n == 0 else None,
         )
         for n, p in enumerate(points)
     )
-    return SubmissionResult(student, "06_masks", "none", "key", notebook, items)
+    return SubmissionResult(
+        student=student,
+        assignment="06_masks",
+        isolation="none",
+        key="key",
+        notebook=notebook,
+        items=items,
+    )
 
 
 def of(*submissions):

@@ -75,9 +75,31 @@ def test_pictures_take_their_colours_from_the_page_and_say_what_they_show(text):
 
 
 def test_the_page_says_who_needs_a_person_and_what_nobody_solved():
-    unread = SubmissionResult("eva", "06_masks", "none", "k", "", (), ("expected a <notebook>",))
-    failed = ItemResult("06.causal_mask", "t", "not yet", 0.0, 2, misconceptions=("past_hidden",))
-    other = SubmissionResult("ana", "06_masks", "none", "k", "n", (failed,))
+    unread = SubmissionResult(
+        student="eva",
+        assignment="06_masks",
+        isolation="none",
+        key="k",
+        notebook="",
+        items=(),
+        notes=("expected a <notebook>",),
+    )
+    failed = ItemResult(
+        id="06.causal_mask",
+        title="t",
+        status="not yet",
+        points=0.0,
+        most=2,
+        misconceptions=("past_hidden",),
+    )
+    other = SubmissionResult(
+        student="ana",
+        assignment="06_masks",
+        isolation="none",
+        key="k",
+        notebook="n",
+        items=(failed,),
+    )
     text = report_page([assignment_of("06_masks", [other, unread])], sentence_of)
     assert "1 could not be read" in text
     assert "expected a &lt;notebook&gt;" in text
@@ -88,9 +110,18 @@ def test_the_page_says_who_needs_a_person_and_what_nobody_solved():
 
 
 def test_what_is_known_of_a_submission_is_shown_while_the_rest_waits():
-    passed = ItemResult("06.causal_mask", "t", "passed", 2.0, 2)
-    written = ItemResult("06.why_not_rows", "t", "to be marked", None, 2, text="Because.")
-    ana = SubmissionResult("ana", "06_masks", "none", "k", "n", (passed, written))
+    passed = ItemResult(id="06.causal_mask", title="t", status="passed", points=2.0, most=2)
+    written = ItemResult(
+        id="06.why_not_rows", title="t", status="to be marked", points=None, most=2, text="Because."
+    )
+    ana = SubmissionResult(
+        student="ana",
+        assignment="06_masks",
+        isolation="none",
+        key="k",
+        notebook="n",
+        items=(passed, written),
+    )
     text = report_page([assignment_of("06_masks", [ana])], sentence_of)
     assert "2 + ?" in text and "2 of 2" in text
     assert "In 1 a written answer is to be marked." in text
@@ -98,7 +129,9 @@ def test_what_is_known_of_a_submission_is_shown_while_the_rest_waits():
 
 
 def test_one_submission_without_any_known_points_still_gives_a_page():
-    unread = SubmissionResult("eva", "06_masks", "none", "k", "", ())
+    unread = SubmissionResult(
+        student="eva", assignment="06_masks", isolation="none", key="k", notebook="", items=()
+    )
     text = report_page([assignment_of("06_masks", [unread])], sentence_of)
     assert "no points known yet" in text
     assert "None was recognised." in text

@@ -18,7 +18,7 @@ from tests.grading.notebooks_to_hand_in import ROOT
 
 
 def submitted(*cells):
-    return Submission("x.ipynb", cells, "hash")
+    return Submission(name="x.ipynb", cells=cells, sha256="hash")
 
 
 ANSWER = Cell("code", "def padding_mask(t, p): ...", grade_id="06-padding-mask-answer")
@@ -180,7 +180,7 @@ def test_the_definitions_of_a_cell_can_be_run_alone():
 )
 def test_flags_name_what_is_unusual_or_ready_made(item, source, flags):
     ours = CodeCell("imports", "import ctypes", ours=True)
-    found = flags_of(item, [CodeCell("answer", source, item), ours])
+    found = flags_of(item, [CodeCell("answer", source, item=item), ours])
     assert len(found) == len(flags)
     for one, expected in zip(found, flags, strict=True):
         assert one.startswith(expected)

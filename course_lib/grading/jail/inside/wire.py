@@ -237,7 +237,17 @@ def _is_key(value: Any) -> bool:
 def _answer(value: Any, failure: Any, changed: Any, seconds: Any) -> Answer:
     if not (failure is None or isinstance(failure, Failure)) or not isinstance(changed, bool):
         raise WireError("expected an answer's failure and whether it changed its inputs")
-    return Answer(value, failure, changed, float(seconds))
+    return Answer(value, failure=failure, changed_inputs=changed, seconds=float(seconds))
+
+
+def _call(args: Any, kwargs: Any, about: Any, gradients: Any) -> Call:
+    return Call(args, kwargs, about=about, gradients=gradients)
+
+
+def _failure(*parts: Any) -> Failure:
+    return Failure(
+        **{name: _text(part, name) for name, part in zip(_OF_A_FAILURE, parts, strict=True)}
+    )
 
 
 def _dict(*parts: Any) -> dict[Any, Any]:
@@ -247,9 +257,9 @@ def _dict(*parts: Any) -> dict[Any, Any]:
 
 
 _MADE: dict[str, Callable[..., Any]] = {
-    "call": Call,
+    "call": _call,
     "answer": _answer,
-    "failure": lambda *parts: Failure(*map(_text, parts, _OF_A_FAILURE)),
+    "failure": _failure,
     "unusual": lambda description: Unusual(_text(description, "description")),
     "dict": _dict,
     "tuple": lambda *parts: parts,
