@@ -1,7 +1,6 @@
 """Options and records are made by keyword: two adjacent numbers or paths are swapped unnoticed."""
 
 import importlib
-import inspect
 import pkgutil
 from dataclasses import fields, is_dataclass
 
