@@ -170,7 +170,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
     server.contents_manager.register_pre_save_hook(save_without_widgets)
 
 
-def _opened(name: str, *, exercise: bool) -> Path:
+def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
     """The notebook to open, in the learner's copy of the course, which is made if need be."""
     from course_lib.work_copy.update import create, outdated
 
@@ -205,7 +205,7 @@ def run_lab(options: LabOptions) -> int:
             "install it with pip install -e '.[lab]'",
             see="jupyterlab-is-missing",
         ) from error
-    notebook = _opened(options.notebook, exercise=options.exercise)
+    notebook = _notebook_in_copy(options.notebook, exercise=options.exercise)
     trust(unmodified_notebooks(COURSE))
     fold_file_browser()
     browser = options.browser and has_browser()

@@ -37,13 +37,13 @@ def run_recipes(options: RecipesOptions) -> int:
     """List the recipes and the corpora, or the fields of one recipe with their values."""
     from course_lib.data import corpus_summaries
     from course_lib.training import RECIPES, load_recipe
-    from course_lib.training.recipe_settings import as_text, settings_of
+    from course_lib.training.recipe_settings import format_setting, list_settings
 
     if options.recipe:
         recipe = load_recipe(options.recipe)
         print(f"{recipe.name}: {recipe.summary}\n")
-        for name, value in settings_of(recipe):
-            print(f"  {name:<32}{as_text(value)}")
+        for name, value in list_settings(recipe):
+            print(f"  {name:<32}{format_setting(value)}")
         print(f"\nChange any of them: course train {recipe.name} --set lr=1e-3")
         return 0
     print("Recipes, for course train RECIPE:")
@@ -153,7 +153,7 @@ def run_train(options: TrainOptions) -> int:
 def _recipe_and_corpus(options: TrainOptions) -> tuple[Recipe, Corpus | None]:
     """The recipe with all that the options change, and the corpus if it is the user's own."""
     from course_lib.data import file_corpus
-    from course_lib.training import load_recipe, on_corpus
+    from course_lib.training import load_recipe, with_corpus
     from course_lib.training.recipe_settings import with_settings
 
     recipe = load_recipe(options.recipe, variant=options.variant)
@@ -165,7 +165,7 @@ def _recipe_and_corpus(options: TrainOptions) -> tuple[Recipe, Corpus | None]:
             size = recipe.valid_size or 200
             recipe = replace(recipe, unknown_word=True, valid_size=size)
     elif options.corpus:
-        recipe = on_corpus(recipe, options.corpus)
+        recipe = with_corpus(recipe, options.corpus)
     if options.epochs is not None:
         recipe = replace(recipe, epochs=options.epochs)
     if options.limit is not None:

@@ -65,7 +65,7 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
             preview=options.diff,
             variants=variants,
         )
-        earlier = {each.student: each for each in map(run.stored, students) if each}
+        earlier = {each.student: each for each in map(run.load_result, students) if each}
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
     print(table(results))
@@ -76,12 +76,12 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
     print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
     all_stored = True
     if options.gradebook:
-        text, all_stored = _stored_in(options.gradebook, run, results, exercises)
+        text, all_stored = _store_in_gradebook(options.gradebook, run, results, exercises)
         print(text)
     return all_stored and all(result.points is not None for result in results)
 
 
-def _stored_in(
+def _store_in_gradebook(
     course: Path, run: ClassRun, results: Sequence[SubmissionResult], exercises: Path
 ) -> tuple[str, bool]:
     """Put the results into nbgrader's gradebook; what is left to do, and whether all are there."""

@@ -17,7 +17,7 @@ from course_lib.training.loss import (
 )
 from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
 from course_lib.training.optimizers import make_optimizer, make_schedule
-from course_lib.training.recipes import AS_RELEASED, RECIPES, Recipe, load_recipe, on_corpus
+from course_lib.training.recipes import AS_RELEASED, RECIPES, Recipe, load_recipe, with_corpus
 from course_lib.training.runs.checkpoint import (
     read_checkpoint,
     save_checkpoint,
@@ -50,7 +50,6 @@ __all__ = [
     "make_schedule",
     "masked_accuracy",
     "masked_cross_entropy",
-    "on_corpus",
     "one_cycle_lr",
     "read_checkpoint",
     "report",
@@ -62,4 +61,5 @@ __all__ = [
     "train_step",
     "translation_scores",
     "warmup_cosine_lr",
+    "with_corpus",
 ]

@@ -116,7 +116,7 @@ def reset(work: Path, what: str) -> str:
     return _reset_notebook(work, name)
 
 
-def exercise_of(item_id: str) -> Path:
+def exercise_path(item_id: str) -> Path:
     """The notebook in which an item is answered, relative to the copy."""
     number = item_id.split(".")[0]
     return Path("exercises", f"{number}_{TOPICS[number]}", f"{TOPICS[number]}.ipynb")
@@ -131,7 +131,7 @@ def _reset_notebook(work: Path, name: Path) -> str:
 
 def _reset_answer(work: Path, item: str) -> str:
     """Put back the answer of an item, and say where the learner's is."""
-    name = exercise_of(item)
+    name = exercise_path(item)
     start = work / RELEASE / name
     try:
         base = _read(start) if start.is_file() else new_notebook()

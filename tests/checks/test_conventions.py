@@ -7,7 +7,7 @@ import pytest
 from course_lib.checks import TABLE, check, load_item
 from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
 from course_lib.checks.conventions.variant_item import translated, under
-from course_lib.checks.diagnosis.arguments import in_words
+from course_lib.checks.diagnosis.arguments import describe_arguments
 from course_lib.checks.diagnosis.diagnose import SEED, diagnose
 from course_lib.checks.diagnosis.trial import expected_answers
 from course_lib.checks.engine.call import Call
@@ -84,7 +84,7 @@ def test_misconceptions_keep_their_names(item, name, ask_once):
     for misconception in variant.misconceptions[:2]:
         if (item, misconception.name) in UNSEEN:
             continue
-        found = diagnose(variant, misconception.subject, asked=ask_once).misconceptions
+        found = diagnose(variant, misconception.subject, ask_learner=ask_once).misconceptions
         assert [m.name for m in found] == [misconception.name]
 
 
@@ -288,8 +288,8 @@ def test_exchanged_arguments_are_shown_by_their_own_names():
     item = load_item("11.inverse_sqrt_lr", ("width_last",))
     call = Call(([1], 16, 20))
     public = load_item("11.inverse_sqrt_lr")
-    assert in_words(public, call) == "d_model 16, warmup 20"
-    assert in_words(item, call) == "warmup 16, d_model 20"
+    assert describe_arguments(public, call) == "d_model 16, warmup 20"
+    assert describe_arguments(item, call) == "warmup 16, d_model 20"
 
 
 def test_a_right_mask_passes_in_its_convention():

@@ -78,7 +78,7 @@ def test_an_item_keeps_the_rule(item, rule):
 @pytest.mark.unmeasured  # the same lines as in grading/test_marks_over_the_pipe.py
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
 def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconception, ask_once):
-    diagnosis = diagnose(item, misconception.subject, line_of(item), asked=ask_once)
+    diagnosis = diagnose(item, misconception.subject, line_of(item), ask_learner=ask_once)
     assert diagnosis.status == "not yet"
     assert (
         diagnosis.misconception is not None and diagnosis.misconception.name == misconception.name
@@ -96,11 +96,11 @@ def test_every_spelling_and_two_misconceptions_at_once_are_named(item, ask_once)
     known = item.misconceptions
     for misconception in known:
         for spelling in misconception.spellings:
-            named = diagnose(item, spelling, line_of(item), asked=ask_once).misconceptions
+            named = diagnose(item, spelling, line_of(item), ask_learner=ask_once).misconceptions
             assert [m.name for m in named] == [misconception.name]
     for a, b in ((known[0], known[1]), (known[0], known[-1])):  # found early in a long search
         if (both := item.both(a, b)) is not None:
-            diagnosis = diagnose(item, both, line_of(item), asked=ask_once)
+            diagnosis = diagnose(item, both, line_of(item), ask_learner=ask_once)
             assert diagnosis.status == "not yet" and diagnosis.misconceptions, (a.name, b.name)
 
 

@@ -18,10 +18,10 @@ from course_lib.errors import CourseError
 from course_lib.work_copy import folders, verbs
 from course_lib.work_copy import update as work_copy
 from course_lib.work_copy.trust import trust
-from course_lib.work_copy.update import create, exercise_of, outdated, reset, update
+from course_lib.work_copy.update import create, exercise_path, outdated, reset, update
 
 LESSON, PAGE = Path("notebooks/06_masks.ipynb"), Path("docs/map.md")
-EXERCISE = exercise_of("06.padding_mask")
+EXERCISE = exercise_path("06.padding_mask")
 ANSWER = {"nbgrader": {"grade_id": "06-padding-mask-answer", "solution": True}}
 
 
@@ -353,7 +353,7 @@ def test_without_a_copy_nothing_is_reset(work):
 
 def test_every_item_has_an_answer_cell_in_its_exercise():
     for item in TABLE:
-        cells = nbformat.read(folders.COURSE / exercise_of(item), as_version=4).cells
+        cells = nbformat.read(folders.COURSE / exercise_path(item), as_version=4).cells
         prefix = item.replace(".", "-").replace("_", "-") + "-"
         assert [c.id for c in cells if c.id.startswith(prefix) and work_copy.is_answer(c)], item
 

@@ -19,7 +19,7 @@ from torch.utils import _pytree as tree
 
 from course_lib.checks.diagnosis.arguments import known_parameters, positional_names
 from course_lib.checks.diagnosis.observation import Observation
-from course_lib.checks.diagnosis.trial import Asked, Trial, not_interrupted
+from course_lib.checks.diagnosis.trial import AskLearner, Trial, not_interrupted
 from course_lib.checks.engine.call import Answer, Call, ask
 from course_lib.checks.engine.compare import answers_differ, any_along, slice_of_axis
 from course_lib.checks.engine.item import Item
@@ -48,7 +48,7 @@ class _Case:
     call: Call
     inputs: dict[str, _Input]
     right: list[Tensor]
-    given: list[Tensor]
+    received: list[Tensor]
     layouts: tuple[Any, Any]
     fails: bool
 
@@ -59,8 +59,8 @@ class _Case:
         return not self.call.about and all(min(x.shape, default=2) > 1 for x in tensors)
 
 
-def dependence_of(
-    item: Item, subject: Any, trials: Sequence[Trial], asked: Asked = ask
+def find_dependence(
+    item: Item, subject: Any, trials: Sequence[Trial], ask_learner: AskLearner = ask
 ) -> Observation | None:
     """Results of one number, an input that has no effect on the learner's results, or the index of
     one that has it at other indices than it should; None if the results depend on everything as
@@ -83,10 +83,10 @@ def dependence_of(
     for name in failing[0].inputs:
         if time.monotonic() > end:
             break
-        if _has_no_effect(item, subject, cases, name, asked):
+        if _has_no_effect(item, subject, cases, name, ask_learner):
             idle.append(f"`{name}`")
         elif reach is None and plain is not None:
-            reach = _reach(item, subject, plain, name, asked)
+            reach = _reach(item, subject, plain, name, ask_learner)
     if not idle:
         return reach
     more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
@@ -104,11 +104,11 @@ def _wrong_calls(item: Item, trial: Trial) -> int:
 
 def _one_number(cases: Sequence[_Case]) -> Observation | None:
     """A result that is the same number everywhere: then nothing has an effect that shows."""
-    given = torch.cat([x.flatten().double() for case in cases for x in case.given])
+    received = torch.cat([x.flatten().double() for case in cases for x in case.received])
     right = torch.cat([x.flatten().double() for case in cases for x in case.right])
-    if len(given) < 2 or (given != given[0]).any() or (right == right[0]).all():
+    if len(received) < 2 or (received != received[0]).any() or (right == right[0]).all():
         return None
-    number = f"{given[0].item():.4g}"
+    number = f"{received[0].item():.4g}"
     return Observation("one_number", f"In every wrong result, all numbers are {number}.")
 
 
@@ -118,18 +118,18 @@ def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:
     for trial in trials:
         if trial.probe.compare is not None:
             continue
-        for call, right, given in zip(trial.calls, trial.expected, trial.answers, strict=True):
-            a, b = _numbers(right), _numbers(given)
+        for call, right, received in zip(trial.calls, trial.expected, trial.answers, strict=True):
+            a, b = _numbers(right), _numbers(received)
             if a and [x.shape for x in a] == [x.shape for x in b]:
-                fails = answers_differ(right, given, tolerance=item.tolerance) is not None
+                fails = answers_differ(right, received, tolerance=item.tolerance) is not None
                 values_only = replace(call, gradients=False)
-                layouts = _layout(right), _layout(given)
+                layouts = _layout(right), _layout(received)
                 found.append(
                     _Case(
                         call=values_only,
                         inputs=_inputs(item, call),
                         right=a,
-                        given=b,
+                        received=b,
                         layouts=layouts,
                         fails=fails,
                     )
@@ -141,7 +141,7 @@ def _numbers(answer: Answer) -> list[Tensor]:
     """All tensors and numbers of a result; none if one of them is not finite."""
     if answer.failure:
         return []
-    value = _without_gradients(answer)
+    value = _drop_gradients(answer)
     leaves = [x for x in tree.tree_leaves(value) if isinstance(x, (Tensor, bool, int, float))]
     try:
         tensors = [x if isinstance(x, Tensor) else torch.tensor(float(x)) for x in leaves]
@@ -152,11 +152,11 @@ def _numbers(answer: Answer) -> list[Tensor]:
 
 def _layout(answer: Answer) -> Any:
     """How lists, dicts and tensors are nested in a result, with their sizes."""
-    leaves, nesting = tree.tree_flatten(_without_gradients(answer))
+    leaves, nesting = tree.tree_flatten(_drop_gradients(answer))
     return nesting, [getattr(leaf, "shape", None) for leaf in leaves]
 
 
-def _without_gradients(answer: Answer) -> Any:
+def _drop_gradients(answer: Answer) -> Any:
     """A result without the gradients, which come only if they are asked for."""
     value = answer.value
     if isinstance(value, dict) and "gradients" in value:
@@ -183,17 +183,21 @@ def _inputs(item: Item, call: Call) -> dict[str, _Input]:
 
 
 def _has_no_effect(
-    item: Item, subject: Any, cases: Sequence[_Case], name: str, asked: Asked
+    item: Item, subject: Any, cases: Sequence[_Case], name: str, ask_learner: AskLearner
 ) -> bool:
     """Whether an input moves right results, and none of the learner's."""
     moves = False
     for case, more in product(cases, (False, True)):
-        given = case.inputs.get(name)
-        results = _after(item, subject, case, given, None, asked, more=more) if given else None
+        received = case.inputs.get(name)
+        results = (
+            _after(item, subject, case, received, None, ask_learner, more=more)
+            if received
+            else None
+        )
         if results is not None:
             right, own = results
             if own is None or any(
-                _moved(*pair, 0.0).any() for pair in zip(case.given, own, strict=True)
+                _moved(*pair, 0.0).any() for pair in zip(case.received, own, strict=True)
             ):
                 return False
             moves = moves or (
@@ -203,20 +207,25 @@ def _has_no_effect(
     return moves
 
 
-def _reach(item: Item, subject: Any, case: _Case, name: str, asked: Asked) -> Observation | None:
+def _reach(
+    item: Item, subject: Any, case: _Case, name: str, ask_learner: AskLearner
+) -> Observation | None:
     """Where one index of an input has effect on the result, and should not, or the reverse."""
-    given = case.inputs.get(name)
-    if given is None or given.is_weight or len(case.right) > 1:
+    received = case.inputs.get(name)
+    if received is None or received.is_weight or len(case.right) > 1:
         return None
-    x = tree.tree_leaves((case.call.args, dict(case.call.kwargs)))[given.position]
+    x = tree.tree_leaves((case.call.args, dict(case.call.kwargs)))[received.position]
     if not isinstance(x, Tensor):
         return None
     for axis in range(x.ndim):
         for index in (x.size(axis) - 1, 0):
-            results = _after(item, subject, case, given, (axis, index), asked)
+            results = _after(item, subject, case, received, (axis, index), ask_learner)
             if results is None or results[0] is None or results[1] is None:
                 continue
-            right, own = _moved(case.right[0], results[0][0]), _moved(case.given[0], results[1][0])
+            right, own = (
+                _moved(case.right[0], results[0][0]),
+                _moved(case.received[0], results[1][0]),
+            )
             changed = f"When only `{name}{slice_of_axis(axis, index)}` changes, your result"
             for where in range(right.ndim):
                 far = any_along(own, where) & ~any_along(right, where)
@@ -240,9 +249,9 @@ def _after(
     item: Item,
     subject: Any,
     case: _Case,
-    given: _Input,
+    received: _Input,
     index: Index | None,
-    asked: Asked,
+    ask_learner: AskLearner,
     *,
     more: bool = False,
 ) -> tuple[list[Tensor] | None, list[Tensor] | None] | None:
@@ -250,11 +259,14 @@ def _after(
     of one that is arranged otherwise than before.
     """
     leaves, structure = tree.tree_flatten(copy.deepcopy((case.call.args, dict(case.call.kwargs))))
-    leaves[given.position] = _changed(leaves[given.position], index, more=more)
-    if leaves[given.position] is None:
+    leaves[received.position] = _changed(leaves[received.position], index, more=more)
+    if leaves[received.position] is None:
         return None
     call = Call(*tree.tree_unflatten(leaves, structure))
-    answers = not_interrupted(ask(item.reference, call, item.use)), asked(subject, call, item.use)
+    answers = (
+        not_interrupted(ask(item.reference, call, item.use)),
+        ask_learner(subject, call, item.use),
+    )
     right, own = map(_numbers, answers)
     if not right or not own:
         return None

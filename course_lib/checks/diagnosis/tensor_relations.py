@@ -19,7 +19,7 @@ Pair = tuple[Tensor, Tensor]  # expected and received
 MOST_AXES = 5  # whose orders are tried
 
 
-def of_tensors(pairs: Sequence[Pair], tolerance: float) -> Observation | None:
+def find_tensor_relation(pairs: Sequence[Pair], tolerance: float) -> Observation | None:
     """The first relation that holds between all pairs of expected and received tensors."""
     for test in (_dtype, _axes, _sign, _factor, _offset, _function, _moved, _part):
         for name, sentence, holds in test(pairs, tolerance):
@@ -36,7 +36,7 @@ def _dtype(pairs: Sequence[Pair], tolerance: float) -> Tests:
     yield (
         "another_dtype",
         f"The right numbers but for rounding, in another dtype: expected {a.dtype}, got {b.dtype}.",
-        partial(_in_another_dtype, max(tolerance, 1e-2)),
+        partial(_differs_in_dtype_only, max(tolerance, 1e-2)),
     )
 
 
@@ -89,11 +89,11 @@ def _factor(pairs: Sequence[Pair], tolerance: float) -> Tests:
     same = max(factors) - min(factors) < (1e-6 if lone else 1e-3) * abs(factors[0])
     if not _many(pairs, each=not same) or (same and f"{factors[0]:.4g}" == "1"):
         return
-    how = f"{factors[0]:.4g}" if same else "another number in each call: " + _in_short(factors)
+    how = f"{factors[0]:.4g}" if same else "another number in each call: " + _list_factors(factors)
     yield "wrong_factor", f"The right numbers, all multiplied by {how}.", lambda a, b: True
 
 
-def _in_short(factors: Sequence[float | None]) -> str:
+def _list_factors(factors: Sequence[float | None]) -> str:
     shown = ", ".join(f"{factor:.4g}" for factor in factors[:3])
     return f"{shown}, …" if len(factors) > 3 else shown
 
@@ -190,7 +190,7 @@ def equal(a: Tensor, b: Tensor, tolerance: float = 1e-5) -> bool:
     return torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def _in_another_dtype(tolerance: float, a: Tensor, b: Tensor) -> bool:
+def _differs_in_dtype_only(tolerance: float, a: Tensor, b: Tensor) -> bool:
     if a.shape != b.shape or a.dtype == b.dtype or a.is_complex() or b.is_complex():
         return False
     return equal(a.double(), b.double(), tolerance)

@@ -72,7 +72,7 @@ def require_module(module: Any) -> nn.Module:
     return module
 
 
-def _named(parameters: Sequence[str], *, most: int = 4) -> str:
+def _list_names(parameters: Sequence[str], *, most: int = 4) -> str:
     """The first few of them; a whole model has hundreds."""
     more = f" and {len(parameters) - most} more" if len(parameters) > most else ""
     return ", ".join(parameters[:most]) + more
@@ -89,19 +89,19 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     wanted = {name: tuple(w.shape) for name, w in weights.items()}
     if wanted and not own:
         raise WrongParameters(
-            f"expected parameters {_named([f'{n} {s}' for n, s in wanted.items()])}; your module "
-            "has none at all: modules in a plain list or dict aren't registered, nor are plain "
-            "tensors"
+            f"expected parameters {_list_names([f'{n} {s}' for n, s in wanted.items()])}; your "
+            "module has none at all: modules in a plain list or dict aren't registered, nor are "
+            "plain tensors"
         )
     twice = dict(module.named_parameters(remove_duplicate=False)).keys() - own.keys()
     if shared := sorted(twice & wanted.keys()):
         raise WrongParameters(
-            f"expected parameters of their own for {_named(shared)}; in your module these names "
-            "belong to parameters that have another name, too: several names share one"
+            f"expected parameters of their own for {_list_names(shared)}; in your module these "
+            "names belong to parameters that have another name, too: several names share one"
         )
     if own != wanted:
-        missing = _named([f"{n} {s}" for n, s in wanted.items() if own.get(n) != s])
-        extra = _named([f"{n} {s}" for n, s in own.items() if wanted.get(n) != s])
+        missing = _list_names([f"{n} {s}" for n, s in wanted.items() if own.get(n) != s])
+        extra = _list_names([f"{n} {s}" for n, s in own.items() if wanted.get(n) != s])
         raise WrongParameters(
             f"expected parameters {missing or 'no more than those asked for'}; "
             f"got {extra or 'none of these'}: names and shapes are part of the task"

@@ -151,11 +151,11 @@ def ask(
         with isolated():
             value, changed = within(SECONDS if seconds is None else seconds, answer, timer)
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=failure_of(error), seconds=timer.now() - start)
+        return Answer(failure=describe_exception(error), seconds=timer.now() - start)
     return Answer(value, changed_inputs=changed, seconds=timer.now() - start)
 
 
-def failure_of(error: BaseException) -> Failure:
+def describe_exception(error: BaseException) -> Failure:
     """An exception as plain text. Its class and its message may be the learner's own code."""
 
     def described() -> Failure:

@@ -14,7 +14,7 @@ from course_lib.checks.engine.call import Call, ask
 from course_lib.checks.engine.item import Item
 
 
-def without_borrowing(diagnosis: Diagnosis) -> Diagnosis:
+def refuse_borrowed_answer(diagnosis: Diagnosis) -> Diagnosis:
     """The diagnosis, not passed if the learner's code calls the reference; a bug has none."""
     item = diagnosis.item
     if diagnosis.status != "passed" or item.bug is not None:

@@ -22,7 +22,7 @@ from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise, Task
-from course_lib.grading.submissions.flags import flags_of
+from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.submission import (
     Submission,
     SubmissionError,
@@ -102,7 +102,7 @@ def unreadable(
     )
 
 
-def seed_of(secret: bytes, item_id: str) -> int:
+def derive_seed(secret: bytes, item_id: str) -> int:
     """The seed of an item's test inputs: nobody can guess it without the secret."""
     digest = hmac.new(secret, item_id.encode(), hashlib.sha256).digest()
     return int.from_bytes(digest[:6], "big")
@@ -183,9 +183,9 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
             id=entry.id, title=entry.title, status="not started", points=0.0, most=entry.points
         )
     try:
-        seed = seed_of(secret, entry.id)
+        seed = derive_seed(secret, entry.id)
         diagnosis = run.diagnose(task, seed)
-        flags = flags_of(entry.id, transplanted.cells)
+        flags = find_flags(entry.id, transplanted.cells)
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
         return _item_result(task, diagnosis, flags)

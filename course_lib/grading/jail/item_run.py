@@ -91,7 +91,7 @@ class SubmissionRun:
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
-                return diagnose(item, subject, line, seed=seed, asked=pipe.ask)
+                return diagnose(item, subject, line, seed=seed, ask_learner=pipe.ask)
         except SessionEnded as error:
             raise NotRun(str(error)) from None
 

@@ -15,14 +15,14 @@ from course_lib.errors import CourseError
 from course_lib.grading.marks.formgrader_marks import read_formgrader
 from course_lib.grading.marks.given_marks import (
     MARKS_FILES,
-    Given,
     GivenMark,
-    items_of,
+    GivenMarks,
+    list_items,
     marked_id,
+    merge_marks,
     read_line,
     read_marks,
     read_marks_beside,
-    together,
 )
 from course_lib.grading.results import ItemResult, SubmissionResult, clean_name
 
@@ -163,8 +163,8 @@ def load_class(
     for name, each in loaded.items():
         in_files, read = given[name]
         by_hand, remarks = read_formgrader(results / name, each, gradebook)
-        all_given = together(in_files, by_hand, marks or results / name / MARKS_FILES)
-        assignments.append(assignment_of(name, each, all_given, [*read, *remarks]))
+        all_given = merge_marks(in_files, by_hand, marks or results / name / MARKS_FILES)
+        assignments.append(mark_assignment(name, each, all_given, [*read, *remarks]))
     return assignments
 
 
@@ -193,10 +193,10 @@ def load_results(folder: Path) -> list[SubmissionResult]:
     return [results[name] for name in sorted(results)]
 
 
-def assignment_of(
+def mark_assignment(
     name: str,
     results: Sequence[SubmissionResult],
-    given: Given | None = None,
+    given: GivenMarks | None = None,
     remarks: Sequence[str] = (),
 ) -> Assignment:
     """The marks of an assignment from its results and a person's marks."""
@@ -207,9 +207,9 @@ def assignment_of(
     )
 
 
-def _mark(result: SubmissionResult, given: Given) -> Mark:
+def _mark(result: SubmissionResult, given: GivenMarks) -> Mark:
     items = []
-    for item in items_of(result):
+    for item in list_items(result):
         mark = given.get((result.student, item.id))
         items.append(
             ItemMark(

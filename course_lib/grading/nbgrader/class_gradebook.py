@@ -16,14 +16,14 @@ from course_lib.grading.nbgrader.course_folder import (
     open_course_folder,
     student_id,
 )
-from course_lib.grading.nbgrader.gradebook import AssignmentGradebook, timestamp_of
+from course_lib.grading.nbgrader.gradebook import AssignmentGradebook, read_timestamp
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise
 from course_lib.grading.submissions.submission import SubmissionError, read_regular_file
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored:
+class StoredClass:
     """What was put into a gradebook: how many submissions, and how many of them need a person.
 
     ``failed`` says for whose result that was not possible, and why.
@@ -37,7 +37,7 @@ class Stored:
 
 def store_class(
     course: Path, run: ClassRun, results: Sequence[SubmissionResult], notebook: Path
-) -> Stored:
+) -> StoredClass:
     """Put the results of a class into nbgrader's gradebook, with notebooks for formgrader.
 
     Args:
@@ -60,7 +60,7 @@ def store_class(
                 if hand_in is not None:
                     timestamp = _timestamp(run, result)
                     _keep_submission(folder, run, result, hand_in, notebook.name, timestamp)
-                time = None if timestamp is None else timestamp_of(timestamp)
+                time = None if timestamp is None else read_timestamp(timestamp)
                 to_mark += gradebook.store(result, hand_in, exercise, time)
             except Exception as error:  # one student's work must not end it for the class
                 gradebook.forget_unsaved()
@@ -68,7 +68,7 @@ def store_class(
                 failed[result.student] = f"{kind}{error}"
     names: Mapping[str, str] = {each.student: student_id(each.student) for each in results}
     renamed = {name: safe for name, safe in names.items() if name != safe}
-    return Stored(
+    return StoredClass(
         submissions=len(results) - len(failed), to_mark=to_mark, renamed=renamed, failed=failed
     )
 
@@ -78,7 +78,7 @@ def _hand_in(run: ClassRun, result: SubmissionResult) -> tuple[Exercise, HandIn 
     if not result.readable:
         return run.exercise, None
     try:
-        exercise, _ = run.given_to(result.student)
+        exercise, _ = run.exercise_of_student(result.student)
         return exercise, read_hand_in(run.incoming / result.student, exercise)
     except SubmissionError:  # it is gone since it was graded
         return run.exercise, None

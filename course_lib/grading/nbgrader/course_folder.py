@@ -73,7 +73,7 @@ def add_released(folder: CourseFolder, assignment: str, exercise: Path) -> None:
 
     What is there already is left as it is: an instructor may have changed it.
     """
-    solution = _solution_of(exercise)
+    solution = _solution_file(exercise)
     for step, original in (("release", exercise), ("source", solution or exercise)):
         target = folder.file(step, assignment, exercise.name)
         if not target.exists():
@@ -97,7 +97,7 @@ def rubrics(exercise: Path) -> dict[str, str]:
     """
     import nbformat
 
-    solution = _solution_of(exercise)
+    solution = _solution_file(exercise)
     if solution is None:
         return {}
     cells = nbformat.read(solution, as_version=4).cells
@@ -105,7 +105,7 @@ def rubrics(exercise: Path) -> dict[str, str]:
     return {name: "\n\n".join(parts) for name, parts in found.items() if parts}
 
 
-def _solution_of(exercise: Path) -> Path | None:
+def _solution_file(exercise: Path) -> Path | None:
     solution = exercise.parents[2] / "solutions" / exercise.parent.name / exercise.name
     return solution if solution.is_file() else None
 

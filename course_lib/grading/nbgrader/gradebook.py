@@ -80,7 +80,7 @@ class AssignmentGradebook:
     def _add_assignment(self) -> None:
         """The assignment with its cells and points, as `nbgrader generate_assignment` stores it."""
         self.gradebook.update_or_create_assignment(self.exercise.assignment)
-        if self._known_cells() == _cells_of(self.released):
+        if self._known_cells() == _cell_contents(self.released):
             return
         try:
             SaveCells().preprocess(self.released, self._resources())
@@ -175,7 +175,7 @@ def _own_programs_first() -> Iterator[None]:
         os.environ["PATH"] = before
 
 
-def _cells_of(notebook: NotebookNode) -> dict[str, tuple[str, float]]:
+def _cell_contents(notebook: NotebookNode) -> dict[str, tuple[str, float]]:
     about = [cell.metadata["nbgrader"] for cell in notebook.cells if "nbgrader" in cell.metadata]
     return {each["grade_id"]: (each["checksum"], each.get("points", 0)) for each in about}
 
@@ -197,7 +197,7 @@ def _changed_answers(stored: Path, notebook: NotebookNode, exercise: Exercise) -
     return {cell.item for cell in answers if now[cell.id] != before.get(cell.id)}
 
 
-def timestamp_of(data: bytes) -> datetime | None:
+def read_timestamp(data: bytes) -> datetime | None:
     """The time in nbgrader's timestamp.txt; None if something else is in it."""
     try:
         return parse_utc(data.decode("utf-8").strip())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import Assignment, ItemMark, Mark
 from course_lib.grading.reports.roster import Roster, column
-from course_lib.grading.results import named
+from course_lib.grading.results import list_names
 from course_lib.grading.safe_csv import Cell, Rows
 
 
@@ -31,8 +31,8 @@ def refuse_unfinished(assignments: Sequence[Assignment]) -> None:
     if waiting:
         raise CourseError(
             "expected all points to be known, got submissions that wait for a person "
-            f"({len(waiting)}): {named(waiting)}. Give their points in marks.csv or in formgrader, "
-            "or leave them empty with --partial"
+            f"({len(waiting)}): {list_names(waiting)}. Give their points in marks.csv or in "
+            "formgrader, or leave them empty with --partial"
         )
 
 
@@ -44,7 +44,7 @@ class _Table:
     students: list[str]
     points: Mapping[tuple[str, str], float | None]
 
-    def of(self, student: str) -> list[Cell]:
+    def points_of_student(self, student: str) -> list[Cell]:
         """A student's points in each assignment."""
         return [self.points.get((student, each.name)) for each in self.assignments]
 
@@ -134,7 +134,7 @@ def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
         known = roster[student]
         identity: list[Cell] = [known.get("Student") or student]
         identity += [known.get(name, "") for name in (*_CANVAS_IDS, "Section")]
-        rows.append(identity + table.of(student))
+        rows.append(identity + table.points_of_student(student))
     return rows
 
 
@@ -168,7 +168,7 @@ def moodle_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
     identity = column(roster, list(_MOODLE_IDS), "Moodle")
     table = _table(assignments, roster)
     rows: Rows = [[_MOODLE_IDS[identity], *(assignment.name for assignment in assignments)]]
-    return rows + [[roster[s][identity], *table.of(s)] for s in table.students]
+    return rows + [[roster[s][identity], *table.points_of_student(s)] for s in table.students]
 
 
 def gradescope_json(mark: Mark) -> str:

@@ -65,7 +65,7 @@ class Confusion:
     students: tuple[str, ...]
 
 
-def statistics_of(assignment: Assignment) -> list[ItemStatistics]:
+def item_statistics(assignment: Assignment) -> list[ItemStatistics]:
     """The statistics of each item, in the order of the exercise."""
     ids = list(dict.fromkeys(item.id for mark in assignment.marks for item in mark.items))
     return [_statistics(item_id, assignment.marks) for item_id in ids]
@@ -135,7 +135,7 @@ def correlation_with_rest(points: Sequence[tuple[float, float]]) -> tuple[float 
     return float(np.corrcoef(item, rest)[0, 1]), ""
 
 
-def confusions_of(assignment: Assignment) -> list[Confusion]:
+def count_confusions(assignment: Assignment) -> list[Confusion]:
     """The misconceptions that were recognised, the most frequent of all items first."""
     who: dict[tuple[str, str], list[str]] = {}
     for mark in assignment.marks:

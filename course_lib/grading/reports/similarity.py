@@ -63,7 +63,7 @@ class Similarity:
     usual: float
 
 
-def tokens_of(source: str, known: frozenset[str] = frozenset()) -> list[str]:
+def tokenize_source(source: str, known: frozenset[str] = frozenset()) -> list[str]:
     """The tokens of Python source, without comments, and with "name" for names of one's own.
 
     Args:
@@ -85,7 +85,7 @@ def tokens_of(source: str, known: frozenset[str] = frozenset()) -> list[str]:
     return tokens
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of an answer in words."""
     return re.findall(r"\w+", text[:MOST_SOURCE].lower())
 
@@ -95,7 +95,7 @@ def names_in(source: str) -> frozenset[str]:
     return frozenset(text for kind, text in PythonLexer().get_tokens(source) if kind in Name)
 
 
-def similarity_of(
+def find_similar_pairs(
     submissions: Mapping[str, Cells], released: Iterable[Sequence[str]] = ()
 ) -> Similarity:
     """The pairs of submissions that agree in what few others wrote, the most similar first.

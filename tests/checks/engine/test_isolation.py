@@ -411,7 +411,7 @@ def patches_the_standard_library(x):
 def patches_the_package(x):
     import course_lib.checks as checks
 
-    checks.without_borrowing = lambda diagnosis: 1 / 0
+    checks.refuse_borrowed_answer = lambda diagnosis: 1 / 0
 
 
 def empties_another_item(x):

@@ -24,7 +24,7 @@ from course_lib.grading.nbgrader import class_gradebook
 from course_lib.grading.nbgrader import gradebook as gradebook_module
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from course_lib.grading.nbgrader.course_folder import open_course_folder, rubrics, student_id
-from course_lib.grading.nbgrader.gradebook import NOT_RUN, timestamp_of
+from course_lib.grading.nbgrader.gradebook import NOT_RUN, read_timestamp
 from course_lib.grading.nbgrader.nbgrader_hooks import ExportWhatIsMarked
 from course_lib.grading.submissions.exercise import load_exercise
 from tests.grading.nbgrader.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
@@ -284,8 +284,8 @@ def test_a_timestamp_of_nbgrader_makes_late_penalties_possible(
     "text", ["2030-01-01 12:00:00 ..", "2030-01-01 12:00:00 99999999999999", ""]
 )
 def test_a_timestamp_that_nobody_can_read_is_none(text):
-    assert timestamp_of(text.encode()) is None
-    assert timestamp_of(b"\xff") is None
+    assert read_timestamp(text.encode()) is None
+    assert read_timestamp(b"\xff") is None
 
 
 def test_a_time_in_a_folder_that_a_student_handed_in_does_not_count(
@@ -331,7 +331,7 @@ def test_a_result_that_is_not_in_the_gradebook_is_named_and_not_noted(
     monkeypatch.setattr(
         class_gradebook, "_keep_submission", lambda *args: 1 / (args[2].student != "ana")
     )
-    text, all_stored = command._stored_in(course, run, results, ROOT / "exercises")
+    text, all_stored = command._store_in_gradebook(course, run, results, ROOT / "exercises")
     assert "1 results could not be put" in text and "  ana: ZeroDivisionError" in text
     assert not all_stored
     assert list(recorded(tmp_path / "results" / "06_masks")) == ["ben"]
