@@ -259,7 +259,7 @@ def test_output_is_hidden_and_settings_and_patches_are_undone(capfd, monkeypatch
 
 
 def test_the_notebooks_default_dtype_and_device_change_no_check_and_stay(monkeypatch):
-    monkeypatch.setattr(trial, "_asked", {})  # the course's own answers come then, too
+    monkeypatch.setattr(trial, "_expected_answers", {})  # the course's own answers come then, too
     item = load_item("03.feed_forward")
     torch.set_default_dtype(torch.float64)
     torch.set_default_device("meta")
