@@ -123,10 +123,10 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
     template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8"))
     template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
     home = _home() if notebook.parent == NOTEBOOKS else ""
-    return render(notebook, template, partial(_target, pages={*pages}, home=home))
+    return render(notebook, template, target=partial(_target, pages={*pages}, home=home))
 
 
-def render(notebook: Path, template: str, target: Callable[[str], str]) -> str:
+def render(notebook: Path, template: str, *, target: Callable[[str], str]) -> str:
     """A notebook by a template of nbconvert, with its formulas as MathML.
 
     Args:

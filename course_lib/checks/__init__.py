@@ -107,7 +107,7 @@ def check(
             f"subject must be a function or a class, got {short(subject)}: pass it without "
             f'calling it, as in check("{item_id}", {item_id.split(".")[-1]})'
         )
-    diagnosis = diagnose(load_item(item_id, conventions), subject, line, seed=seed)
+    diagnosis = diagnose(load_item(item_id, conventions), subject, line=line, seed=seed)
     report = Report(refuse_borrowed_answer(diagnosis))
     if report.passed:
         note_passed(item_id)

@@ -88,7 +88,9 @@ def _store_in_gradebook(
     from course_lib.grading.marks.formgrader_marks import record_stored
     from course_lib.grading.nbgrader.class_gradebook import store_class
 
-    stored = store_class(course, run, results, exercise_file(exercises, run.exercise.assignment))
+    stored = store_class(
+        course, run, results=results, notebook=exercise_file(exercises, run.exercise.assignment)
+    )
     lines = [
         f"nbgrader's gradebook is in {course}. Of {stored.submissions} submissions, "
         f"{stored.to_mark} need a person's marks: cd {course} && jupyter lab, then "
@@ -105,7 +107,7 @@ def _store_in_gradebook(
             for name, why in stored.failed.items()
         ]
     put = [each for each in results if each.student not in stored.failed]
-    for other in record_stored(run.results / run.exercise.assignment, course, put):
+    for other in record_stored(run.results / run.exercise.assignment, course, results=put):
         lines.append(
             f"Marks that were given in {other} no longer count for course report and course "
             f"export: give them in {course}, or grade with --gradebook {other} again."

@@ -34,8 +34,8 @@ class Merged:
 def merge(
     base: NotebookNode,
     theirs: NotebookNode,
-    mine: NotebookNode,
     *,
+    mine: NotebookNode,
     new_id: Callable[[str], str] = lambda cell_id: cell_id,
 ) -> Merged:
     """Take over a new release; nothing that the learner wrote is lost.

@@ -160,7 +160,7 @@ def _reset_answer(work: Path, item: str) -> str:
         raise CourseError(
             f"{error}: put all of it back with `course reset {name}`; yours is in {saved}"
         ) from error
-    mine = merge(base, base, mine).notebook  # an answer that was deleted is there again
+    mine = merge(base, base, mine=mine).notebook  # an answer that was deleted is there again
     mine.cells = [fresh.get(cell.id, cell) for cell in mine.cells]
     _write(mine, work / name)
     return f"{item} in {name} is as the course released it; yours is in {saved}"
@@ -268,7 +268,7 @@ def _new_cell_id(cell_id: str) -> str:
 
 def _merged(base: NotebookNode, theirs: NotebookNode, mine: NotebookNode) -> Merged:
     """The merged notebook, trusted by Jupyter if both that it was made from are."""
-    merged = merge(base, theirs, mine, new_id=_new_cell_id)
+    merged = merge(base, theirs, mine=mine, new_id=_new_cell_id)
     with suppress(OSError):  # no home folder to keep signatures in
         notary = NotebookNotary()
         if notary.check_signature(mine) and notary.check_signature(theirs):

@@ -9,7 +9,7 @@ def first_failure(item, subject, *, seed=SEED, ask_learner=ask):
     """What the first failed test says; None if all are passed."""
     for i, probe in enumerate(item.probes):
         if difference := try_probe(
-            probe, item, subject, seed + i, ask_learner=ask_learner
+            probe, item, subject=subject, draw_seed=seed + i, ask_learner=ask_learner
         ).difference:
             return str(difference)
     return None

@@ -44,7 +44,7 @@ def errors_of(item):
     """For each call whether the reference raises an error: a translation that fails would fail the
     same way in the own solution."""
     return [
-        [answer.failure is not None for answer in expected_answers(probe, item, SEED + i)[1]]
+        [answer.failure is not None for answer in expected_answers(probe, item, seed=SEED + i)[1]]
         for i, probe in enumerate(item.probes)
     ]
 

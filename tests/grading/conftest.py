@@ -83,7 +83,7 @@ def new_course(tmp_path_factory, masks):
     store_class(
         folder / "course",
         ClassRun(incoming=folder, exercise=masks, results=folder, secret=SECRET),
-        [],
-        exercise,
+        results=[],
+        notebook=exercise,
     )
     return folder / "course"

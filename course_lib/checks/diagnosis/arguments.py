@@ -43,7 +43,7 @@ def known_parameters(reference: Any) -> dict[str, inspect.Parameter]:
 
 
 def describe_arguments(
-    item: Item, call: Call, others: Sequence[Call] = (), subject: Any = None
+    item: Item, call: Call, *, others: Sequence[Call] = (), subject: Any = None
 ) -> str:
     """What is given, "x (2, 5, 8), n_heads 2, mask None": tensors as shapes, the rest as values.
 

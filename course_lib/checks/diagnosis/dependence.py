@@ -60,7 +60,7 @@ class _Case:
 
 
 def find_dependence(
-    item: Item, subject: Any, trials: Sequence[Trial], ask_learner: AskLearner = ask
+    item: Item, subject: Any, *, trials: Sequence[Trial], ask_learner: AskLearner = ask
 ) -> Observation | None:
     """Results of one number, an input that has no effect on the learner's results, or the index of
     one that has it at other indices than it should; None if the results depend on everything as

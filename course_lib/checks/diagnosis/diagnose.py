@@ -91,8 +91,8 @@ def _error(trial: Trial) -> float:
 def diagnose(
     item: Item,
     subject: Any,
-    line: Callable[[], int] | int | None = None,
     *,
+    line: Callable[[], int] | int | None = None,
     seed: int = SEED,
     ask_learner: AskLearner = ask,
 ) -> Diagnosis:
@@ -115,7 +115,14 @@ def diagnose(
     bar = tqdm(item.probes, desc="tests", delay=2, leave=False, disable=quiet)
     for i, probe in enumerate(bar):
         trials.append(
-            try_probe(probe, item, subject, seed + i, seconds=SECONDS, ask_learner=limited)
+            try_probe(
+                probe,
+                item,
+                subject=subject,
+                draw_seed=seed + i,
+                seconds=SECONDS,
+                ask_learner=limited,
+            )
         )
         failures = [answer.failure for answer in trials[-1].answers if answer.failure]
         if i == 0 and failures and all(failure.not_written for failure in failures):
@@ -183,9 +190,13 @@ def _observe(
         find_relation(diagnosis.trials)
         or (fact if fact.name else None)
         or _restrict_to_first_test(find_relation(first))
-        or find_dependence(diagnosis.item, diagnosis.subject, diagnosis.trials, ask_learner)
+        or find_dependence(
+            diagnosis.item, diagnosis.subject, trials=diagnosis.trials, ask_learner=ask_learner
+        )
         or _restrict_to_first_test(
-            find_dependence(diagnosis.item, diagnosis.subject, first, ask_learner)
+            find_dependence(
+                diagnosis.item, diagnosis.subject, trials=first, ask_learner=ask_learner
+            )
         )
         or fact
     )

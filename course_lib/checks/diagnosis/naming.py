@@ -69,7 +69,9 @@ def _refutes_soon(trial: Trial, i: int) -> tuple[bool, float]:
 def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
     """Random answers differ even if they are wrong in the same way: they are described alike."""
     theirs = [_cached_answer(subject, item, trial, i) for i in range(len(trial.calls))]
-    difference = compare_answers(trial.probe, item, trial.calls, trial.expected, theirs)
+    difference = compare_answers(
+        trial.probe, item, calls=trial.calls, expected=trial.expected, answers=theirs
+    )
     described = [d and (d.kind, d.where) for d in (difference, trial.difference)]
     return described[0] == described[1]
 

@@ -48,7 +48,7 @@ def find_relation(trials: Sequence[Trial]) -> Observation | None:
         return None
     tensors = [pair for part in parts for pair in part or []]
     tolerance = failed[0].item.tolerance
-    different = [pair for pair in tensors if not equal(*pair, tolerance)]
+    different = [pair for pair in tensors if not equal(*pair, tolerance=tolerance)]
     return find_tensor_relation(different, tolerance) if different else None
 
 

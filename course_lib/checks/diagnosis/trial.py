@@ -51,16 +51,16 @@ class Trial:
 def try_probe(
     probe: Probe,
     item: Item,
+    *,
     subject: Any,
     draw_seed: int,
-    *,
     seconds: float = SECONDS,
     ask_learner: AskLearner = ask,
 ) -> Trial:
     """Make a probe's calls, each within so many seconds, and compare."""
-    calls, expected = expected_answers(probe, item, draw_seed)
-    answers = answer_all(subject, calls, item.use, seconds=seconds, ask_learner=ask_learner)
-    difference = compare_answers(probe, item, calls, expected, answers)
+    calls, expected = expected_answers(probe, item, seed=draw_seed)
+    answers = answer_all(subject, calls, use=item.use, seconds=seconds, ask_learner=ask_learner)
+    difference = compare_answers(probe, item, calls=calls, expected=expected, answers=answers)
     return Trial(
         probe=probe,
         item=item,
@@ -72,7 +72,7 @@ def try_probe(
     )
 
 
-def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], list[Answer]]:
+def expected_answers(probe: Probe, item: Item, *, seed: int) -> tuple[list[Call], list[Answer]]:
     """The calls and the reference's answers, computed once for all checks of the item.
 
     Raises:
@@ -83,7 +83,7 @@ def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], l
     if key not in _expected_answers:
         with isolated():  # creating a module uses the global generator and the defaults
             calls = probe.calls(Draw(seed))
-        answers = answer_all(item.reference, calls, item.use, seconds=REFERENCE_SECONDS)
+        answers = answer_all(item.reference, calls, use=item.use, seconds=REFERENCE_SECONDS)
         kinds = {answer.failure.kind for answer in answers if answer.failure}
         if "Interrupted" in kinds:
             raise KeyboardInterrupt
@@ -109,8 +109,8 @@ _expected_answers: dict[tuple[str, Probe, int], tuple[list[Call], list[Answer]]]
 def answer_all(
     subject: Any,
     calls: Sequence[Call],
-    use: Use,
     *,
+    use: Use,
     seconds: float = SECONDS,
     ask_learner: AskLearner = ask,
 ) -> list[Answer]:
@@ -141,6 +141,7 @@ def _find_stop(answer: Answer) -> Failure | None:
 def compare_answers(
     probe: Probe,
     item: Item,
+    *,
     calls: Sequence[Call],
     expected: Sequence[Answer],
     answers: Sequence[Answer],

@@ -99,7 +99,7 @@ class Report:
                 yield "What it means", diagnosis.observation.meaning
         call = trial.first_wrong
         others = [each for trial in diagnosis.trials for each in trial.calls]
-        given = describe_arguments(diagnosis.item, call, others, diagnosis.subject)
+        given = describe_arguments(diagnosis.item, call, others=others, subject=diagnosis.subject)
         if call.about or given:
             yield "When", f"{call.about}{': ' if call.about and given else ''}{given}."
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):

@@ -79,18 +79,18 @@ def draw_clause(
             noun = draw_noun(rng, verb.objects)
             while noun is subject.noun or (subject.partner and noun is subject.partner.noun):
                 noun = draw_noun(rng, verb.objects)
-            thing = draw_object(rng, noun, subject)
+            thing = draw_object(rng, noun, subject=subject)
     if verb.frame == "giving":
         noun = draw_noun(rng, PERSONS)
         while noun is subject.noun:
             noun = draw_noun(rng, PERSONS)
         people = [phrase for phrase in objects if phrase.noun.kind in PERSONS]
-        recipient = rng.choice(people) if people else draw_object(rng, noun, subject)
+        recipient = rng.choice(people) if people else draw_object(rng, noun, subject=subject)
         if recipient.determiner == "no":
             recipient = replace(recipient, determiner="the")
     doing = verb.en.base in DOING
     if verb.frame == "resting":
-        location = draw_resting_location(rng, verb, subject)
+        location = draw_resting_location(rng, verb, subject=subject)
     elif verb.frame == "moving":
         jumps = verb.en.base == "jump"
         whither = lexicon.INTO if jumps else rng.choice((lexicon.INTO, lexicon.TO))

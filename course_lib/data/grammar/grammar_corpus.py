@@ -85,7 +85,7 @@ def sample_meanings(
         yield sentence, SentencePair(words, texts(target), align(source, target))
 
 
-def sample_pairs(name: str, split: str, size: int, *, seed: int = 0) -> list[SentencePair]:
+def sample_pairs(name: str, split: str, *, size: int, seed: int = 0) -> list[SentencePair]:
     """``size`` distinct pairs of a split, the same for the same arguments.
 
     Raises:

@@ -92,7 +92,7 @@ class ClassRun:
         try:
             exercise, remarks = self.exercise_of_student(student)
         except SubmissionError as error:
-            return unreadable(student, self.exercise, jail, error)
+            return unreadable(student, self.exercise, jail=jail, error=error)
         return grade_submission(
             self.incoming / student,
             exercise,

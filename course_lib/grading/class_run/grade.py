@@ -66,7 +66,7 @@ def grade_submission(
     try:
         handed_in = read_hand_in(path, exercise)
     except SubmissionError as error:
-        return unreadable(student, exercise, jail, error)
+        return unreadable(student, exercise, jail=jail, error=error)
     submission, transplanted, notes = handed_in.submission, handed_in.transplant, handed_in.notes
     key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
     if known is not None and known.key == key and known.points is not None:
@@ -87,7 +87,7 @@ def grade_submission(
 
 
 def unreadable(
-    student: str, exercise: Exercise, jail: Jail, error: SubmissionError
+    student: str, exercise: Exercise, *, jail: Jail, error: SubmissionError
 ) -> SubmissionResult:
     """The result of what can't be graded, which is tried again at every run."""
     note = (_plain(str(error)),)

@@ -91,12 +91,12 @@ class SubmissionRun:
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
-                return diagnose(item, subject, line, seed=seed, ask_learner=pipe.ask)
+                return diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
         except SessionEnded as error:
             raise NotRun(str(error)) from None
 
     def _seconds_for(self, item: Item, seed: int) -> float:
-        expected = [expected_answers(p, item, seed + i)[1] for i, p in enumerate(item.probes)]
+        expected = [expected_answers(p, item, seed=seed + i)[1] for i, p in enumerate(item.probes)]
         reference = sum(answer.seconds for answers in expected for answer in answers)
         return max(self.limits.item, self.limits.times_reference * reference)
 

@@ -162,9 +162,9 @@ def load_class(
     assignments = []
     for name, each in loaded.items():
         in_files, read = given[name]
-        by_hand, remarks = read_formgrader(results / name, each, gradebook)
-        all_given = merge_marks(in_files, by_hand, marks or results / name / MARKS_FILES)
-        assignments.append(mark_assignment(name, each, all_given, [*read, *remarks]))
+        by_hand, remarks = read_formgrader(results / name, each, course=gradebook)
+        all_given = merge_marks(in_files, by_hand, path=marks or results / name / MARKS_FILES)
+        assignments.append(mark_assignment(name, each, given=all_given, remarks=[*read, *remarks]))
     return assignments
 
 
@@ -196,6 +196,7 @@ def load_results(folder: Path) -> list[SubmissionResult]:
 def mark_assignment(
     name: str,
     results: Sequence[SubmissionResult],
+    *,
     given: GivenMarks | None = None,
     remarks: Sequence[str] = (),
 ) -> Assignment:

@@ -40,7 +40,7 @@ class StoredResult:
     key: str = ""
 
 
-def record_stored(folder: Path, course: Path, results: Sequence[SubmissionResult]) -> list[Path]:
+def record_stored(folder: Path, course: Path, *, results: Sequence[SubmissionResult]) -> list[Path]:
     """Note that results are in the gradebook of a course folder now.
 
     Args:
@@ -95,7 +95,7 @@ def recorded(folder: Path) -> dict[str, StoredResult]:
 
 
 def read_formgrader(
-    folder: Path, results: Sequence[SubmissionResult], course: Path | None = None
+    folder: Path, results: Sequence[SubmissionResult], *, course: Path | None = None
 ) -> tuple[GivenMarks, list[str]]:
     """The marks that a person gave in formgrader, and remarks about what was read.
 

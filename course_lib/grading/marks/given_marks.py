@@ -149,7 +149,7 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def merge_marks(in_file: GivenMarks, in_formgrader: GivenMarks, path: Path) -> GivenMarks:
+def merge_marks(in_file: GivenMarks, in_formgrader: GivenMarks, *, path: Path) -> GivenMarks:
     """The marks of a file and of formgrader; where both have one, they must be the same.
 
     Raises:

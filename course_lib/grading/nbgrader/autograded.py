@@ -37,9 +37,9 @@ _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○", "not run": "?
 def autograded_notebook(
     released: NotebookNode,
     exercise: Exercise,
+    *,
     answers: Transplant | None,
     result: SubmissionResult,
-    *,
     rubrics: Mapping[str, str],
 ) -> NotebookNode:
     """The released notebook with a learner's answers, and what their checks found as output.

@@ -36,7 +36,7 @@ class StoredClass:
 
 
 def store_class(
-    course: Path, run: ClassRun, results: Sequence[SubmissionResult], notebook: Path
+    course: Path, run: ClassRun, *, results: Sequence[SubmissionResult], notebook: Path
 ) -> StoredClass:
     """Put the results of a class into nbgrader's gradebook, with notebooks for formgrader.
 
@@ -52,7 +52,7 @@ def store_class(
     folder = open_course_folder(course)
     to_mark = 0
     failed: dict[str, str] = {}
-    with AssignmentGradebook(folder, run.exercise, notebook) as gradebook:
+    with AssignmentGradebook(folder, run.exercise, notebook=notebook) as gradebook:
         for result in results:
             try:
                 exercise, hand_in = _hand_in(run, result)
@@ -61,7 +61,7 @@ def store_class(
                     timestamp = _timestamp(run, result)
                     _keep_submission(folder, run, result, hand_in, notebook.name, timestamp)
                 time = None if timestamp is None else read_timestamp(timestamp)
-                to_mark += gradebook.store(result, hand_in, exercise, time)
+                to_mark += gradebook.store(result, hand_in, given=exercise, timestamp=time)
             except Exception as error:  # one student's work must not end it for the class
                 gradebook.forget_unsaved()
                 kind = "" if isinstance(error, CourseError) else f"{type(error).__name__}: "
@@ -106,7 +106,7 @@ def _keep_submission(
 ) -> None:
     """A copy in submitted/, where nbgrader looks for it, unless it was handed in there."""
     target = folder.file(
-        "submitted", run.exercise.assignment, name, student=student_id(result.student)
+        "submitted", run.exercise.assignment, name=name, student=student_id(result.student)
     )
     submitted = Path(folder.directory.root) / folder.directory.submitted_directory
     if run.incoming.resolve().is_relative_to(submitted):

@@ -53,12 +53,12 @@ class AssignmentGradebook:
         CourseError: the gradebook has submissions of another version of the assignment.
     """
 
-    def __init__(self, folder: CourseFolder, exercise: Exercise, notebook: Path) -> None:
+    def __init__(self, folder: CourseFolder, exercise: Exercise, *, notebook: Path) -> None:
         self.folder, self.exercise, self.name = folder, exercise, notebook.stem
         self.released = nbformat.read(notebook, as_version=4)
         by_item = {cell.id: cell.item for cell in exercise.cells}
         self.rubrics = {by_item.get(name, ""): text for name, text in rubrics(notebook).items()}
-        add_released(folder, exercise.assignment, notebook)
+        add_released(folder, exercise.assignment, exercise=notebook)
         with _own_programs_first():  # a new gradebook asks the command alembic for its version
             self.gradebook = Gradebook(folder.directory.db_url, folder.directory.course_id)
         try:
@@ -106,6 +106,7 @@ class AssignmentGradebook:
         self,
         result: SubmissionResult,
         hand_in: HandIn | None,
+        *,
         given: Exercise,
         timestamp: datetime | None = None,
     ) -> bool:
@@ -122,8 +123,12 @@ class AssignmentGradebook:
             released = nbformat.read(given.file, as_version=4)
         student, assignment = student_id(result.student), self.exercise.assignment
         answers = hand_in.transplant if hand_in else None
-        notebook = autograded_notebook(released, given, answers, result, rubrics=self.rubrics)
-        target = self.folder.file("autograded", assignment, f"{self.name}.ipynb", student=student)
+        notebook = autograded_notebook(
+            released, given, answers=answers, result=result, rubrics=self.rubrics
+        )
+        target = self.folder.file(
+            "autograded", assignment, name=f"{self.name}.ipynb", student=student
+        )
         changed = _changed_answers(target, notebook, self.exercise)
         with warnings.catch_warnings():  # nbgrader adds the parts of a submission one by one
             warnings.simplefilter("ignore", SAWarning)

@@ -122,7 +122,7 @@ def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
         CourseError: there is no roster with ID, SIS User ID or SIS Login ID for everybody.
     """
     roster = roster or {}
-    column(roster, _CANVAS_IDS, "Canvas")
+    column(roster, _CANVAS_IDS, purpose="Canvas")
     table = _table(assignments, roster)
     heading: list[Cell] = ["Student", *_CANVAS_IDS, "Section"]
     most: list[Cell] = ["    Points Possible", "", "", "", ""]
@@ -165,7 +165,7 @@ def moodle_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
         CourseError: there is no roster with email, username or ID number for everybody.
     """
     roster = roster or {}
-    identity = column(roster, list(_MOODLE_IDS), "Moodle")
+    identity = column(roster, list(_MOODLE_IDS), purpose="Moodle")
     table = _table(assignments, roster)
     rows: Rows = [[_MOODLE_IDS[identity], *(assignment.name for assignment in assignments)]]
     return rows + [[roster[s][identity], *table.points_of_student(s)] for s in table.students]

@@ -42,7 +42,7 @@ def report(options: ReportOptions) -> list[Path]:
     page = options.output / "class.html"
     stored = {each.name: stored_pairs(options.results / each.name) for each in assignments}
     similar = {name: pairs for name, pairs in stored.items() if pairs is not None}
-    write_atomically(page, report_page(assignments, misconception_sentence, similar))
+    write_atomically(page, report_page(assignments, misconception_sentence, similar=similar))
     written = [page]
     for name, rows in csv_files(assignments).items():
         written.append(options.output / name)

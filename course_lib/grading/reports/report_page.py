@@ -40,6 +40,7 @@ Sentence = Callable[[str, str], str]  # of an item's id and a misconception's na
 def report_page(
     assignments: Sequence[Assignment],
     sentence: Sentence,
+    *,
     similar: Mapping[str, SimilarPairs] | None = None,
 ) -> str:
     """The page.

@@ -59,7 +59,7 @@ def match(roster: Roster, students: Sequence[str], *, partial: bool) -> None:
         )
 
 
-def column(roster: Roster, names: Sequence[str], purpose: str) -> str:
+def column(roster: Roster, names: Sequence[str], *, purpose: str) -> str:
     """The first of these columns that the roster fills for everybody.
 
     Args:

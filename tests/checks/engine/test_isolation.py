@@ -264,7 +264,7 @@ def test_the_notebooks_default_dtype_and_device_change_no_check_and_stay(monkeyp
     torch.set_default_dtype(torch.float64)
     torch.set_default_device("meta")
     try:
-        assert trial.expected_answers(item.probes[0], item, 7)
+        assert trial.expected_answers(item.probes[0], item, seed=7)
         assert diagnose(item, item.reference).status == "passed"
         assert diagnose(item, item.misconceptions[0].subject).misconceptions
         assert str(check("06.masked_softmax", lambda scores, mask: scores.cos() ** 3))

@@ -57,7 +57,7 @@ def test_points_are_unknown_while_a_person_is_needed():
 
 def test_a_persons_mark_wins_over_the_automatic_one_and_completes_the_points(tmp_path):
     path = marks_file(tmp_path, ["ana", "06.why_not_rows", 1.5], ["ana", "06.padding_mask", 0])
-    (ana, *_) = mark_assignment("06_masks", RESULTS, read_marks(path, RESULTS)).marks
+    (ana, *_) = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks
     assert ana.points == 1.5
     assert ana.waits_for == ""
     assert [item.by_person for item in ana.items] == [True, True]
@@ -67,7 +67,7 @@ def test_a_persons_mark_wins_over_the_automatic_one_and_completes_the_points(tmp
 def test_a_person_can_mark_what_could_not_be_read(tmp_path):
     items = [item.id for item in mark_assignment("06_masks", RESULTS).marks[2].items]
     path = marks_file(tmp_path, *(["=cmd()", item, 1] for item in items))
-    unread = mark_assignment("06_masks", RESULTS, read_marks(path, RESULTS)).marks[2]
+    unread = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks[2]
     assert (unread.points, unread.waits_for) == (6, "")
 
 
@@ -101,10 +101,10 @@ def test_an_answer_that_changed_after_its_mark_is_pointed_out_and_the_mark_stays
     header = ["student", "item", "points", "answer_id"]
     path = tmp_path / "marks.csv"
     write_csv(path, [header, ["ana", "06.why_not_rows", 2, answer_id(WRITTEN.text)]])
-    (ana, *_) = mark_assignment("06_masks", RESULTS, read_marks(path, RESULTS)).marks
+    (ana, *_) = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks
     assert ana.items[1].flags == ()
     later = [submission("ana", PASSED, replace(WRITTEN, text="Because of the pads."))]
-    (ana,) = mark_assignment("06_masks", later, read_marks(path, later)).marks
+    (ana,) = mark_assignment("06_masks", later, given=read_marks(path, later)).marks
     assert (ana.points, ana.waits_for) == (4, "")
     assert ana.items[1].flags == ("the answer has changed since a person marked it",)
 

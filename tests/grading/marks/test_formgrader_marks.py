@@ -58,8 +58,8 @@ def grade(folder, masks, notebook):
         for result in results:
             if result.readable:
                 hand_in(run.incoming / result.student, notebook, masks, written=written)
-        store_class(folder / into, run, results, EXERCISE)
-        return record_stored(folder / "results" / "06_masks", folder / into, results)
+        store_class(folder / into, run, results=results, notebook=EXERCISE)
+        return record_stored(folder / "results" / "06_masks", folder / into, results=results)
 
     return grade
 
@@ -219,9 +219,9 @@ def test_of_two_equal_marks_the_one_counts_that_knows_the_present_answer():
     key = ("ana", WHY)
     doubtful, known = GivenMark(2, review=CHANGED), GivenMark(2, answer_id=answer_id("Therefore."))
     path = Path("marks.csv")
-    assert merge_marks({key: known}, {key: doubtful}, path) == {key: known}
-    assert merge_marks({key: GivenMark(2)}, {key: doubtful}, path) == {key: doubtful}
-    assert merge_marks({key: known}, {key: GivenMark(2)}, path) == {key: GivenMark(2)}
+    assert merge_marks({key: known}, {key: doubtful}, path=path) == {key: known}
+    assert merge_marks({key: GivenMark(2)}, {key: doubtful}, path=path) == {key: doubtful}
+    assert merge_marks({key: known}, {key: GivenMark(2)}, path=path) == {key: GivenMark(2)}
 
 
 def test_a_gradebook_that_has_moved_is_asked_for_and_found_by_its_option(grade, masks, folder):

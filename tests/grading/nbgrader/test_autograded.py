@@ -33,7 +33,9 @@ def autograded(masks, notebook, tmp_path):
 
     def make(result, handed_in=notebook, *, rubrics=None, **answers):
         given = hand_in(tmp_path / "ana", handed_in, masks, **answers)
-        return autograded_notebook(released, masks, given.transplant, result, rubrics=rubrics or {})
+        return autograded_notebook(
+            released, masks, answers=given.transplant, result=result, rubrics=rubrics or {}
+        )
 
     return make
 
@@ -84,7 +86,7 @@ def test_rubrics_flags_and_notes_are_in_cells_that_feedback_leaves_out(masks, au
 
 def test_what_could_not_be_read_is_reported_above_the_released_cells(masks):
     released = nbformat.read(RELEASED, as_version=4)
-    made = autograded_notebook(released, masks, None, unreadable(masks), rubrics={})
+    made = autograded_notebook(released, masks, answers=None, result=unreadable(masks), rubrics={})
     assert "could not be read" in made.cells[0].source and not made.cells[0].metadata
     assert "not 0" in made.cells[1].source and "expected a notebook" in made.cells[1].source
     assert not any(cell.get("outputs") for cell in made.cells)
@@ -155,7 +157,7 @@ def harmless(masks, tmp_path_factory):
     result = result_of(masks, written="Because.", note="A note.")
     return activity(
         page_of(
-            autograded_notebook(released, masks, None, result, rubrics={}),
+            autograded_notebook(released, masks, answers=None, result=result, rubrics={}),
             tmp_path_factory.mktemp("p"),
         )
     )

@@ -50,7 +50,7 @@ def store(course, tmp_path, masks, notebook):
         for result in results:
             if result.readable:
                 hand_in(run.incoming / result.student, notebook, masks, **answers)
-        return store_class(course, run, results, EXERCISE)
+        return store_class(course, run, results=results, notebook=EXERCISE)
 
     return store
 
@@ -105,7 +105,7 @@ def test_all_assignments_fit_into_one_course_folder(course, gradebook, tmp_path)
     for file in files:
         exercise = load_exercise(ROOT / "exercises", file.parent.name)
         run = ClassRun(incoming=tmp_path, exercise=exercise, results=tmp_path, secret=SECRET)
-        store_class(course, run, [unreadable(exercise)], file)
+        store_class(course, run, results=[unreadable(exercise)], notebook=file)
     points = {each.name: each.max_score for each in gradebook().assignments}
     assert len(points) == len(files) and sum(points.values()) == sum(
         e.points for e in TABLE.values()
@@ -128,7 +128,7 @@ def test_nbgrader_s_programs_are_found_without_an_activated_environment(
 ):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     run = ClassRun(incoming=tmp_path, exercise=masks, results=tmp_path, secret=SECRET)
-    store_class(tmp_path / "course", run, [], EXERCISE)
+    store_class(tmp_path / "course", run, results=[], notebook=EXERCISE)
     assert (tmp_path / "course" / "gradebook.db").is_file()
     assert os.environ["PATH"] == "/usr/bin:/bin"
 
@@ -297,7 +297,7 @@ def test_a_time_in_a_folder_that_a_student_handed_in_does_not_count(
     found = []
     for day, where in enumerate(("06_masks/own", "06_masks", "."), 1):
         (folder / where / "timestamp.txt").write_text(f"2030-01-0{day} 12:00:00 UTC\n")
-        store_class(course, run, [result_of(masks)], EXERCISE)
+        store_class(course, run, results=[result_of(masks)], notebook=EXERCISE)
         found.append(gradebook().find_submission("06_masks", "ana").timestamp)
     assert [time and time.day for time in found] == [None, 2, 3]
     kept = course / "submitted" / "ana" / "06_masks" / "timestamp.txt"
@@ -343,7 +343,7 @@ def test_work_in_submitted_is_left_as_it_is(course, masks, notebook):
     (course / "submitted" / "ana" / "06_masks" / "masks.ipynb").rename(
         course / "submitted" / "ana" / "06_masks" / "masks (1).ipynb"
     )
-    store_class(course, run, [result_of(masks)], EXERCISE)
+    store_class(course, run, results=[result_of(masks)], notebook=EXERCISE)
     assert len(list((course / "submitted").rglob("*.ipynb"))) == 1
 
 
@@ -359,7 +359,7 @@ def test_a_course_folder_with_other_cells_or_without_our_settings_is_refused(
     other.write_text(json.dumps(changed))
     run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
     with pytest.raises(CourseError, match="grade it into a new course folder"):
-        store_class(course, run, [result_of(masks)], other)
+        store_class(course, run, results=[result_of(masks)], notebook=other)
     config = course / "nbgrader_config.py"
     config.write_text("c = get_config()\n")
     with pytest.raises(CourseError, match=r"add the lines .*configure\(c\)"):
@@ -381,7 +381,7 @@ def test_marks_survive_a_correction_of_the_exercise_s_text(
     corrected.parent.mkdir(parents=True)
     nbformat.write(released, corrected)
     run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
-    store_class(course, run, [result_of(masks, written="Because.")], corrected)
+    store_class(course, run, results=[result_of(masks, written="Because.")], notebook=corrected)
     book = gradebook()
     assert grade_of(book, WRITTEN).score == 1.5 and not grade_of(book, WRITTEN).needs_manual_grade
     cell = book.find_source_cell(released.cells[3].id, "masks", "06_masks")

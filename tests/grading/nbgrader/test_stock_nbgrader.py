@@ -25,7 +25,7 @@ def test_an_untouched_notebook_and_wrong_answers_earn_0_and_right_ones_their_poi
     run = ClassRun(
         incoming=course / "submitted", exercise=masks, results=tmp_path / "results", secret=SECRET
     )
-    store_class(course, run, [], EXERCISE)
+    store_class(course, run, results=[], notebook=EXERCISE)
     for student, answers in (("untouched", {}), ("partly", {**RIGHT, **WRONG})):
         folder = course / "submitted" / student / "06_masks"
         folder.mkdir(parents=True)

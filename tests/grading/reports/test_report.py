@@ -45,7 +45,7 @@ def assignments(tmp_path_factory):
 def text(assignments):
     numbers = {"share": "0.85", "usual_share": "0.2", "surprise_bits": "30"}
     pair = {"first": HOSTILE_NAMES[0], "second": "=cmd()", **numbers, "where": "<b>line</b>"}
-    return report_page(assignments, misconception_sentence, {"06_masks": [pair]})
+    return report_page(assignments, misconception_sentence, similar={"06_masks": [pair]})
 
 
 def test_no_name_becomes_a_tag_and_nothing_is_loaded_from_elsewhere(text):
