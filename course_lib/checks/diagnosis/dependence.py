@@ -59,6 +59,33 @@ class _Case:
         return not self.call.about and all(min(x.shape, default=2) > 1 for x in tensors)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _ResultsAfter:
+    """Both results after a change of one input.
+
+    One is comparable with the result before, number by number, if it is arranged in the same way.
+    """
+
+    right: list[Tensor]
+    received: list[Tensor]
+    right_comparable: bool
+    received_comparable: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Code:
+    """The reference and the learner's code, and how the learner's is called."""
+
+    item: Item
+    subject: Any
+    ask_learner: AskLearner
+
+    def answers(self, call: Call) -> tuple[Answer, Answer]:
+        """The right answer to a call, and the learner's."""
+        right = not_interrupted(ask(self.item.reference, call, self.item.use))
+        return right, self.ask_learner(self.subject, call, self.item.use)
+
+
 def find_dependence(
     item: Item, subject: Any, *, trials: Sequence[Trial], ask_learner: AskLearner = ask
 ) -> Observation | None:
@@ -77,16 +104,17 @@ def find_dependence(
     if none_left_out and (same := _one_number(failing)):
         return same
     plain = next((case for case in failing if case.is_plain), None)
+    code = _Code(item=item, subject=subject, ask_learner=ask_learner)
     end = time.monotonic() + SECONDS
     idle: list[str] = []
     reach: Observation | None = None
     for name in failing[0].inputs:
         if time.monotonic() > end:
             break
-        if _has_no_effect(item, subject, cases, name, ask_learner):
+        if _has_no_effect(code, cases, name):
             idle.append(f"`{name}`")
         elif reach is None and plain is not None:
-            reach = _reach(item, subject, plain, name, ask_learner)
+            reach = _find_wrong_reach(code, plain, name)
     if not idle:
         return reach
     more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
@@ -182,98 +210,100 @@ def _inputs(item: Item, call: Call) -> dict[str, _Input]:
     return found
 
 
-def _has_no_effect(
-    item: Item, subject: Any, cases: Sequence[_Case], name: str, ask_learner: AskLearner
-) -> bool:
+def _has_no_effect(code: _Code, cases: Sequence[_Case], name: str) -> bool:
     """Whether an input moves right results, and none of the learner's."""
-    moves = False
+    right_moves = False
     for case, more in product(cases, (False, True)):
-        received = case.inputs.get(name)
-        results = (
-            _after(item, subject, case, received, None, ask_learner, more=more)
-            if received
-            else None
-        )
-        if results is not None:
-            right, own = results
-            if own is None or any(
-                _moved(*pair, 0.0).any() for pair in zip(case.received, own, strict=True)
-            ):
-                return False
-            moves = moves or (
-                right is not None
-                and any(_moved(*each).any() for each in zip(case.right, right, strict=True))
-            )
-    return moves
+        after = _results_after(code, case, changed=case.inputs.get(name), more=more)
+        if after is None:
+            continue
+        # The slightest change of the learner's result is an effect, also one of its arrangement.
+        if not after.received_comparable or _any_moved(case.received, after.received, least=0.0):
+            return False
+        if after.right_comparable and _any_moved(case.right, after.right):
+            right_moves = True
+    return right_moves
 
 
-def _reach(
-    item: Item, subject: Any, case: _Case, name: str, ask_learner: AskLearner
-) -> Observation | None:
+def _find_wrong_reach(code: _Code, case: _Case, name: str) -> Observation | None:
     """Where one index of an input has effect on the result, and should not, or the reverse."""
-    received = case.inputs.get(name)
-    if received is None or received.is_weight or len(case.right) > 1:
+    changed = case.inputs.get(name)
+    if changed is None or changed.is_weight or len(case.right) > 1:
         return None
-    x = tree.tree_leaves((case.call.args, dict(case.call.kwargs)))[received.position]
+    x = tree.tree_leaves((case.call.args, dict(case.call.kwargs)))[changed.position]
     if not isinstance(x, Tensor):
         return None
     for axis in range(x.ndim):
-        for index in (x.size(axis) - 1, 0):
-            results = _after(item, subject, case, received, (axis, index), ask_learner)
-            if results is None or results[0] is None or results[1] is None:
+        for index in (
+            x.size(axis) - 1,
+            0,
+        ):  # the last one first: a result that looks ahead moves with it
+            after = _results_after(code, case, changed=changed, index=(axis, index))
+            if after is None or not (after.right_comparable and after.received_comparable):
                 continue
-            right, own = (
-                _moved(case.right[0], results[0][0]),
-                _moved(case.received[0], results[1][0]),
+            found = _compare_reach(
+                _moved(case.right[0], after.right[0]),
+                _moved(case.received[0], after.received[0]),
+                change=f"When only `{name}{slice_of_axis(axis, index)}` changes, your result",
             )
-            changed = f"When only `{name}{slice_of_axis(axis, index)}` changes, your result"
-            for where in range(right.ndim):
-                far = any_along(own, where) & ~any_along(right, where)
-                near = any_along(right, where) & ~any_along(own, where)
-                if far.any():
-                    at = slice_of_axis(where, _first(far))
-                    return Observation(
-                        "reaches_too_far",
-                        f"{changed} changes at `{at}`, too; the right one stays the same there.",
-                    )
-                if near.any():
-                    at = slice_of_axis(where, _first(near))
-                    return Observation(
-                        "does_not_reach",
-                        f"{changed} stays the same at `{at}`; the right one changes there.",
-                    )
+            if found:
+                return found
     return None
 
 
-def _after(
-    item: Item,
-    subject: Any,
-    case: _Case,
-    received: _Input,
-    index: Index | None,
-    ask_learner: AskLearner,
-    *,
-    more: bool = False,
-) -> tuple[list[Tensor] | None, list[Tensor] | None] | None:
-    """The right result and the learner's after a change of one input, if both come; None in place
-    of one that is arranged otherwise than before.
+def _compare_reach(right: Tensor, received: Tensor, *, change: str) -> Observation | None:
+    """The first index along an axis at which only one of two results has moved.
+
+    Args:
+        right: where the right result has moved.
+        received: where the learner's has, in the same shape.
+        change: the start of the sentence.
     """
+    for axis in range(right.ndim):
+        too_far = any_along(received, axis) & ~any_along(right, axis)
+        if too_far.any():
+            index = slice_of_axis(axis, _first(too_far))
+            return Observation(
+                "reaches_too_far",
+                f"{change} changes at `{index}`, too; the right one stays the same there.",
+            )
+        missed = any_along(right, axis) & ~any_along(received, axis)
+        if missed.any():
+            index = slice_of_axis(axis, _first(missed))
+            return Observation(
+                "does_not_reach",
+                f"{change} stays the same at `{index}`; the right one changes there.",
+            )
+    return None
+
+
+def _results_after(
+    code: _Code,
+    case: _Case,
+    *,
+    changed: _Input | None,
+    index: Index | None = None,
+    more: bool = False,
+) -> _ResultsAfter | None:
+    """Both results after a change of one input, everywhere or at one index; None if the call has no
+    such input, if it cannot be changed like this, or if a result is an error or not finite.
+    """
+    if changed is None:
+        return None
     leaves, structure = tree.tree_flatten(copy.deepcopy((case.call.args, dict(case.call.kwargs))))
-    leaves[received.position] = _changed(leaves[received.position], index, more=more)
-    if leaves[received.position] is None:
+    leaves[changed.position] = _changed(leaves[changed.position], index, more=more)
+    if leaves[changed.position] is None:
         return None
-    call = Call(*tree.tree_unflatten(leaves, structure))
-    answers = (
-        not_interrupted(ask(item.reference, call, item.use)),
-        ask_learner(subject, call, item.use),
-    )
-    right, own = map(_numbers, answers)
-    if not right or not own:
+    right, received = code.answers(Call(*tree.tree_unflatten(leaves, structure)))
+    right_numbers, received_numbers = _numbers(right), _numbers(received)
+    if not right_numbers or not received_numbers:
         return None
-    before = case.layouts
-    return (
-        right if _layout(answers[0]) == before[0] else None,
-        own if _layout(answers[1]) == before[1] else None,
+    right_layout, received_layout = case.layouts
+    return _ResultsAfter(
+        right=right_numbers,
+        received=received_numbers,
+        right_comparable=_layout(right) == right_layout,
+        received_comparable=_layout(received) == received_layout,
     )
 
 
@@ -315,6 +345,10 @@ def _moved(before: Tensor, after: Tensor, least: float = MOVED) -> Tensor:
         return before != after
     largest = float(before.abs().max()) if before.numel() else 0.0
     return (before - after).abs() > least * largest
+
+
+def _any_moved(before: Sequence[Tensor], after: Sequence[Tensor], *, least: float = MOVED) -> bool:
+    return any(bool(_moved(*pair, least).any()) for pair in zip(before, after, strict=True))
 
 
 def _first(flags: Tensor) -> int:
