@@ -45,13 +45,14 @@ def use_module(
     Raises:
         WrongParameters: its parameters have other names or shapes.
     """
+    # The initial weights are random, so both modules get the same ones before they are compared.
     module = make(**init)
     load_weights(module, weights)
     module.train(train)
     output = getattr(module, method)(*inputs, **kwargs)
     if not learns:
         return output
-    first = output[0] if isinstance(output, tuple) else output
+    first = output[0] if isinstance(output, tuple) else output  # weights or caches come second
     module.zero_grad()
     weighted_sum(first).backward()
     named = dict(module.named_parameters())
@@ -109,6 +110,7 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             parameter.copy_(weights[name])
+    # A test in float64 moves the buffers as well, which have no weights here.
     dtype = next(iter(weights.values())).dtype if weights else torch.float32
     if dtype != torch.float32:
         module.to(dtype)
@@ -138,6 +140,7 @@ def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison
             )
         if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
             return first_difference(clean, noisy, tolerance=tolerance, where="in training mode")
+        # Which elements are dropped is random: only what holds for every draw can be tested.
         zeros = noisy == 0
         found = float(zeros.float().mean())
         if found < 0.01:

@@ -133,6 +133,7 @@ def ask(
             where the system has alarms (elsewhere the learner interrupts the kernel).
         timer: what the seconds are measured by.
     """
+    # The learner's code gets copies: what it modifies would be another input for the next one.
     args, kwargs = copy.deepcopy((call.args, dict(call.kwargs)))
     inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
     before, data = [x.clone() for x in inputs], _data((args, kwargs))
@@ -211,10 +212,11 @@ def _with_gradients(
     use: Use, subject: Any, args: Any, kwargs: Any, inputs: list[Tensor]
 ) -> dict[str, Any]:
     """The value, and the gradient of Σ cos(i) · outputᵢ with respect to each float input."""
+    # In place: these are the tensors inside of args and kwargs.
     real = [x.requires_grad_() for x in inputs if x.is_floating_point()]
     value = use(subject, *args, **kwargs)
     outputs = [x for x in tree.tree_leaves(value) if isinstance(x, Tensor) and x.requires_grad]
-    total = sum(weighted_sum(x) for x in outputs)
+    total = sum(weighted_sum(x) for x in outputs)  # the plain number 0 without any output
     gradients: tuple[Tensor | None, ...] = (None,) * len(real)
     if isinstance(total, Tensor):
         gradients = torch.autograd.grad(total, real, allow_unused=True)
@@ -223,6 +225,8 @@ def _with_gradients(
 
 def weighted_sum(x: Tensor) -> Tensor:
     """Σ cos(i) · xᵢ: a number whose gradient is different for every element of x."""
+    # A plain sum would miss most mistakes: its gradient is 1 everywhere, whatever is exchanged,
+    # and after a softmax or a LayerNorm it is a constant, whose gradient is 0.
     return (torch.cos(torch.arange(x.numel(), dtype=x.dtype)).view(x.shape) * x).sum()
 
 

@@ -109,10 +109,11 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
         )
     if expected.dtype != got.dtype:
         return Difference("dtype", expected=str(expected.dtype), got=str(got.dtype), where=where)
-    want, have = expected.cpu(), got.cpu()
+    want, have = expected.cpu(), got.cpu()  # a result on a GPU is right, too
     if not expected.is_floating_point():
         wrong = want != have
     else:
+        # A NaN where the reference has one is right, which `==` would deny.
         wrong = ~torch.isclose(have, want, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not wrong.any():
         return None
@@ -121,6 +122,7 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
     is_nan = isinstance(have_one, float) and math.isnan(have_one)
     element = f"element [{', '.join(map(str, index))}]" if index else "the number"
     where = f"{where}, {element}" if where else element
+    # The largest error as a share of the largest number, so that two tests can be compared.
     error = float((want.double() - have.double()).abs().nan_to_num().max())
     error /= float(want.double().abs().nan_to_num().max()) or 1.0
     kind: DifferenceKind = "nan" if is_nan else "value"
@@ -171,7 +173,7 @@ def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Differe
     found = _entries(expected, got, tolerance, where)
     if found is None or found.kind == "type" or not (_is_plain(expected) and _is_plain(got)):
         return found
-    for digits in range(4, 18):
+    for digits in range(4, 18):  # 17 tell any two floats apart
         want, have = (_written(x, digits) for x in (expected, got))
         if want != have:
             break
@@ -241,7 +243,7 @@ def _numbers_apart(expected: Any, got: Any) -> tuple[str, str]:
     """Both numbers, with as many digits as tell them apart, and at least four."""
     if not isinstance(expected, float) and not isinstance(got, float):
         return short(expected), short(got)
-    for digits in range(4, 18):
+    for digits in range(4, 18):  # 17 tell any two floats apart
         texts = [f"{x:.{digits}g}" if isinstance(x, float) else short(x) for x in (expected, got)]
         if texts[0] != texts[1]:
             break
