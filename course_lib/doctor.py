@@ -13,8 +13,9 @@ import platform
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
+from course_lib.arguments import NoOptions
 from course_lib.errors import DISTRIBUTION, troubleshooting
 from course_lib.work_copy.folders import NOTEBOOKS
 
@@ -35,9 +36,17 @@ class Finding:
 
     name: str
     value: str
+    _: KW_ONLY
     fine: bool = True
     required: bool = True
     fix: str = ""
+
+
+def run_doctor(options: NoOptions) -> int:
+    """Print what is installed; 1 if something required is missing."""
+    findings = examine()
+    print(report(findings))
+    return 0 if all(finding.fine or not finding.required for finding in findings) else 1
 
 
 def examine() -> list[Finding]:

@@ -65,7 +65,7 @@ def fail(error):
     def run(options):
         raise error
 
-    return cli.Verb(help="fails", example="course lab", add_arguments=lambda parser: None, run=run)
+    return cli.Verb(help="fails", example="course lab", run=run)
 
 
 @pytest.mark.parametrize("verb", cli.VERBS)
@@ -611,14 +611,6 @@ def test_a_file_or_memory_that_is_refused_is_reported_in_a_sentence(
     assert cli.main(["progress"]) == 1
     printed = capsys.readouterr().err
     assert message in printed and "--debug" not in printed
-
-
-def test_without_a_home_to_keep_signatures_in_nothing_is_signed_and_nothing_fails(
-    tmp_path, monkeypatch
-):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "file" / "data"))
-    lab.trust([])
 
 
 def test_the_version_is_that_of_the_installed_package(capsys, monkeypatch):

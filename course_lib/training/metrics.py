@@ -34,7 +34,7 @@ def is_exact_match(translation: str, reference: str) -> bool:
     return split_words(translation) == split_words(reference)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TranslationScores:
     """Scores of translations that the model decoded by itself.
 

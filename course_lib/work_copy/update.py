@@ -118,7 +118,7 @@ def reset(work: Path, what: str) -> str:
     return _reset_notebook(work, name)
 
 
-def exercise_of(item_id: str) -> Path:
+def exercise_path(item_id: str) -> Path:
     """The notebook in which an item is answered, relative to the copy."""
     number = item_id.split(".")[0]
     return Path("exercises", f"{number}_{TOPICS[number]}", f"{TOPICS[number]}.ipynb")
@@ -133,7 +133,7 @@ def _reset_notebook(work: Path, name: Path) -> str:
 
 def _reset_answer(work: Path, item: str) -> str:
     """Put back the answer of an item, and say where the learner's is."""
-    name = exercise_of(item)
+    name = exercise_path(item)
     start = work / RELEASE / name
     try:
         base = _read(start) if start.is_file() else new_notebook()
@@ -162,7 +162,7 @@ def _reset_answer(work: Path, item: str) -> str:
         raise CourseError(
             f"{error}: put all of it back with `course reset {name}`; yours is in {saved}"
         ) from error
-    mine = merge(base, base, mine).notebook  # an answer that was deleted is there again
+    mine = merge(base, base, mine=mine).notebook  # an answer that was deleted is there again
     mine.cells = [fresh.get(cell.id, cell) for cell in mine.cells]
     _write(mine, work / name)
     return f"{item} in {name} is as the course released it; yours is in {saved}"
@@ -320,7 +320,7 @@ def _new_cell_id(cell_id: str) -> str:
 
 def _merged(base: NotebookNode, theirs: NotebookNode, mine: NotebookNode) -> Merged:
     """The merged notebook, trusted by Jupyter if both that it was made from are."""
-    merged = merge(base, theirs, mine, new_id=_new_cell_id)
+    merged = merge(base, theirs, mine=mine, new_id=_new_cell_id)
     with suppress(OSError):  # no home folder to keep signatures in
         notary = NotebookNotary()
         if notary.check_signature(mine) and notary.check_signature(theirs):

@@ -226,7 +226,7 @@ def test_items_that_share_a_probe_keep_their_own_expected_answers():
     probe = post.probes[1]
     assert probe in pre.probes
     for item in (post, pre):
-        assert try_probe(probe, item, item.reference, 7).difference is None
+        assert try_probe(probe, item, subject=item.reference, draw_seed=7).difference is None
 
 
 def test_progress_counts_and_says_what_is_next(capsys):

@@ -74,5 +74,10 @@ def new_course(tmp_path_factory, masks):
 
     folder = tmp_path_factory.mktemp("course")
     exercise = ROOT / "exercises" / "06_masks" / "masks.ipynb"
-    store_class(folder / "course", ClassRun(folder, masks, folder, SECRET), [], exercise)
+    store_class(
+        folder / "course",
+        ClassRun(incoming=folder, exercise=masks, results=folder, secret=SECRET),
+        results=[],
+        notebook=exercise,
+    )
     return folder / "course"

@@ -24,7 +24,9 @@ def parrot(toy, monkeypatch):
     monkeypatch.setattr(
         translator,
         "translate_all",
-        lambda sentences, decoding, on_batch: [Translation(s, s) for s in map(list, sentences)],
+        lambda sentences, decoding, on_batch: [
+            Translation(source=s, target=s) for s in map(list, sentences)
+        ],
     )
     return translator
 

@@ -70,7 +70,7 @@ _PROFILER: _GetAndSet = (sys.getprofile, sys.setprofile)
 _TRACER: _GetAndSet = (sys.gettrace, sys.settrace)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Timer:
     """What a time limit is measured by; ``kind`` and ``signal`` are names in ``signal``, which not
     every system has.
@@ -81,8 +81,8 @@ class Timer:
     now: Callable[[], float]
 
 
-REAL_TIME = Timer("ITIMER_REAL", "SIGALRM", time.perf_counter)
-PROCESSOR_TIME = Timer("ITIMER_PROF", "SIGPROF", time.process_time)
+REAL_TIME = Timer(kind="ITIMER_REAL", signal="SIGALRM", now=time.perf_counter)
+PROCESSOR_TIME = Timer(kind="ITIMER_PROF", signal="SIGPROF", now=time.process_time)
 
 
 class TookTooLong(BaseException):

@@ -34,7 +34,7 @@ _MOST_NAME = 255  # bytes of a file's name, in the usual file systems
 CONNECT_SECONDS = 10  # to a cluster
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClassRun:
     """Whose work is graded, and where the results go.
 
@@ -65,17 +65,17 @@ class ClassRun:
         """Whose work there is; see ``students_in``."""
         return students_in(self.incoming)
 
-    def file_of(self, student: str) -> Path:
+    def result_file(self, student: str) -> Path:
         """Where a student's result is stored."""
         return self.results / self.exercise.assignment / _result_name(student)
 
-    def stored(self, student: str) -> SubmissionResult | None:
+    def load_result(self, student: str) -> SubmissionResult | None:
         """A student's result of an earlier run; None if there is none that can be read."""
         with contextlib.suppress(OSError, ValueError):  # also a CourseError, or no UTF-8
-            return SubmissionResult.from_json(self.file_of(student).read_text(encoding="utf-8"))
+            return SubmissionResult.from_json(self.result_file(student).read_text(encoding="utf-8"))
         return None
 
-    def given_to(self, student: str) -> tuple[Exercise, tuple[str, ...]]:
+    def exercise_of_student(self, student: str) -> tuple[Exercise, tuple[str, ...]]:
         """The exercise that a student was given, and what the result says of it.
 
         Raises:
@@ -89,16 +89,16 @@ class ClassRun:
     def grade(self, student: str, jail: Jail) -> SubmissionResult:
         """Grade one student's work, unless that was done before and nothing has changed."""
         try:
-            exercise, remarks = self.given_to(student)
+            exercise, remarks = self.exercise_of_student(student)
         except SubmissionError as error:
-            return unreadable(student, self.exercise, jail, error)
+            return unreadable(student, self.exercise, jail=jail, error=error)
         return grade_submission(
             self.incoming / student,
             exercise,
             jail=jail,
             secret=self.secret,
             student=student,
-            known=self.stored(student),
+            known=self.load_result(student),
             remarks=remarks,
         )
 
@@ -148,22 +148,22 @@ def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
     students = run.students()
     if run.jobs == 1 and not run.cluster:
         for student in students:
-            yield _stored(run, student, run.grade(student, jail))
+            yield _store(run, student, run.grade(student, jail))
         return
     with _executor(run, len(students)) as pool:
         waiting = {pool.submit(_grade_there, run, name): name for name in students}
         try:
             for future in as_completed(waiting):
-                yield _stored(run, waiting[future], future.result())
+                yield _store(run, waiting[future], future.result())
         finally:
             for future in waiting:
                 future.cancel()
 
 
-def _stored(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
-    before = run.stored(student)
+def _store(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
+    before = run.load_result(student)
     if result != before and not run.preview:
-        path = run.file_of(student)
+        path = run.result_file(student)
         if changes := changes_between(before, result):
             append_changes(path.parent, changes)
         write_atomically(path, result.to_json())

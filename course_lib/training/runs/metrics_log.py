@@ -21,7 +21,7 @@ _WRONG_CONTENTS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticEr
 MOST_STEPS = 10_000_000  # of a log, which has a number for each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MetricsLog:
     """The metrics of a run.
 

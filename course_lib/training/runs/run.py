@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.decoding import Translator
+from course_lib.run_options import RunOptions
 from course_lib.training.recipes import Recipe
-from course_lib.training.runs.run_options import RunOptions
 
 Epoch = dict[str, int | float]  # the numbers of one validation, by name
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Run:
     """A training run, finished or interrupted.
 

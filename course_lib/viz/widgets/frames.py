@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from hashlib import sha256
 from itertools import product
@@ -45,12 +45,13 @@ class Stops:
 
     label: str
     kind: str
+    _: KW_ONLY
     values: Sequence[Any]
     texts: Sequence[str]
     start: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Frames:
     """The pictures of all states, the last control changing fastest.
 
@@ -161,7 +162,9 @@ def _packed(
     pages = np.asarray(whole).reshape(len(drawn), height, width).astype(int)
     alts = [alt for _, alt in drawn]
     changed = [_changed(page, pages[first], palette) for page in pages]
-    return Frames(controls, _image(pages[first], palette), changed, alts)
+    return Frames(
+        controls=controls, first=_image(pages[first], palette), changed=changed, alts=alts
+    )
 
 
 def _changed(page: NDArray[np.int_], first: NDArray[np.int_], palette: NDArray[np.uint8]) -> str:

@@ -262,12 +262,12 @@ def test_output_is_hidden_and_settings_and_patches_are_undone(capfd, monkeypatch
 
 
 def test_the_notebooks_default_dtype_and_device_change_no_check_and_stay(monkeypatch):
-    monkeypatch.setattr(trial, "_asked", {})  # the course's own answers come then, too
+    monkeypatch.setattr(trial, "_expected_answers", {})  # the course's own answers come then, too
     item = load_item("03.feed_forward")
     torch.set_default_dtype(torch.float64)
     torch.set_default_device("meta")
     try:
-        assert trial.expected_answers(item.probes[0], item, 7)
+        assert trial.expected_answers(item.probes[0], item, seed=7)
         assert diagnose(item, item.reference).status == "passed"
         assert diagnose(item, item.misconceptions[0].subject).misconceptions
         assert str(check("06.masked_softmax", lambda scores, mask: scores.cos() ** 3))
@@ -474,7 +474,7 @@ def patches_the_standard_library(x):
 def patches_the_package(x):
     import course_lib.checks as checks
 
-    checks.without_borrowing = lambda diagnosis: 1 / 0
+    checks.refuse_borrowed_answer = lambda diagnosis: 1 / 0
 
 
 def empties_another_item(x):

@@ -23,9 +23,11 @@ def attention_steps(_):
 
 
 def search(sentence, width, length_penalty):
-    first = [Branch(("i",), 0.6), Branch(("me",), 0.4, "kept" if width > 1 else "dropped")]
+    first = [Branch(("i",), 0.6), Branch(("me",), 0.4, fate="kept" if width > 1 else "dropped")]
     best = ("i", "<eos>") if length_penalty < 1 else ("i", "am", "<eos>")
-    more = [Branch(best[:n], 0.5, "ended" if n == len(best) else "kept") for n in (2, len(best))]
+    more = [
+        Branch(best[:n], 0.5, fate="ended" if n == len(best) else "kept") for n in (2, len(best))
+    ]
     return first[:width] + more[-(len(best) - 1) :], best
 
 

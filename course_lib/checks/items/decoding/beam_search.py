@@ -177,7 +177,7 @@ def _at_random(
         model = draw_model(draw, vocab=vocab, pad_id=pad_id, max_len=15, std=1.5)
         source = draw_sources(draw, 1, 5, pad_id=pad_id)
         args = (model, source, bos_id, eos_id, width, max_len, length_penalty)
-        if _same_with_greedy_prefix(call := Call(args, options, about)):
+        if _same_with_greedy_prefix(call := Call(args, options, about=about)):
             return call
 
 

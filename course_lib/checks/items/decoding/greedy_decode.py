@@ -37,7 +37,7 @@ def _call(
     bos_id, eos_id, pad_id = ids
     model = draw_model(draw, *ends, pad_id=pad_id, max_len=limit) | {"pad_at": pad_at}
     source = draw_sources(draw, len(ends), draw.integer(4, 6), pad_id=pad_id, left=left)
-    return Call((model, source, bos_id, eos_id, max_len), options, about)
+    return Call((model, source, bos_id, eos_id, max_len), options, about=about)
 
 
 item = Item(

@@ -18,7 +18,7 @@ def _norm(draw: Draw, x: Tensor, about: str, *, gradients: bool = False, **kwarg
     """A call with random weight and bias."""
     weight = 1 + draw.normal(x.size(-1), std=0.5, dtype=x.dtype)
     bias = draw.normal(x.size(-1), dtype=x.dtype)
-    return Call((x, weight, bias), kwargs, about, gradients)
+    return Call((x, weight, bias), kwargs, about=about, gradients=gradients)
 
 
 item = Item(

@@ -23,7 +23,7 @@ _SECCOMP_MODE_FILTER = 2
 _libc: Any = None if sys.platform == "win32" else ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """What one process may use: bytes of memory beyond those it starts with, and of a file;
     seconds of CPU time; open files; threads.

@@ -29,7 +29,7 @@ import torch
 
 import course_lib
 from course_lib import checks
-from course_lib.checks.engine.call import Answer, Call, Failure, ask, failure_of
+from course_lib.checks.engine.call import Answer, Call, Failure, ask, describe_exception
 from course_lib.checks.engine.isolation import PROCESSOR_TIME, within
 from course_lib.grading.jail.inside import confinement
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
@@ -204,11 +204,11 @@ class Cells:
                 within(seconds, partial(self._execute, name, source), PROCESSOR_TIME)
                 return None
         except BaseException as error:  # whatever it is, the learner's code raised it
-            failure, reached = failure_of(error), _line_reached(error, name)
+            failure, reached = describe_exception(error), _line_reached(error, name)
         try:
             within(seconds, partial(self._define, name, source, reached), PROCESSOR_TIME)
         except BaseException as error:
-            return failure or failure_of(error)
+            return failure or describe_exception(error)
         return failure
 
     def _execute(self, name: str, source: str) -> None:

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from course_lib.errors import CourseError
-from course_lib.training import RunOptions
+from course_lib.run_options import RunOptions
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,3 @@ from course_lib.training import RunOptions
 def test_options_that_make_no_sense_or_contradict_each_other_are_refused(given, message):
     with pytest.raises(CourseError, match=message):
         RunOptions(**given)
-
-
-def test_auto_becomes_what_the_machine_has_and_stays_that():
-    resolved = RunOptions(device="auto", precision="auto").resolved()
-    assert resolved.device in ("cpu", "cuda") and resolved.precision in ("fp32", "bf16")
-    assert resolved.resolved() == resolved
-
-
-def test_a_device_or_precision_that_is_not_here_is_named():
-    with pytest.raises(CourseError, match="such as cpu, got 'abacus'"):
-        RunOptions(device="abacus").resolved()
-    with pytest.raises(CourseError, match="precision must be auto, fp32 or bf16, got 'fp8'"):
-        RunOptions(precision="fp8").resolved()
