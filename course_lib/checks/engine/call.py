@@ -225,8 +225,8 @@ def _with_gradients(
 
 def weighted_sum(x: Tensor) -> Tensor:
     """Σ cos(i) · xᵢ: a number whose gradient is different for every element of x."""
-    # A plain sum has the gradient 1 everywhere, even if elements are in the wrong order, and after a
-    # softmax or a LayerNorm it is a constant: its gradient would show nothing.
+    # A plain sum has the gradient 1 everywhere, even if elements are in the wrong order, and after
+    # a softmax or a LayerNorm it is a constant: its gradient would show nothing.
     return (torch.cos(torch.arange(x.numel(), dtype=x.dtype)).view(x.shape) * x).sum()
 
 
