@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.folder_lock import locked_folder
 from tests.browser.lab import start_lab, wait_until_open
 from tests.conftest import missing
 from tools.chromium import PATIENCE
@@ -32,8 +33,8 @@ HARMLESS = (
 
 
 def pytest_itemcollected(item):
-    """All in one process: one browser and one Lab are enough for a small machine."""
-    item.add_marker(pytest.mark.xdist_group("browser"))
+    """Each file in one process, which keeps its browser and its JupyterLab for the next file."""
+    item.add_marker(pytest.mark.xdist_group(f"browser-{item.path.stem}"))
     item.add_marker(pytest.mark.slow)
     item.add_marker(pytest.mark.unmeasured)
 
@@ -100,9 +101,11 @@ def axe(tmp_path_factory):
             missing("the test of accessibility needs npm, which fetches axe-core, and found none")
         folder.mkdir(parents=True, exist_ok=True)
         command = [npm, "install", "--no-save", "--ignore-scripts", "--prefix", str(folder)]
-        done = subprocess.run([*command, f"axe-core@{AXE}"], capture_output=True, text=True)
+        with locked_folder(folder, wait=True):  # every worker wants it at the same time
+            if not script.is_file():
+                subprocess.run([*command, f"axe-core@{AXE}"], capture_output=True)
         if not script.is_file():
-            missing(f"npm could not fetch axe-core: {done.stderr.strip()[-300:]}")
+            missing(f"npm could not fetch axe-core: run {' '.join(command)} axe-core@{AXE}")
     return script.read_text("utf-8")
 
 

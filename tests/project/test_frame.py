@@ -192,7 +192,7 @@ def test_a_bare_make_lists_every_target():
     phony = re.search(r"^\.PHONY: (.*)", makefile, re.MULTILINE)[1].split()
     result = run_make(ROOT)
     listed = re.findall(r"^make ([\w-]+) ", result.stdout, re.MULTILINE)
-    assert sorted(listed) == sorted(set(phony) - {"help"})
+    assert sorted(listed) == sorted(set(phony) - {"help", "fast"})  # fast is a part of two others
 
 
 @needs_make

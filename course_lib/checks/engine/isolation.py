@@ -50,11 +50,11 @@ _PATCHED = (
 )
 _CLASSES = (Tensor, nn.Module)  # nothing is added to them while learners' code runs
 _is = operator.is_
-_CHECKS = __package__.removesuffix(".engine")
+_CHECKS = Path(__file__).parents[1]
 _MODULES = tuple(  # of the checks, whose names a learner's code must not change either
-    ".".join((_CHECKS, *folder.split(), file.stem)).removesuffix(".__init__")
-    for folder in ("", "engine", "report")
-    for file in (Path(__file__).parents[1] / folder).glob("*.py")
+    ".".join(("course_lib.checks", *file.relative_to(_CHECKS).with_suffix("").parts))
+    for file in _CHECKS.rglob("*.py")
+    if file.stem != "__init__" and "items" not in file.parts
 )
 _GLOBAL_HOOKS = tuple(
     hooks
@@ -200,7 +200,7 @@ def _folder() -> str:
 @contextmanager
 def _patches_undone() -> Iterator[None]:
     """Put back what the block replaces in PyTorch, in the modules of this package, in items."""
-    own = [sys.modules.get(name) for name in _MODULES]
+    own = [sys.modules.get(name) for name in ("course_lib.checks", *_MODULES)]
     owners = (*_PATCHED, *filter(None, own), *watched)
     before = [(owner, dict(vars(owner))) for owner in owners]
     try:
