@@ -39,7 +39,7 @@ def page(tmp_path, monkeypatch):
     return evidence.PAGE
 
 
-def test_a_new_line_stands_at_its_item_s_place_and_sums_and_lost_items_follow(page):
+def test_a_new_line_stands_where_its_item_does_and_sums_and_lost_items_follow(page):
     write_items([PADDING])
     assert page.read_text("utf-8").splitlines()[4:9] == [
         "| **06** | 5 | 21 | 11 | 10 | 1 | 0 | |",

@@ -79,8 +79,8 @@ def test_what_stops_the_tests_before_they_begin_is_shown_whole():
     )
 
 
-@pytest.mark.parametrize(("status", "said"), [(0, "3 passed"), (1, "2 hints, expected 3\n")])
-def test_tests_are_run_in_a_process_of_their_own(status, said, monkeypatch, capsys):
+@pytest.mark.parametrize(("status", "message"), [(0, "3 passed"), (1, "2 hints, expected 3\n")])
+def test_tests_are_run_in_a_process_of_their_own(status, message, monkeypatch, capsys):
     def run(command, **_):
         assert command[1:3] == ["-m", "pytest"] and command[-2:] == ["-k", "a or b"]
         printed = PRINTED if status else "...\n3 passed"
@@ -88,11 +88,11 @@ def test_tests_are_run_in_a_process_of_their_own(status, said, monkeypatch, caps
 
     monkeypatch.setattr(make_item.subprocess, "run", run)
     if status:
-        with pytest.raises(CourseError, match=said):
+        with pytest.raises(CourseError, match=message):
             make_item.run_tests(("tests/a.py",), "a or b")
     else:
         make_item.run_tests(("tests/a.py",), "a or b")
-        assert said in capsys.readouterr().out
+        assert message in capsys.readouterr().out
 
 
 def test_mutants_are_tried_only_after_a_change_and_a_wrong_name_is_an_error(monkeypatch, capsys):
@@ -153,6 +153,6 @@ def test_the_first_step_that_fails_ends_it_with_its_message(error, steps, monkey
     monkeypatch.setattr(make_item, "make", fail)
     assert make_item.main([ITEM]) == 1
     assert steps == ["run_tests", "try_misconceptions"]
-    said = capsys.readouterr().err.strip()
-    assert said.startswith(str(error))
-    assert said.endswith("Stopped at: the exercise, made from the solution")
+    message = capsys.readouterr().err.strip()
+    assert message.startswith(str(error))
+    assert message.endswith("Stopped at: the exercise, made from the solution")
