@@ -1,6 +1,6 @@
 """Mutation testing of the exercises: does every small bug in a solution fail its check?
 
-    python -m tools.items.mutation_testing                 # all items, a quarter of an hour
+    python -m tools.items.mutation_testing                 # all items, about five minutes
     python -m tools.items.mutation_testing 06.causal_mask  # only this one; or 06, a whole lesson
     python -m tools.items.mutation_testing --stale         # those that have changed since
 

@@ -57,7 +57,7 @@ def chapters() -> list[Chapter]:
         ),
         Chapter(
             "Teach and contribute",
-            ("docs/teaching", "docs/grading", "CONTRIBUTING", "docs/releasing", "CHANGELOG"),
+            ("docs/teaching", "docs/grading", "CONTRIBUTING", "docs/maintaining", "CHANGELOG"),
         ),
         Chapter("The library", tuple(f"api/{name}" for name in PACKAGES)),
     ]
