@@ -54,7 +54,7 @@ PATHS = sorted(
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_path_exists(path):
-    """From the root or, as the table of places has them, from course_lib; or a name beside one."""
+    """From the root or, as in the table, from course_lib; or the name of a file beside another."""
     found = [ROOT / path, ROOT / "course_lib" / path]
     if "/" not in path:
         found += [*(ROOT / "course_lib").rglob(path), *(ROOT / "tools").rglob(path)]

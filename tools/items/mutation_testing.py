@@ -129,11 +129,11 @@ def mutants_of(item_id: str) -> Iterator[Mutant]:
 def digest(item_id: str) -> str:
     """What an item's mutants and its check are made from, in ten characters: all but the imports.
 
-    That is its module, what this imports from its neighbours, and the solution up to its answer.
+    That is its module, what this imports from its neighbours, and its answer in the solution; not
+    the answers above it, since it uses them as any other right ones.
     """
     lesson, name = item_id.split(".")
-    sources = [code for item, *code in answers_of(lesson) if item == item_id]
-    texts = [text for before, answer, _ in sources for text in (before, answer)]
+    texts = [answer for item, _, answer, _ in answers_of(lesson) if item == item_id]
     modules = [f"{PACKAGE}.{TOPICS[lesson]}.{name}"]
     for module in modules:  # grows while it is read
         text = ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
