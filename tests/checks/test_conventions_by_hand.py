@@ -75,7 +75,7 @@ def masked_softmax(scores, mask=None):
 
 
 class Block(nn.Module):
-    """True hides, batch last."""
+    """True hides, batch third."""
 
     def __init__(self, d_model, n_heads, d_ff, dropout=0.1):
         super().__init__()
@@ -199,7 +199,7 @@ ANSWERS = [
     ("04.scaled_dot_product_attention", attention, "ones_hide weights_first heads_third"),
     ("05.attention_einsum", einsum_attention, "true_hides keys_then_queries axes_reversed"),
     ("06.masked_softmax", masked_softmax, "ones_attend keys_then_queries"),
-    ("07.encoder_block", Block, "true_hides batch_last"),
+    ("07.encoder_block", Block, "true_hides batch_third"),
     ("08.tie", tie, "tying_names_sides"),
     ("09.collate", collate, "dict_results seq_first"),
     ("09.bucket", bucket, "indices_from_one longest_batch_first longest_in_batch_first"),

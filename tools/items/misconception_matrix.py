@@ -59,7 +59,7 @@ def row(diagnosis: Diagnosis, misconception: Misconception) -> Row:
 def tried(item: Item) -> list[Row]:
     """The rows of an item, by trying each of its misconceptions."""
     return [
-        row(diagnose(item, misconception.subject, line_of(item)), misconception)
+        row(diagnose(item, misconception.subject, line=line_of(item)), misconception)
         for misconception in item.misconceptions
     ]
 

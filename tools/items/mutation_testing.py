@@ -73,12 +73,12 @@ class Mutant:
         except Exception:
             return "failed"
         item = load_item(self.item_id)
-        found = diagnose(item, space[self.name], line_of(item))
+        found = diagnose(item, space[self.name], line=line_of(item))
         if found.status == "passed":
             return "survived"
         if found.misconception is None:
             return "failed"
-        again = diagnose(item, space[self.name], line_of(item), seed=OTHER_SEED)
+        again = diagnose(item, space[self.name], line=line_of(item), seed=OTHER_SEED)
         return "failed" if again.misconception is found.misconception else "misnamed"
 
 

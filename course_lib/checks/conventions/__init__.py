@@ -1,80 +1,61 @@
-"""The conventions of all lessons, and items under some of them."""
+"""The conventions by which items may be asked otherwise, and items under some of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from course_lib.checks.conventions import (
-    attention_einsum,
-    attention_matmul,
-    batching,
-    blocks,
-    decoding,
-    embeddings,
-    feed_forward,
-    full_model,
-    honest_numbers,
-    masks,
-    positional_encoding,
-    reading_attention,
-    training,
-    two_sentences,
-)
+from course_lib.checks.conventions import axes, masks, names, values
 from course_lib.checks.conventions.convention import Convention
 from course_lib.checks.conventions.variant_item import forgets, under
 from course_lib.checks.engine.item import Item
 from course_lib.errors import CourseError
 
-# In this order they are applied: a later one describes what the earlier ones have made.
-CONVENTIONS: dict[str, tuple[Convention, ...]] = {
-    "01": positional_encoding.CONVENTIONS,
-    "02": embeddings.CONVENTIONS,
-    "03": feed_forward.CONVENTIONS,
-    "04": attention_matmul.CONVENTIONS,
-    "05": attention_einsum.CONVENTIONS,
-    "06": masks.CONVENTIONS,
-    "07": blocks.CONVENTIONS,
-    "08": full_model.CONVENTIONS,
-    "09": batching.CONVENTIONS,
-    "10": two_sentences.CONVENTIONS,
-    "11": training.CONVENTIONS,
-    "12": honest_numbers.CONVENTIONS,
-    "13": decoding.CONVENTIONS,
-    "14": reading_attention.CONVENTIONS,
-}
-# Why other items take none, by their kind or by their id.
-WITHOUT = {
-    "written": "a person marks it",
-    "bug": "it shows code with one wrong line",
-    "02.embedding_std": "it asks for one number, which the model's width fixes",
-}
+# In this order they are applied: a later one changes what the earlier ones have made.
+CONVENTIONS: tuple[Convention, ...] = (
+    *masks.CONVENTIONS,
+    *names.CONVENTIONS,
+    *values.BEFORE_AXES,
+    *axes.CONVENTIONS,
+    *values.CONVENTIONS,
+)
+# Items that could take the conventions of an aspect and don't, with the reason.
+REFUSED = {("03.add_norm", "axes"): "the sublayer that it is given has the lesson's axes"}
+# Why other items take none, by their kind.
+WITHOUT = {"written": "a person marks it", "bug": "it shows code with one wrong line"}
 __all__ = ["CONVENTIONS", "WITHOUT", "Convention", "chosen", "conventions_of", "under_conventions"]
 
 
-def conventions_of(item_id: str) -> tuple[Convention, ...]:
-    """The conventions that an item takes, in the order in which they are applied."""
-    found = CONVENTIONS.get(item_id.split(".")[0], ())
-    return tuple(each for each in found if item_id in each.items)
+def conventions_of(item: Item) -> tuple[Convention, ...]:
+    """The conventions that a public item takes, in the order in which they are applied."""
+    if item.bug is not None:
+        return ()
+    return tuple(
+        each
+        for each in CONVENTIONS
+        if item.id[:2] in each.lessons
+        and (item.id, each.aspect) not in REFUSED
+        and each.taken(item) is not None
+    )
 
 
-def chosen(item_id: str, names: Sequence[str]) -> tuple[Convention, ...]:
+def chosen(item: Item, names: Sequence[str]) -> tuple[Convention, ...]:
     """The item's conventions of these names, in the order in which they are applied.
 
     Raises:
         CourseError: the item takes no convention of such a name, or two are about the same.
     """
-    known = {each.name: each for each in conventions_of(item_id)}
+    known = {each.name: each for each in conventions_of(item)}
     for name in names:
         if name not in known:
             raise CourseError(
-                f"conventions of {item_id} must be among {', '.join(known) or 'none at all'}, got "
+                f"conventions of {item.id} must be among {', '.join(known) or 'none at all'}, got "
                 f"{name!r}: is this check from a notebook of an older course?",
                 see="the-check-is-from-an-older-course",
             )
     found = tuple(each for each in known.values() if each.name in names)
     if len({each.aspect for each in found}) < len(found):
         raise CourseError(
-            f"conventions of {item_id} must differ in what they are about, got {', '.join(names)}: "
+            f"conventions of {item.id} must differ in what they are about, got {', '.join(names)}: "
             "copy the check from your notebook again"
         )
     return found
@@ -86,9 +67,9 @@ def under_conventions(item: Item, names: Sequence[str]) -> Item:
     Raises:
         CourseError: as for ``chosen``.
     """
-    public, found = item, chosen(item.id, names)
+    public, found = item, chosen(item, names)
     for convention in found:
         item = under(item, convention)
     if len(found) > 1:
-        item.misconceptions.append(forgets(found, public.reference))
+        item.misconceptions.insert(0, forgets(found, public.reference))
     return item

@@ -1,16 +1,16 @@
-"""What a convention is: how an item may be asked otherwise, as data."""
+"""What a convention is: other data for some items, and the words that it may make wrong."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from course_lib.checks.engine.item import Item
+
 Arguments = dict[str, Any]
 Change = Callable[[Arguments], Arguments]
-Rewrite = Callable[[str], str]
-Edits = tuple[tuple[str | re.Pattern[str], str], ...]
 
 
 def unchanged(arguments: Arguments) -> Arguments:
@@ -23,12 +23,7 @@ def as_it_is(value: Any, arguments: Arguments) -> Any:
     return value
 
 
-def same_text(text: str) -> str:
-    """The text as it is."""
-    return text
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Translation:
     """What a convention does to one item.
 
@@ -39,9 +34,6 @@ class Translation:
         back: from the variant's result to the public one, for probes that compare random results.
         renamed: parameters of a module, from public names to the variant's.
         shown: names of arguments in reports, from the public ones to the variant's.
-        edits: (old, new) phrases of the item's texts; old may be a pattern. One that is nowhere is
-            an error, since the texts have changed.
-        left_out: names of misconceptions that are none here, or of which the text isn't true.
     """
 
     given: Change = unchanged
@@ -50,49 +42,50 @@ class Translation:
     back: Callable[[Any], Any] = lambda result: result
     renamed: Mapping[str, str] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
-    edits: Edits = ()
-    left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+Taken = Callable[[Item], Translation | None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Convention:
-    """A convention of some items of a lesson.
+    """A convention of the items that take it. It changes data, and no text.
 
     Attributes:
         name: a word for it, "true_hides".
         aspect: what it is about; a variant has at most one convention of an aspect.
-        sentence: how a task states it.
-        items: its translation for each item that takes it, by the item's id.
-        rewrite: for all texts of these items, such as the order of axes in shapes.
-        apart: names of conventions that are not handed out together with it, since each sentence
+        paragraph: what a task says of it. It stands alone, and says what of the task's own text,
+            which stays as it is, has to be read otherwise.
+        touched: words, shapes and code that may be wrong under it. A hint, an explanation or a
+            description in which one of them occurs is left out of a variant.
+        taken: from a public item to what the convention does to it, or None.
+        lessons: in which it is handed out.
+        apart: names of conventions that are not handed out together with it, since each paragraph
             would be false beside the other.
     """
 
     name: str
     aspect: str
-    sentence: str
-    items: Mapping[str, Translation]
-    rewrite: Rewrite = same_text
+    paragraph: str
+    touched: re.Pattern[str]
+    taken: Taken
+    lessons: tuple[str, ...]
     apart: tuple[str, ...] = ()
 
-    def rewritten(self, text: str, item_id: str) -> str:
-        """A text of an item, as this convention has it."""
-        for old, new in self.items[item_id].edits:
-            text = edited(text, old, new)
-        return self.rewrite(text)
-
-    def missing_phrases(self, texts: Sequence[str], item_id: str) -> list[str]:
-        """The phrases to be edited that are in none of an item's texts, nor what they become."""
-        return [
-            str(getattr(old, "pattern", old))
-            for old, new in self.items[item_id].edits
-            if not any(edited(text, old, new) != text or (new and new in text) for text in texts)
-        ]
+    def touches(self, *texts: str) -> bool:
+        """Whether one of the texts may be wrong under the convention."""
+        return any(self.touched.search(text) for text in texts)
 
 
-def edited(text: str, old: str | re.Pattern[str], new: str) -> str:
-    """The text with a phrase replaced, or what fits a pattern."""
-    return text.replace(old, new) if isinstance(old, str) else old.sub(new, text)
+def touched(words: str, also: str = "") -> re.Pattern[str]:
+    """A pattern for whole words, "first|last|rows?", and for code or shapes; in any case."""
+    whole = rf"(?<!\w)(?:{words})(?!\w)"
+    return re.compile(f"{whole}|{also}" if also else whole, re.IGNORECASE)
+
+
+def only(items: Mapping[str, Translation]) -> Taken:
+    """For a convention that can't be told from an item's arguments: the items that take it."""
+    return lambda item: items.get(item.id)
 
 
 def renamed(name: str, names: Mapping[str, str]) -> str:

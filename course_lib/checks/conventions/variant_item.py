@@ -27,10 +27,16 @@ from course_lib.checks.diagnosis.arguments import positional_names
 from course_lib.checks.engine.call import Answer, Call
 from course_lib.checks.engine.compare import Difference
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Misconception, Probe
+from course_lib.checks.engine.item import Item, Misconception, Probe, name_in_words
+from course_lib.errors import CourseError
 
 _FORGETS = "forgets_"
+_ANY = "one of the inputs of this test"  # instead of words that a convention touches
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+HINT_LEFT_OUT = (
+    "This hint is left out: it is about the lesson, and your group's conventions change what it "
+    "speaks of."
+)
 
 
 @dataclass(kw_only=True)
@@ -40,15 +46,11 @@ class VariantItem(Item):
     public: Item
     convention: Convention
 
-    def worded(self, text: str) -> str:
-        """A text about the item in the words of its conventions."""
-        return self.convention.rewritten(self.public.worded(text), self.id)
-
     def both(self, a: Misconception, b: Misconception) -> Any:
         """An answer with both misconceptions, or None, in the variant's convention."""
         public = {m.name: m for m in self.public.misconceptions}
         if a.name not in public or b.name not in public:
-            return None  # words about a misconception aren't those of the lesson's convention
+            return None  # forgetting a convention is no misconception of the lesson
         subject = self.public.both(public[a.name], public[b.name])
         return None if subject is None else translated(subject, self.public, self.convention)
 
@@ -56,35 +58,60 @@ class VariantItem(Item):
 def under(item: Item, convention: Convention) -> Item:
     """The item as a variant with this convention has it.
 
-    Raises:
-        KeyError: the item does not take it.
-    """
+    Its texts are the public ones. One that the convention touches is left out: of a hint, the
+    reason stands in its place, of a misconception its name, and of a test its number.
 
-    def text(words: str) -> str:
-        return convention.rewritten(words, item.id)
+    Raises:
+        CourseError: the item does not take it.
+    """
 
     def misconception(m: Misconception) -> Misconception:
         subject, *others = (translated(s, item, convention) for s in (m.subject, *m.spellings))
-        if m.name.startswith(_FORGETS):  # it states another convention
-            return replace(m, subject=subject, spellings=others)
-        return Misconception(m.name, subject, text(m.symptom), text(m.why), text(m.hint), others)
+        told = replace(m, subject=subject, spellings=others)
+        forgetting = m.name.startswith(_FORGETS)  # it states another convention
+        if forgetting or not convention.touches(m.symptom, m.why, m.hint):
+            return told
+        return replace(told, symptom=_named(m.name), why="", hint="")
 
-    left_out = convention.items[item.id].left_out
-    known = [misconception(m) for m in item.misconceptions if m.name not in left_out]
-    nudge, approach, code = map(text, item.hints)
+    # The name of a misconception that is about the convention itself would say the wrong thing.
+    known = [m for m in item.misconceptions if not convention.touches(name_in_words(m.name))]
+    nudge, approach, code = (
+        HINT_LEFT_OUT if convention.touches(hint) else hint for hint in item.hints
+    )
     return VariantItem(
         item.id,
-        translated(item.reference, item, convention),
-        [_asked(probe, item, convention) for probe in item.probes],
-        (nudge, approach, code),
+        reference=translated(item.reference, item, convention),
+        probes=[
+            _asked(probe, item, convention, f"test {i}") for i, probe in enumerate(item.probes, 1)
+        ],
+        hints=(nudge, approach, code),
         use=item.use,
         tolerance=item.tolerance,
-        misconceptions=[*known, forgets([convention], item.reference)],
+        misconceptions=[forgets([convention], item.reference), *map(misconception, known)],
         apart=item.apart,
-        shown={**item.shown, **convention.items[item.id].shown},
+        shown={**item.shown, **_translation(item, convention).shown},
         conventions=(*item.conventions, convention.name),
         public=item,
         convention=convention,
+    )
+
+
+def _translation(item: Item, convention: Convention) -> Translation:
+    while isinstance(item, VariantItem):
+        item = item.public
+    found = convention.taken(item)
+    if found is None:
+        raise CourseError(
+            f"expected a convention that {item.id} takes, got {convention.name}: its arguments and "
+            "its result have nothing that the convention changes"
+        )
+    return found
+
+
+def _named(name: str) -> str:
+    return (
+        f"The misconception “{name_in_words(name)}”. The lesson's explanation of it is left out, "
+        "since your group's conventions change what it speaks of."
     )
 
 
@@ -97,35 +124,35 @@ def forgets(conventions: Sequence[Convention], subject: Any) -> Misconception:
     """
     name = conventions[0].name if len(conventions) == 1 else "all_conventions"
     return Misconception(
-        _FORGETS + name,
-        subject,
-        "Your answer follows the lesson here, not your conventions.",
-        " ".join(each.sentence.replace("**", "") for each in conventions),
-        "Read your conventions at the head of the task again.",
+        name=_FORGETS + name,
+        subject=subject,
+        symptom="Your answer follows the lesson here, not your group's conventions.",
+        why=" ".join(each.paragraph.replace("**", "").replace("`", "") for each in conventions),
+        hint="Read the conventions at the head of the task again.",
     )
 
 
-def _asked(probe: Probe, item: Item, convention: Convention) -> Probe:
+def _asked(probe: Probe, item: Item, convention: Convention, number: str) -> Probe:
     """The probe with its calls in the variant's convention."""
-    given = convention.items[item.id].given
+    translation = _translation(item, convention)
 
     def calls(draw: Draw) -> list[Call]:
-        found = (_translated_call(call, item, given) for call in probe.calls(draw))
-        return [replace(c, about=convention.rewritten(c.about, item.id)) for c in found]
+        found = (_translated_call(call, item, translation.given) for call in probe.calls(draw))
+        return [replace(c, about=_ANY if convention.touches(c.about) else c.about) for c in found]
 
-    name, compare = convention.rewritten(probe.property, item.id), probe.compare
+    name = number if convention.touches(probe.property) else probe.property
+    compare = probe.compare
     if compare is None:
         return Probe(name, calls)
 
     def compare_translated(
         calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
     ) -> Difference | None:
-        translation = convention.items[item.id]
         public = [_translated_call(call, item, translation.understood) for call in calls]
         right, got = ([_back(each, translation) for each in side] for side in (expected, answers))
         return compare(public, right, got)
 
-    return Probe(name, calls, compare_translated)
+    return Probe(name, calls, compare=compare_translated)
 
 
 def _back(answer: Answer, translation: Translation) -> Answer:
@@ -165,7 +192,7 @@ def translated(subject: Any, item: Item, convention: Convention) -> Any:
         item: whose reference names the parameters.
         convention: that the item takes.
     """
-    translation = convention.items[item.id]
+    translation = _translation(item, convention)
     reference = item.reference
     if not (isinstance(reference, type) and issubclass(reference, nn.Module)):
         names = list(inspect.signature(reference).parameters)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeVar
 
 from torch import nn
@@ -30,10 +31,11 @@ class Probe:
 
     property: str
     calls: Callable[[Draw], list[Call]]
+    _: KW_ONLY
     compare: Comparison | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Misconception:
     """A small wrong implementation, and what to tell a learner who has written it.
 
@@ -41,8 +43,8 @@ class Misconception:
         name: of the function or class that implements it.
         subject: the wrong implementation itself.
         symptom: what was observed, "Your mask is True at the padding and False at the tokens."
-        why: why that is wrong.
-        hint: where to look; not the answer.
+        why: why that is wrong; "" in a variant of which it may be false.
+        hint: where to look; not the answer; "" like ``why``.
         spellings: other implementations of the same misconception.
     """
 
@@ -83,6 +85,7 @@ class Item:
     """
 
     id: str
+    _: KW_ONLY
     reference: Any
     probes: Sequence[Probe]
     hints: tuple[str, str, str]
@@ -98,15 +101,15 @@ class Item:
     def __post_init__(self) -> None:
         watched.append(self)
 
-    def worded(self, text: str) -> str:
-        """A text about the item, such as its title, as it is right under its conventions."""
-        return text
-
     def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
         """Decorate a wrong implementation, so that the check recognises it."""
 
         def add(subject: Subject) -> Subject:
-            self.misconceptions.append(Misconception(subject.__name__, subject, symptom, why, hint))
+            self.misconceptions.append(
+                Misconception(
+                    name=subject.__name__, subject=subject, symptom=symptom, why=why, hint=hint
+                )
+            )
             return subject
 
         return add
@@ -134,7 +137,11 @@ class Item:
         """Add the misconception of one switch; ``spellings`` are switches with the same words."""
         assert self.variant is not None, "decorate a function with `switchable` first"
         subject, *others = (self.variant(frozenset({each})) for each in (name, *spellings))
-        self.misconceptions.append(Misconception(name, subject, symptom, why, hint, others))
+        self.misconceptions.append(
+            Misconception(
+                name=name, subject=subject, symptom=symptom, why=why, hint=hint, spellings=others
+            )
+        )
 
     def both(self, a: Misconception, b: Misconception) -> Any:
         """An answer with both misconceptions, or None where they cannot be put together.
@@ -156,6 +163,12 @@ class Item:
         ):
             return None
         return type(f"{a.name}And{b.name}", (one, other), {})
+
+
+def name_in_words(name: str) -> str:
+    """A misconception's name as words: "past_hidden" and "PastHidden" are "past hidden"."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    return spaced.replace("_", " ").lower()
 
 
 _IN_EVERY_CLASS = {"__module__", "__doc__", "__firstlineno__", "__static_attributes__"}

@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from course_lib.checks.diagnosis.arguments import in_words
+from course_lib.checks.diagnosis.arguments import describe_arguments
 from course_lib.checks.diagnosis.diagnose import Diagnosis
 from course_lib.checks.diagnosis.facts import raised
 from course_lib.checks.diagnosis.trial import Trial
 from course_lib.checks.engine.compare import Difference, short
 from course_lib.checks.engine.item import Bug
-from course_lib.checks.progress import FORMER_IDS, Progress, under_nbgrader
+from course_lib.checks.progress import Progress, under_nbgrader
 from course_lib.checks.report.example import Example, smallest_failing_call
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
@@ -35,9 +35,8 @@ class Report:
         self.entry = TABLE[diagnosis.item.id]
         self.passed = diagnosis.status == "passed"
         self.points = self.entry.points if self.passed else 0
-        self.named = bool(diagnosis.misconceptions)
         names = [m.name for m in diagnosis.misconceptions]
-        if diagnosis.observation and diagnosis.observation.name:
+        if not names and diagnosis.observation and diagnosis.observation.name:
             names = [diagnosis.observation.name]
         self.misconception = " + ".join(names) or None
 
@@ -50,8 +49,7 @@ class Report:
     def headline(self) -> str:
         """One line: the item and its status."""
         status, tried = self.diagnosis.status, len(self.diagnosis.trials)
-        title = self.diagnosis.item.worded(self.entry.title)
-        line = f"{_SIGNS[status]} {self.entry.id} · {title}: {status}"
+        line = f"{_SIGNS[status]} {self.entry.id} · {self.entry.title}: {status}"
         if status == "not started":
             return f"{line}. Replace `raise NotImplementedError` with your code, then check again."
         passed = tried - len(self.diagnosis.failed)
@@ -71,27 +69,21 @@ class Report:
                 f"to write {name} yourself; PyTorch and the course's other parts may help you.",
             )
         if diagnosis.item.bug:
-            yield "The wrong line", _of_line(diagnosis, diagnosis.item.bug)
-        now = FORMER_IDS.get(self.entry.id)
-        if now and not diagnosis.misconceptions and len(diagnosis.failed) == len(diagnosis.trials):
-            yield (
-                "Which task",
-                f"{self.entry.id} is “{self.entry.title}”. In notebooks from before lesson 12 was "
-                f"added, it was what is now {now}, “{TABLE[now].title}”: if that is your task, "
-                f'write check("{now}", …).',
-            )
-        trial = diagnosis.telling
+            yield "The wrong line", _describe_line(diagnosis, diagnosis.item.bug)
+        trial = diagnosis.most_telling_trial
         if trial is None:
             return
         if len(diagnosis.misconceptions) == 2:
             yield "What I see", "Two errors at once. What each of them does by itself:"
         for misconception in diagnosis.misconceptions:
             yield "What I see", misconception.symptom
-            yield "Why it matters", misconception.why
-            yield "Where to look", misconception.hint
-        if diagnosis.misconceptions:
-            if agreed := _agreement(diagnosis):
-                yield "How I know", agreed
+            if misconception.why:
+                yield "Why it matters", misconception.why
+            if misconception.hint:
+                yield "Where to look", misconception.hint
+        if diagnosis.misconceptions and (agreed := _agreement(diagnosis)):
+            yield "How I know", agreed
+        if diagnosis.explained:
             return
         if diagnosis.observation:
             yield "What I see", diagnosis.observation.sentence
@@ -99,7 +91,7 @@ class Report:
                 yield "What it means", diagnosis.observation.meaning
         call = trial.first_wrong
         others = [each for trial in diagnosis.trials for each in trial.calls]
-        given = in_words(diagnosis.item, call, others, diagnosis.subject)
+        given = describe_arguments(diagnosis.item, call, others=others, subject=diagnosis.subject)
         if call.about or given:
             yield "When", f"{call.about}{': ' if call.about and given else ''}{given}."
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
@@ -110,17 +102,17 @@ class Report:
     def _sign(self, trial: Trial) -> str:
         if not trial.difference:
             return "✓"
-        return "–" if self.diagnosis.may_follow(trial) and not self.named else "✗"
+        return "–" if self.diagnosis.may_follow(trial) and not self.diagnosis.explained else "✗"
 
     def __str__(self) -> str:
         lines = [self.headline]
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
                 lines.append(f"    {self._sign(trial)} {trial.probe.property}")
-                if trial.difference and self._sign(trial) == "✗" and not self.named:
-                    lines.append(f"        {_told(trial.difference)}")
+                if trial.difference and self._sign(trial) == "✗" and not self.diagnosis.explained:
+                    lines.append(f"        {_describe_difference(trial.difference)}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
-        if not self.named and self.example:
+        if not self.diagnosis.explained and self.example:
             lines += [f"      {line}" for line in self.example.code.splitlines()]
         return "\n".join(lines)
 
@@ -131,14 +123,15 @@ class Report:
         parts = [f"<p><strong>{e(self.headline)}</strong></p>"]
         if self.diagnosis.status != "not started":
             rows = "".join(
-                f"<li>{self._sign(trial)} {e(trial.probe.property)}{self._shown(trial)}</li>"
+                f"<li>{self._sign(trial)} {e(trial.probe.property)}"
+                f"{self._draw_difference(trial)}</li>"
                 for trial in self.diagnosis.trials
             )
             parts.append(f'<ul style="list-style:none;padding-left:1em">{rows}</ul>')
         parts += [
             f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
         ]
-        if not self.named and self.example:
+        if not self.diagnosis.explained and self.example:
             parts.append(f"<pre>{e(self.example.code)}</pre>")
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
@@ -149,12 +142,12 @@ class Report:
             f'padding-left:.8em">{"".join(parts)}</div>'
         )
 
-    def _shown(self, trial: Trial) -> str:
+    def _draw_difference(self, trial: Trial) -> str:
         """The first difference of a test, with both shapes drawn if they differ."""
         difference = trial.difference
-        if difference is None or self.named or self._sign(trial) == "–":
+        if difference is None or self.diagnosis.explained or self._sign(trial) == "–":
             return ""
-        text = f"<br><code>{html.escape(_told(difference))}</code>"
+        text = f"<br><code>{html.escape(_describe_difference(difference))}</code>"
         if difference.expected_shape is None or difference.got_shape is None:
             return text
         drawn = (
@@ -202,14 +195,14 @@ def _agreement(diagnosis: Diagnosis) -> str:
     )
 
 
-def _told(difference: Difference) -> str:
+def _describe_difference(difference: Difference) -> str:
     """A difference in one line; "expected a value" would say little of an error."""
     if difference.kind == "failure" and difference.expected == "a value":
         return difference.got
     return str(difference)
 
 
-def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
+def _describe_line(diagnosis: Diagnosis, bug: Bug) -> str:
     """Whether the learner found the wrong line of a spot-the-bug item."""
     fixed = "" if diagnosis.failed else " Your fix is right."
     line = diagnosis.line

@@ -8,14 +8,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
-from course_lib.checks.conventions import CONVENTIONS, Convention
+from course_lib.checks import load_items
+from course_lib.checks.conventions import CONVENTIONS, Convention, conventions_of
 from course_lib.errors import CourseError
 
 MOST_OF_AN_ITEM = 3  # conventions
 Choice = tuple[str, ...]  # names of conventions, in the order in which they are applied
+Taken = Mapping[str, Sequence[Convention]]  # the conventions of each item, by its id
 
 
 def draw_variants(lesson: str, number: int, seed: str) -> list[Choice]:
@@ -34,8 +36,8 @@ def draw_variants(lesson: str, number: int, seed: str) -> list[Choice]:
     """
     if number < 1:
         raise CourseError(f"--variants must be at least 1, got {number}")
-    conventions = CONVENTIONS.get(lesson, ())
-    choices = candidates(conventions)
+    taken = taken_in(lesson)
+    choices = candidates(taken)
     if not choices:
         raise CourseError(
             f"lesson {lesson} has no variants: its items take no conventions; hand out its "
@@ -47,24 +49,30 @@ def draw_variants(lesson: str, number: int, seed: str) -> list[Choice]:
     for _ in range(number):
         best = min(
             choices,
-            key=lambda c: (c in drawn, sum(used[each] for each in of_items(conventions, c))),
+            key=lambda c: (c in drawn, sum(used[each] for each in of_items(taken, c))),
         )
         drawn.append(best)
-        used.update(of_items(conventions, best))
+        used.update(of_items(taken, best))
     return drawn
 
 
-def of_items(conventions: Sequence[Convention], choice: Choice) -> list[tuple[str, Choice]]:
+def taken_in(lesson: str) -> Taken:
+    """The items of a lesson that take conventions, and which."""
+    found = {item.id: conventions_of(item) for item in load_items(lesson).values()}
+    return {item_id: conventions for item_id, conventions in found.items() if conventions}
+
+
+def of_items(taken: Taken, choice: Choice) -> list[tuple[str, Choice]]:
     """What a choice means for each item that takes conventions, as (item, names)."""
-    items = dict.fromkeys(item for each in conventions for item in each.items)
     return [
-        (item, tuple(c.name for c in conventions if c.name in choice and item in c.items))
-        for item in items
+        (item_id, tuple(each.name for each in conventions if each.name in choice))
+        for item_id, conventions in taken.items()
     ]
 
 
-def candidates(conventions: Sequence[Convention]) -> list[Choice]:
+def candidates(taken: Taken) -> list[Choice]:
     """All choices that give each item one to three conventions."""
+    conventions = [each for each in CONVENTIONS if any(each in own for own in taken.values())]
     aspects: dict[str, list[str | None]] = {}
     for each in conventions:
         aspects.setdefault(each.aspect, [None]).append(each.name)
@@ -73,7 +81,7 @@ def candidates(conventions: Sequence[Convention]) -> list[Choice]:
         choice = tuple(each.name for each in conventions if each.name in names)
         if any(set(each.apart) & set(choice) for each in conventions if each.name in choice):
             continue
-        if all(1 <= len(own) <= MOST_OF_AN_ITEM for _, own in of_items(conventions, choice)):
+        if all(1 <= len(own) <= MOST_OF_AN_ITEM for _, own in of_items(taken, choice)):
             found.append(choice)
     return found
 

@@ -1,4 +1,4 @@
-"""An exercise under other conventions: texts, stubs, hints and checks of its notebook."""
+"""An exercise under other conventions: what they are, and the hints and checks of its notebook."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from course_lib.checks import load_item
-from course_lib.checks.conventions import Convention, chosen, conventions_of
-from course_lib.checks.conventions.variant_item import under
+from course_lib.checks import TABLE, load_item
+from course_lib.checks.conventions import Convention, conventions_of
 from course_lib.checks.engine.item import Item
 from course_lib.checks.report.feedback import folded_hints
-from course_lib.errors import CourseError
 from course_lib.grading.submissions.exercise import ReleasedCell, released_cell
 
 _CARD = re.compile(r"^`\d\d\.\w+` · .*$", re.MULTILINE)
@@ -22,7 +20,12 @@ _COLAB = re.compile(
     r"^\[[^\]]*\]\(https://colab\.research\.google\.com/github/([^)]*?)/exercises/[^)]*\)\n*",
     re.MULTILINE,
 )
-_NONE_HERE = "> **No conventions of your own here**: this task follows the lesson."
+_DOCSTRING = re.compile(r'^ +"""(?:.*?)"""\n', re.MULTILINE | re.DOTALL)
+_HEAD = (
+    "> **Conventions for your group.** The task below is the lesson's, word for word. Where its "
+    "text or its title says otherwise, these conventions count:"
+)
+_NONE_HERE = "> **No conventions for your group here**: this task follows the lesson."
 STAMP = re.compile(r"Your variant: `([0-9a-f]{12})`")
 
 
@@ -34,8 +37,8 @@ def variant_notebook(notebook: dict[str, Any], names: Sequence[str], stamp: str)
         names: of conventions; each item takes those that it knows. Without any, nothing changes.
         stamp: twelve hexadecimal digits, by which the grader recognises the variant.
 
-    Raises:
-        CourseError: a text that a convention has to change is not there.
+    Tasks stay as they are, below what the conventions say. Hints that a convention may make false
+    are left out, and so are docstrings.
     """
     notebook = copy.deepcopy(notebook)
     if not names:
@@ -45,59 +48,43 @@ def variant_notebook(notebook: dict[str, Any], names: Sequence[str], stamp: str)
         if known.id == "title":
             _rewrite(cell, _titled(known.source, stamp))
             continue
-        conventions = chosen(known.item, _taken(known.item, names)) if known.item else ()
-        if known.role == "task" and not conventions:
-            _rewrite(cell, _after_card(known.source, _NONE_HERE))
-        elif conventions:
-            texts = [each.source for each in released if each.item == known.item]
-            _require_phrases(load_item(known.item), conventions, texts)
+        checked = known.item and TABLE[known.item].kind != "written"
+        conventions = _chosen(load_item(known.item), names) if checked else ()
+        if conventions:
             _rewrite(cell, _cell_source(known, conventions))
+        elif known.role == "task":
+            _rewrite(cell, _after_card(known.source, _NONE_HERE))
     return notebook
 
 
-def _taken(item_id: str, names: Sequence[str]) -> list[str]:
-    return [each.name for each in conventions_of(item_id) if each.name in names]
+def _chosen(item: Item, names: Sequence[str]) -> tuple[Convention, ...]:
+    return tuple(each for each in conventions_of(item) if each.name in names)
 
 
 def _cell_source(cell: ReleasedCell, conventions: Sequence[Convention]) -> str:
     """A cell of an item under these conventions."""
     names = [each.name for each in conventions]
+    if cell.role == "task":
+        paragraphs = "\n".join(f"> - {each.paragraph}" for each in conventions)
+        return _after_card(cell.source, f"{_HEAD}\n>\n{paragraphs}")
     if cell.role == "hints":
         return folded_hints(load_item(cell.item, names).hints)
     if cell.role == "check":
         return cell.source.rstrip().removesuffix(")") + f", conventions={json.dumps(names)})"
-    source = cell.source
-    for each in conventions:
-        source = each.rewritten(source, cell.item)
-    if cell.role != "task":
-        return source
-    block = "\n".join(f"> - {each.sentence}" for each in conventions)
-    block = f"> **Your conventions** (the lesson has others)\n>\n{block}"
-    return _after_card(source, block)
+    return _without_false_docstrings(cell.source, conventions)
+
+
+def _without_false_docstrings(source: str, conventions: Sequence[Convention]) -> str:
+    """The first lines of an answer, without a docstring that a convention touches."""
+    return _DOCSTRING.sub(
+        lambda found: "" if any(each.touches(found[0]) for each in conventions) else found[0],
+        source,
+    )
 
 
 def _after_card(task: str, block: str) -> str:
     """A task with a block of text below the line about its difficulty and points."""
     return _CARD.sub(lambda card: f"{card[0]}\n\n{block}", task, count=1)
-
-
-def _require_phrases(item: Item, conventions: Sequence[Convention], cells: Sequence[str]) -> None:
-    """Make sure that every phrase which a convention changes is there to be changed."""
-    texts = list(cells)
-    for each in conventions:
-        missing = each.missing_phrases([*texts, *_texts_of(item)], item.id)
-        if missing:
-            raise CourseError(
-                f"expected the phrase {missing[0]!r} in the texts of {item.id}, for the convention "
-                f"{each.name}, and it is not there: bring the convention's `edits` up to date"
-            )
-        texts = [each.rewritten(text, item.id) for text in texts]
-        item = under(item, each)
-
-
-def _texts_of(item: Item) -> list[str]:
-    feedback = [text for m in item.misconceptions for text in (m.symptom, m.why, m.hint)]
-    return [*item.hints, *(probe.property for probe in item.probes), *feedback]
 
 
 def _titled(source: str, stamp: str) -> str:
@@ -106,8 +93,8 @@ def _titled(source: str, stamp: str) -> str:
     if found:
         source = _COLAB.sub("", source).replace("](../../", f"](https://github.com/{found[1]}/")
     return (
-        f"{source}\n\n**Your variant: `{stamp}`.** Some tasks have conventions of their own, which "
-        "stand at their heads; lessons have the usual ones. Leave this line as it is."
+        f"{source}\n\n**Your variant: `{stamp}`.** Tasks that your group solves under other "
+        "conventions than the lesson's say so at their heads. Leave this line as it is."
     )
 
 

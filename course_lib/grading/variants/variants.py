@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.atomic import write_atomically
-from course_lib.checks.conventions import CONVENTIONS
 from course_lib.errors import CourseError
 from course_lib.grading.results import clean_name
 from course_lib.grading.submissions.exercise import Exercise, exercise_file, load_exercise
@@ -29,7 +28,7 @@ from course_lib.grading.submissions.submission import (
     read_regular_file,
     read_submission,
 )
-from course_lib.grading.variants.variant_draw import draw_variants, of_items
+from course_lib.grading.variants.variant_draw import draw_variants, of_items, taken_in
 from course_lib.grading.variants.variant_notebook import STAMP, variant_notebook
 
 MANIFEST, FORMAT = "manifest.json", 1
@@ -118,7 +117,7 @@ def write_variants(
         The conventions of each group, by assignment; none for one that is handed out as it is.
 
     Raises:
-        CourseError: there is no such assignment, a text is out of date, or the folder is in use.
+        CourseError: there is no such assignment, or the folder is in use.
     """
     drawn: dict[str, list[tuple[str, ...]]] = {}
     data = _earlier(output / MANIFEST, seed, number)
@@ -126,7 +125,8 @@ def write_variants(
         source = exercise_file(exercises, assignment)
         notebook = json.loads(read_regular_file(source))
         lesson = assignment.partition("_")[0]
-        choices = draw_variants(lesson, number, seed) if CONVENTIONS.get(lesson) else []
+        taken = taken_in(lesson)
+        choices = draw_variants(lesson, number, seed) if taken else []
         drawn[assignment] = choices
         data["assignments"][assignment] = {}
         for group, choice in enumerate(choices or [()] * number, 1):
@@ -138,7 +138,7 @@ def write_variants(
             data["assignments"][assignment][str(group)] = {
                 "stamp": stamp,
                 "conventions": list(choice),
-                "items": dict(of_items(CONVENTIONS.get(lesson, ()), choice)),
+                "items": dict(of_items(taken, choice)),
                 "sha256": hashlib.sha256(text.encode()).hexdigest(),
             }
     write_atomically(output / MANIFEST, json.dumps(data, indent=1) + "\n")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from course_lib.checks import load_item
-from tools import evidence
+from tools import ROOT, evidence
 from tools.items import mutation_testing
 from tools.items.mutation_testing import Mutant, digest, main, mutants_of, mutations
 
@@ -121,6 +121,18 @@ def test_imports_do_not_count_but_what_an_item_imports_from_its_neighbours_does(
     beside = "from course_lib.checks.items.masks import bug\n"
     code, imported = mutation_testing.without_imports(f"{outside}{beside}x = 1\n")
     assert (code, imported) == ("x = 1", ["course_lib.checks.items.masks.bug"])
+
+
+def test_the_digest_of_an_item_covers_what_it_shares_with_others(monkeypatch):
+    original, covered = mutation_testing.without_imports, []
+    monkeypatch.setattr(
+        mutation_testing, "without_imports", lambda text: covered.append(text) or original(text)
+    )
+    digest("10.masked_cross_entropy")
+    items = ROOT / "course_lib" / "checks" / "items"
+    shared = (items / "losses.py", items / "two_sentences" / "masked_cross_entropy.py")
+    assert {path.read_text("utf-8") for path in shared} <= {*covered}
+    assert len(covered) < len([*items.rglob("*.py")])
 
 
 def test_a_name_that_is_no_item_and_no_lesson_is_refused(capsys):

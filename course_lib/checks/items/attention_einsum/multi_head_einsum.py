@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib import model
@@ -15,7 +16,6 @@ from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.attention_einsum.einsum_parts import (
     Mask,
-    Pair,
     draw_inputs,
     into_heads,
     out_of_heads,
@@ -28,8 +28,13 @@ from course_lib.checks.items.attention_matmul.attention_parts import (
 
 
 def _multi_head(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, mask: Mask = None
-) -> Pair:
+    x: Float[Tensor, "batch query d_model"],
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    mask: Bool[Tensor, "#batch #heads #query #key"] | None = None,
+) -> tuple[Float[Tensor, "batch query d_model"], Float[Tensor, "batch heads query key"]]:
     query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
     context, weights = model.attention_einsum(query, key, value, mask)
     return out_of_heads(context, w_o), weights
@@ -41,12 +46,17 @@ def _with_masks(draw: Draw, **more: bool) -> list[Call]:
         Call(
             (*inputs, recent_mask(5)),
             {},
-            "a mask that hides the future and the distant past",
+            about="a mask that hides the future and the distant past",
             **more,
         ),
-        Call(inputs, {"mask": hiding_mask(draw, 2, 1, 1, 5)}, "a mask that hides keys", **more),
         Call(
-            (*inputs, hiding_mask(draw, 2, 3, 5, 5)), {}, "a different mask for each head", **more
+            inputs, {"mask": hiding_mask(draw, 2, 1, 1, 5)}, about="a mask that hides keys", **more
+        ),
+        Call(
+            (*inputs, hiding_mask(draw, 2, 3, 5, 5)),
+            {},
+            about="a different mask for each head",
+            **more,
         ),
     ]
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks.engine.item import Item
 from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
-def _token_by_token(a: Tensor, b: Tensor) -> Tensor:
+def _token_by_token(
+    a: Float[Tensor, "batch seq d_head"], b: Float[Tensor, "batch seq d_head"]
+) -> Float[Tensor, "batch seq"]:
     return torch.einsum("bse,bse->bs", a, b)
 
 

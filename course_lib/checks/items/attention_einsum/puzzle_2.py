@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks.engine.item import Item
 from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
-def _outer(a: Tensor, b: Tensor) -> Tensor:
+def _outer(a: Float[Tensor, "batch i"], b: Float[Tensor, "batch j"]) -> Float[Tensor, "batch i j"]:
     return torch.einsum("bi,bj->bij", a, b)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks.engine.item import Item
 from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
-def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
+def scaled_scores(
+    query: Float[Tensor, "batch query heads d_head"], key: Float[Tensor, "batch key heads d_head"]
+) -> Float[Tensor, "batch heads query key"]:
     return torch.einsum("bqhe,bkhe->bhqk", query, key)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks.engine.item import Item
 from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
-def _trace(weights: Tensor) -> Tensor:
+def _trace(weights: Float[Tensor, "batch heads seq seq"]) -> Float[Tensor, "batch heads"]:
     return torch.einsum("bhss->bh", weights)
 
 

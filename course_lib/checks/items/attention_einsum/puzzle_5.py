@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks.engine.item import Item
 from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
 
 
-def _weighted(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
+def _weighted(
+    weights: Float[Tensor, "batch heads query key"],
+    value: Float[Tensor, "batch key d_head"],
+    share: Float[Tensor, " heads"],
+) -> Float[Tensor, "batch query d_head"]:
     return torch.einsum("bhqk,bke,h->bqe", weights, value, share)
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.checks.engine.call import Answer, Call
@@ -20,6 +21,7 @@ from course_lib.checks.engine.item import Probe
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 Mask = Tensor | None
+Sequences = Float[Tensor, "batch length d_model"]
 Function = Callable[[Tensor], Tensor]  # a norm or dropout
 
 
@@ -38,7 +40,7 @@ class EncoderBlock(nn.Module):
         self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+    def forward(self, x: Sequences, mask: Mask = None) -> Sequences:
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, mask)))
         return self.norm_2(x + self.dropout(self.feed_forward(x)))
 
@@ -46,7 +48,7 @@ class EncoderBlock(nn.Module):
 class PreNormEncoderBlock(EncoderBlock):
     """Pre-norm; the same parts."""
 
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
+    def forward(self, x: Sequences, mask: Mask = None) -> Sequences:
         y = self.norm_1(x)
         x = x + self.dropout(self.self_attention(y, y, y, mask))
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
@@ -66,11 +68,11 @@ class DecoderBlock(nn.Module):
 
     def forward(
         self,
-        x: Tensor,
-        memory: Tensor,
+        x: Sequences,
+        memory: Float[Tensor, "batch memory d_model"],
         target_mask: Mask = None,
         memory_mask: Mask = None,
-    ) -> Tensor:
+    ) -> Sequences:
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, target_mask)))
         x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
         return self.norm_3(x + self.dropout(self.feed_forward(x)))
@@ -91,7 +93,9 @@ def _call(make: type[nn.Module], draw: Draw, *inputs: Any, about: str, **more: A
     init = more.pop("init", None) or init_block(dropout=0.0)
     gradients = more.pop("gradients", False)
     weights = {name: w.to(inputs[0].dtype) for name, w in draw.weights(make(**init)).items()}
-    return Call(inputs, {"init": init, "weights": weights, **more}, about, gradients)
+    return Call(
+        inputs, {"init": init, "weights": weights, **more}, about=about, gradients=gradients
+    )
 
 
 def padding(draw: Draw, batch: int, length: int, *, left: bool = False) -> Tensor:
@@ -116,11 +120,16 @@ def _random_outputs_differ(about: str, want: Tensor, have: Any) -> Difference | 
     zeros, due = (float((x == 0).double().mean()) for x in (have, want))
     if abs(zeros - due) > 0.02:
         share = f"{due:.0%} zeros" if due else "no element to be zero"
-        return Difference("value", share, f"{zeros:.0%} zeros", "in the output, in training mode")
+        return Difference(
+            "value",
+            expected=share,
+            got=f"{zeros:.0%} zeros",
+            where="in the output, in training mode",
+        )
     where = f"copies of one sentence in training mode ({about})"
     if have.std(dim=0).max() < 1e-3 * want.std(dim=0).max():
         different = "a different output for each, since different elements are dropped"
-        return Difference("value", different, "the same output for all", where)
+        return Difference("value", expected=different, got="the same output for all", where=where)
     return _moments_differ(want, have, where)
 
 
@@ -138,7 +147,7 @@ def _moments_differ(want: Tensor, have: Tensor, where: str) -> Difference | None
             element = list(divmod(index, want.size(-1)))
             change = "too small" if b < a else "too large"
             where = f"the {name} of element {element} over {len(want)} {where} is {change}"
-            return Difference("value", f"{a:.2f}", f"{b:.2f}", where)
+            return Difference("value", expected=f"{a:.2f}", got=f"{b:.2f}", where=where)
     return None
 
 
@@ -184,11 +193,13 @@ def dropout_probes(
             Probe(
                 f"in training mode, dropout is applied to the output of {part}, before the sum",
                 partial(only, part),
-                compare_moments,
+                compare=compare_moments,
             )
             for part in parts
         ),
-        Probe("by default dropout is 0.1, and nothing else is dropped", usual, compare_moments),
+        Probe(
+            "by default dropout is 0.1, and nothing else is dropped", usual, compare=compare_moments
+        ),
     )
 
 

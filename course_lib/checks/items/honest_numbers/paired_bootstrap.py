@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.checks.engine.call import Call
@@ -13,7 +14,11 @@ from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
 
 
-def _paired_bootstrap(first: Tensor, second: Tensor, resamples: Tensor) -> float:
+def _paired_bootstrap(
+    first: Float[Tensor, " sentences"],
+    second: Float[Tensor, " sentences"],
+    resamples: Int[Tensor, "samples sentences"],
+) -> float:
     first_means, second_means = first[resamples].mean(dim=1), second[resamples].mean(dim=1)
     return float(_worth(first_means, second_means).mean())
 

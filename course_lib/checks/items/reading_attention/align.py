@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks.engine.adapters import WrongResult
@@ -52,7 +53,7 @@ def _with_article(x: Any) -> str:
     return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
 
 
-def _align(weights: Tensor) -> Links:
+def _align(weights: Float[Tensor, "rows source"]) -> Links:
     return {(int(s), t) for t, s in enumerate(weights[:-1].argmax(dim=-1))}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.checks.engine.call import Call, call_plainly
@@ -18,7 +19,7 @@ def _drawn(figure: Callable[..., Tensor], *args: Any, refused: bool = False, **k
 
 
 def _heads_for_figure(
-    attention: Tensor,
+    attention: Float[Tensor, "layers batch heads query key"],
     figure: str,
     *,
     layer: int,
