@@ -2,7 +2,7 @@
 # Written for any POSIX make shell and for make 3.81, which is what macOS has.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab test test-all fast notebooks exercises new-item site bench facts
+.PHONY: help env lab test test-all fast notebooks exercises new-item item site bench facts
 .NOTPARALLEL:
 SHELL := /bin/sh
 
@@ -31,6 +31,7 @@ help:
 	@echo 'make notebooks  run the lessons and store them with their outputs'
 	@echo 'make exercises  make exercises/ from solutions/, and store both with their outputs'
 	@echo 'make new-item   write the stubs of a new exercise: make new-item ITEM=06.my_item'
+	@echo 'make item       all that is needed after a change of an exercise: make item ITEM=06.causal_mask'
 	@echo 'make site       write the course as a static site into site/, without a network'
 	@echo 'make facts      measure again what lessons claim in general, with other seeds (half an hour)'
 	@echo 'make bench      measure speed beside other implementations, and write docs/benchmarks.md'
@@ -75,7 +76,11 @@ exercises: env
 new-item: env
 	@$(BIN)/python -m tools.items.new_item "$(ITEM)"
 
+item: env
+	@$(BIN)/python -m tools.items.make_item "$(ITEM)"
+
 site: env
+	@$(BIN)/python -m tools.items.misconception_matrix
 	@$(BIN)/python -m tools.site
 
 facts: env

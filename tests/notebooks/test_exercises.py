@@ -32,7 +32,13 @@ each_notebook = pytest.mark.parametrize("path", BOTH, ids=lambda p: f"{p.parts[-
 
 @each_pair
 def test_the_exercise_is_what_its_solution_makes(pair):
-    assert is_fresh(pair[0]), "run `make exercises`"
+    if not is_fresh(pair[0]):
+        name = pair[0].parent.name
+        pytest.fail(
+            f"{name} differs from what its solution and its items make: run `make item` for the "
+            f"item that has changed, or python -m tools.notebooks.build_exercises {name}",
+            pytrace=False,
+        )
 
 
 def test_every_exercise_has_a_solution_in_the_folder_of_its_lesson():

@@ -1,20 +1,23 @@
 """Do the lessons' general claims hold with other seeds? Run each and see: ``make facts``.
 
-    python -m tools.claims.check_claims          # all lessons, and write docs/other_seeds.md
-    python -m tools.claims.check_claims 07 11    # these lessons only, nothing is written
+    python -m tools.claims.check_claims          # all lessons, and write evidence/other_seeds.md
+    python -m tools.claims.check_claims 07 11    # these lessons only
+
+Both store in docs/evidence.md how many claims hold.
 
 A claim of `facts.toml` names the cell that measures it and an inequality. Every lesson with claims
 runs twice, as it is stored and with its seeds replaced; the inequality has to hold both times.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import sys
 import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,10 +28,11 @@ from tqdm import tqdm
 
 from tools import ROOT
 from tools.claims.prose_numbers import FACTS
+from tools.evidence import FULL, ClaimsLine, write_claims
 from tools.notebooks.build_notebooks import CELL_SECONDS, kernel_environment
 from tools.notebooks.notebook_normal_form import read
 
-PAGE = ROOT / "docs" / "other_seeds.md"
+NAME = "other_seeds.md"
 TOP = """# What holds with other seeds
 
 Written by `make facts` (`python -m tools.claims.check_claims`). What a lesson states in general
@@ -69,6 +73,9 @@ class Outcome:
     values: dict[str, list[float]] = field(default_factory=dict)
     holds: bool = False
     problem: str = ""
+
+
+Measured = tuple[Outcome, Outcome | None]  # with the lesson's seeds; with others, if there are any
 
 
 def claims() -> list[Claim]:
@@ -225,16 +232,40 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = options.lessons
     if unknown := sorted(set(chosen) - set(numbers)):
         parser.error(f"no claims are listed for {', '.join(unknown)}; there are {numbers}")
-    sections, failed = [], 0
+    sections = []
+    found: dict[str, list[Measured]] = {}
     asked = [claim for claim in listed if not chosen or claim.lesson in chosen]
     for claim, own, other in all_measured(asked, options.jobs):
-        failed += not (own.holds and (other is None or other.holds))
+        found.setdefault(claim.lesson, []).append((own, other))
         sections.append(section(claim, own, other))
         print(f"\n{sections[-1]}\n")
+    write_claims(line_of(lesson, each) for lesson, each in found.items())
     if not chosen:
-        PAGE.write_text("\n\n".join((TOP.strip(), *sections)) + "\n", "utf-8")
-    print(f"{len(sections)} claims, {failed} that do not hold")
+        FULL.mkdir(exist_ok=True)
+        (FULL / NAME).write_text("\n\n".join((TOP.strip(), *sections)) + "\n", "utf-8")
+    outcomes = [outcome for each in found.values() for pair in each for outcome in pair if outcome]
+    failed = sum(not outcome.holds for outcome in outcomes)
+    print(f"{len(sections)} claims measured {len(outcomes)} times, {failed} times not holding")
     return int(failed > 0)
+
+
+def line_of(lesson: str, measured: list[Measured]) -> ClaimsLine:
+    """A lesson's line of docs/evidence.md."""
+    again = [other for _, other in measured if other is not None]
+    return ClaimsLine(
+        lesson=lesson,
+        claims=len(measured),
+        hold=sum(own.holds for own, _ in measured),
+        with_other_seeds=len(again),
+        hold_then=sum(other.holds for other in again),
+        made_from=digest(lesson),
+    )
+
+
+def digest(lesson: str) -> str:
+    """The claims of a lesson, in ten characters."""
+    asked = [astuple(claim) for claim in claims() if claim.lesson == lesson]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:10]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What must hold of every exercise item: each rule says in its docstring what it asks for.
 
-CONTRIBUTING.md quotes these docstrings, and tests/checks/test_items.py applies the rules.
+docs/maintaining.md quotes these docstrings, and tests/checks/test_items.py applies the rules.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,29 +1,25 @@
-"""Write docs/misconception_matrix.md and its picture: which probe catches which misconception.
+"""Which test of an item catches which misconception: the page and its picture, or one item's rows.
 
-    python -m tools.items.misconception_matrix          # runs everything, a few minutes
-    python -m tools.items.misconception_matrix --check  # runs nothing, says if the page is stale
+    python -m tools.items.misconception_matrix                 # all, about a minute: the page
+    python -m tools.items.misconception_matrix 06.causal_mask  # one item, seconds: prints its rows
 
-The check compares all but the results: the items, their probes and their misconceptions. The
-results are compared by tests/checks/test_items.py, which tries every misconception anyway.
+The page is written into evidence/, which git ignores; `make site` puts it into the site.
+tests/checks/test_items.py holds that each misconception is caught and called by its name.
 """
 
 import argparse
-import re
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import unified_diff
 
-from course_lib.checks import TABLE, load_items
+from course_lib.checks import TABLE, load_item, load_items
 from course_lib.checks.diagnosis.diagnose import Diagnosis, diagnose
 from course_lib.checks.engine.item import Item, Misconception
 from course_lib.checks.table import TOPICS
-from tools import ROOT
+from tools.evidence import FULL
 
-PAGE = ROOT / "docs" / "misconception_matrix.md"
-PICTURE = PAGE.with_suffix(".svg")
-RESULTS = re.compile(r"(?<=\| )(?:[✗✓]|yes|NO)(?= \|)|\d+ fail, \d+ are")
+NAME = "misconception_matrix.md"
+PICTURE = "misconception_matrix.svg"
 
 
 @dataclass(frozen=True)
@@ -41,18 +37,15 @@ class Row:
         return f"| {' | '.join([name, *marks, 'yes' if self.named else 'NO'])} |"
 
 
+def item_ids() -> list[str]:
+    """The ids of all items that are checked; a person reads the others."""
+    return [entry.id for entry in TABLE.values() if entry.kind != "written"]
+
+
 def line_of(item: Item) -> Callable[[], int] | None:
     """Where the bug is, as the right answer to an item that asks for its line."""
     bug = item.bug
     return (lambda: bug.line) if bug else None
-
-
-def misconceptions() -> Iterator[tuple[Item, Misconception]]:
-    """Every misconception of every item."""
-    for lesson in TOPICS:
-        for item in load_items(lesson).values():
-            for misconception in item.misconceptions:
-                yield item, misconception
 
 
 def row(diagnosis: Diagnosis, misconception: Misconception) -> Row:
@@ -63,19 +56,11 @@ def row(diagnosis: Diagnosis, misconception: Misconception) -> Row:
     return Row(diagnosis.item, misconception, (*failed, *untried), named)
 
 
-def tried_rows() -> list[Row]:
-    """All rows, by trying every misconception."""
+def tried(item: Item) -> list[Row]:
+    """The rows of an item, by trying each of its misconceptions."""
     return [
         row(diagnose(item, misconception.subject, line=line_of(item)), misconception)
-        for item, misconception in misconceptions()
-    ]
-
-
-def untried_rows() -> list[Row]:
-    """All rows, without results."""
-    return [
-        Row(item, misconception, (False,) * len(item.probes), named=False)
-        for item, misconception in misconceptions()
+        for misconception in item.misconceptions
     ]
 
 
@@ -84,35 +69,39 @@ def text(matrix: list[Row]) -> str:
     named = sum(row.named for row in matrix)
     caught = sum(any(row.caught) for row in matrix)
     parts = [
-        "# Which probe catches which misconception",
+        "# Which test catches which misconception",
         "Written by `python -m tools.items.misconception_matrix`. A row is a misconception, tried "
-        "as if a learner had written it; a column is a probe of its item; ✗ means that the probe "
+        "as if a learner had written it; a column is a test of its item; ✗ means that the test "
         "fails.",
         f"{len(matrix)} misconceptions of {len({row.item.id for row in matrix})} items: {caught} "
         f"fail, {named} are called by their name.",
-        f"![misconceptions by probes]({PICTURE.name})",
+        f"![misconceptions by tests]({PICTURE})",
     ]
     items = {row.item.id: row.item for row in matrix}
     for item in items.values():
         parts.append(f"## {item.id} · {TABLE[item.id].title}")
-        parts.append("\n".join(f"{i}. {probe.property}" for i, probe in enumerate(item.probes, 1)))
-        columns = ["misconception", *map(str, range(1, len(item.probes) + 1)), "named"]
-        rule = ["---", *[":-:"] * (len(columns) - 1)]
-        header = [f"| {' | '.join(cells)} |" for cells in (columns, rule)]
-        parts.append("\n".join(header + [str(row) for row in matrix if row.item is item]))
+        parts.append(section([row for row in matrix if row.item is item]))
     return "\n\n".join(parts) + "\n"
 
 
-def without_results(page: str) -> str:
-    """The page with nothing left that only a run can tell."""
-    return RESULTS.sub("?", page)
+def section(rows: list[Row]) -> str:
+    """The tests of an item and its rows."""
+    probes = rows[0].item.probes
+    columns = ["misconception", *map(str, range(1, len(probes) + 1)), "named"]
+    rule = ["---", *[":-:"] * (len(columns) - 1)]
+    header = [f"| {' | '.join(cells)} |" for cells in (columns, rule)]
+    tests = "\n".join(f"{i}. {probe.property}" for i, probe in enumerate(probes, 1))
+    return tests + "\n\n" + "\n".join(header + [str(row) for row in rows])
 
 
-def stale() -> str:
-    """The first lines in which the stored page differs from the items, results aside."""
-    stored, wanted = map(without_results, (PAGE.read_text("utf-8"), text(untried_rows())))
-    lines = unified_diff(stored.splitlines(), wanted.splitlines(), "stored", "wanted", "", "", 0)
-    return "\n".join(list(lines)[:12])
+def problems(matrix: list[Row]) -> list[str]:
+    """The misconceptions that pass, or that the check does not call by their name."""
+    return [
+        f"{row.item.id}: the misconception {row.misconception.name} "
+        + ("is not called by its name" if any(row.caught) else "passes every test")
+        for row in matrix
+        if not (any(row.caught) and row.named)
+    ]
 
 
 def draw(matrix: list[Row]) -> None:
@@ -147,35 +136,31 @@ def draw(matrix: list[Row]) -> None:
         axes.tick_params(length=0)
         axes.set_ylabel(lesson, rotation=0, ha="right", va="center")
         axes.spines[:].set_visible(False)
-    figure.suptitle("Orange: the probe (row) catches the misconception (column)", fontsize=10)
-    figure.savefig(PICTURE, metadata={"Date": None})
+    figure.suptitle("Orange: the test (row) catches the misconception (column)", fontsize=10)
+    figure.savefig(FULL / PICTURE, metadata={"Date": None})
     pyplot.close(figure)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; 1 if it is stale, or a misconception passes or is misnamed."""
+    """Write the page or print an item's rows; 1 if a misconception passes or is misnamed."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.items.misconception_matrix",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--check", action="store_true", help="run nothing, only compare")
-    if parser.parse_args(arguments).check:
-        if difference := stale():
-            print(f"{PAGE.name} is stale, run {parser.prog}:\n{difference}", file=sys.stderr)
-        return 1 if difference else 0
-    start = time.process_time()
-    matrix = tried_rows()
-    each = (time.process_time() - start) / len(matrix)
-    PAGE.write_text(text(matrix), encoding="utf-8")
-    draw(matrix)
-    bad = [
-        f"{row.item.id} {row.misconception.name}"
-        for row in matrix
-        if not (any(row.caught) and row.named)
-    ]
-    print(f"a check takes {each:.2f} s of processor time on average")
-    print(f"{len(matrix)} misconceptions, not caught or not named: {', '.join(bad) or 'none'}")
+    parser.add_argument("item", nargs="?", choices=item_ids(), metavar="ITEM", help="default: all")
+    chosen = parser.parse_args(arguments).item
+    if chosen:
+        matrix = tried(load_item(chosen))
+        print(section(matrix))
+    else:
+        items = (item for lesson in TOPICS for item in load_items(lesson).values())
+        matrix = [row for item in items for row in tried(item)]
+        FULL.mkdir(exist_ok=True)
+        (FULL / NAME).write_text(text(matrix), encoding="utf-8")
+        draw(matrix)
+    bad = problems(matrix)
+    print(f"{len(matrix)} misconceptions, not caught or not named: {len(bad)}", *bad, sep="\n")
     return 1 if bad else 0
 
 

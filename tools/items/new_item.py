@@ -84,22 +84,10 @@ def {name}(x):
 }
 NEXT_STEPS = """\
 Wrote the stubs of {item_id}. What is left to do:
-1. Replace every FILL IN, and the stub functions with their names:
+1. Replace every FILL IN, and the stub functions with their names, in these files:
 {files}
-2. Its conventions, in course_lib/checks/conventions/{topic}.py, or the reason why it takes
-   none, in WITHOUT of __init__.py beside it; CONTRIBUTING.md says how
-3. Try the item; failures that name the misconception matrix go away with step 4:
-   python -m pytest tests/checks/test_items.py tests/checks/test_conventions.py \
--k "{name} or {lesson} or forty"
-4. Write docs/misconception_matrix.md anew, two minutes: python -m tools.items.misconception_matrix
-5. Store the exercise: python -m tools.notebooks.build_exercises {lesson}_{topic}
-6. Lesson 00 shows how many items there are:
-   python -m tools.notebooks.build_notebooks notebooks/00_start_here.ipynb
-7. Look for bugs that no probe catches: python -m tools.items.mutation_testing {lesson}
-8. Try the whole lesson: python -m pytest tests/checks/test_items.py \
-tests/notebooks/test_exercises.py tests/grading/variants/test_variants.py \
--k "{topic} or {lesson} or every_text"
-9. Before you commit: make quick
+2. Test the item and bring all that counts it up to date: make item ITEM={item_id}
+3. Before you commit: make test
 """
 
 
@@ -217,13 +205,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         return 1
     for path, content in contents.items():
         write_atomically(path, content)
-    lesson, name = item_id.split(".")
     files = "\n".join(f"   {path.relative_to(root).as_posix()}" for path in contents)
-    print(
-        NEXT_STEPS.format(
-            item_id=item_id, name=name, lesson=lesson, topic=TOPICS[lesson], files=files
-        )
-    )
+    print(NEXT_STEPS.format(item_id=item_id, files=files))
     return 0
 
 

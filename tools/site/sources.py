@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.evidence import FULL
 from tools.site import ROOT
 from tools.site.front import write_front
 
@@ -48,16 +49,15 @@ def chapters() -> list[Chapter]:
         Chapter(
             "What is measured",
             (
+                "docs/evidence",
+                *(f"docs/{page.stem}" for page in _measured()),
                 "docs/benchmarks",
-                "docs/other_seeds",
                 "docs/published_bugs",
-                "docs/misconception_matrix",
-                "docs/mutation_testing",
             ),
         ),
         Chapter(
             "Teach and contribute",
-            ("docs/teaching", "docs/grading", "CONTRIBUTING", "docs/releasing", "CHANGELOG"),
+            ("docs/teaching", "docs/grading", "CONTRIBUTING", "docs/maintaining", "CHANGELOG"),
         ),
         Chapter("The library", tuple(f"api/{name}" for name in PACKAGES)),
     ]
@@ -75,9 +75,30 @@ def write_sources(folder: Path, wanted: Iterable[Chapter]) -> None:
         if page.startswith("api/"):
             target.with_suffix(".rst").write_text(_api_page(target.name), "utf-8")
         else:
-            [source] = (ROOT / page).parent.glob(f"{target.name}.[im]*")  # .ipynb or .md
-            shutil.copy(source, target.parent)
-    shutil.copytree(ROOT / "docs", folder / "docs", ignore=_but_pictures, dirs_exist_ok=True)
+            shutil.copy(_original(page), target.parent)
+    for pictures in (path for path in (ROOT / "docs", FULL) if path.is_dir()):
+        shutil.copytree(pictures, folder / "docs", ignore=_but_pictures, dirs_exist_ok=True)
+    if (evidence := folder / "docs" / "evidence.md").is_file():
+        _link_measured(evidence)
+
+
+def _measured() -> list[Path]:
+    """The pages of long runs that are there."""
+    return sorted(FULL.glob("*.md"))
+
+
+def _link_measured(evidence: Path) -> None:
+    """Where the page names one of them, link to it."""
+    text = evidence.read_text("utf-8")
+    for page in _measured():
+        text = text.replace(f"`evidence/{page.name}`", f"[{page.stem}]({page.name})")
+    evidence.write_text(text, "utf-8")
+
+
+def _original(page: str) -> Path:
+    """The notebook or Markdown file of a page."""
+    [found] = [*ROOT.glob(f"{page}.[im]*"), *FULL.glob(f"{Path(page).name}.[im]*")]
+    return found
 
 
 def _files(pattern: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The page of misconceptions and probes: up to date, and its check finds what is not."""
+"""The page of misconceptions and tests is written whole, and one item's rows are printed."""
 
 import pytest
 
@@ -10,53 +10,47 @@ ITEM = load_item("06.causal_mask")
 
 
 @pytest.fixture
-def pages(tmp_path, monkeypatch):
-    """One item alone, and a page and a picture of its own."""
-    few = [(ITEM, misconception) for misconception in ITEM.misconceptions]
-    monkeypatch.setattr(matrix, "misconceptions", lambda: iter(few))
+def folder(tmp_path, monkeypatch):
+    """A course of one item, and a folder of its own for the page and the picture."""
+    monkeypatch.setattr(matrix, "load_items", lambda lesson: {ITEM.id: ITEM})
     monkeypatch.setattr(matrix, "TOPICS", {"06": "masks"})
-    monkeypatch.setattr(matrix, "PAGE", tmp_path / "matrix.md")
-    monkeypatch.setattr(matrix, "PICTURE", tmp_path / "matrix.svg")
+    monkeypatch.setattr(matrix, "FULL", tmp_path / "evidence")
+    return matrix.FULL
 
 
-def test_the_stored_page_lists_the_items_probes_and_misconceptions_there_are(capsys):
-    status = matrix.main(["--check"])
-    assert status == 0, capsys.readouterr().err
-
-
-def test_the_page_is_written_with_its_picture_and_is_then_up_to_date(pages, capsys):
+def test_the_page_is_written_with_its_picture(folder, capsys):
     assert matrix.main([]) == 0
-    text = matrix.PAGE.read_text("utf-8")
+    text = (folder / matrix.NAME).read_text("utf-8")
     count = len(ITEM.misconceptions)
     assert f"{count} misconceptions of 1 items: {count} fail, {count} are called by" in text
     assert "| diagonal hidden | ✗ | ✗ | yes |" in text
     assert "1. " + ITEM.probes[0].property in text
-    assert "<svg" in matrix.PICTURE.read_text("utf-8")
-    assert "not caught or not named: none" in capsys.readouterr().out
-    assert matrix.main(["--check"]) == 0
+    assert "<svg" in (folder / matrix.PICTURE).read_text("utf-8")
+    assert f"{count} misconceptions, not caught or not named: 0" in capsys.readouterr().out
 
 
-def test_a_misconception_that_is_not_on_the_page_makes_it_stale(pages, monkeypatch, capsys):
-    matrix.main([])
-    few = [(ITEM, misconception) for misconception in ITEM.misconceptions[:-1]]
-    monkeypatch.setattr(matrix, "misconceptions", lambda: iter(few))
-    assert matrix.main(["--check"]) == 1
-    message = capsys.readouterr().err
-    assert "matrix.md is stale, run python -m tools.items.misconception_matrix" in message
-    assert f"-| {ITEM.misconceptions[-1].name.replace('_', ' ')} |" in message
+def test_the_rows_of_one_item_are_printed_and_nothing_is_written(folder, capsys):
+    assert matrix.main(["06.causal_mask"]) == 0
+    printed = capsys.readouterr().out
+    assert "| diagonal hidden | ✗ | ✗ | yes |" in printed
+    assert "1. " + ITEM.probes[0].property in printed
+    assert not folder.exists()
 
 
-def test_a_misconception_that_passes_or_is_misnamed_is_reported(pages, monkeypatch, capsys):
+def test_a_misconception_that_passes_or_is_misnamed_is_reported(folder, monkeypatch, capsys):
     caught, passed = ITEM.misconceptions[0], ITEM.misconceptions[1]
     rows = [
         matrix.row(diagnose(ITEM, caught.subject), passed),
         matrix.row(diagnose(ITEM, ITEM.reference), caught),
     ]
-    monkeypatch.setattr(matrix, "tried_rows", lambda: rows)
+    monkeypatch.setattr(matrix, "tried", lambda item: rows)
     assert matrix.main([]) == 1
-    assert f"06.causal_mask {passed.name}, 06.causal_mask {caught.name}" in capsys.readouterr().out
-    assert "2 misconceptions of 1 items: 1 fail, 0 are called" in matrix.PAGE.read_text("utf-8")
-    assert "| ✓ | ✓ | NO |" in matrix.PAGE.read_text("utf-8")
+    printed = capsys.readouterr().out
+    assert f"06.causal_mask: the misconception {passed.name} is not called by its name" in printed
+    assert f"06.causal_mask: the misconception {caught.name} passes every test" in printed
+    page = (folder / matrix.NAME).read_text("utf-8")
+    assert "2 misconceptions of 1 items: 1 fail, 0 are called" in page
+    assert "| ✓ | ✓ | NO |" in page
 
 
 def test_a_bug_has_the_line_that_its_item_names():

@@ -62,7 +62,7 @@ def test_the_stubs_load_are_checked_and_become_an_exercise(copy, capsys):
     assert new_item.main([ITEM], root=copy) == 0
     printed = capsys.readouterr().out
     assert all(f"   {file}" in printed for file in FILES)
-    assert "python -m tools.notebooks.build_exercises 06_masks" in printed
+    assert f"make item ITEM={ITEM}" in printed
     environment = os.environ | {"PYTHONPATH": str(copy), "COURSE_PROGRESS": str(copy / "progress")}
     done = subprocess.run(
         [sys.executable, "-c", USE_IT], cwd=copy, env=environment, capture_output=True, text=True

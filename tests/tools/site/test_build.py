@@ -12,7 +12,7 @@ from tools.site import ROOT
 from tools.site.__main__ import main
 from tools.site.build import SiteError, build
 from tools.site.notebook_parser import inline_nodes, parts_of
-from tools.site.sources import Chapter, chapters
+from tools.site.sources import Chapter, chapters, write_sources
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +120,22 @@ def test_every_page_of_docs_and_every_notebook_is_in_the_navigation():
     files += ROOT.glob("exercises/*/*.ipynb")
     expected = {file.relative_to(ROOT).with_suffix("").as_posix() for file in files}
     assert expected <= {*pages}
+
+
+def test_pages_of_long_runs_are_in_the_site_if_they_are_there(tmp_path, monkeypatch):
+    written = tmp_path / "evidence"
+    written.mkdir()
+    (written / "other_seeds.md").write_text("# What holds with other seeds\n")
+    (written / "misconception_matrix.svg").write_text("<svg/>")
+    monkeypatch.setattr("tools.site.sources.FULL", written)
+    [measured] = (each for each in chapters() if "docs/evidence" in each.pages)
+    assert "docs/other_seeds" in measured.pages and "docs/mutation_testing" not in measured.pages
+    (tmp_path / "sources").mkdir()
+    write_sources(tmp_path / "sources", [measured])
+    page = read(tmp_path / "sources" / "docs" / "evidence.md")
+    assert "[other_seeds](other_seeds.md)" in page and "`evidence/mutation_testing.md`" in page
+    for name in ("other_seeds.md", "misconception_matrix.svg", "benchmarks_training.svg"):
+        assert (tmp_path / "sources" / "docs" / name).is_file()
 
 
 def test_parts_begin_at_headings_but_not_inside_folded_text():
