@@ -86,20 +86,18 @@ NEXT_STEPS = """\
 Wrote the stubs of {item_id}. What is left to do:
 1. Replace every FILL IN, and the stub functions with their names:
 {files}
-2. Its conventions, in course_lib/checks/conventions/{topic}.py, or the reason why it takes
-   none, in WITHOUT of __init__.py beside it; CONTRIBUTING.md says how
-3. Try the item; failures that name the misconception matrix go away with step 4:
+2. Try the item; failures that name the misconception matrix go away with step 3. It takes the
+   conventions that fit the shapes and names in its reference's signature:
    python -m pytest tests/checks/test_items.py tests/checks/test_conventions.py \
--k "{name} or {lesson} or forty"
-4. Write docs/misconception_matrix.md anew, two minutes: python -m tools.items.misconception_matrix
-5. Store the exercise: python -m tools.notebooks.build_exercises {lesson}_{topic}
-6. Lesson 00 shows how many items there are:
+-k "{name} or {lesson}"
+3. Write docs/misconception_matrix.md anew, two minutes: python -m tools.items.misconception_matrix
+4. Store the exercise: python -m tools.notebooks.build_exercises {lesson}_{topic}
+5. Lesson 00 shows how many items there are:
    python -m tools.notebooks.build_notebooks notebooks/00_start_here.ipynb
-7. Look for bugs that no probe catches: python -m tools.items.mutation_testing {lesson}
-8. Try the whole lesson: python -m pytest tests/checks/test_items.py \
-tests/notebooks/test_exercises.py tests/grading/variants/test_variants.py \
--k "{topic} or {lesson} or every_text"
-9. Before you commit: make quick
+6. Look for bugs that no probe catches: python -m tools.items.mutation_testing {lesson}
+7. Try the whole lesson: python -m pytest tests/checks/test_items.py \
+tests/notebooks/test_exercises.py tests/grading/variants/test_variants.py -k "{topic} or {lesson}"
+8. Before you commit: make quick
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.checks.conventions.axes import annotations_of
 from course_lib.checks.conventions.changes import Function, on, value
 from course_lib.checks.conventions.convention import (
     Convention,
@@ -14,6 +13,7 @@ from course_lib.checks.conventions.convention import (
     as_it_is,
     touched,
 )
+from course_lib.checks.conventions.reordering import annotations_of
 from course_lib.checks.engine.item import Item
 
 _LESSONS = ("04", "05", "06", "07")
