@@ -27,8 +27,7 @@ TOGETHER = [
     )
     for lesson, taken in ((lesson, taken_in(lesson)) for lesson in LESSONS)
 ]
-# Wrong answers whose effect a translation takes away, since it copies what they change in place,
-# and one that is right where a mask holds integers.
+# Wrong answers whose effect a translation takes away, since it copies what they change in place.
 UNSEEN = {
     ("01.positional_encoding", "EditsItsInput"),
     ("14.alignment_error_rate", "eats_its_input"),
@@ -89,8 +88,9 @@ def test_under_a_convention_its_own_solution_passes_and_every_other_fails(item, 
     assert named(variant, public.reference, ask_once) == [f"forgets_{name}"]
     wrong = [m for m in variant.misconceptions[1:] if (item, m.name) not in UNSEEN]
     assert [m.name for m in wrong if first_failure(variant, m.subject) is None] == []
-    for misconception in wrong[:1]:
-        assert named(variant, misconception.subject, ask_once) == [misconception.name]
+    for misconception in wrong[:1]:  # it may do what the lesson's own answer does
+        expected = {misconception.name, f"forgets_{name}"}
+        assert expected.issuperset(named(variant, misconception.subject, ask_once) or [None])
 
 
 @pytest.mark.slow
