@@ -2,7 +2,7 @@
 # Written for any POSIX make shell and for make 3.81, which is what macOS has.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab quick test notebooks exercises new-item site bench facts
+.PHONY: help env lab test test-all fast notebooks exercises new-item site bench facts
 .NOTPARALLEL:
 SHELL := /bin/sh
 
@@ -25,8 +25,8 @@ step = printf '\n== %s\n' "$(1)"; $(2) || { printf '\nStopped at: %s\n' "$(1)" >
 
 help:
 	@echo 'make lab        open the lessons in JupyterLab (the first time, install what they need in .venv)'
-	@echo 'make quick      the quick checks: format, lint, and the tests that are not slow'
-	@echo 'make test       check everything: format, lint, types, layers, tests, lessons'
+	@echo 'make test       check what can break: format, lint, types, layers, lessons, all tests that are not slow'
+	@echo 'make test-all   check everything: slow tests, browsers and long trainings, too (half an hour)'
 	@echo 'make env        install what tests and maintainers need, too, in .venv'
 	@echo 'make notebooks  run the lessons and store them with their outputs'
 	@echo 'make exercises  make exercises/ from solutions/, and store both with their outputs'
@@ -40,21 +40,31 @@ env: $(ALL)
 lab: $(LAB)
 	@$(BIN)/python -m course_lib lab
 
+# pytest on all processors; each process computes on one thread.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder \
+	-p tools.tiers -p tools.notebooks.nbval_plugin --nbval --nbval-cell-timeout=600
+# `make test-all` measures what the tests cover. In CI `make test` does, too, so that `make test-all`
+# does not repeat what has passed.
+MEASURED := --cov --cov-fail-under=0 --cov-report=
+REST := $(PYTEST) --tier rest --cov --cov-append --cov-report=term-missing:skip-covered tests notebooks exercises
+
 test: env
+	@$(MAKE) -s fast MEASURE='$(if $(CI),$(MEASURED))'
+	@$(if $(CI),$(BIN)/python -m tools.tiers --passed)
+	@printf '\nWhat was run holds.\n'
+
+test-all: env
+	@$(BIN)/python -m tools.tiers || $(MAKE) -s fast MEASURE='$(MEASURED)'
+	@$(call step,Slow tests and long lessons: they pass; all tests together cover 95 %,$(REST))
+	@printf '\nEverything holds.\n'
+
+fast:
 	@$(call step,Format: every file is laid out by ruff,$(BIN)/ruff format --check .)
 	@$(call step,Lint: ruff finds nothing wrong in code and notebooks,$(BIN)/ruff check .)
 	@$(call step,Types: mypy follows every annotation,$(BIN)/mypy)
 	@$(call step,Layers: no package imports from a layer above it,$(BIN)/lint-imports)
-	@$(call step,Tests and lessons: they pass; tests cover 95 %; notebooks give what they store,OMP_NUM_THREADS=1 \
-		$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder --cov --cov-report=term-missing:skip-covered \
-		-p tools.notebooks.nbval_plugin --nbval --nbval-cell-timeout=600 tests notebooks solutions exercises)
-	@printf '\nEverything holds.\n'
-
-quick: env
-	@$(call step,Format: every file is laid out by ruff,$(BIN)/ruff format --check .)
-	@$(call step,Lint: ruff finds nothing wrong in code and notebooks,$(BIN)/ruff check .)
-	@$(call step,Tests: the fast ones pass,OMP_NUM_THREADS=1 $(BIN)/python -m \
-		pytest -q -n auto --dist loadgroup -m "not slow")
+	@$(call step,Tests and lessons: they pass; notebooks give what they store,$(PYTEST) --tier fast $(MEASURE) \
+		tests notebooks solutions)
 
 notebooks: env
 	@$(BIN)/python -m tools.notebooks.build_notebooks

@@ -13,14 +13,19 @@ import platform
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
+from course_lib.arguments import NoOptions
 from course_lib.errors import DISTRIBUTION, troubleshooting
 from course_lib.work_copy.folders import NOTEBOOKS
 
 OLDEST_PYTHON = (3, 11)
 # The extras that a learner may want; `make env` installs those that only developers need.
-EXTRAS = {"lab": "course lab", "hub": "corpora from the Hugging Face hub", "grading": "nbgrader"}
+EXTRAS = {
+    "lab": "course lab",
+    "hub": "corpora from the Hugging Face hub",
+    "grading": "course grade",
+}
 
 _FOR_GRADING = "(only for course grade)"
 
@@ -31,9 +36,17 @@ class Finding:
 
     name: str
     value: str
+    _: KW_ONLY
     fine: bool = True
     required: bool = True
     fix: str = ""
+
+
+def run_doctor(options: NoOptions) -> int:
+    """Print what is installed; 1 if something required is missing."""
+    findings = examine()
+    print(report(findings))
+    return 0 if all(finding.fine or not finding.required for finding in findings) else 1
 
 
 def examine() -> list[Finding]:
@@ -82,8 +95,14 @@ def examine_packages() -> Iterator[Finding]:
             yield examine_package(requirement)
     for extra, purpose in EXTRAS.items():
         for requirement in requirements:
-            if re.search(rf"extra == ['\"]{extra}['\"]", requirement):
+            if re.search(rf"extra == ['\"]{extra}['\"]", requirement) and _is_for_here(requirement):
                 yield examine_package(requirement, extra=extra, purpose=purpose)
+
+
+def _is_for_here(requirement: str) -> bool:
+    """Whether a requirement's marker leaves out no system, or not this one."""
+    system = re.search(r"sys_platform == ['\"](\w+)['\"]", requirement)
+    return system is None or system[1] == sys.platform
 
 
 def examine_package(requirement: str, *, extra: str = "", purpose: str = "") -> Finding:
@@ -165,7 +184,7 @@ def examine_lessons() -> Finding:
 
 
 def examine_isolation() -> Finding:
-    """How well ``course grade`` can isolate what learners hand in: it is tried out, in seconds."""
+    """Whether ``course grade`` can isolate what learners hand in: it is tried out, in seconds."""
     name = "isolation"
     if sys.platform == "win32":
         fix = "run course grade in WSL or in a container"
@@ -174,19 +193,10 @@ def examine_isolation() -> Finding:
         from course_lib.grading.jail.jail import Jail
 
         with Jail() as jail:
-            level, reasons = jail.level, jail.reasons
+            return Finding(name, jail.isolation, required=False)
     except Exception as error:  # whatever is broken or missing, the other findings count
         text = " ".join(str(error).split())
         return Finding(name, "none works", fine=False, required=False, fix=f"{text} {_FOR_GRADING}")
-    if level == "bubblewrap":
-        return Finding(name, "bubblewrap, the strongest", required=False)
-    return Finding(
-        name,
-        f"{level}; not bubblewrap: {reasons.get('bubblewrap', 'not tried')}",
-        fine=False,
-        required=False,
-        fix=f"apt install bubblewrap, or allow it user namespaces {_FOR_GRADING}",
-    )
 
 
 def report(findings: list[Finding]) -> str:

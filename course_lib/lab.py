@@ -4,25 +4,42 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import webbrowser
-from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from course_lib.arguments import option
 from course_lib.errors import CourseError
+from course_lib.widget_output import WIDGET_VIEW
 from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, path_inside, work_folder
+from course_lib.work_copy.trust import trust, unmodified_notebooks
 
 # Its page configuration switches off JupyterLab's announcements (lessons need no network, and the
 # first thing a learner sees should not be a question about news) and nbgrader's menus, which are
 # for teachers. Its server configuration makes this module an extension of the server.
 JUPYTER_CONFIG = LIBRARY / "assets" / "jupyter"
-OURS = ("notebooks", "exercises")  # folders of the repository whose outputs the course has checked
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WORKSPACE = "course"  # JupyterLab keeps its layout under this name, beside a learner's own
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabOptions:
+    """Which lesson, at which port, with or without a browser."""
+
+    notebook: str = field(
+        default="00",
+        metadata=option(
+            "a lesson by its number, such as 06, or the start of its name, in your own copy of "
+            "the course; or the path of any notebook (default: the first lesson)",
+            metavar="NOTEBOOK",
+            positional=True,
+        ),
+    )
+    exercise: bool = field(default=False, metadata=option("open the lesson's exercise"))
+    port: int | None = field(default=None, metadata=option("the port to try first", metavar="N"))
+    browser: bool = field(default=True, metadata=option("print the address only"))
 
 
 def find_notebook(name: str, folder: Path | None = None, *, exercise: bool = False) -> Path:
@@ -113,54 +130,6 @@ def has_browser() -> bool:
     return True
 
 
-def unmodified_notebooks(repository: Path) -> list[Path]:
-    """The course's notebooks that are just as git has them; none where git cannot say.
-
-    Those that a wheel has put inside the library are all as it was installed.
-
-    Whoever can change what git has can change the library as well, which runs anyway. A notebook
-    that anybody has changed since, or added, is not among them.
-    """
-    if repository.parent == LIBRARY:
-        return sorted(repository.rglob("*.ipynb"))
-    known = _git(repository, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", *OURS)
-    changed = _git(repository, "diff", "-z", "--name-only", "HEAD", "--", *OURS)
-    if known is None or changed is None:
-        return []
-    names = sorted({*known} - {*changed})
-    return [repository / name for name in names if name.endswith(".ipynb")]
-
-
-def _git(repository: Path, *arguments: str) -> list[str] | None:
-    """The names that git prints, or None if there is no git or no repository of its own here."""
-    if not (repository / ".git").exists():
-        return None
-    command = ["git", "-C", str(repository), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, check=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
-
-
-def trust(notebooks: Sequence[Path]) -> None:
-    """Sign notebooks, so that JupyterLab runs the scripts in their stored outputs.
-
-    Where the signatures cannot be kept, there are none.
-    """
-    from jupyter_core.paths import jupyter_data_dir
-    from nbformat import read
-    from nbformat.sign import NotebookNotary
-
-    with suppress(OSError):
-        Path(jupyter_data_dir()).mkdir(parents=True, exist_ok=True)
-        notary = NotebookNotary()
-        for path in notebooks:
-            notebook = read(path, as_version=4)
-            if not notary.check_signature(notebook):
-                notary.sign(notebook)
-
-
 def fold_file_browser() -> None:
     """Let JupyterLab begin with the lesson alone; what the learner unfolds later stays so."""
     from jupyterlab.commands import get_workspaces_dir
@@ -201,7 +170,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
     server.contents_manager.register_pre_save_hook(save_without_widgets)
 
 
-def _opened(name: str, *, exercise: bool) -> Path:
+def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
     """The notebook to open, in the learner's copy of the course, which is made if need be."""
     from course_lib.work_copy.update import create, outdated
 
@@ -219,9 +188,7 @@ def _opened(name: str, *, exercise: bool) -> Path:
     return find_notebook(name, work, exercise=exercise)
 
 
-def open_lab(
-    name: str, *, exercise: bool = False, port: int | None = None, browser: bool = True
-) -> None:
+def run_lab(options: LabOptions) -> int:
     """Start JupyterLab in this process and return when it stops.
 
     A lesson or exercise is opened in the learner's copy of the course, a path as it is.
@@ -238,10 +205,10 @@ def open_lab(
             "install it with pip install -e '.[lab]'",
             see="jupyterlab-is-missing",
         ) from error
-    notebook = _opened(name, exercise=exercise)
+    notebook = _notebook_in_copy(options.notebook, exercise=options.exercise)
     trust(unmodified_notebooks(COURSE))
     fold_file_browser()
-    browser = browser and has_browser()
+    browser = options.browser and has_browser()
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     inherited = os.environ.get("JUPYTER_CONFIG_PATH")
     paths = [str(JUPYTER_CONFIG), *([inherited] if inherited else [])]
@@ -249,4 +216,5 @@ def open_lab(
     print(f"Opening {notebook.name} in JupyterLab. Ctrl-C here stops it.")
     if not browser:
         print("Open the address printed below, which ends in a token, in your browser.", flush=True)
-    LabApp.launch_instance(lab_arguments(notebook, port=port, browser=browser, root=root))
+    LabApp.launch_instance(lab_arguments(notebook, port=options.port, browser=browser, root=root))
+    return 0

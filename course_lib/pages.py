@@ -12,11 +12,13 @@ import importlib.metadata
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+from course_lib.arguments import option
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
 from course_lib.lab import find_notebook
@@ -52,6 +54,32 @@ FORMULA = re.compile(
     r"\$\$(?P<block>.+?)\$\$|(?<![\\$])\$(?P<inline>[^\s$](?:[^$]*?[^\s\\$])?)\$(?!\d)", re.DOTALL
 )
 NO_FORMULAS = {"script", "style", "pre", "code", "textarea", "title"}  # as MathJax skips them
+
+
+@dataclass(frozen=True, kw_only=True)
+class PagesOptions:
+    """Which notebooks, and where to put their pages."""
+
+    notebooks: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "lessons by the start of their names, or paths (default: all lessons)",
+            metavar="NOTEBOOK",
+            positional=True,
+            many="*",
+        ),
+    )
+    output: Path = field(
+        default=Path("pages"),
+        metadata=option("where the pages go, one file for each (default: pages)", metavar="DIR"),
+    )
+
+
+def run_pages(options: PagesOptions) -> int:
+    """Write notebooks as pages and say where they are."""
+    for path in write_pages(options.notebooks, options.output):
+        print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+    return 0
 
 
 def write_pages(names: Sequence[str], folder: Path) -> list[Path]:
@@ -95,10 +123,10 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
     template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8"))
     template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
     home = _home() if notebook.parent == NOTEBOOKS else ""
-    return render(notebook, template, partial(_target, pages={*pages}, home=home))
+    return render(notebook, template, target=partial(_target, pages={*pages}, home=home))
 
 
-def render(notebook: Path, template: str, target: Callable[[str], str]) -> str:
+def render(notebook: Path, template: str, *, target: Callable[[str], str]) -> str:
     """A notebook by a template of nbconvert, with its formulas as MathML.
 
     Args:

@@ -7,10 +7,8 @@ import os
 import signal
 import sys
 import threading
-from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -36,28 +34,6 @@ PLAIN = {
     "●": "*",
     "○": ".",
 }
-
-
-def path_argument(text: str) -> Path:
-    """A path that was given to a command; ``Path`` takes no text at all for the present folder.
-
-    A shell replaces ``~`` in ``--output ~/site``, but not in ``--output=~/site``.
-
-    Raises:
-        ArgumentTypeError: the text is empty, or it begins with ``~`` and there is no home folder.
-    """
-    if not text:
-        raise ArgumentTypeError(
-            "expected a path, got an empty text: is a variable of the shell not set? "
-            "Write . for the present folder"
-        )
-    try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise ArgumentTypeError(
-            f"expected a home folder for {text}, found none ({error}): set HOME, or write the "
-            "whole path"
-        ) from error
 
 
 def fit_terminal() -> None:

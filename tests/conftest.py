@@ -11,6 +11,7 @@ import pytest
 from jaxtyping import config, install_import_hook
 
 from tools.chromium import NoChromium, start_chromium
+from tools.tiers import LEFT_OUT
 
 # The tower lets an int stand where a float is asked for, as type checkers do.
 CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
@@ -60,10 +61,10 @@ def pytest_runtest_protocol(item):
 
 
 def missing(reason):
-    """Skip, or fail where nothing may be missing."""
+    """Skip, or fail where nothing may be missing; `tools.tiers` counts what was skipped so."""
     if os.environ.get("CI"):
         pytest.fail(f"{reason}; in CI these tests may not be skipped")
-    pytest.skip(reason)
+    pytest.skip(LEFT_OUT + reason)
 
 
 @pytest.fixture(scope="session")

@@ -99,7 +99,8 @@ INFO = {
     "finished": True,
     "seconds": 3.0,
     "losses": [3.0, 2.0, 1.5, 1.0],
-    "learning_rates": [0.1, None, 0.1, 0.1],
+    "learning_rates": [0.1, 0.1, 0.1, 0.1],
+    "data_changes": [2],
     "epochs": [{name: row[name] for name in row if name != "run"} for row in ROWS],
 }
 

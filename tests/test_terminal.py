@@ -7,15 +7,15 @@ import shlex
 import signal
 import subprocess
 import sys
-from argparse import ArgumentTypeError
-from pathlib import Path
+from argparse import Namespace
 from types import SimpleNamespace
 
 import pytest
 
 from course_lib import __main__ as start
 from course_lib import cli
-from course_lib.terminal import PLAIN, interruptible_imports, lasting_output, path_argument
+from course_lib.arguments import NoOptions
+from course_lib.terminal import PLAIN, interruptible_imports, lasting_output
 
 COURSE = [sys.executable, "-m", "course_lib"]
 VERBS = [["--help"], ["train", "--help"], ["grade", "--help"], ["recipes"], ["progress"]]
@@ -34,18 +34,6 @@ def test_every_encoding_of_a_console_will_do(encoding, tmp_path, monkeypatch):
         done = run(arguments, encoding, stdout=subprocess.PIPE)
         assert (done.returncode, done.stderr) == (0, b""), arguments
     assert b"06 masks               ....." in done.stdout or encoding.startswith("cp")
-
-
-def test_a_path_is_in_the_home_folder_also_where_the_shell_leaves_the_tilde(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))  # Windows has this one
-    assert path_argument("~/site") == tmp_path / "site"
-    assert path_argument("-") == Path("-")
-
-
-def test_a_path_in_a_home_folder_that_is_not_there_is_refused():
-    with pytest.raises(ArgumentTypeError, match="expected a home folder for ~nobody-here/site"):
-        path_argument("~nobody-here/site")
 
 
 def test_the_plain_forms_are_plain():
@@ -176,13 +164,15 @@ def test_an_ignored_ctrl_c_stays_ignored():
 def test_until_the_command_takes_over_ctrl_c_just_ends_it(monkeypatch):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     seen = []
-    verb = SimpleNamespace(run=lambda options: seen.append(signal.getsignal(signal.SIGINT)) or 7)
+    verb = SimpleNamespace(
+        options=NoOptions, run=lambda options: seen.append(signal.getsignal(signal.SIGINT)) or 7
+    )
     monkeypatch.setitem(cli.VERBS, "recipes", verb)
     monkeypatch.setattr(cli, "build_parser", lambda: SimpleNamespace(parse_args=parse))
 
     def parse(arguments):
         seen.append(signal.getsignal(signal.SIGINT))
-        return SimpleNamespace(verb="recipes", debug=False)
+        return Namespace(verb="recipes", debug=False)
 
     try:
         assert start.main() == 7

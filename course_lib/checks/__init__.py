@@ -13,7 +13,7 @@ from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
 from course_lib.checks.progress import FORMER_IDS, Progress, note_passed, under_nbgrader
 from course_lib.checks.report.feedback import Report
-from course_lib.checks.report.own_work import without_borrowing
+from course_lib.checks.report.own_work import refuse_borrowed_answer
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
 
@@ -48,7 +48,7 @@ def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
     """
     if conventions:
         return _variant(item_id, tuple(conventions))
-    if item_id in FORMER_IDS and item_id not in TABLE:
+    if item_id in FORMER_IDS:
         raise CourseError(
             f"expected an item's present id, got {item_id!r}: it is now called "
             f"{FORMER_IDS[item_id]!r}, so write that instead"
@@ -107,8 +107,8 @@ def check(
             f"subject must be a function or a class, got {short(subject)}: pass it without "
             f'calling it, as in check("{item_id}", {item_id.split(".")[-1]})'
         )
-    diagnosis = diagnose(load_item(item_id, conventions), subject, line, seed=seed)
-    report = Report(without_borrowing(diagnosis))
+    diagnosis = diagnose(load_item(item_id, conventions), subject, line=line, seed=seed)
+    report = Report(refuse_borrowed_answer(diagnosis))
     if report.passed:
         note_passed(item_id)
     elif under_nbgrader():

@@ -13,14 +13,11 @@ from course_lib.atomic import write_atomically
 from course_lib.checks.table import TABLE, TOPICS, Entry
 from course_lib.errors import CourseError
 from course_lib.home import expanded
+from course_lib.widget_output import widget_output
 
-# In files and notebooks from before honest numbers got a lesson of their own, as number 12.
-FORMER_IDS = {
-    "10.source_blind_floor": "10.target_only_entropy",
-    "11.bleu": "12.bleu",
-    "11.honest_number": "12.honest_number",
-    **{f"{int(i[:2]) - 1}{i[2:]}": i for i in TABLE if i >= "13."},
-}
+# An id that an item had in a released version, and the one that it has today. It must never become
+# another item's: whoever passed the old one would have passed the new.
+FORMER_IDS: dict[str, str] = {}
 
 
 def progress_file() -> Path:
@@ -41,7 +38,7 @@ def under_nbgrader() -> bool:
 
 def load_passed() -> set[str]:
     """The ids of all items passed so far, former ids translated; none if there is no valid file."""
-    return (_stored_ids() or set()) & TABLE.keys()
+    return {FORMER_IDS.get(i, i) for i in _stored_ids() or ()} & TABLE.keys()
 
 
 def _stored_ids() -> set[str] | None:
@@ -59,8 +56,6 @@ def _stored_ids() -> set[str] | None:
         stored = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    if isinstance(stored, list):  # the lessons had other numbers
-        stored = {"passed": [FORMER_IDS.get(i, i) for i in stored if isinstance(i, str)]}
     ids = stored.get("passed") if isinstance(stored, dict) else None
     return {i for i in ids if isinstance(i, str)} if isinstance(ids, list) else None
 
@@ -81,7 +76,7 @@ def note_passed(item_id: str) -> None:
         if passed is None:
             file = progress_file()
             file.replace(file.with_name(f"{file.name}.damaged"))
-        stored = {"version": 2, "passed": sorted({*(passed or ()), item_id})}
+        stored = {"version": 1, "passed": sorted({*(passed or ()), item_id})}
         write_atomically(progress_file(), json.dumps(stored, indent=1) + "\n")
 
 
@@ -156,9 +151,7 @@ class Progress:
         again = widgets.Button(description="Refresh")
         again.on_click(lambda _: page.set_trait("value", Progress().to_html()))
         box = widgets.VBox([page, again])
-        view = {"version_major": 2, "version_minor": 0, "model_id": box.model_id}
-        return {
-            "application/vnd.jupyter.widget-view+json": view,
+        return widget_output(box.model_id) | {
             "text/html": Progress(()).to_html(),
             "text/plain": repr(self),
         }

@@ -26,7 +26,7 @@ TOPICS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """An item's row: difficulty and importance run from 1 to 5.
 
@@ -141,4 +141,15 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("15.bug_6", "The best checkpoint", "bug", 3, 4, 10, 2),
     ("15.seen_or_not", "Would you have seen it?", "written", 3, 5, 15, 3),
 )
-TABLE = {row[0]: Entry(*row) for row in _ROWS}
+TABLE = {
+    item: Entry(
+        id=item,
+        title=title,
+        kind=kind,
+        difficulty=difficulty,
+        importance=importance,
+        minutes=minutes,
+        points=points,
+    )
+    for item, title, kind, difficulty, importance, minutes, points in _ROWS
+}

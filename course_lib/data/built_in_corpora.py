@@ -30,7 +30,7 @@ def _grammar_corpus(name: str, source_language: str) -> Corpus:
             raise CourseError(
                 f"{name} never runs out of pairs: say how many pairs of {split} you want"
             )
-        return sample_pairs(name, split, size, seed=seed)
+        return sample_pairs(name, split, size=size, seed=seed)
 
     return Corpus(
         name=name,

@@ -13,7 +13,7 @@ from course_lib.data.pairs import TextPair
 from course_lib.data.text_files import LazySequence
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CleaningReport:
     """How many pairs there were, and the indices of those removed, by reason.
 
@@ -86,7 +86,7 @@ def clean(
     Returns:
         The remaining pairs in their order, and the report.
     """
-    report = CleaningReport(len(pairs))
+    report = CleaningReport(total=len(pairs))
     for i, (source, target) in enumerate(pairs):
         reason = _empty(source, target)
         reason = reason or _too_long(source, target, max_words, max_characters)

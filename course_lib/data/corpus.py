@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.data.cleaning import HeldOut, clean
 from course_lib.data.languages import language_name
@@ -21,6 +21,7 @@ class Corpus:
     """
 
     name: str
+    _: KW_ONLY
     source_language: str
     target_language: str
     splits: tuple[str, ...]

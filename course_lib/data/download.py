@@ -13,7 +13,7 @@ import urllib.request
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from course_lib.atomic import write_atomically
@@ -40,6 +40,7 @@ class RemoteFile:
     """
 
     addresses: tuple[str, ...]
+    _: KW_ONLY
     sha256: str | None = None
     size: int | None = None
     md5_of_start: str | None = None

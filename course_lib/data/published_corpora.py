@@ -140,7 +140,7 @@ def multi30k_corpus() -> Corpus:
     folder = cache_folder() / "multi30k"
     if not all(path.exists() for path in _sides(folder, "train")):
         for name, sha256 in MULTI30K_SHA256.items():
-            download(RemoteFile((MULTI30K_ADDRESS + name,), sha256), folder / name)
+            download(RemoteFile((MULTI30K_ADDRESS + name,), sha256=sha256), folder / name)
     found = [path.name.removesuffix(".gz") for path in folder.glob("test*")]
     tests = sorted({name.removesuffix(".de") for name in found if name.endswith(".de")})
     return file_corpus(

@@ -17,7 +17,7 @@ from course_lib.decoding.greedy import check_max_len, evaluating
 from course_lib.model import KeyValueCache, Transformer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Hypothesis:
     """A translation that beam search found."""
 
@@ -152,8 +152,9 @@ def _hypotheses(
     eos_id: int,
 ) -> list[Hypothesis]:
     finished = tokens[:, -1] == eos_id
-    columns = (tokens, log_prob, score, finished)
-    return [Hypothesis(*row) for row in zip(*(x.tolist() for x in columns), strict=True)]
+    columns = {"tokens": tokens, "log_prob": log_prob, "score": score, "finished": finished}
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [Hypothesis(**dict(zip(columns, row, strict=True))) for row in rows]
 
 
 def _continuations(

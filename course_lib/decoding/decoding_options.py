@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Literal, get_args
 
 from course_lib.errors import CourseError
@@ -26,6 +26,7 @@ class Decoding:
     """
 
     method: Method = "greedy"
+    _: KW_ONLY
     width: int = 4  # beam: hypotheses kept at each step (section 6.1 of the paper)
     length_penalty: float = 0.6  # beam: 0 prefers short sentences, more prefers longer ones
     temperature: float = 1.0  # sample: below 1 sharpens the probabilities, above 1 flattens them

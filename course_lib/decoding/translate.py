@@ -24,7 +24,7 @@ _GREEDY, _BEAM = Decoding("greedy"), Decoding("beam", width=4)
 Output = list[tuple[list[int], float | None]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Translation:
     """A source sentence and its translation, as tokens.
 

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-
 from course_lib.checks import load_item
 from course_lib.checks.conventions import WITHOUT, conventions_of
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
+from course_lib.grading.options import AssignOptions
 from course_lib.grading.submissions.exercise import exercises_folder
 from course_lib.grading.variants.variants import MANIFEST, write_variants
-
-
-@dataclass(frozen=True)
-class AssignOptions:
-    """The options of ``course assign``; see its help."""
-
-    seed: str
-    number: int = 6
-    output: Path = Path("variants")
-    assignments: Sequence[str] = ()
-    exercises: Path | None = None
 
 
 def assign_and_report(options: AssignOptions) -> None:

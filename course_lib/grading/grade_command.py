@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from tqdm.auto import tqdm
 
 from course_lib.checks.engine.call import truncated
-from course_lib.errors import CourseError
 from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret, students_in
 from course_lib.grading.class_run.regrade_changes import changes_between, changes_summary
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.jail_command import refuse_shown
-from course_lib.grading.jail.server import Level, Server
+from course_lib.grading.jail.server import Server
+from course_lib.grading.options import GradeOptions
 from course_lib.grading.results import SubmissionResult, shown_points, shown_text
 from course_lib.grading.submissions.exercise import exercise_file, exercises_folder, load_exercise
 from course_lib.grading.variants.variants import load_variants
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
 _NOTES = 3  # of a student, below the table
-
-
-@dataclass(frozen=True)
-class GradeOptions:
-    """The options of ``course grade``; see its help."""
-
-    incoming: Path
-    assignment: str
-    exercises: Path | None = None
-    results: Path = Path("results")
-    secret_file: Path | None = None
-    jobs: int = 1
-    cluster: str = ""
-    trusted: bool = False
-    variants: Path | None = None
-    groups: Path | None = None
-    diff: bool = False
-    gradebook: Path | None = None
 
 
 def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool:
@@ -52,14 +33,6 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
     Raises:
         CourseError: the options name something that is not there, or nothing isolates here.
     """
-    if options.jobs < 1:
-        raise CourseError(f"--jobs must be at least 1, got {options.jobs}")
-    if options.diff and options.gradebook:
-        raise CourseError(
-            "--diff writes nothing, so it can't be used with --gradebook: leave out one"
-        )
-    if options.groups and not options.variants:
-        raise CourseError("--groups names the students' groups, but --variants was not given")
     exercises = options.exercises or exercises_folder()
     exercise = load_exercise(exercises, options.assignment)
     variants = None
@@ -79,20 +52,20 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         refuse_shown({name: folder for name, folder in folders.items() if folder is not None})
     students = students_in(options.incoming)
     with Jail(trusted=options.trusted, begun=begun) as jail:
-        print(isolation_line(jail.level, jail.reasons), file=sys.stderr)
+        print(isolation_line(jail.isolation), file=sys.stderr)
         run = ClassRun(
-            options.incoming.absolute(),  # also for the workers of a cluster
-            exercise,
-            options.results.absolute(),
+            incoming=options.incoming.absolute(),  # also for the workers of a cluster
+            exercise=exercise,
+            results=options.results.absolute(),
             # Only now, so that a command that could not begin leaves no new secret behind.
-            load_secret(options.secret_file or options.results / "secret"),
-            options.jobs,
-            options.cluster,
-            options.trusted,
+            secret=load_secret(options.secret_file or options.results / "secret"),
+            jobs=options.jobs,
+            cluster=options.cluster,
+            trusted=options.trusted,
             preview=options.diff,
             variants=variants,
         )
-        earlier = {each.student: each for each in map(run.stored, students) if each}
+        earlier = {each.student: each for each in map(run.load_result, students) if each}
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
     print(table(results))
@@ -103,19 +76,21 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
     print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
     all_stored = True
     if options.gradebook:
-        text, all_stored = _stored_in(options.gradebook, run, results, exercises)
+        text, all_stored = _store_in_gradebook(options.gradebook, run, results, exercises)
         print(text)
     return all_stored and all(result.points is not None for result in results)
 
 
-def _stored_in(
+def _store_in_gradebook(
     course: Path, run: ClassRun, results: Sequence[SubmissionResult], exercises: Path
 ) -> tuple[str, bool]:
     """Put the results into nbgrader's gradebook; what is left to do, and whether all are there."""
     from course_lib.grading.marks.formgrader_marks import record_stored
     from course_lib.grading.nbgrader.class_gradebook import store_class
 
-    stored = store_class(course, run, results, exercise_file(exercises, run.exercise.assignment))
+    stored = store_class(
+        course, run, results=results, notebook=exercise_file(exercises, run.exercise.assignment)
+    )
     lines = [
         f"nbgrader's gradebook is in {course}. Of {stored.submissions} submissions, "
         f"{stored.to_mark} need a person's marks: cd {course} && jupyter lab, then "
@@ -132,7 +107,7 @@ def _stored_in(
             for name, why in stored.failed.items()
         ]
     put = [each for each in results if each.student not in stored.failed]
-    for other in record_stored(run.results / run.exercise.assignment, course, put):
+    for other in record_stored(run.results / run.exercise.assignment, course, results=put):
         lines.append(
             f"Marks that were given in {other} no longer count for course report and course "
             f"export: give them in {course}, or grade with --gradebook {other} again."
@@ -140,12 +115,11 @@ def _stored_in(
     return "\n".join(lines), not stored.failed
 
 
-def isolation_line(level: str, reasons: Mapping[Level, str]) -> str:
-    """The level, and why no stronger one is used."""
-    if level == "none":
+def isolation_line(isolation: str) -> str:
+    """What isolates the code that is handed in."""
+    if isolation == "none":
         return "Isolation: none. What is handed in can do everything that you can."
-    stronger = "".join(f"; not {name}: {reason}" for name, reason in reasons.items())
-    return f"Isolation: {level}{stronger}"
+    return f"Isolation: {isolation}"
 
 
 def table(results: Sequence[SubmissionResult]) -> str:

@@ -25,7 +25,7 @@ class PropertyResult:
     difference: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ItemResult:
     """The result of one item.
 
@@ -58,13 +58,13 @@ class ItemResult:
     conventions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SubmissionResult:
     """The result of one student's submission.
 
     Attributes:
         student, assignment: whose it is, and of what.
-        isolation: the level at which the code ran.
+        isolation: in which the code ran, "bubblewrap" or "none".
         key: a hash of all that the result depends on; equal keys mean equal results.
         notebook: the file that was graded, "" if none could be read.
         items: in the order of the exercise; none if nothing could be read.
@@ -158,7 +158,7 @@ def clean_name(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
-def named(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Names for a message, of which there may be hundreds."""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return "; ".join(name[:200] for name in names[:_MOST_NAMED]) + more

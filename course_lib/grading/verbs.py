@@ -1,159 +1,70 @@
-"""The subcommands that work on the results of grading: report, export, similar.
+"""The verbs of teachers: ``course assign``, ``grade``, ``report``, ``export`` and ``similar``.
 
-What a subcommand needs is imported when it runs, so that ``course --help`` stays fast.
+What a verb needs is imported when it runs, so that ``course --help`` stays fast.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
+import sys
 
-from course_lib.terminal import path_argument
-
-EXPORT_FORMATS = ("csv", "nbgrader", "canvas", "moodle", "gradescope")
-
-
-def _add_results_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "results", type=path_argument, metavar="RESULTS", help="the folder that course grade wrote"
-    )
-    parser.add_argument(
-        "--assignment",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="such as 06_masks; may be repeated (default: all)",
-    )
-    parser.add_argument(
-        "--marks",
-        type=path_argument,
-        metavar="FILE",
-        help="points that a person gave: CSV with the columns student, item, points "
-        "(default: all marks*.csv beside the results of each assignment)",
-    )
-    parser.add_argument(
-        "--gradebook",
-        type=path_argument,
-        metavar="DIR",
-        help="nbgrader's course folder, whose marks given in formgrader are read (default: where "
-        "course grade --gradebook put the results, if it did)",
-    )
+from course_lib.errors import CourseError
+from course_lib.grading.options import (
+    AssignOptions,
+    ExportOptions,
+    GradeOptions,
+    ReportOptions,
+    SimilarOptions,
+)
 
 
-def add_report_arguments(parser: ArgumentParser) -> None:
-    """Which results, and where the page goes."""
-    _add_results_arguments(parser)
-    parser.add_argument(
-        "--output",
-        type=path_argument,
-        default=Path("report"),
-        metavar="DIR",
-        help="the folder of the page and the CSV files (default: report)",
-    )
+def run_assign(options: AssignOptions) -> int:
+    """Write a set of exercises for each group, or list conventions."""
+    from course_lib.grading.assign_command import assign_and_report, listing
+
+    if options.list_conventions:
+        print(listing())
+    else:
+        assign_and_report(options)
+    return 0
 
 
-def run_report(options: Namespace) -> int:
-    """Write the class at a glance and say where it is."""
-    from course_lib.grading.reports.report_command import ReportOptions, report
-
-    page, *tables = report(
-        ReportOptions(
-            options.results,
-            options.output,
-            options.assignment,
-            options.marks,
-            options.gradebook,
+def run_grade(options: GradeOptions) -> int:
+    """Grade a class in the jail and print a table; 1 if something could not be graded."""
+    if sys.platform == "win32":
+        raise CourseError(
+            "course grade needs Linux, or macOS with --no-sandbox, and this is Windows: run it in "
+            "WSL or in a container"
         )
-    )
+    from course_lib.grading.jail.server import early_server
+
+    with early_server(options.trusted) as begun:  # it loads PyTorch while this process does
+        from course_lib.grading.grade_command import grade_and_report
+
+        return 0 if grade_and_report(options, begun) else 1
+
+
+def run_report(options: ReportOptions) -> int:
+    """Write the class at a glance and say where it is."""
+    from course_lib.grading.reports.report_command import report
+
+    page, *tables = report(options)
     print(f"The class at a glance: {page}")
     print(f"As CSV: {', '.join(str(path) for path in tables)}")
     return 0
 
 
-def add_export_arguments(parser: ArgumentParser) -> None:
-    """Which results, for which platform, and who is in the class."""
-    _add_results_arguments(parser)
-    parser.add_argument(
-        "--format",
-        required=True,
-        choices=EXPORT_FORMATS,
-        help="the platform that reads it, or csv for a table",
-    )
-    parser.add_argument(
-        "--output",
-        type=path_argument,
-        metavar="FILE",
-        help="default: FORMAT.csv; for gradescope the folder gradescope",
-    )
-    parser.add_argument(
-        "--roster",
-        type=path_argument,
-        metavar="FILE",
-        help="CSV with the column student (the name of the folder that was graded), and for "
-        "canvas ID, SIS User ID or SIS Login ID, for moodle email, username or idnumber, for "
-        "nbgrader last_name, first_name and email",
-    )
-    parser.add_argument(
-        "--partial",
-        action="store_true",
-        help="leave empty what is not known yet and who handed in nothing, instead of refusing",
-    )
-
-
-def run_export(options: Namespace) -> int:
+def run_export(options: ExportOptions) -> int:
     """Write the points for a platform and say where they are."""
-    from course_lib.grading.reports.export_command import ExportOptions, export
+    from course_lib.grading.reports.export_command import export
 
-    written = export(
-        ExportOptions(
-            options.results,
-            options.format,
-            options.output,
-            options.roster,
-            options.marks,
-            options.assignment,
-            options.partial,
-            options.gradebook,
-        )
-    )
-    print(f"The points are in {written}")
+    print(f"The points are in {export(options)}")
     return 0
 
 
-def add_similar_arguments(parser: ArgumentParser) -> None:
-    """Whose work, which assignment, and where the pairs go."""
-    parser.add_argument(
-        "incoming",
-        type=path_argument,
-        metavar="INCOMING",
-        help="a folder with a folder, or a notebook, for each student",
-    )
-    parser.add_argument("--assignment", required=True, metavar="NAME", help="such as 06_masks")
-    parser.add_argument(
-        "--results",
-        type=path_argument,
-        default=Path("results"),
-        metavar="DIR",
-        help="where NAME/similar.csv goes, which course report shows (default: results)",
-    )
-    parser.add_argument(
-        "--exercises",
-        type=path_argument,
-        metavar="DIR",
-        help="the exercises as released (default: exercises, here or beside the library)",
-    )
-
-
-def run_similar(options: Namespace) -> int:
+def run_similar(options: SimilarOptions) -> int:
     """Print the pairs of submissions that stand out."""
-    from course_lib.grading.reports.similar_command import (
-        SimilarOptions,
-        find_similar,
-        similar_table,
-    )
+    from course_lib.grading.reports.similar_command import find_similar, similar_table
 
-    found, submissions = find_similar(
-        SimilarOptions(options.incoming, options.assignment, options.exercises, options.results)
-    )
+    found, submissions = find_similar(options)
     print(similar_table(found, submissions))
     return 0

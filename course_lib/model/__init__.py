@@ -1,9 +1,10 @@
 """The reference Transformer; it imports nothing else of the course.
 
-Reading order: ``attention``, ``masks``, ``feed_forward``, ``blocks``, ``positions``, ``embedding``,
-``transformer``; then ``config``, ``cache``, ``attention_forms`` and ``recording``.
+Reading order: ``attention``, ``masks``, ``feed_forward``, ``add_norm``, ``blocks``, ``positions``,
+``embedding``, ``transformer``; then ``config``, ``cache``, ``attention_forms`` and ``recording``.
 """
 
+from course_lib.model.add_norm import AddNorm, layer_norm
 from course_lib.model.attention import (
     MultiHeadAttention,
     attention_matmul,
@@ -23,7 +24,7 @@ from course_lib.model.config import (
 )
 from course_lib.model.dropout import Dropout
 from course_lib.model.embedding import TransformerEmbedding, embedding_std
-from course_lib.model.feed_forward import AddNorm, FeedForward, layer_norm
+from course_lib.model.feed_forward import FeedForward
 from course_lib.model.masks import causal_mask, decoder_mask, padding_mask, to_pytorch_mask
 from course_lib.model.positions import (
     PositionalEncoding,

@@ -6,11 +6,12 @@ The stacks of blocks are in ``transformer``.
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_lib.model.add_norm import AddNorm
 from course_lib.model.attention import MultiHeadAttention
 from course_lib.model.attention_forms import ATTENTION
 from course_lib.model.cache import AttentionCache
 from course_lib.model.config import TransformerConfig
-from course_lib.model.feed_forward import AddNorm, FeedForward
+from course_lib.model.feed_forward import FeedForward
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:

@@ -17,7 +17,7 @@ from course_lib.model.attention_forms import Attention
 from course_lib.model.transformer import Transformer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Layer:
     weights: Tensor
     queries: Tensor
@@ -105,7 +105,7 @@ def _recorded_attention(layers: dict[int, _Layer], layer: int) -> Attention:
 
     def attention(query: Tensor, key: Tensor, *args: Any, **kwargs: Any) -> tuple[Context, Weights]:
         context, weights = attention_matmul(query, key, *args, **kwargs)
-        layers[layer] = _Layer(weights.detach(), query.detach(), key.detach())
+        layers[layer] = _Layer(weights=weights.detach(), queries=query.detach(), keys=key.detach())
         return context, weights
 
     return attention

@@ -1,6 +1,7 @@
 """From a recipe to a trained translator, and honest numbers about it."""
 
 from course_lib.alignment_error_rate import alignment_error_rate
+from course_lib.run_options import RunOptions
 from course_lib.training.data.training_data import TrainingData, load_training_data
 from course_lib.training.evaluation import (
     evaluate,
@@ -16,14 +17,13 @@ from course_lib.training.loss import (
 )
 from course_lib.training.metrics import TranslationScores, masked_accuracy, translation_scores
 from course_lib.training.optimizers import make_optimizer, make_schedule
-from course_lib.training.recipes import AS_RELEASED, RECIPES, Recipe, load_recipe, on_corpus
+from course_lib.training.recipes import AS_RELEASED, RECIPES, Recipe, load_recipe, with_corpus
 from course_lib.training.runs.checkpoint import (
     read_checkpoint,
     save_checkpoint,
 )
 from course_lib.training.runs.final_report import epoch_line, report
 from course_lib.training.runs.run import Run
-from course_lib.training.runs.run_options import RunOptions
 from course_lib.training.runs.translators import load_early_translators, load_translator
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
 from course_lib.training.step import train_step
@@ -50,7 +50,6 @@ __all__ = [
     "make_schedule",
     "masked_accuracy",
     "masked_cross_entropy",
-    "on_corpus",
     "one_cycle_lr",
     "read_checkpoint",
     "report",
@@ -62,4 +61,5 @@ __all__ = [
     "train_step",
     "translation_scores",
     "warmup_cosine_lr",
+    "with_corpus",
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from course_lib.data import Corpus
 from course_lib.model import count_parameters
+from course_lib.run_options import RunOptions
 from course_lib.terminal import lasting_output
 from course_lib.training.data.training_data import load_training_data
 from course_lib.training.device import choose_device
@@ -16,7 +17,7 @@ from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.loop import train
 from course_lib.training.recipes import Recipe
 from course_lib.training.runs.final_report import report
-from course_lib.training.runs.run_options import RunOptions
+from course_lib.training.runs.resolve_options import resolve_options
 from course_lib.training.runs.tensorboard import tensorboard_logger
 
 
@@ -35,7 +36,7 @@ def train_and_report(
         CourseError: as ``train``.
     """
     with lasting_output(), process_group(choose_device(options.device)) as device:
-        options = replace(options, device=device).resolved(folder)
+        options = resolve_options(replace(options, device=device), folder)
         started = time.monotonic()
         print(f"{recipe.name}: preparing the sentence pairs …", flush=True)
         data = load_training_data(recipe, corpus)

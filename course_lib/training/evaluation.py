@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -33,27 +32,13 @@ def evaluate(
     on_batch: OnBatch | None = None,
 ) -> TranslationScores:
     """Scores of the translations of the sources, decoded autoregressively, against the targets."""
-    translations = translate_sources(translator, pairs, decoding, on_batch=on_batch)
-    return _scores(translator, translations, pairs)
+    return _scores(translate_sources(translator, pairs, decoding, on_batch=on_batch), pairs)
 
 
-def matches(translator: Translator, translation: Translation, pair: Pair) -> bool:
-    """Whether a translation equals the target in every word, as it is or as the translator's
-    vocabulary writes it: one of words writes no capitals.
-    """
-    vocabulary = translator.target_vocabulary
-    written = vocabulary.join(vocabulary.split(pair.target_text))
-    return str(translation) in (pair.target_text, written)
-
-
-def _scores(
-    translator: Translator, translations: Sequence[Translation], pairs: Sequence[Pair]
-) -> TranslationScores:
-    scores = translation_scores(
+def _scores(translations: Sequence[Translation], pairs: Sequence[Pair]) -> TranslationScores:
+    return translation_scores(
         [str(translation) for translation in translations], [pair.target_text for pair in pairs]
     )
-    exact = [matches(translator, *both) for both in zip(translations, pairs, strict=True)]
-    return replace(scores, exact=sum(exact) / len(exact))
 
 
 def translate_sources(
@@ -82,8 +67,7 @@ def shuffled_source_scores(
     sentences scores as in ``evaluate``.
     """
     shuffled = [*pairs[1:], *pairs[:1]]
-    translations = translate_sources(translator, shuffled, decoding, on_batch=on_batch)
-    return _scores(translator, translations, pairs)
+    return _scores(translate_sources(translator, shuffled, decoding, on_batch=on_batch), pairs)
 
 
 def head_alignment_errors(

@@ -81,9 +81,13 @@ class _ProjectedLoss(torch.autograd.Function):
         learning: bool,
     ) -> Tensor:
         full = torch.promote_types(dtype, torch.float32)  # for sums, whatever the products have
+        # Padding has no loss, so its rows are left out from here on.
         x, labels = hidden[real].to(dtype), labels[real]  # (N, D), (N,)
         matrix, offset = weight.to(dtype), None if bias is None else bias.to(dtype)
-        d_x = torch.empty_like(x)
+        # The gradients of the sum of all losses. A vocabulary is large, so the logits of all rows
+        # would take more memory than the rest of the model: they live for one block at a time, and
+        # what backward would need them for is computed while they are here.
+        d_x = torch.empty_like(x)  # (N, D)
         d_weight = torch.zeros_like(weight, dtype=full)
         d_bias = None if bias is None else torch.zeros_like(bias, dtype=full)
         total = torch.zeros((), dtype=full, device=x.device)
@@ -92,11 +96,12 @@ class _ProjectedLoss(torch.autograd.Function):
             logits = F.linear(x[block], matrix, offset).to(full)  # (rows, V)
             loss, gradient = loss_and_gradient(logits, labels[block], smoothing)
             total += loss
-            if not learning:
+            if not learning:  # a validation: nobody calls backward
                 continue
-            d_logits = gradient.to(dtype)
+            # logits = x @ matrix.T + offset, so the chain rule gives these three.
+            d_logits = gradient.to(dtype)  # (rows, V)
             d_x[block] = d_logits @ matrix
-            d_weight += d_logits.T @ x[block]
+            d_weight += d_logits.T @ x[block]  # every block adds its share, like every token
             if d_bias is not None:
                 d_bias += gradient.sum(dim=0)
         ctx.count = max(1, len(x))
@@ -108,10 +113,10 @@ class _ProjectedLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, d_loss: Tensor) -> tuple[Tensor | None, ...]:
         real, d_x, d_weight, d_bias = ctx.saved_tensors
-        scale = d_loss / ctx.count
+        scale = d_loss / ctx.count  # of the mean, where forward has kept the gradients of the sum
         of_hidden, of_weight = ctx.dtypes
         d_hidden = torch.zeros(*real.shape, d_x.size(1), dtype=of_hidden, device=d_x.device)
-        d_hidden[real] = (d_x * scale).to(of_hidden)
+        d_hidden[real] = (d_x * scale).to(of_hidden)  # and zeros at padding
         if d_bias is not None:
             d_bias = (d_bias * scale).to(of_weight)
         return d_hidden, (d_weight * scale).to(of_weight), d_bias, *[None] * 6

@@ -17,15 +17,16 @@ from pathlib import Path
 
 import torch
 
+from course_lib.run_options import RunOptions
 from course_lib.training.data.training_data import TrainingData, load_training_data
 from course_lib.training.distributed import rank
 from course_lib.training.evaluation import validate
 from course_lib.training.recipes import Recipe
 from course_lib.training.runs.monitor import monitored
+from course_lib.training.runs.resolve_options import resolve_options
 from course_lib.training.runs.resume import with_tokenizers_of_run
 from course_lib.training.runs.run import Epoch, Run
 from course_lib.training.runs.run_folder import RunFolder, open_run_folder
-from course_lib.training.runs.run_options import RunOptions
 from course_lib.training.trainer import Trainer
 
 
@@ -57,7 +58,9 @@ def train(
             its data have changed, or the loss or the gradient is not finite.
     """
     folder = None if folder is None else Path(folder)
-    options = (options or RunOptions()).resolved(folder)  # "auto" becomes a device, a precision
+    options = resolve_options(
+        options or RunOptions(), folder
+    )  # "auto" becomes a device, a precision
     data = data or load_training_data(recipe)
     if options.accept_changed_data and folder is not None:
         data = with_tokenizers_of_run(folder, data)

@@ -10,6 +10,8 @@ import sacrebleu
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_lib.data import split_words
+
 
 def masked_accuracy(
     logits: Float[Tensor, "batch target vocab"], labels: Int[Tensor, "batch target"], pad_id: int
@@ -23,12 +25,21 @@ def masked_accuracy(
     return float(right.sum() / real.sum().clamp(min=1))
 
 
-@dataclass(frozen=True)
+def is_exact_match(translation: str, reference: str) -> bool:
+    """Whether both have the same words and punctuation marks in the same order.
+
+    Capitals and spaces make no difference: a model whose vocabulary has no capitals can't write
+    them, and would never match.
+    """
+    return split_words(translation) == split_words(reference)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TranslationScores:
     """Scores of translations that the model decoded by itself.
 
-    ``exact`` is the share of sentences equal to the reference; ``bleu`` and ``chrf`` are
-    sacrebleu's corpus scores from 0 to 100; ``signature`` says how BLEU was counted.
+    ``exact`` is the share of exact matches, as ``is_exact_match`` finds them; ``bleu`` and ``chrf``
+    are sacrebleu's corpus scores from 0 to 100; ``signature`` says how BLEU was counted.
     """
 
     exact: float
@@ -48,7 +59,7 @@ def translation_scores(hypotheses: Sequence[str], references: Sequence[str]) -> 
             "scores need as many translations as references, and at least one, got "
             f"{len(hypotheses)} and {len(references)}"
         )
-    same = [h == r for h, r in zip(hypotheses, references, strict=True)]
+    same = [is_exact_match(*both) for both in zip(hypotheses, references, strict=True)]
     bleu = sacrebleu.BLEU()
     return TranslationScores(
         exact=sum(same) / len(same),

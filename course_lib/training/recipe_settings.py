@@ -48,7 +48,7 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
     return changed
 
 
-def settings_of(recipe: Recipe) -> Iterator[tuple[str, Any]]:
+def list_settings(recipe: Recipe) -> Iterator[tuple[str, Any]]:
     """All fields that ``with_settings`` can change, by name, with the recipe's values."""
     values = {"": recipe, "model": preset(recipe.preset, **recipe.model)}
     values["decoding"] = recipe.decoding
@@ -57,7 +57,7 @@ def settings_of(recipe: Recipe) -> Iterator[tuple[str, Any]]:
             yield f"{group}.{name}".lstrip("."), getattr(owner, name)
 
 
-def as_text(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """A field's value as ``with_settings`` reads it."""
     if isinstance(value, tuple):
         return ",".join(map(str, value)) or "()"

@@ -258,7 +258,7 @@ def load_recipe(name: str, *, variant: Literal["fixed", "as_released"] = "fixed"
     return replace(recipe, **AS_RELEASED[name])
 
 
-def on_corpus(recipe: Recipe, name: str) -> Recipe:
+def with_corpus(recipe: Recipe, name: str) -> Recipe:
     """The recipe on a corpus; of another grammar, which is endless, at most ``GRAMMAR_PAIRS``."""
     size = recipe.train_size
     if name.startswith("grammar_") and name != recipe.corpus:

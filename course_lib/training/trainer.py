@@ -13,6 +13,7 @@ import torch
 
 from course_lib.data import Batch
 from course_lib.model import Dropout
+from course_lib.run_options import RunOptions
 from course_lib.training.data.batch_sampler import BatchSampler, DataPosition
 from course_lib.training.data.training_data import TrainingData
 from course_lib.training.device import choose_precision
@@ -27,7 +28,6 @@ from course_lib.training.runs.random_state import (
     seed_dropout_per_rank,
 )
 from course_lib.training.runs.run import Epoch, Run
-from course_lib.training.runs.run_options import RunOptions
 from course_lib.training.step import train_step
 
 
@@ -49,7 +49,12 @@ class Trainer:
         self.is_whole = True  # False while weights, results and position are those of two steps
         self.schedule = make_schedule(recipe, d_model=self.model.config.d_model)
         total_steps = options.max_steps or recipe.epochs * self.sampler.batches_per_epoch
-        self.run = Run(recipe, options, translator, None if options.minutes else total_steps)
+        self.run = Run(
+            recipe=recipe,
+            options=options,
+            translator=translator,
+            total_steps=None if options.minutes else total_steps,
+        )
         self.best_loss = math.inf  # of all validations
         self.best_weights: dict[str, torch.Tensor] = {}
         modules = self.model.modules()

@@ -6,7 +6,7 @@ from course_lib.viz.diagram.model_diagram import ModelDiagram, model_diagram
 from course_lib.viz.display import show_figure
 from course_lib.viz.explorer.explorer import AttentionExplorer, explore_attention
 from course_lib.viz.explorer.explorer_model import explore_model
-from course_lib.viz.plots.attention_summary import describe_attention, entropy, top_keys
+from course_lib.viz.plots.attention_summary import entropy, top_keys
 from course_lib.viz.plots.curves import (
     plot_bars,
     plot_curves,
@@ -25,10 +25,7 @@ from course_lib.viz.plots.plot_attention_lines import plot_attention_lines
 from course_lib.viz.plots.plot_beam import Branch, plot_beam
 from course_lib.viz.plots.plot_padding import padding_share, plot_padding
 from course_lib.viz.plots.plot_runs import plot_runs
-from course_lib.viz.plots.plot_schedules import plot_schedules
-from course_lib.viz.plots.plot_sum import plot_sum
 from course_lib.viz.plots.plot_teacher_forcing import plot_teacher_forcing
-from course_lib.viz.plots.plot_treemap import plot_treemap
 from course_lib.viz.style import new_axes
 from course_lib.viz.web.runs_page import runs_page
 from course_lib.viz.widgets import (
@@ -67,7 +64,6 @@ __all__ = [
     "config_widget",
     "depth_widget",
     "describe",
-    "describe_attention",
     "einsum_widget",
     "embedding_widget",
     "entropy",
@@ -95,10 +91,7 @@ __all__ = [
     "plot_padding",
     "plot_residual_norms",
     "plot_runs",
-    "plot_schedules",
-    "plot_sum",
     "plot_teacher_forcing",
-    "plot_treemap",
     "positions_widget",
     "predict_shape",
     "quiz",

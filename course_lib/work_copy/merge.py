@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 Cells = dict[str, NotebookNode]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Merged:
     """The merged notebook.
 
@@ -34,8 +34,8 @@ class Merged:
 def merge(
     base: NotebookNode,
     theirs: NotebookNode,
-    mine: NotebookNode,
     *,
+    mine: NotebookNode,
     new_id: Callable[[str], str] = lambda cell_id: cell_id,
 ) -> Merged:
     """Take over a new release; nothing that the learner wrote is lost.
@@ -64,7 +64,7 @@ def merge(
         if remark:
             remarks.append(f"{name}: {remark}")
     _make_ids_unique(merged.cells)
-    return Merged(merged, kept, tuple(remarks))
+    return Merged(notebook=merged, kept=kept, remarks=tuple(remarks))
 
 
 def is_answer(cell: NotebookNode) -> bool:

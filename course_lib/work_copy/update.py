@@ -9,6 +9,7 @@ import os
 import textwrap
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -88,7 +89,8 @@ def update(work: Path, course: Path) -> list[str]:
     before, now = released(work / RELEASE), released(course)
     gone = [name for name in before if name not in now]
     former = _former_names(work / RELEASE, gone, course, [n for n in now if n not in before])
-    lines = [_updated(work, course, name, former.get(name, name)) for name in now]
+    files = (_File(work=work, course=course, name=n, former=former.get(n, n)) for n in now)
+    lines = [_updated(file) for file in files]
     lines += [_dropped(work, name) for name in gone if name not in former.values()]
     return [line for line in lines if line]
 
@@ -116,7 +118,7 @@ def reset(work: Path, what: str) -> str:
     return _reset_notebook(work, name)
 
 
-def exercise_of(item_id: str) -> Path:
+def exercise_path(item_id: str) -> Path:
     """The notebook in which an item is answered, relative to the copy."""
     number = item_id.split(".")[0]
     return Path("exercises", f"{number}_{TOPICS[number]}", f"{TOPICS[number]}.ipynb")
@@ -131,7 +133,7 @@ def _reset_notebook(work: Path, name: Path) -> str:
 
 def _reset_answer(work: Path, item: str) -> str:
     """Put back the answer of an item, and say where the learner's is."""
-    name = exercise_of(item)
+    name = exercise_path(item)
     start = work / RELEASE / name
     try:
         base = _read(start) if start.is_file() else new_notebook()
@@ -160,55 +162,105 @@ def _reset_answer(work: Path, item: str) -> str:
         raise CourseError(
             f"{error}: put all of it back with `course reset {name}`; yours is in {saved}"
         ) from error
-    mine = merge(base, base, mine).notebook  # an answer that was deleted is there again
+    mine = merge(base, base, mine=mine).notebook  # an answer that was deleted is there again
     mine.cells = [fresh.get(cell.id, cell) for cell in mine.cells]
     _write(mine, work / name)
     return f"{item} in {name} is as the course released it; yours is in {saved}"
 
 
-def _updated(work: Path, course: Path, name: Path, former: Path) -> str:
-    """Bring one file up to date, which was called ``former`` when the copy was made."""
-    start, released_now, mine = work / RELEASE / former, course / name, work / former
-    renamed, known = former != name, (_content(start), _content(released_now))
-    if not renamed and known[0] == known[1]:
-        if mine.exists():
-            return ""
-        _copy(released_now, mine)
-        return f"{name}: was missing, and is back"
-    line = f"{name}: up to date (it was {former})" if renamed else f"{name}: up to date"
-    replaced = _replaced(work, name, released_now) if renamed else ""
-    taken_over = True
+@dataclass(frozen=True, kw_only=True)
+class _File:
+    """A file of the course, and what it was called when the copy was made."""
+
+    work: Path
+    course: Path
+    name: Path
+    former: Path
+
+    @property
+    def start(self) -> Path:
+        """As it was released then."""
+        return self.work / RELEASE / self.former
+
+    @property
+    def now(self) -> Path:
+        """As it is released now."""
+        return self.course / self.name
+
+    @property
+    def mine(self) -> Path:
+        """The learner's."""
+        return self.work / self.former
+
+    @property
+    def renamed(self) -> bool:
+        return self.former != self.name
+
+    @property
+    def headline(self) -> str:
+        """What is said of it wherever the update took it over."""
+        return f"{self.name}: up to date" + f" (it was {self.former})" * self.renamed
+
+
+def _updated(file: _File) -> str:
+    """Bring one file up to date, and say how in a line; "" if there was nothing to do.
+
+    | in the course | in the copy | what happens |
+    |---|---|---|
+    | as it was | there | nothing |
+    | as it was | missing | put back |
+    | changed or renamed | missing, or as released | replaced |
+    | changed or renamed | a notebook that the learner changed | merged, or else put beside it |
+    | changed or renamed | another file that the learner changed | replaced after a backup |
+    """
+    mine, known = file.mine, (_content(file.start), _content(file.now))
+    if not file.renamed and known[0] == known[1]:
+        return "" if mine.exists() else _put_back(file)
+    # Only the new name of a renamed file can be taken by another file of the learner's.
+    replaced = _replaced(file.work, file.name, file.now) if file.renamed else ""
+    left = False
     if not mine.exists() or _content(mine) in known:
-        _copy(released_now, work / name)
-        line += replaced
-    elif name.suffix != ".ipynb":
-        line += f"; your own changes are in {_back_up(work, former)}"
-        _copy(released_now, work / name)
+        _copy(file.now, file.work / file.name)
+        line = file.headline + replaced
+    elif file.name.suffix != ".ipynb":
+        line = f"{file.headline}; your own changes are in {_back_up(file.work, file.former)}"
+        _copy(file.now, file.work / file.name)
     else:
         try:
-            merged = _merged(_read(start), _read(released_now), _read(mine))
+            merged = _merged(_read(file.start), _read(file.now), _read(mine))
         except CourseError as error:
-            taken_over = False
-            new = name if renamed else name.with_name(f"{name.stem}-new.ipynb")
-            replaced = replaced or _replaced(work, new, start, released_now)
-            _copy(released_now, work / new)
-            line = f"{former}: left as it is, because {error}. The new one is {new}{replaced}"
+            left, line = True, _put_beside(file, error, replaced)
         else:
-            saved = _back_up(work, former)
-            _write(merged.notebook, work / name)
-            yours = (
-                f"{merged.kept} cell{'s' * (merged.kept != 1)} of yours"
-                if merged.kept
-                else "what you ran"
-            )
-            line += f", with {yours}; before the update it was {saved}{replaced}"
-            line += "".join(f"\n  {remark}" for remark in merged.remarks)
-    _copy(released_now, work / RELEASE / name)
-    if renamed:
-        start.unlink()
-        if taken_over:
+            line = _put_together(file, merged, replaced)
+    _copy(file.now, file.work / RELEASE / file.name)
+    if file.renamed:
+        file.start.unlink()
+        if not left:
             mine.unlink(missing_ok=True)
     return line
+
+
+def _put_back(file: _File) -> str:
+    _copy(file.now, file.mine)
+    return f"{file.name}: was missing, and is back"
+
+
+def _put_beside(file: _File, error: CourseError, replaced: str) -> str:
+    """Leave a notebook that cannot be merged, and store the course's under another name."""
+    beside = file.name if file.renamed else file.name.with_name(f"{file.name.stem}-new.ipynb")
+    replaced = replaced or _replaced(file.work, beside, file.start, file.now)
+    _copy(file.now, file.work / beside)
+    return f"{file.former}: left as it is, because {error}. The new one is {beside}{replaced}"
+
+
+def _put_together(file: _File, merged: Merged, replaced: str) -> str:
+    """Store a merged notebook, after a backup of the learner's."""
+    saved = _back_up(file.work, file.former)
+    _write(merged.notebook, file.work / file.name)
+    cells = f"{merged.kept} cell{'s' * (merged.kept != 1)} of yours"
+    yours = cells if merged.kept else "what you ran"
+    line = f"{file.headline}, with {yours}; before the update it was {saved}{replaced}"
+    return line + "".join(f"\n  {remark}" for remark in merged.remarks)
 
 
 def _replaced(work: Path, name: Path, *released: Path) -> str:
@@ -268,7 +320,7 @@ def _new_cell_id(cell_id: str) -> str:
 
 def _merged(base: NotebookNode, theirs: NotebookNode, mine: NotebookNode) -> Merged:
     """The merged notebook, trusted by Jupyter if both that it was made from are."""
-    merged = merge(base, theirs, mine, new_id=_new_cell_id)
+    merged = merge(base, theirs, mine=mine, new_id=_new_cell_id)
     with suppress(OSError):  # no home folder to keep signatures in
         notary = NotebookNotary()
         if notary.check_signature(mine) and notary.check_signature(theirs):

@@ -7,8 +7,6 @@ COURSE_SCREENSHOTS names.
 
 import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ import pytest
 from tests.browser.lab import start_lab, wait_until_open
 from tests.conftest import missing
 from tools.chromium import PATIENCE
+from tools.npm_package import NoPackage, npm_package
 
 AXE = "4.11.2"
 # What Lab and nbconvert log without a network, or when a kernel is stopped: nothing that we cause.
@@ -32,8 +31,8 @@ HARMLESS = (
 
 
 def pytest_itemcollected(item):
-    """All in one process: one browser and one Lab are enough for a small machine."""
-    item.add_marker(pytest.mark.xdist_group("browser"))
+    """Each file in one process, which keeps its browser and its JupyterLab for the next file."""
+    item.add_marker(pytest.mark.xdist_group(f"browser-{item.path.stem}"))
     item.add_marker(pytest.mark.slow)
     item.add_marker(pytest.mark.unmeasured)
 
@@ -89,21 +88,13 @@ def open_explorer(open_page, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def axe(tmp_path_factory):
+def axe():
     """The text of axe-core, installed with npm into a cache, once."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "transformer-course" / f"axe-core-{AXE}"
-    script = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.is_file():
-        npm = shutil.which("npm")
-        if npm is None:
-            missing("the test of accessibility needs npm, which fetches axe-core, and found none")
-        folder.mkdir(parents=True, exist_ok=True)
-        command = [npm, "install", "--no-save", "--ignore-scripts", "--prefix", str(folder)]
-        done = subprocess.run([*command, f"axe-core@{AXE}"], capture_output=True, text=True)
-        if not script.is_file():
-            missing(f"npm could not fetch axe-core: {done.stderr.strip()[-300:]}")
-    return script.read_text("utf-8")
+    try:
+        package = npm_package("axe-core", AXE)
+    except NoPackage as error:
+        missing(f"the test of accessibility needs {error}")
+    return (package / "axe.min.js").read_text("utf-8")
 
 
 @pytest.fixture(scope="session")

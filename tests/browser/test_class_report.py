@@ -3,7 +3,7 @@
 import pytest
 
 from course_lib.grading.marks.class_marks import load_class
-from course_lib.grading.reports.report_command import sentence_of
+from course_lib.grading.reports.report_command import misconception_sentence
 from course_lib.grading.reports.report_page import report_page
 from tests.grading.synthetic_class import store, synthetic_class
 
@@ -32,7 +32,7 @@ def address(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     store(synthetic_class(request.param, ("04", "06", "15")), folder)
     page = folder / "class.html"
-    page.write_text(report_page(load_class(folder), sentence_of), encoding="utf-8")
+    page.write_text(report_page(load_class(folder), misconception_sentence), encoding="utf-8")
     return page.as_uri()
 
 

@@ -19,6 +19,7 @@ MORE = """
 from course_lib.checks import check
 from course_lib.training import load_translator
 from course_lib.viz import interact, plot_curves
+from course_lib.widget_output import WIDGET_VIEW
 translator = load_translator()
 def line(depth=3, norm="post", bold=False, text=""):
     ax = plot_curves({norm: [0.0, depth]}, x_label="x", y_label="y", title=f"{bold} {text}")
@@ -56,7 +57,6 @@ KINDS = {
 NEVER = ["heatmap and other plots", "Figure 2 of the paper", "training curves"]
 NEVER.append("check of an exercise")
 BY_SCRIPT = ["attention explorer", "explorer of a model", "model diagram"]
-VIEW = "application/vnd.jupyter.widget-view+json"
 COLAB = """import sys, types
 for name in ("google", "google.colab", "google.colab.output"):
     sys.modules[name] = types.ModuleType(name)
@@ -215,7 +215,9 @@ def test_colab_after_a_run(open_page, tmp_path, look):
     for kind, cell in zip(["set-up", *KINDS], ran.cells, strict=True):
         shown = [output for output in cell.outputs if "data" in output]
         bodies.append("".join(output.data.get("text/html", "") for output in shown))
-        managed = [output.metadata.get(VIEW) for output in shown if VIEW in output.data]
+        managed = [
+            output.metadata.get(WIDGET_VIEW) for output in shown if WIDGET_VIEW in output.data
+        ]
         assert len(managed) == (kind not in [*NEVER, *BY_SCRIPT, "set-up"]), kind
         assert all(view["colab"]["custom_widget_manager"]["url"] for view in managed), kind
     divs = "".join(f"<div class=one>{body}</div>" for body in bodies)

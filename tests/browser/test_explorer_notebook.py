@@ -8,7 +8,8 @@ import nbformat
 import torch
 from nbconvert import HTMLExporter
 
-from course_lib.viz.explorer.explorer import WIDGET_VIEW, explore_attention
+from course_lib.viz.explorer.explorer import explore_attention
+from course_lib.widget_output import WIDGET_VIEW
 from tests.browser.lab import output_text, run, without_kernel
 
 READY = ".ae[data-state]"

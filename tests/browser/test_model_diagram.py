@@ -86,7 +86,7 @@ def test_a_part_under_the_pointer_is_explained(open_diagram):
     page = open_diagram()
     assert "Point at a part" in page.inner_text(".md-explanation")
     page.hover("[data-part=memory]")
-    assert page.inner_text(".md-explanation").startswith("memory: One vector for each German word")
+    assert page.inner_text(".md-explanation").startswith("memory: One vector for each source word")
     page.locator(".md-small[data-part=norm]").last.hover()
     assert page.inner_text(".md-explanation").startswith("norm: ")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib import lab as course_lab
+from course_lib.work_copy.trust import trust, unmodified_notebooks
 from tests.browser.lab import wait_until_open
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -44,7 +44,7 @@ def learner(lab, clone, stop_kernels, open_page, monkeypatch):  # in this order,
         git(clone, "add", ".")
         git(clone, "commit", "-qm", "the course")
         change(clone / "notebooks" / lesson)
-        course_lab.trust(course_lab.unmodified_notebooks(clone))
+        trust(unmodified_notebooks(clone))
         course_lab.fold_file_browser()
         address = lab.address_of_a_learner(f"clone/notebooks/{lesson}")
         page = open_page(address, network=True, width=1300)

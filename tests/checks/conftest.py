@@ -17,11 +17,11 @@ def _shapes_unchecked(own_messages):
 def ask_once(monkeypatch):
     """Like `ask`, and also for what naming asks: no answer of a misconception is computed twice."""
 
-    def asked(subject, call, use=call_plainly, **limits):
+    def ask_learner(subject, call, use=call_plainly, **limits):
         key = id(subject), id(call)
         if key not in _answers:  # with both, so that their ids stay theirs
             _answers[key] = ask(subject, call, use, **limits), subject, call
         return _answers[key][0]
 
-    monkeypatch.setattr(naming, "ask", asked)
-    return asked
+    monkeypatch.setattr(naming, "ask", ask_learner)
+    return ask_learner

@@ -5,9 +5,11 @@ from course_lib.checks.diagnosis.trial import try_probe
 from course_lib.checks.engine.call import ask
 
 
-def first_failure(item, subject, *, seed=SEED, asked=ask):
+def first_failure(item, subject, *, seed=SEED, ask_learner=ask):
     """What the first failed test says; None if all are passed."""
     for i, probe in enumerate(item.probes):
-        if difference := try_probe(probe, item, subject, seed + i, asked=asked).difference:
+        if difference := try_probe(
+            probe, item, subject=subject, draw_seed=seed + i, ask_learner=ask_learner
+        ).difference:
             return str(difference)
     return None

@@ -6,7 +6,7 @@ import torch
 from course_lib.checks import TABLE, check, load_item
 from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
 from course_lib.checks.conventions.variant_item import HINT_LEFT_OUT, translated, under
-from course_lib.checks.diagnosis.arguments import in_words
+from course_lib.checks.diagnosis.arguments import describe_arguments
 from course_lib.checks.diagnosis.diagnose import SEED, diagnose
 from course_lib.checks.diagnosis.trial import expected_answers
 from course_lib.checks.engine.call import Call
@@ -53,7 +53,7 @@ def errors_of(item):
     """For each call whether the reference raises an error: a translation that fails would fail the
     same way in the own solution."""
     return [
-        [answer.failure is not None for answer in expected_answers(probe, item, SEED + i)[1]]
+        [answer.failure is not None for answer in expected_answers(probe, item, seed=SEED + i)[1]]
         for i, probe in enumerate(item.probes)
     ]
 
@@ -224,8 +224,8 @@ def test_exchanged_arguments_are_shown_by_their_own_names():
     item = load_item("11.inverse_sqrt_lr", ("width_last",))
     call = Call(([1], 16, 20))
     public = load_item("11.inverse_sqrt_lr")
-    assert in_words(public, call) == "d_model 16, warmup 20"
-    assert in_words(item, call) == "warmup 16, d_model 20"
+    assert describe_arguments(public, call) == "d_model 16, warmup 20"
+    assert describe_arguments(item, call) == "warmup 16, d_model 20"
 
 
 def test_a_right_mask_passes_in_its_convention():

@@ -55,7 +55,7 @@ def _progress_elsewhere(tmp_path, monkeypatch):
     "seed", [SEED, pytest.param(77, marks=[pytest.mark.slow, pytest.mark.unmeasured])]
 )
 def test_the_reference_passes_with_any_seed(item, seed):
-    diagnosis = diagnose(item, item.reference, line_of(item), seed=seed)
+    diagnosis = diagnose(item, item.reference, line=line_of(item), seed=seed)
     assert [str(trial.difference) for trial in diagnosis.failed] == []
     assert diagnosis.status == "passed"
     answers = [answer for trial in diagnosis.trials for answer in trial.expected]
@@ -64,7 +64,7 @@ def test_the_reference_passes_with_any_seed(item, seed):
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_untouched_code_is_not_started_and_earns_nothing(item):
-    report = Report(diagnose(item, not_started, not_started))
+    report = Report(diagnose(item, not_started, line=not_started))
     assert (report.diagnosis.status, report.points) == ("not started", 0)
 
 
@@ -78,7 +78,7 @@ def test_an_item_keeps_the_rule(item, rule):
 @pytest.mark.unmeasured  # the same lines as in grading/test_marks_over_the_pipe.py
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
 def test_a_misconception_fails_is_recognised_and_is_in_the_matrix(item, misconception, ask_once):
-    diagnosis = diagnose(item, misconception.subject, line_of(item), asked=ask_once)
+    diagnosis = diagnose(item, misconception.subject, line=line_of(item), ask_learner=ask_once)
     assert diagnosis.status == "not yet"
     assert (
         diagnosis.misconception is not None and diagnosis.misconception.name == misconception.name
@@ -96,17 +96,19 @@ def test_every_spelling_and_two_misconceptions_at_once_are_named(item, ask_once)
     known = item.misconceptions
     for misconception in known:
         for spelling in misconception.spellings:
-            named = diagnose(item, spelling, line_of(item), asked=ask_once).misconceptions
+            named = diagnose(
+                item, spelling, line=line_of(item), ask_learner=ask_once
+            ).misconceptions
             assert [m.name for m in named] == [misconception.name]
     for a, b in ((known[0], known[1]), (known[0], known[-1])):  # found early in a long search
         if (both := item.both(a, b)) is not None:
-            diagnosis = diagnose(item, both, line_of(item), asked=ask_once)
+            diagnosis = diagnose(item, both, line=line_of(item), ask_learner=ask_once)
             assert diagnosis.status == "not yet" and diagnosis.misconceptions, (a.name, b.name)
 
 
 @pytest.mark.parametrize("item", [item for item in ITEMS if item.values[0].variant])
 def test_with_no_switch_on_the_answer_is_right(item):
-    assert diagnose(item, item.variant(frozenset()), line_of(item)).status == "passed"
+    assert diagnose(item, item.variant(frozenset()), line=line_of(item)).status == "passed"
 
 
 @pytest.mark.slow
@@ -119,7 +121,7 @@ def test_correct_answers_written_in_other_ways_pass(number):
         item = load_item(item_id)
         assert enough_alternatives(item_id, subjects) == []
         for subject in subjects:
-            diagnosis = diagnose(item, subject, line_of(item))
+            diagnosis = diagnose(item, subject, line=line_of(item))
             wrong = [str(trial.difference) for trial in diagnosis.failed]
             assert wrong == [], (item_id, subject.__name__)
 

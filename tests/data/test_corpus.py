@@ -76,5 +76,11 @@ def test_a_split_without_a_pair_is_an_error(sources):
 
 def test_a_function_is_enough_to_make_a_corpus_of_a_list():
     pairs = [TextPair("a", "b")]
-    corpus = Corpus("mine", "Portuguese", "English", ("train",), lambda split, size, seed: pairs)
+    corpus = Corpus(
+        "mine",
+        source_language="Portuguese",
+        target_language="English",
+        splits=("train",),
+        sample=lambda split, size, seed: pairs,
+    )
     assert corpus.pairs("train", 5, seed=1) is corpus.pairs("train") is pairs

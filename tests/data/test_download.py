@@ -22,7 +22,7 @@ def fetch(server, tmp_path, monkeypatch):
     server.files["/file"] = CONTENT
 
     def fetch(addresses=(f"{server.address}/file",), sha256=SHA256, name="file", **known):
-        remote = download.RemoteFile(tuple(addresses), sha256, **known)
+        remote = download.RemoteFile(tuple(addresses), sha256=sha256, **known)
         return download.download(remote, tmp_path / "new" / name)
 
     return fetch

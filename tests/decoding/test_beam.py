@@ -364,4 +364,9 @@ def test_a_model_that_diverged_is_refused(make_decoder, make_source):
 def test_the_normaliser_is_one_for_a_single_token_and_grows():
     assert [length_normaliser(n, 1.0) for n in (1, 7, 13)] == [1, 2, 3]
     assert length_normaliser(7, 0.0) == 1
-    assert Hypothesis([3, EOS], -2.0, -2.0 / length_normaliser(2, 0.6), True).score > -2.0
+    assert (
+        Hypothesis(
+            tokens=[3, EOS], log_prob=-2.0, score=-2.0 / length_normaliser(2, 0.6), finished=True
+        ).score
+        > -2.0
+    )

@@ -164,7 +164,7 @@ def test_any_tokenizer_can_stand_on_either_side():
 
 
 def test_a_translation_made_of_words_alone_is_written_as_words():
-    assert str(Translation(["hund", "."], ["the", "dog", "."])) == "the dog."
+    assert str(Translation(source=["hund", "."], target=["the", "dog", "."])) == "the dog."
 
 
 def test_translations_come_back_in_the_order_of_the_sentences():
@@ -217,7 +217,9 @@ def test_a_translation_that_was_cut_off_is_not_called_finished():
     assert not translator.translate("der hund").finished
     with torch.no_grad():
         translator.model.output.bias[translator.target_vocabulary.ids[EOS]] = 1e9
-    assert translator.translate("der hund") == Translation(["der", "hund"], [], True, (), "")
+    assert translator.translate("der hund") == Translation(
+        source=["der", "hund"], target=[], finished=True, unknown=(), text=""
+    )
 
 
 def test_attention_is_recorded_for_each_token_read_and_generated():

@@ -1,7 +1,6 @@
 """A jail for all tests of this folder, and notebooks to hand in."""
 
 import json
-import os
 import sys
 from dataclasses import replace
 
@@ -20,17 +19,12 @@ if sys.platform == "win32":
 
 @pytest.fixture(scope="session")
 def jail():
-    """The strongest isolation that works here; without any, what needs it is skipped.
-
-    ``COURSE_TEST_ISOLATION=landlock`` asks for one level.
-    """
-    asked = os.environ.get("COURSE_TEST_ISOLATION")
+    """Where bubblewrap does not work, what needs it is skipped."""
     try:
-        made = Jail(levels=(asked,) if asked else None)
+        made = Jail()
     except CourseError as error:
         pytest.skip(f"learners' code can't be isolated here: {error}")
     with made:
-        print(f"isolation in these tests: {made.level} {made.reasons or ''}")
         yield made
 
 
@@ -80,5 +74,10 @@ def new_course(tmp_path_factory, masks):
 
     folder = tmp_path_factory.mktemp("course")
     exercise = ROOT / "exercises" / "06_masks" / "masks.ipynb"
-    store_class(folder / "course", ClassRun(folder, masks, folder, SECRET), [], exercise)
+    store_class(
+        folder / "course",
+        ClassRun(incoming=folder, exercise=masks, results=folder, secret=SECRET),
+        results=[],
+        notebook=exercise,
+    )
     return folder / "course"

@@ -54,9 +54,24 @@ def _submission(name, ability, number, entries, source):
     assignment = f"{number}_{TOPICS[number]}"
     if source.random() < 0.02:
         note = "expected a notebook, which is JSON, in masks.ipynb: was it cut off? ask again"
-        return SubmissionResult(name, assignment, "bubblewrap", "key", "", (), (note,))
+        return SubmissionResult(
+            student=name,
+            assignment=assignment,
+            isolation="bubblewrap",
+            key="key",
+            notebook="",
+            items=(),
+            notes=(note,),
+        )
     items = tuple(_item(entry, ability, source) for entry in entries)
-    return SubmissionResult(name, assignment, "bubblewrap", "key", "a.ipynb", items)
+    return SubmissionResult(
+        student=name,
+        assignment=assignment,
+        isolation="bubblewrap",
+        key="key",
+        notebook="a.ipynb",
+        items=items,
+    )
 
 
 def _item(entry, ability, source):

@@ -4,7 +4,7 @@
 import { deflateSync } from "node:zlib";
 
 import { QUANTISATION_LEVELS } from "../../course_lib/assets/explorer/constants.js";
-import { unpack } from "../../course_lib/assets/explorer/unpack.js";
+import { unpack } from "../../course_lib/assets/explorer/data/unpack.js";
 
 const QUERIES = ["▁the", "▁dog", "<pad>"];
 const KEYS = ["▁Don", "au", "▁fluss", "<pad>"];

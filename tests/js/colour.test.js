@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { THEMES, colourScale, headStyle, isBright, paletteOf } from "../../course_lib/assets/explorer/colour.js";
+import { THEMES, colourScale, headStyle, isBright, paletteOf } from "../../course_lib/assets/explorer/drawing/colour.js";
 import { PALETTES } from "../../course_lib/assets/explorer/constants.js";
 
 const NAMES = /** @type {(keyof typeof PALETTES)[]} */ (Object.keys(PALETTES));

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { MEAN, STEPS } from "../../course_lib/assets/explorer/constants.js";
 import {
   alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf, range, strongestKey,
-} from "../../course_lib/assets/explorer/data.js";
+} from "../../course_lib/assets/explorer/data/data.js";
 import { makeAttention, makePair, makeProducts, rounded } from "./attention.js";
 
 const CASES = JSON.parse(readFileSync(new URL("alignment_cases.json", import.meta.url), "utf-8"));

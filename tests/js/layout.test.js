@@ -4,12 +4,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { truncate, widestLabel } from "../../course_lib/assets/explorer/canvas.js";
+import { truncate, widestLabel } from "../../course_lib/assets/explorer/drawing/canvas.js";
 import { MEAN, TALLEST } from "../../course_lib/assets/explorer/constants.js";
-import { range } from "../../course_lib/assets/explorer/data.js";
-import { gridView, headsView } from "../../course_lib/assets/explorer/heads.js";
-import { heatmapView } from "../../course_lib/assets/explorer/heatmap.js";
-import { faintestLine, linesView } from "../../course_lib/assets/explorer/lines.js";
+import { range } from "../../course_lib/assets/explorer/data/data.js";
+import { gridView, headsView } from "../../course_lib/assets/explorer/drawing/heads.js";
+import { heatmapView } from "../../course_lib/assets/explorer/drawing/heatmap.js";
+import { faintestLine, linesView } from "../../course_lib/assets/explorer/drawing/lines.js";
 import { sceneMaker } from "../../course_lib/assets/explorer/scene.js";
 import { makeAttention, makeState } from "./attention.js";
 

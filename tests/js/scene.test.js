@@ -4,13 +4,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { THEMES } from "../../course_lib/assets/explorer/colour.js";
+import { THEMES } from "../../course_lib/assets/explorer/drawing/colour.js";
 import { MEAN, PALETTES, VIEW_NAMES } from "../../course_lib/assets/explorer/constants.js";
 import { focusText, topKeys, topQueries } from "../../course_lib/assets/explorer/describe.js";
-import { sentenceTexts } from "../../course_lib/assets/explorer/legend.js";
+import { sentenceTexts } from "../../course_lib/assets/explorer/controls/legend.js";
 import { escapeHtml, fileName, standalonePage } from "../../course_lib/assets/explorer/save.js";
 import { chosenText, sceneMaker, stageLabel, titleOf } from "../../course_lib/assets/explorer/scene.js";
-import { VIEWS } from "../../course_lib/assets/explorer/views.js";
+import { VIEWS } from "../../course_lib/assets/explorer/drawing/views.js";
 import { makeAttention, makeModel, makePair, makeState, rounded } from "./attention.js";
 
 test("a scene holds the chosen head, and summaries of all", async () => {

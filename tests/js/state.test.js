@@ -2,11 +2,28 @@
 // What may be shown, and what follows from a choice.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { MEAN } from "../../course_lib/assets/explorer/constants.js";
+import { unpack } from "../../course_lib/assets/explorer/data/unpack.js";
 import { attentionOf, stateAfter, validState } from "../../course_lib/assets/explorer/state.js";
-import { makeAttention, makeModel, makePair, makeState } from "./attention.js";
+import { makeAttention, makeModel, makePair, makeState, pack } from "./attention.js";
+
+// What is refused in Python becomes what is nearest here. tests/viz/explorer/test_explorer_state.py reads it, too.
+const TABLE = JSON.parse(readFileSync(new URL("state_cases.json", import.meta.url), "utf-8"));
+
+/** The attention of the shapes and the tokens that the table names, packed. @param {any[]} shown */
+function packTable(shown) {
+  const attentions = shown.map(({ scores, ...header }) => ({
+    ...header, masked: "", gold: [], dHead: scores ? 4 : null, limits: scores ? { scores: [-8, 8] } : {},
+  }));
+  const arrays = shown.flatMap(({ shape, scores }) => {
+    const numbers = Array(shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b)).fill(0.5);
+    return scores ? [numbers, numbers] : [numbers];
+  });
+  return pack({ title: "Table", pad: "<pad>", attentions }, arrays);
+}
 
 test("a state that can be shown stays as it is", async () => {
   const attention = await makeAttention({}, { scores: true });
@@ -36,49 +53,26 @@ test("a state of an older version, without what was added since, can be shown", 
   assert.deepEqual(state, makeState({ query: 1 }));
 });
 
-test("steps need scores and single tokens, joining needs subwords", async () => {
-  const words = { keyWords: [0, 1, 2, 3] }, weights = [await makeAttention(words)];
-  const scores = [await makeAttention({}, { scores: true })];
-  assert.equal(validState(makeState({ step: "scores" }), weights).step, "weights");
-  assert.equal(validState(makeState({ step: "scores" }), scores).step, "scores");
-  assert.equal(validState(makeState({ step: "scores", joined: true }), scores).step, "weights");
-  assert.equal(validState(makeState({ joined: true }), weights).joined, false);
-});
-
 test("the state that was given is not changed", async () => {
   const state = makeState({ layer: 7 });
   validState(state, [await makeAttention()]);
   assert.equal(state.layer, 7);
 });
 
-test("heads to compare are sorted, once each, and one alone is no comparison", async () => {
-  const attentions = [await makeAttention()];
-  assert.deepEqual(validState(makeState({ heads: [1, 0, 1, 9, 0.5] }), attentions).heads, [0, 1]);
-  const one = validState(makeState({ head: 0, heads: [1] }), attentions);
-  assert.deepEqual([one.head, one.heads], [1, []]);
-});
+for (const { what, shown, before, changes, after } of TABLE.cases) {
+  test(`a choice leads to the state of the common table: ${what}`, async () => {
+    const attentions = await unpack(packTable(TABLE.shown[shown]));
+    const start = validState(makeState({ kind: attentions[0].kind }), attentions);
+    const state = { ...start, ...before };
+    assert.deepEqual(validState(state, attentions), state);
+    assert.deepEqual(stateAfter(state, changes, attentions), { ...start, ...after });
+  });
+}
 
-test("all layers of the grid are the same as no choice", async () => {
+test("the tab of a state is the one of its kind, or the first", async () => {
   const attentions = await makeModel();
-  assert.deepEqual(validState(makeState({ kind: "self", layers: [1, 0] }), attentions).layers, []);
-  assert.deepEqual(validState(makeState({ kind: "self", layers: [1] }), attentions).layers, [1]);
-});
-
-test("another tab has other tokens: nothing stays locked or compared", async () => {
-  const attentions = await makeModel();
-  const before = makeState({ kind: "cross", heads: [0, 1], head: 1, query: 2, key: 3, step: "scores", view: "lines" });
-  const after = stateAfter(before, { kind: "self" }, attentions);
-  assert.deepEqual(after, makeState({ kind: "self", view: "lines" }));
-  assert.equal(attentionOf(attentions, after), attentions[0]);
-});
-
-test("another head ends a comparison, and another row closes the cell", async () => {
-  const attentions = [await makeAttention()], before = makeState({ heads: [0, 1], query: 1, key: 2 });
-  assert.deepEqual(stateAfter(before, { head: 1 }, attentions).heads, []);
-  assert.equal(stateAfter(before, { head: 1 }, attentions).key, 2);
-  assert.equal(stateAfter(before, { query: 0 }, attentions).key, null);
-  assert.equal(stateAfter(before, { query: 0, key: 1 }, attentions).key, 1);
-  assert.deepEqual(stateAfter(before, { layer: 0 }, attentions), before);
+  assert.equal(attentionOf(attentions, makeState({ kind: "cross" })), attentions[2]);
+  assert.equal(attentionOf([attentions[1], attentions[0]], makeState({ kind: "cross" })), attentions[1]);
 });
 
 test("whose weights are shown is part of the state only where there are two sentences", async () => {
@@ -88,16 +82,4 @@ test("whose weights are shown is part of the state only where there are two sent
   assert.equal(validState({ ...own, sentences: "AB" }, pair).sentences, "AB");
   assert.equal(validState({ ...own, sentences: /** @type {any} */ ("AC") }, pair).sentences, "all");
   assert.ok(!("sentences" in validState(makeState({ sentences: "AB" }), one)));
-});
-
-test("among other sentences nothing stays locked, and no row outside of them can be", async () => {
-  const pair = [await makePair()], before = validState(makeState({ kind: "self", query: 1, key: 2 }), pair);
-  const after = stateAfter(before, { sentences: "AB" }, pair);
-  assert.deepEqual([after.query, after.key], [null, null]);
-  assert.deepEqual([stateAfter(after, { query: 1, key: 3 }, pair).query], [1]);
-  assert.equal(stateAfter(after, { query: 2 }, pair).query, null);
-  const beyond = stateAfter(after, { query: 1, key: 0 }, pair);
-  assert.deepEqual([beyond.query, beyond.key], [1, null]);
-  const same = stateAfter({ ...before, sentences: "AB", key: 3 }, { sentences: "AB" }, pair);
-  assert.deepEqual([same.query, same.key], [1, 3]);
 });

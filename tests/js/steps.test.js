@@ -4,10 +4,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { openedCell, openedText } from "../../course_lib/assets/explorer/cell.js";
+import { openedCell, openedText } from "../../course_lib/assets/explorer/controls/cell.js";
 import { MEAN } from "../../course_lib/assets/explorer/constants.js";
 import { sceneMaker } from "../../course_lib/assets/explorer/scene.js";
-import { stepsOf } from "../../course_lib/assets/explorer/steps.js";
+import { stepsOf } from "../../course_lib/assets/explorer/data/steps.js";
 import { makeAttention, makeProducts, makeState, rounded } from "./attention.js";
 
 /** @param {number} value @param {number} expected */

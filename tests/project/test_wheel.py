@@ -20,7 +20,7 @@ from tools.notebooks.notebook_normal_form import SET_UP, repository
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MOST_BYTES = 12_000_000
-NEW_IN_COLAB = {"jaxtyping", "wadler-lindig", "sacrebleu", "portalocker", "colorama", "rjsmin"}
+NEW_IN_COLAB = {"jaxtyping", "wadler-lindig", "sacrebleu", "portalocker", "colorama"}
 
 
 def colab_packages():

@@ -89,19 +89,19 @@ def test_the_gpu_runs_the_comparison_with_the_cpu_and_every_lesson():
 
 
 def test_every_python_and_every_system_is_tried():
-    matrix = JOBS["ci.everything"]["strategy"]["matrix"]
+    matrix = JOBS["nightly.everything"]["strategy"]["matrix"]
     tried = {(system, python) for system in matrix["os"] for python in matrix["python"]}
     tried |= {(more["os"], more["python"]) for more in matrix["include"]}
     pythons = {python for _, python in tried}
     assert pythons == {"3.11", "3.12", "3.13", "3.14"}
     assert min(pythons) == PROJECT["requires-python"].removeprefix(">=")
     assert {system for system, _ in tried} == {"ubuntu-latest", "macos-latest"}
-    assert JOBS["ci.windows"]["runs-on"] == "windows-latest"
-    assert "--nbval notebooks" in commands("ci.windows")
+    assert JOBS["nightly.windows"]["runs-on"] == "windows-latest"
+    assert "--nbval notebooks" in commands("nightly.windows")
 
 
 @pytest.mark.parametrize(
-    "job, resolution", [("ci.lowest", "lowest-direct"), ("weekly.newest", "highest")]
+    "job, resolution", [("nightly.lowest", "lowest-direct"), ("weekly.newest", "highest")]
 )
 def test_lowest_and_newest_versions_are_tried_without_constraints(job, resolution):
     run = commands(job)
@@ -111,7 +111,7 @@ def test_lowest_and_newest_versions_are_tried_without_constraints(job, resolutio
 
 def test_the_lowest_versions_are_tried_with_the_oldest_python():
     [python] = [
-        s["with"] for s in JOBS["ci.lowest"]["steps"] if "setup-python" in s.get("uses", "")
+        s["with"] for s in JOBS["nightly.lowest"]["steps"] if "setup-python" in s.get("uses", "")
     ]
     assert PROJECT["requires-python"] == f">={python['python-version']}"
 
@@ -123,6 +123,16 @@ def test_what_differs_is_uploaded_from_every_job_that_runs_lessons():
             paths = [s["with"]["path"] for s in job["steps"] if "upload" in s.get("uses", "")]
             assert paths == [folder], name
             assert f"/{folder}/\n" in (ROOT / ".gitignore").read_text("utf-8")
+
+
+def test_each_push_runs_every_test_and_every_notebook_in_jobs_side_by_side():
+    jobs = WORKFLOWS["ci"]["jobs"]
+    assert list(jobs) == ["fast", "slow", "notebooks", "browser", "wheel"]
+    assert not any("needs" in job for job in jobs.values())
+    assert "make test " in commands("ci.fast")
+    assert commands("ci.slow").strip().endswith("--cov --ignore=tests/browser tests")
+    assert commands("ci.notebooks").strip().endswith("notebooks solutions exercises")
+    assert commands("ci.browser").strip().endswith("tests/browser tests/js")
 
 
 def test_make_targets_files_and_modules_that_are_named_exist():

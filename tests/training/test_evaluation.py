@@ -13,6 +13,7 @@ from course_lib.training import (
     shuffled_source_scores,
     teacher_forced,
     train,
+    translation_scores,
 )
 
 
@@ -23,7 +24,9 @@ def parrot(toy, monkeypatch):
     monkeypatch.setattr(
         translator,
         "translate_all",
-        lambda sentences, decoding, on_batch: [Translation(s, s) for s in map(list, sentences)],
+        lambda sentences, decoding, on_batch: [
+            Translation(source=s, target=s) for s in map(list, sentences)
+        ],
     )
     return translator
 
@@ -34,6 +37,22 @@ def pairs(*lines):
 
 def test_evaluate_compares_decoded_translations_with_the_targets(parrot):
     assert evaluate(parrot, pairs(("a b", "a b"), ("c d", "c e"))).exact == 0.5
+
+
+@pytest.mark.parametrize(
+    ("translation", "reference", "exact"),
+    [
+        ("the tired cook sleeps .", "The tired cook sleeps.", 1.0),
+        ("the tired cook sleeps.", "the tired cook sleeps.", 1.0),
+        ("the tired cook sleeps", "The tired cook sleeps.", 0.0),
+        ("the cook tired sleeps.", "The tired cook sleeps.", 0.0),
+    ],
+)
+def test_an_exact_match_is_one_whether_texts_or_a_translator_are_scored(
+    parrot, translation, reference, exact
+):
+    assert translation_scores([translation], [reference]).exact == exact
+    assert evaluate(parrot, [TextPair(translation, reference)]).exact == exact
 
 
 def test_a_vocabulary_of_words_need_not_write_capitals_and_spacing_as_the_file_does(parrot):

@@ -3,7 +3,7 @@ import pytest
 from course_lib.cli import main
 from course_lib.errors import CourseError
 from course_lib.training import RECIPES, load_recipe, read_checkpoint
-from course_lib.training.recipe_settings import as_text, settings_of, with_settings
+from course_lib.training.recipe_settings import format_setting, list_settings, with_settings
 
 SMALL = load_recipe("small")
 
@@ -77,9 +77,9 @@ def test_what_cannot_be_set_is_refused_with_the_reason(setting, message):
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_listed_field_can_be_set_to_what_it_is(name):
     recipe = RECIPES[name]
-    settings = [f"{field}={as_text(value)}" for field, value in settings_of(recipe)]
+    settings = [f"{field}={format_setting(value)}" for field, value in list_settings(recipe)]
     again = with_settings(recipe, settings)
-    assert dict(settings_of(again)) == dict(settings_of(recipe))
+    assert dict(list_settings(again)) == dict(list_settings(recipe))
 
 
 def test_set_reaches_the_run_and_a_resumed_run_must_have_the_same(at_home, capsys):

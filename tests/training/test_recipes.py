@@ -13,8 +13,8 @@ from course_lib.training import (
     load_recipe,
     load_training_data,
     load_translator,
-    on_corpus,
     train,
+    with_corpus,
 )
 from course_lib.training.data import training_data
 from course_lib.training.recipes import GRAMMAR_PAIRS
@@ -82,13 +82,13 @@ def test_the_help_names_every_recipe(capsys):
 
 def test_a_grammar_without_end_is_cut_and_files_are_taken_whole():
     multi30k = load_recipe("multi30k")
-    assert on_corpus(multi30k, "grammar_de_en").train_size == GRAMMAR_PAIRS
-    assert on_corpus(load_recipe("small"), "grammar_pt_en").train_size == GRAMMAR_PAIRS
-    assert on_corpus(load_recipe("wmt14_de_en"), "grammar_de_en").train_size == 10_000
+    assert with_corpus(multi30k, "grammar_de_en").train_size == GRAMMAR_PAIRS
+    assert with_corpus(load_recipe("small"), "grammar_pt_en").train_size == GRAMMAR_PAIRS
+    assert with_corpus(load_recipe("wmt14_de_en"), "grammar_de_en").train_size == 10_000
     small = load_recipe("small")
-    assert on_corpus(small, small.corpus) == small, "its own is not cut"
-    assert on_corpus(multi30k, "ted_pt_en").train_size is None
-    assert on_corpus(multi30k, "ted_pt_en").corpus == "ted_pt_en"
+    assert with_corpus(small, small.corpus) == small, "its own is not cut"
+    assert with_corpus(multi30k, "ted_pt_en").train_size is None
+    assert with_corpus(multi30k, "ted_pt_en").corpus == "ted_pt_en"
 
 
 @pytest.mark.parametrize(

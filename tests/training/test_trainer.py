@@ -246,6 +246,16 @@ def test_a_run_with_other_words_is_not_resumed(toy, tmp_path, monkeypatch):
             train(toy, RunOptions(max_steps=4, resume=True), folder=tmp_path, data=other)
 
 
+def test_a_run_whose_preset_was_another_is_not_resumed(toy, tmp_path):
+    train(toy, RunOptions(max_steps=2), folder=tmp_path)
+    path = tmp_path / "last.safetensors"
+    translator, info, extra = read_checkpoint(path)
+    translator.model.config = replace(translator.model.config, norm_eps=1e-3)
+    save_checkpoint(path, translator, info=info, extra=extra)
+    with pytest.raises(CourseError, match="go on with the recipe's model, but .* has another"):
+        train(toy, RunOptions(max_steps=2, resume=True), folder=tmp_path)
+
+
 def test_a_last_checkpoint_that_lacks_something_is_refused_by_name(toy, tmp_path):
     train(toy, RunOptions(max_steps=2), folder=tmp_path)
     path = tmp_path / "last.safetensors"

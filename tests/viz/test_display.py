@@ -16,6 +16,7 @@ from course_lib.viz.figure_html import data_uri
 from course_lib.viz.plots.heatmaps import plot_heatmap
 from course_lib.viz.plots.plot_attention_lines import plot_attention_lines
 from course_lib.viz.style import new_axes
+from course_lib.widget_output import WIDGET_VIEW
 
 
 def pixels(png: bytes) -> np.ndarray:
@@ -99,7 +100,7 @@ def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
     ]
     assert 'alt="Depth 2."' in outputs[2][0].data["text/html"]
     assert data_uri(to_png(new_axes())) in outputs[0][0].data["text/html"]
-    assert "application/vnd.jupyter.widget-view+json" in outputs[2][0].data
+    assert WIDGET_VIEW in outputs[2][0].data
 
 
 def test_the_rare_colours_of_a_picture_of_many_shades_stay_themselves():

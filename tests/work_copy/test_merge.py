@@ -143,7 +143,7 @@ RENAMED = {"answer": "other", "check": "other-check"}
 def test_a_history(name):
     theirs, mine, expected = HISTORIES[name]
     merged = merge(
-        notebook(BASE), notebook(theirs), notebook(mine), new_id=lambda i: RENAMED.get(i, i)
+        notebook(BASE), notebook(theirs), mine=notebook(mine), new_id=lambda i: RENAMED.get(i, i)
     )
     assert text_of(merged) == expected
     nbformat.validate(merged.notebook)
@@ -151,7 +151,7 @@ def test_a_history(name):
 
 def test_the_course_decides_what_is_an_answer_and_what_is_locked():
     theirs, mine, _ = HISTORIES["both changed a cell"]
-    merged = merge(notebook(BASE), notebook(theirs), notebook(mine))
+    merged = merge(notebook(BASE), notebook(theirs), mine=notebook(mine))
     cells = {cell.id: cell for cell in merged.notebook.cells}
     assert cells["answer"].metadata.nbgrader.solution
     assert not cells["check"].metadata.editable
@@ -170,24 +170,24 @@ def test_outputs_of_what_was_run_stay_and_others_are_the_courses():
     mine.cells[0].outputs[0].text = "what I saw"
     for cell in mine.cells[1:]:
         cell.outputs[0].text = "release 0"
-    merged = merge(base, theirs, mine).notebook.cells
+    merged = merge(base, theirs, mine=mine).notebook.cells
     assert [cell.outputs[0].text for cell in merged] == ["what I saw", "release 1", "release 1"]
 
 
 def test_cells_without_their_ids_are_known_by_nbgraders_name():
     mine = notebook("title!=T intro=I answer*=mine check!=C next=N")
     mine.cells[2].id = "1a2b3c"
-    merged = merge(notebook(BASE), notebook(BASE), mine)
+    merged = merge(notebook(BASE), notebook(BASE), mine=mine)
     assert "answer=mine check" in text_of(merged)
 
 
 def test_a_second_update_changes_nothing():
     for theirs, mine, _ in HISTORIES.values():
         new = notebook(theirs)
-        once = merge(notebook(BASE), new, notebook(mine), new_id=lambda i: RENAMED.get(i, i))
-        again = merge(new, new, once.notebook)
+        once = merge(notebook(BASE), new, mine=notebook(mine), new_id=lambda i: RENAMED.get(i, i))
+        again = merge(new, new, mine=once.notebook)
         assert text_of(again) == text_of(once)
-        interrupted = merge(notebook(BASE), new, once.notebook)
+        interrupted = merge(notebook(BASE), new, mine=once.notebook)
         assert text_of(interrupted) == text_of(once)
 
 
@@ -196,7 +196,7 @@ def test_nothing_that_was_written_is_lost_whatever_happened(seed):
     draw = random.Random(seed)
     base = notebook(BASE)
     theirs, mine = (changed(base, draw, who) for who in ("course", "learner"))
-    merged = merge(base, theirs, mine)
+    merged = merge(base, theirs, mine=mine)
     nbformat.validate(merged.notebook)
     sources = [cell.source for cell in merged.notebook.cells]
     ids = [cell.id for cell in merged.notebook.cells]

@@ -11,16 +11,18 @@ import pytest
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course_lib import cli, lab
+from course_lib import cli
 from course_lib.atomic import replace_atomically
+from course_lib.checks.progress import FORMER_IDS
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
-from course_lib.work_copy import folders
+from course_lib.work_copy import folders, verbs
 from course_lib.work_copy import update as work_copy
-from course_lib.work_copy.update import create, exercise_of, outdated, reset, update
+from course_lib.work_copy.trust import trust
+from course_lib.work_copy.update import create, exercise_path, outdated, reset, update
 
 LESSON, PAGE = Path("notebooks/06_masks.ipynb"), Path("docs/map.md")
-EXERCISE = exercise_of("06.padding_mask")
+EXERCISE = exercise_path("06.padding_mask")
 ANSWER = {"nbgrader": {"grade_id": "06-padding-mask-answer", "solution": True}}
 
 
@@ -232,6 +234,7 @@ def test_a_notebook_that_was_renamed_takes_its_answers_along(course, answered):
 
 
 def test_an_item_that_was_renamed_keeps_its_answer(course, work, monkeypatch):
+    monkeypatch.setitem(FORMER_IDS, "10.source_blind_floor", "10.target_only_entropy")
     old, new = "10-source-blind-floor-answer", "10-target-only-entropy-answer"
     lesson = Path("exercises/10_two_sentences/two_sentences.ipynb")
     write(course / lesson, new_code_cell("# your code", id=old, metadata=ANSWER))
@@ -257,7 +260,7 @@ def test_a_merged_notebook_is_trusted_if_both_were(course, answered, both, tmp_p
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "data").mkdir()
     write_cell(course / EXERCISE, "06-padding-mask-task", "Write it now.")
-    lab.trust([course / EXERCISE, answered / EXERCISE][: 1 + both])
+    trust([course / EXERCISE, answered / EXERCISE][: 1 + both])
     update(answered, course)
     merged = nbformat.read(answered / EXERCISE, as_version=4)
     assert NotebookNotary().check_signature(merged) is both
@@ -352,7 +355,7 @@ def test_without_a_copy_nothing_is_reset(work):
 
 def test_every_item_has_an_answer_cell_in_its_exercise():
     for item in TABLE:
-        cells = nbformat.read(folders.COURSE / exercise_of(item), as_version=4).cells
+        cells = nbformat.read(folders.COURSE / exercise_path(item), as_version=4).cells
         prefix = item.replace(".", "-").replace("_", "-") + "-"
         assert [c.id for c in cells if c.id.startswith(prefix) and work_copy.is_answer(c)], item
 
@@ -381,11 +384,11 @@ def test_the_commands_tell_what_they_did(course, work, monkeypatch, capsys):
     assert "run `course lab`" in capsys.readouterr().err
     assert cli.main(["update"]) == 0
     assert cli.main(["update"]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [cli.RELOAD, "Nothing has changed."]
+    assert capsys.readouterr().out.splitlines()[1:] == [verbs.RELOAD, "Nothing has changed."]
     write_cell(course / LESSON, "title", "# More masks")
     assert cli.main(["update"]) == 0
     before, *_, after = capsys.readouterr().out.splitlines()
-    assert (before, after) == (cli.SAVE, cli.RELOAD)
+    assert (before, after) == (verbs.SAVE, verbs.RELOAD)
     assert cli.main(["reset", "06.padding_mask"]) == 0
     assert f"yours is in {work}{os.sep}backup" in capsys.readouterr().out
 

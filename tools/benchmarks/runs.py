@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from course_lib.training import Recipe, RunOptions, load_recipe, load_training_data, on_corpus
+from course_lib.training import Recipe, RunOptions, load_recipe, load_training_data, with_corpus
 from course_lib.training.distributed import process_group, rank
 from course_lib.training.trainer import Trainer
 from tools import ROOT
@@ -90,7 +90,7 @@ def tokens_per_second(
 
 def take_steps(name: str, train_size: int, steps: int, warm_up: int) -> None:
     """What each of the processes does; rank 0 prints the target tokens per second."""
-    recipe = replace(on_corpus(load_recipe(name), "grammar_de_en"), train_size=train_size)
+    recipe = replace(with_corpus(load_recipe(name), "grammar_de_en"), train_size=train_size)
     with process_group("cpu") as device:
         torch.manual_seed(0)
         options = RunOptions(device=device, max_steps=steps)

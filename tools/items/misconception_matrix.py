@@ -66,7 +66,7 @@ def row(diagnosis: Diagnosis, misconception: Misconception) -> Row:
 def tried_rows() -> list[Row]:
     """All rows, by trying every misconception."""
     return [
-        row(diagnose(item, misconception.subject, line_of(item)), misconception)
+        row(diagnose(item, misconception.subject, line=line_of(item)), misconception)
         for item, misconception in misconceptions()
     ]
 

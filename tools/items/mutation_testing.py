@@ -74,12 +74,12 @@ class Mutant:
         except Exception:
             return "failed"
         item = load_item(self.item_id)
-        found = diagnose(item, space[self.name], line_of(item))
+        found = diagnose(item, space[self.name], line=line_of(item))
         if found.status == "passed":
             return "survived"
         if found.misconception is None:
             return "failed"
-        again = diagnose(item, space[self.name], line_of(item), seed=OTHER_SEED)
+        again = diagnose(item, space[self.name], line=line_of(item), seed=OTHER_SEED)
         return "failed" if again.misconception is found.misconception else "misnamed"
 
 
@@ -124,7 +124,13 @@ def digest(lesson: str) -> str:
     (path,) = SOLUTIONS.glob(f"{lesson}_*/*.ipynb")
     answers = [cell.source for cell in read(path).cells if role_of(cell) == "answer"]
     files = sorted((ITEMS / TOPICS[lesson]).glob("*.py"))
-    sources = [*answers, *(file.read_text("utf-8") for file in files)]
+    own = [file.read_text("utf-8") for file in files]
+    shared = (
+        file.read_text("utf-8")
+        for file in sorted(ITEMS.glob("*.py"))
+        if any(f"course_lib.checks.items.{file.stem} import" in source for source in own)
+    )
+    sources = [*answers, *own, *shared]
     lines = (line for source in sources for line in source.splitlines())
     kept = (line for line in lines if not line.startswith(("from ", "import ")))
     return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:10]

@@ -22,9 +22,9 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from course_lib.threads import SPINS
+from course_lib.widget_output import WIDGET_VIEW
 from tools import ROOT
 from tools.notebooks.notebook_normal_form import (
-    WIDGET_VIEW,
     NotebookError,
     linked_path,
     normal_form,

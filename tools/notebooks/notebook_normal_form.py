@@ -11,9 +11,9 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from course_lib.widget_output import WIDGET_VIEW
 from tools import ROOT
 
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 COLLAPSED = "jp-MarkdownHeadingCollapsed"  # JupyterLab opens the section folded
 METADATA = {
     "kernelspec": {

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from tools.notebooks.notebook_normal_form import WIDGET_VIEW
+from course_lib.widget_output import WIDGET_VIEW
 
 # A number without digits after its point ("1." in a tensor) is a choice or a count: it is exact.
 FLOAT = re.compile(r"(?<![\w.])[-+]?\d+\.(\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")

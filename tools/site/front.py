@@ -15,16 +15,14 @@ from pathlib import Path
 
 from course_lib import cli
 from course_lib.training import load_translator
-from course_lib.viz.web.bundle_modules import bundle_modules
-from course_lib.viz.web.translator_page import ASSETS as TRANSLATOR
+from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.translator_page import EXAMPLES, pack_model
 from tools.notebooks.notebook_normal_form import colab_link, repository
 from tools.site import ASSETS, ROOT
 
 PICTURE = Path("course_lib", "assets", "readme", "attention.png")
 MODEL = "_static/translator_model.js"
-LOAD = """self.loadTranslator = start;
-document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
+LOAD = """document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
 
 
 def write_front(folder: Path) -> None:
@@ -45,7 +43,7 @@ def write_front(folder: Path) -> None:
         for mark, value in marks.items():
             text = text.replace(f"<!--{mark}-->", value)
         (folder / name).write_text(text, "utf-8")
-    script = bundle_modules(TRANSLATOR / "front_door.js") + LOAD % MODEL
+    script = bundle("front_door") + LOAD % MODEL
     with (folder / "front.html").open("a", encoding="utf-8") as file:
         file.write(f'<script type="module">\n{script}\n</script>\n')
     (folder / PICTURE).parent.mkdir(parents=True)

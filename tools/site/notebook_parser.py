@@ -48,7 +48,7 @@ class NotebookParser(Parser):
         """Fill the document; the text itself is not read, nbconvert reads the file."""
         env = document.settings.env
         path = Path(env.doc2path(env.docname))
-        page = render(path, TEMPLATE, partial(page_address, env=env, docname=env.docname))
+        page = render(path, TEMPLATE, target=partial(page_address, env=env, docname=env.docname))
         open_sections: list[tuple[int, nodes.Element]] = [(0, document)]  # by level
         slugs = {}
         for heading, body in parts_of(page):

@@ -2,9 +2,9 @@
 // The picture in words: for the panel beside it, for screen readers, for the table below it.
 
 import { MEAN } from "./constants.js";
-import { range } from "./data.js";
+import { range } from "./data/data.js";
 
-/** @import { Axes, Matrix } from "./data.js" */
+/** @import { Axes, Matrix } from "./data/data.js" */
 /** @import { Focus, Scene, Strand, Summary } from "./scene.js" */
 
 export const ALL_MASKED = "nothing: all keys are masked";

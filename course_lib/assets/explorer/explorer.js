@@ -1,28 +1,28 @@
 // @ts-check
 // The attention explorer: a state, what is drawn of it, and what the pointer does.
 
-import { THEMES, onThemeChange, themeAround } from "./colour.js";
-import { fillCell, openedText } from "./cell.js";
-import { makeControls } from "./controls.js";
+import { THEMES, onThemeChange, themeAround } from "./drawing/colour.js";
+import { fillCell, openedText } from "./controls/cell.js";
+import { makeControls } from "./controls/controls.js";
 import { focusText, rowText } from "./describe.js";
-import { keepKeys } from "./dom.js";
-import { buildElements, fillHeading, updateTable } from "./elements.js";
-import { listenToKeys, scrollToCell } from "./keys.js";
-import { fillLegend } from "./legend.js";
-import { fillPanel } from "./panel.js";
-import { composePng } from "./png.js";
+import { keepKeys } from "./controls/dom.js";
+import { buildElements, fillHeading, updateTable } from "./controls/elements.js";
+import { listenToKeys, scrollToCell } from "./controls/keys.js";
+import { fillLegend } from "./controls/legend.js";
+import { fillPanel } from "./controls/panel.js";
+import { composePng } from "./drawing/png.js";
 import { download, fileName, standalonePage } from "./save.js";
 import { chosenText, sceneMaker, stageLabel, titleOf } from "./scene.js";
-import { makeStage } from "./stage.js";
+import { makeStage } from "./drawing/stage.js";
 import { stateAfter, validState } from "./state.js";
-import { makeTabs } from "./tabs.js";
-import { unpack } from "./unpack.js";
-import { VIEWS } from "./views.js";
+import { makeTabs } from "./controls/tabs.js";
+import { unpack } from "./data/unpack.js";
+import { VIEWS } from "./drawing/views.js";
 
 /** @import { Model } from "../anywidget.js" */
-/** @import { ThemeName } from "./colour.js" */
+/** @import { ThemeName } from "./drawing/colour.js" */
 /** @import { State } from "./constants.js" */
-/** @import { Attention } from "./data.js" */
+/** @import { Attention } from "./data/data.js" */
 /** @import { Focus, Scene } from "./scene.js" */
 
 /**

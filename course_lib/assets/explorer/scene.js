@@ -1,17 +1,17 @@
 // @ts-check
 // From a state to what is drawn: a scene holds all that the views need.
 
-import { THEMES, headStyle, paletteOf } from "./colour.js";
+import { THEMES, headStyle, paletteOf } from "./drawing/colour.js";
 import { KINDS, SENTENCES, VIEW_NAMES } from "./constants.js";
-import { alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf } from "./data.js";
+import { alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf } from "./data/data.js";
 import { headName, placeName, summaryText } from "./describe.js";
-import { faintestLine } from "./lines.js";
+import { faintestLine } from "./drawing/lines.js";
 import { isComparison } from "./state.js";
-import { isOverview } from "./views.js";
+import { isOverview } from "./drawing/views.js";
 
-/** @import { Palette, Theme, ThemeName } from "./colour.js" */
+/** @import { Palette, Theme, ThemeName } from "./drawing/colour.js" */
 /** @import { Sentences, State, Step } from "./constants.js" */
-/** @import { Attention, Axes, Matrix } from "./data.js" */
+/** @import { Attention, Axes, Matrix } from "./data/data.js" */
 
 /**
  * A head in a few numbers, of whole rows even where the keys of one sentence alone are shown.

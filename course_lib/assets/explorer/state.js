@@ -1,11 +1,12 @@
 // @ts-check
-// What may be shown, and what follows from a choice, as in course_lib/viz/explorer/explorer_state.py. Pure functions.
+// What may be shown, and what follows from a choice, as in course_lib/viz/explorer/explorer_state.py: both follow
+// the cases in tests/js/state_cases.json. Pure functions.
 
 import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "./constants.js";
-import { inSentence } from "./data.js";
+import { inSentence } from "./data/data.js";
 
 /** @import { State } from "./constants.js" */
-/** @import { Attention } from "./data.js" */
+/** @import { Attention } from "./data/data.js" */
 
 /**
  * The tab that a state shows, or the first if there is none of its kind.
@@ -20,8 +21,9 @@ export const attentionOf = (attentions, state) =>
 export const isComparison = (state) => state.view === "lines" && state.heads.length > 0;
 
 /**
- * The state with changes, and with what they imply. Another kind of attention has other tokens, so nothing
- * stays locked; nor does it among those of other sentences. Another head ends the comparison of several; another row closes the cell that was open.
+ * The state with changes, and with what they imply. Another kind of attention, or another sentence, has other
+ * tokens, so no row stays locked. Another head ends the comparison of several. Another row closes the cell that
+ * was open.
  *
  * @param {State} state
  * @param {Partial<State>} patch

@@ -2,7 +2,7 @@
 // The live model diagram: the parts, which are links to their lessons, the words at one step of
 // decoding, and a way from step to step. Python has decided where everything stands.
 
-import { keepKeys, make } from "../explorer/dom.js";
+import { keepKeys, make } from "../explorer/controls/dom.js";
 import { LARGEST, WIDE_FROM } from "./constants.js";
 import { drawLines, movePulse, writeShapes } from "./lines.js";
 import { attentionText, headline, writtenText } from "./words.js";

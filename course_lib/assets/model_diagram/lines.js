@@ -10,7 +10,7 @@ import { PULSE } from "./constants.js";
  * @property {[x: number, y: number][]} points
  * @property {string} stack
  * @property {number} order
- * @property {string} text a shape, in which {t} is the number of English words, or a remark
+ * @property {string} text a shape, in which {t} is the number of target words, or a remark
  * @property {[x: number, y: number] | null} label
  * @property {boolean} head
  * @property {boolean} aside whether the text runs along the line, from the top
@@ -71,7 +71,7 @@ export function drawLines(root, { width, height, frames, arrows }) {
 }
 
 /**
- * Write the shapes for a number of English words.
+ * Write the shapes for a number of target words.
  *
  * @param {SVGSVGElement} root
  * @param {number} count

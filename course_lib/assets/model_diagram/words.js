@@ -26,7 +26,7 @@ export function writtenText({ target }, step) {
 }
 
 /**
- * The German words that are attended to most in a step: as many as make up four fifths, three at most.
+ * The source words that are attended to most in a step: as many as make up four fifths, three at most.
  *
  * @param {string[]} source
  * @param {Step} step

@@ -1,13 +1,13 @@
 // @ts-check
 // Every attention weight of a translation: all heads of one part of the model as small heatmaps, one of them large.
 
-import { hatch, paintCells, resizeCanvas } from "../explorer/canvas.js";
-import { THEMES, onThemeChange, paletteOf, themeAround } from "../explorer/colour.js";
-import { make } from "../explorer/dom.js";
+import { hatch, paintCells, resizeCanvas } from "../explorer/drawing/canvas.js";
+import { THEMES, onThemeChange, paletteOf, themeAround } from "../explorer/drawing/colour.js";
+import { make } from "../explorer/controls/dom.js";
 import { cellAt, drawHeatmap, layoutHeatmap } from "./heat_canvas.js";
 import { THUMBNAIL } from "./sizes.js";
 
-/** @import { Matrix as Cells } from "../explorer/data.js" */
+/** @import { Matrix as Cells } from "../explorer/data/data.js" */
 /** @import { Cell, HeatLayout } from "./heat_canvas.js" */
 /** @import { Matrix } from "./transformer.js" */
 /** @import { Translation } from "./translate.js" */

@@ -1,7 +1,7 @@
 // @ts-check
 // The translator in small, for a page that has more to say: a sentence, its translation, and where each word looks.
 
-import { make } from "../explorer/dom.js";
+import { make } from "../explorer/controls/dom.js";
 import { rowOf } from "./transformer.js";
 import { translate } from "./translate.js";
 import { unpackModel } from "./weights.js";
@@ -18,7 +18,7 @@ const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
  *
  * @param {string} base64 the packed model
  */
-export async function start(base64) {
+async function start(base64) {
   const sentence = /** @type {HTMLInputElement} */ (element("front-sentence"));
   if (!("DecompressionStream" in self)) {
     element("front-note").textContent = "This browser is too old to unpack the model.";
@@ -79,3 +79,6 @@ function show({ sourceWords, targetWords, unknown, attention, finished }) {
   if (words.length) look(Math.min(2, words.length - 1));
   document.body.dataset.translated = String(1 + Number(document.body.dataset.translated ?? 0)); // set last
 }
+
+// The script with the model, which is loaded once everything else is shown, calls this.
+Object.assign(self, { loadTranslator: start });

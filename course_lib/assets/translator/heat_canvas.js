@@ -1,12 +1,12 @@
 // @ts-check
 // One head as a large heatmap on a canvas: a query is a row, a key is a column. Lengths are CSS pixels.
 
-import { LABEL, drawText, hatch, paintCells, resizeCanvas, truncate, widthOf } from "../explorer/canvas.js";
-import { colourScale, isBright } from "../explorer/colour.js";
+import { LABEL, drawText, hatch, paintCells, resizeCanvas, truncate, widthOf } from "../explorer/drawing/canvas.js";
+import { colourScale, isBright } from "../explorer/drawing/colour.js";
 import { CELL, KEY_LABEL, LABEL_HEIGHT, PUNCTUATION, QUERY_LABEL } from "./sizes.js";
 
-/** @import { Palette, Theme } from "../explorer/colour.js" */
-/** @import { Matrix as Cells } from "../explorer/data.js" */
+/** @import { Palette, Theme } from "../explorer/drawing/colour.js" */
+/** @import { Matrix as Cells } from "../explorer/data/data.js" */
 
 /** @typedef {{ query: number, key: number }} Cell */
 

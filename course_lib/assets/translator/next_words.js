@@ -1,7 +1,7 @@
 // @ts-check
 // The probabilities of the next word at one step, as bars.
 
-import { make } from "../explorer/dom.js";
+import { make } from "../explorer/controls/dom.js";
 import { TOP_WORDS } from "./sizes.js";
 import { largestIndices, softmax } from "./transformer.js";
 

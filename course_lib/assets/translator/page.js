@@ -1,7 +1,7 @@
 // @ts-check
 // The page: what a reader types is translated, and what the model computed is shown.
 
-import { make } from "../explorer/dom.js";
+import { make } from "../explorer/controls/dom.js";
 import { makeAttentionView } from "./attention_view.js";
 import { percent, showNextWords } from "./next_words.js";
 import { BEAM_WIDTH, BEAM_WIDTHS, FOLDED_BELOW, SIMILAR_WORDS, TEMPERATURE } from "./sizes.js";
@@ -23,7 +23,7 @@ const inputOf = (id) => /** @type {HTMLInputElement} */ (element(id));
  *
  * @param {string} base64 the packed model
  */
-export async function start(base64) {
+async function start(base64) {
   if (!("DecompressionStream" in self) || !("at" in Array.prototype)) {
     element("status").textContent = "This browser is too old to compute the model: expected Chrome 92, " +
       "Firefox 113, Safari 16.4 or newer.";
@@ -186,3 +186,5 @@ function leastCertain(translation) {
 function probabilityOf({ logits, targetIds }, step) {
   return softmax(rowOf(logits, step))[targetIds[step]];
 }
+
+start(element("model").textContent ?? "");

@@ -77,3 +77,21 @@ function start(figure) {
   paragraph.textContent = stored.note;
   show();
 }
+
+/**
+ * Start each copy of the figure once. The script may run before the figure is in the page, so it looks for
+ * two seconds.
+ *
+ * @param {number} times
+ */
+function look(times) {
+  // Python writes the figure's own name in place of NAME.
+  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (
+    document.querySelectorAll("[data-figure=NAME]:not([data-found])"))) {
+    figure.dataset.found = "";
+    start(figure);
+  }
+  if (times) setTimeout(look, 50, times - 1);
+}
+
+look(40);

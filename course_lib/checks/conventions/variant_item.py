@@ -80,9 +80,11 @@ def under(item: Item, convention: Convention) -> Item:
     )
     return VariantItem(
         item.id,
-        translated(item.reference, item, convention),
-        [_asked(probe, item, convention, f"test {i}") for i, probe in enumerate(item.probes, 1)],
-        (nudge, approach, code),
+        reference=translated(item.reference, item, convention),
+        probes=[
+            _asked(probe, item, convention, f"test {i}") for i, probe in enumerate(item.probes, 1)
+        ],
+        hints=(nudge, approach, code),
         use=item.use,
         tolerance=item.tolerance,
         misconceptions=[forgets([convention], item.reference), *map(misconception, known)],
@@ -122,11 +124,11 @@ def forgets(conventions: Sequence[Convention], subject: Any) -> Misconception:
     """
     name = conventions[0].name if len(conventions) == 1 else "all_conventions"
     return Misconception(
-        _FORGETS + name,
-        subject,
-        "Your answer follows the lesson here, not your group's conventions.",
-        " ".join(each.paragraph.replace("**", "").replace("`", "") for each in conventions),
-        "Read the conventions at the head of the task again.",
+        name=_FORGETS + name,
+        subject=subject,
+        symptom="Your answer follows the lesson here, not your group's conventions.",
+        why=" ".join(each.paragraph.replace("**", "").replace("`", "") for each in conventions),
+        hint="Read the conventions at the head of the task again.",
     )
 
 
@@ -150,7 +152,7 @@ def _asked(probe: Probe, item: Item, convention: Convention, number: str) -> Pro
         right, got = ([_back(each, translation) for each in side] for side in (expected, answers))
         return compare(public, right, got)
 
-    return Probe(name, calls, compare_translated)
+    return Probe(name, calls, compare=compare_translated)
 
 
 def _back(answer: Answer, translation: Translation) -> Answer:

@@ -42,7 +42,9 @@ def known_parameters(reference: Any) -> dict[str, inspect.Parameter]:
     return found
 
 
-def in_words(item: Item, call: Call, others: Sequence[Call] = (), subject: Any = None) -> str:
+def describe_arguments(
+    item: Item, call: Call, *, others: Sequence[Call] = (), subject: Any = None
+) -> str:
     """What is given, "x (2, 5, 8), n_heads 2, mask None": tensors as shapes, the rest as values.
 
     Args:
@@ -53,23 +55,23 @@ def in_words(item: Item, call: Call, others: Sequence[Call] = (), subject: Any =
     """
     known = known_parameters(item.reference)
     names = positional_names(item, subject)
-    elsewhere = {name for other in others for name in _given(other, names)}
-    given = {
+    elsewhere = {name for other in others for name in _argument_values(other, names)}
+    received = {
         name: None for name in elsewhere if name in known and known[name].default is None
-    } | _given(call, names)
+    } | _argument_values(call, names)
     shown = known.keys() | set(names.values() if item.use is call_plainly else ())
     return ", ".join(
         f"{item.shown.get(name, name)} {_word(value)}"
-        for name, value in sorted(given.items(), key=lambda pair: pair[1] is None)
+        for name, value in sorted(received.items(), key=lambda pair: pair[1] is None)
         if name in shown and not isinstance(value, (dict, nn.Module))
     )
 
 
-def _given(call: Call, names: dict[Any, str]) -> dict[str, Any]:
-    given = {names.get(i, ""): value for i, value in enumerate(call.args)}
+def _argument_values(call: Call, names: dict[Any, str]) -> dict[str, Any]:
+    received = {names.get(i, ""): value for i, value in enumerate(call.args)}
     for name, value in call.kwargs.items():
-        given |= value if name == "init" and isinstance(value, dict) else {name: value}
-    return given
+        received |= value if name == "init" and isinstance(value, dict) else {name: value}
+    return received
 
 
 def _word(value: Any) -> str:

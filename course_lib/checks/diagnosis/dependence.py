@@ -19,7 +19,7 @@ from torch.utils import _pytree as tree
 
 from course_lib.checks.diagnosis.arguments import known_parameters, positional_names
 from course_lib.checks.diagnosis.observation import Observation
-from course_lib.checks.diagnosis.trial import Asked, Trial, not_interrupted
+from course_lib.checks.diagnosis.trial import AskLearner, Trial, not_interrupted
 from course_lib.checks.engine.call import Answer, Call, ask
 from course_lib.checks.engine.compare import answers_differ, any_along, slice_of_axis
 from course_lib.checks.engine.item import Item
@@ -39,7 +39,7 @@ class _Input:
     is_weight: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Case:
     """A call, its inputs by name, both results as lists of tensors and numbers, and how these are
     arranged in each result.
@@ -48,7 +48,7 @@ class _Case:
     call: Call
     inputs: dict[str, _Input]
     right: list[Tensor]
-    given: list[Tensor]
+    received: list[Tensor]
     layouts: tuple[Any, Any]
     fails: bool
 
@@ -59,8 +59,35 @@ class _Case:
         return not self.call.about and all(min(x.shape, default=2) > 1 for x in tensors)
 
 
-def dependence_of(
-    item: Item, subject: Any, trials: Sequence[Trial], asked: Asked = ask
+@dataclass(frozen=True, kw_only=True)
+class _ResultsAfter:
+    """Both results after a change of one input.
+
+    One is comparable with the result before, number by number, if it is arranged in the same way.
+    """
+
+    right: list[Tensor]
+    received: list[Tensor]
+    right_comparable: bool
+    received_comparable: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Code:
+    """The reference and the learner's code, and how the learner's is called."""
+
+    item: Item
+    subject: Any
+    ask_learner: AskLearner
+
+    def answers(self, call: Call) -> tuple[Answer, Answer]:
+        """The right answer to a call, and the learner's."""
+        right = not_interrupted(ask(self.item.reference, call, self.item.use))
+        return right, self.ask_learner(self.subject, call, self.item.use)
+
+
+def find_dependence(
+    item: Item, subject: Any, *, trials: Sequence[Trial], ask_learner: AskLearner = ask
 ) -> Observation | None:
     """Results of one number, an input that has no effect on the learner's results, or the index of
     one that has it at other indices than it should; None if the results depend on everything as
@@ -77,16 +104,17 @@ def dependence_of(
     if none_left_out and (same := _one_number(failing)):
         return same
     plain = next((case for case in failing if case.is_plain), None)
+    code = _Code(item=item, subject=subject, ask_learner=ask_learner)
     end = time.monotonic() + SECONDS
     idle: list[str] = []
     reach: Observation | None = None
     for name in failing[0].inputs:
         if time.monotonic() > end:
             break
-        if _has_no_effect(item, subject, cases, name, asked):
+        if _has_no_effect(code, cases, name):
             idle.append(f"`{name}`")
         elif reach is None and plain is not None:
-            reach = _reach(item, subject, plain, name, asked)
+            reach = _find_wrong_reach(code, plain, name)
     if not idle:
         return reach
     more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
@@ -104,11 +132,11 @@ def _wrong_calls(item: Item, trial: Trial) -> int:
 
 def _one_number(cases: Sequence[_Case]) -> Observation | None:
     """A result that is the same number everywhere: then nothing has an effect that shows."""
-    given = torch.cat([x.flatten().double() for case in cases for x in case.given])
+    received = torch.cat([x.flatten().double() for case in cases for x in case.received])
     right = torch.cat([x.flatten().double() for case in cases for x in case.right])
-    if len(given) < 2 or (given != given[0]).any() or (right == right[0]).all():
+    if len(received) < 2 or (received != received[0]).any() or (right == right[0]).all():
         return None
-    number = f"{given[0].item():.4g}"
+    number = f"{received[0].item():.4g}"
     return Observation("one_number", f"In every wrong result, all numbers are {number}.")
 
 
@@ -118,13 +146,22 @@ def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:
     for trial in trials:
         if trial.probe.compare is not None:
             continue
-        for call, right, given in zip(trial.calls, trial.expected, trial.answers, strict=True):
-            a, b = _numbers(right), _numbers(given)
+        for call, right, received in zip(trial.calls, trial.expected, trial.answers, strict=True):
+            a, b = _numbers(right), _numbers(received)
             if a and [x.shape for x in a] == [x.shape for x in b]:
-                fails = answers_differ(right, given, tolerance=item.tolerance) is not None
+                fails = answers_differ(right, received, tolerance=item.tolerance) is not None
                 values_only = replace(call, gradients=False)
-                layouts = _layout(right), _layout(given)
-                found.append(_Case(values_only, _inputs(item, call), a, b, layouts, fails))
+                layouts = _layout(right), _layout(received)
+                found.append(
+                    _Case(
+                        call=values_only,
+                        inputs=_inputs(item, call),
+                        right=a,
+                        received=b,
+                        layouts=layouts,
+                        fails=fails,
+                    )
+                )
     return sorted(found, key=lambda case: sum(x.numel() for x in case.right))
 
 
@@ -132,7 +169,7 @@ def _numbers(answer: Answer) -> list[Tensor]:
     """All tensors and numbers of a result; none if one of them is not finite."""
     if answer.failure:
         return []
-    value = _without_gradients(answer)
+    value = _drop_gradients(answer)
     leaves = [x for x in tree.tree_leaves(value) if isinstance(x, (Tensor, bool, int, float))]
     try:
         tensors = [x if isinstance(x, Tensor) else torch.tensor(float(x)) for x in leaves]
@@ -143,11 +180,11 @@ def _numbers(answer: Answer) -> list[Tensor]:
 
 def _layout(answer: Answer) -> Any:
     """How lists, dicts and tensors are nested in a result, with their sizes."""
-    leaves, nesting = tree.tree_flatten(_without_gradients(answer))
+    leaves, nesting = tree.tree_flatten(_drop_gradients(answer))
     return nesting, [getattr(leaf, "shape", None) for leaf in leaves]
 
 
-def _without_gradients(answer: Answer) -> Any:
+def _drop_gradients(answer: Answer) -> Any:
     """A result without the gradients, which come only if they are asked for."""
     value = answer.value
     if isinstance(value, dict) and "gradients" in value:
@@ -173,86 +210,100 @@ def _inputs(item: Item, call: Call) -> dict[str, _Input]:
     return found
 
 
-def _has_no_effect(
-    item: Item, subject: Any, cases: Sequence[_Case], name: str, asked: Asked
-) -> bool:
+def _has_no_effect(code: _Code, cases: Sequence[_Case], name: str) -> bool:
     """Whether an input moves right results, and none of the learner's."""
-    moves = False
+    right_moves = False
     for case, more in product(cases, (False, True)):
-        given = case.inputs.get(name)
-        results = _after(item, subject, case, given, None, asked, more=more) if given else None
-        if results is not None:
-            right, own = results
-            if own is None or any(
-                _moved(*pair, 0.0).any() for pair in zip(case.given, own, strict=True)
-            ):
-                return False
-            moves = moves or (
-                right is not None
-                and any(_moved(*each).any() for each in zip(case.right, right, strict=True))
-            )
-    return moves
+        after = _results_after(code, case, changed=case.inputs.get(name), more=more)
+        if after is None:
+            continue
+        # The slightest change of the learner's result is an effect, also one of its arrangement.
+        if not after.received_comparable or _any_moved(case.received, after.received, least=0.0):
+            return False
+        if after.right_comparable and _any_moved(case.right, after.right):
+            right_moves = True
+    return right_moves
 
 
-def _reach(item: Item, subject: Any, case: _Case, name: str, asked: Asked) -> Observation | None:
+def _find_wrong_reach(code: _Code, case: _Case, name: str) -> Observation | None:
     """Where one index of an input has effect on the result, and should not, or the reverse."""
-    given = case.inputs.get(name)
-    if given is None or given.is_weight or len(case.right) > 1:
+    changed = case.inputs.get(name)
+    if changed is None or changed.is_weight or len(case.right) > 1:
         return None
-    x = tree.tree_leaves((case.call.args, dict(case.call.kwargs)))[given.position]
+    x = tree.tree_leaves((case.call.args, dict(case.call.kwargs)))[changed.position]
     if not isinstance(x, Tensor):
         return None
     for axis in range(x.ndim):
-        for index in (x.size(axis) - 1, 0):
-            results = _after(item, subject, case, given, (axis, index), asked)
-            if results is None or results[0] is None or results[1] is None:
+        for index in (
+            x.size(axis) - 1,
+            0,
+        ):  # the last one first: a result that looks ahead moves with it
+            after = _results_after(code, case, changed=changed, index=(axis, index))
+            if after is None or not (after.right_comparable and after.received_comparable):
                 continue
-            right, own = _moved(case.right[0], results[0][0]), _moved(case.given[0], results[1][0])
-            changed = f"When only `{name}{slice_of_axis(axis, index)}` changes, your result"
-            for where in range(right.ndim):
-                far = any_along(own, where) & ~any_along(right, where)
-                near = any_along(right, where) & ~any_along(own, where)
-                if far.any():
-                    at = slice_of_axis(where, _first(far))
-                    return Observation(
-                        "reaches_too_far",
-                        f"{changed} changes at `{at}`, too; the right one stays the same there.",
-                    )
-                if near.any():
-                    at = slice_of_axis(where, _first(near))
-                    return Observation(
-                        "does_not_reach",
-                        f"{changed} stays the same at `{at}`; the right one changes there.",
-                    )
+            found = _compare_reach(
+                _moved(case.right[0], after.right[0]),
+                _moved(case.received[0], after.received[0]),
+                change=f"When only `{name}{slice_of_axis(axis, index)}` changes, your result",
+            )
+            if found:
+                return found
     return None
 
 
-def _after(
-    item: Item,
-    subject: Any,
-    case: _Case,
-    given: _Input,
-    index: Index | None,
-    asked: Asked,
-    *,
-    more: bool = False,
-) -> tuple[list[Tensor] | None, list[Tensor] | None] | None:
-    """The right result and the learner's after a change of one input, if both come; None in place
-    of one that is arranged otherwise than before.
+def _compare_reach(right: Tensor, received: Tensor, *, change: str) -> Observation | None:
+    """The first index along an axis at which only one of two results has moved.
+
+    Args:
+        right: where the right result has moved.
+        received: where the learner's has, in the same shape.
+        change: the start of the sentence.
     """
+    for axis in range(right.ndim):
+        too_far = any_along(received, axis) & ~any_along(right, axis)
+        if too_far.any():
+            index = slice_of_axis(axis, _first(too_far))
+            return Observation(
+                "reaches_too_far",
+                f"{change} changes at `{index}`, too; the right one stays the same there.",
+            )
+        missed = any_along(right, axis) & ~any_along(received, axis)
+        if missed.any():
+            index = slice_of_axis(axis, _first(missed))
+            return Observation(
+                "does_not_reach",
+                f"{change} stays the same at `{index}`; the right one changes there.",
+            )
+    return None
+
+
+def _results_after(
+    code: _Code,
+    case: _Case,
+    *,
+    changed: _Input | None,
+    index: Index | None = None,
+    more: bool = False,
+) -> _ResultsAfter | None:
+    """Both results after a change of one input, everywhere or at one index; None if the call has no
+    such input, if it cannot be changed like this, or if a result is an error or not finite.
+    """
+    if changed is None:
+        return None
     leaves, structure = tree.tree_flatten(copy.deepcopy((case.call.args, dict(case.call.kwargs))))
-    leaves[given.position] = _changed(leaves[given.position], index, more=more)
-    if leaves[given.position] is None:
+    leaves[changed.position] = _changed(leaves[changed.position], index, more=more)
+    if leaves[changed.position] is None:
         return None
-    call = Call(*tree.tree_unflatten(leaves, structure))
-    answers = not_interrupted(ask(item.reference, call, item.use)), asked(subject, call, item.use)
-    right, own = map(_numbers, answers)
-    if not right or not own:
+    right, received = code.answers(Call(*tree.tree_unflatten(leaves, structure)))
+    right_numbers, received_numbers = _numbers(right), _numbers(received)
+    if not right_numbers or not received_numbers:
         return None
-    before = case.layouts
-    return (
-        right if _layout(answers[0]) == before[0] else None,
-        own if _layout(answers[1]) == before[1] else None,
+    right_layout, received_layout = case.layouts
+    return _ResultsAfter(
+        right=right_numbers,
+        received=received_numbers,
+        right_comparable=_layout(right) == right_layout,
+        received_comparable=_layout(received) == received_layout,
     )
 
 
@@ -294,6 +345,10 @@ def _moved(before: Tensor, after: Tensor, least: float = MOVED) -> Tensor:
         return before != after
     largest = float(before.abs().max()) if before.numel() else 0.0
     return (before - after).abs() > least * largest
+
+
+def _any_moved(before: Sequence[Tensor], after: Sequence[Tensor], *, least: float = MOVED) -> bool:
+    return any(bool(_moved(*pair, least).any()) for pair in zip(before, after, strict=True))
 
 
 def _first(flags: Tensor) -> int:

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from tqdm.auto import tqdm
 
-from course_lib.checks.diagnosis.dependence import dependence_of
-from course_lib.checks.diagnosis.facts import fact_of
+from course_lib.checks.diagnosis.dependence import find_dependence
+from course_lib.checks.diagnosis.facts import describe_first_difference
 from course_lib.checks.diagnosis.naming import misconceptions_in
 from course_lib.checks.diagnosis.observation import Observation
-from course_lib.checks.diagnosis.relations import relation_of
-from course_lib.checks.diagnosis.trial import TOGETHER, Asked, Trial, try_probe
+from course_lib.checks.diagnosis.relations import find_relation
+from course_lib.checks.diagnosis.trial import ALL_TESTS_TOOK, AskLearner, Trial, try_probe
 from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure, Use, ask, call_plainly
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.engine.isolation import usual_defaults
@@ -26,7 +26,7 @@ SEED = 2017  # of the test inputs; grading uses others
 SECONDS_IN_ALL = 60.0  # time limit of all calls of the learner's code in the tests
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Diagnosis:
     """The result of all probes of an item on a learner's code."""
 
@@ -64,7 +64,7 @@ class Diagnosis:
         return [trial for trial in self.trials if trial.difference]
 
     @property
-    def telling(self) -> Trial | None:
+    def most_telling_trial(self) -> Trial | None:
         """The failed trial that tells most: the one that had to be stopped; or the first one,
         unless its numbers are only a little wrong and those of another trial much more.
         """
@@ -77,10 +77,15 @@ class Diagnosis:
 
     def may_follow(self, trial: Trial) -> bool:
         """Whether a trial may have failed for no other reason than the telling one."""
-        telling = self.telling
-        if telling is None or trial is telling or not trial.difference or not telling.difference:
+        most_telling_trial = self.most_telling_trial
+        if (
+            most_telling_trial is None
+            or trial is most_telling_trial
+            or not trial.difference
+            or not most_telling_trial.difference
+        ):
             return False
-        return trial.difference.kind == telling.difference.kind
+        return trial.difference.kind == most_telling_trial.difference.kind
 
 
 def _error(trial: Trial) -> float:
@@ -91,10 +96,10 @@ def _error(trial: Trial) -> float:
 def diagnose(
     item: Item,
     subject: Any,
-    line: Callable[[], int] | int | None = None,
     *,
+    line: Callable[[], int] | int | None = None,
     seed: int = SEED,
-    asked: Asked = ask,
+    ask_learner: AskLearner = ask,
 ) -> Diagnosis:
     """Run all probes; if one fails, find the misconception that gives the same answers.
 
@@ -107,75 +112,109 @@ def diagnose(
         seed: of the random test inputs.
         asked: makes each call of the learner's code; grading has it made elsewhere.
     """
-    named_line = _named_line(line, asked) if item.bug else None
+    named_line = _ask_line(line, ask_learner) if item.bug else None
     trials: list[Trial] = []
-    limited = _limited_together(asked)
+    limited = _limited_together(ask_learner)
     # nbgrader takes anything on stderr, where the bar is drawn, for a failure.
-    quiet = bool(os.environ.get("COURSE_QUIET")) or under_nbgrader() or asked is not ask
+    quiet = bool(os.environ.get("COURSE_QUIET")) or under_nbgrader() or ask_learner is not ask
     bar = tqdm(item.probes, desc="tests", delay=2, leave=False, disable=quiet)
     for i, probe in enumerate(bar):
-        trials.append(try_probe(probe, item, subject, seed + i, seconds=SECONDS, asked=limited))
+        trials.append(
+            try_probe(
+                probe,
+                item,
+                subject=subject,
+                draw_seed=seed + i,
+                seconds=SECONDS,
+                ask_learner=limited,
+            )
+        )
         failures = [answer.failure for answer in trials[-1].answers if answer.failure]
         if i == 0 and failures and all(failure.not_written for failure in failures):
-            return Diagnosis(item, subject, "not started", trials)
+            return Diagnosis(item=item, subject=subject, status="not started", trials=trials)
         if trials[-1].stop:
-            stopped = fact_of(trials[-1])
-            return Diagnosis(item, subject, "not yet", trials, (), named_line, stopped)
+            stopped = describe_first_difference(trials[-1])
+            return Diagnosis(
+                item=item,
+                subject=subject,
+                status="not yet",
+                trials=trials,
+                misconceptions=(),
+                line=named_line,
+                observation=stopped,
+            )
     failed = any(trial.difference for trial in trials)
     found = misconceptions_in(item, trials) if failed else ()
-    diagnosis = Diagnosis(item, subject, "passed", trials, found, named_line)
-    if diagnosis.telling and not diagnosis.explained:
-        diagnosis = replace(diagnosis, observation=_observed(diagnosis, diagnosis.telling, asked))
+    diagnosis = Diagnosis(
+        item=item,
+        subject=subject,
+        status="passed",
+        trials=trials,
+        misconceptions=found,
+        line=named_line,
+    )
+    if diagnosis.most_telling_trial and not diagnosis.explained:
+        diagnosis = replace(
+            diagnosis, observation=_observe(diagnosis, diagnosis.most_telling_trial, ask_learner)
+        )
     if failed or not diagnosis.line_found:
         return replace(diagnosis, status="not yet")
     return diagnosis
 
 
-def _limited_together(asked: Asked) -> Asked:
-    """``asked``, for answers that may take ``SECONDS_IN_ALL`` together."""
+def _limited_together(ask_learner: AskLearner) -> AskLearner:
+    """``ask_learner``, for answers that may take ``SECONDS_IN_ALL`` together."""
     spent = 0.0
 
     def limited(subject: Any, call: Call, use: Use, *, seconds: float) -> Answer:
         nonlocal spent
         if spent < SECONDS_IN_ALL:
             left = max(0.1, SECONDS_IN_ALL - spent)
-            answer = asked(subject, call, use, seconds=min(seconds, left))
+            answer = ask_learner(subject, call, use, seconds=min(seconds, left))
         else:
             answer = Answer(failure=Failure("TookTooLong", ""))
         spent += answer.seconds
         failure = answer.failure
         if failure is None or failure.kind != "TookTooLong" or spent < SECONDS_IN_ALL:
             return answer
-        told = replace(failure, message=f"{TOGETHER} {SECONDS_IN_ALL:g} seconds")
+        told = replace(failure, message=f"{ALL_TESTS_TOOK} {SECONDS_IN_ALL:g} seconds")
         return replace(answer, failure=told, seconds=seconds)  # so slow that no example repeats it
 
     return limited
 
 
-def _observed(diagnosis: Diagnosis, telling: Trial, asked: Asked) -> Observation:
+def _observe(
+    diagnosis: Diagnosis, most_telling_trial: Trial, ask_learner: AskLearner
+) -> Observation:
     """What holds for all wrong answers, or a kind of error that the most telling test shows, or
     what the result depends on, or only the first difference.
     """
-    fact = fact_of(telling)
+    fact = describe_first_difference(most_telling_trial)
     first = diagnosis.trials[:1]  # other tests may ask for something that is made of the result
     return (
-        relation_of(diagnosis.trials)
+        find_relation(diagnosis.trials)
         or (fact if fact.name else None)
-        or _in_the_first_test(relation_of(first))
-        or dependence_of(diagnosis.item, diagnosis.subject, diagnosis.trials, asked)
-        or _in_the_first_test(dependence_of(diagnosis.item, diagnosis.subject, first, asked))
+        or _restrict_to_first_test(find_relation(first))
+        or find_dependence(
+            diagnosis.item, diagnosis.subject, trials=diagnosis.trials, ask_learner=ask_learner
+        )
+        or _restrict_to_first_test(
+            find_dependence(
+                diagnosis.item, diagnosis.subject, trials=first, ask_learner=ask_learner
+            )
+        )
         or fact
     )
 
 
-def _in_the_first_test(observation: Observation | None) -> Observation | None:
+def _restrict_to_first_test(observation: Observation | None) -> Observation | None:
     if observation is None:
         return None
     sentence = observation.sentence
     return replace(observation, sentence=f"In the first test: {sentence[0].lower()}{sentence[1:]}")
 
 
-def _named_line(line: Callable[[], int] | int | None, asked: Asked) -> Answer | None:
+def _ask_line(line: Callable[[], int] | int | None, ask_learner: AskLearner) -> Answer | None:
     if line is None:
         return None
-    return asked(line if callable(line) else lambda: line, Call(()), call_plainly)
+    return ask_learner(line if callable(line) else lambda: line, Call(()), call_plainly)

@@ -195,7 +195,7 @@ _KINDS = {
 _WITHOUT_A_LINE = ("other_arguments", "forward_missing")  # the check's own call leads to them
 
 
-def cause_of(failure: Failure) -> tuple[str, str]:
+def find_error_cause(failure: Failure) -> tuple[str, str]:
     """A name for what this exception means, and the meaning with the variables on the line that
     raised it; "" for both if unknown.
 

@@ -7,34 +7,34 @@ import re
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-from course_lib.checks.diagnosis.error_causes import cause_of
+from course_lib.checks.diagnosis.error_causes import find_error_cause
 from course_lib.checks.diagnosis.observation import (
     INPUT_MODIFIED,
     NOTHING_RETURNED,
     WHAT_CUTS_IT,
     Observation,
 )
-from course_lib.checks.diagnosis.trial import TOGETHER, Trial
+from course_lib.checks.diagnosis.trial import ALL_TESTS_TOOK, Trial
 from course_lib.checks.engine.call import Failure
 from course_lib.checks.engine.compare import Difference, answers_differ
 
-_OF_ADAPTERS = {
+_ADAPTER_ERRORS = {
     "WrongParameters": "other_parameters",
     "WrongResult": "another_type",
     "UnreadableResult": "another_type",
 }
 
 
-def fact_of(trial: Trial) -> Observation:
+def describe_first_difference(trial: Trial) -> Observation:
     """What a failed test shows; without a name if that is only which number is wrong."""
     difference = trial.difference
     assert difference is not None, "only a failed test has a difference"
     if trial.stop:
-        return _of_stop(trial.stop)
+        return _describe_stop(trial.stop)
     failure = next((answer.failure for answer in trial.answers if answer.failure), None)
     if failure and difference.kind == "failure":
-        return _of_failure(failure, difference)
-    return _of_difference(difference, trial)
+        return _describe_failure(failure, difference)
+    return _describe_difference(difference, trial)
 
 
 def raised(failure: Failure) -> str:
@@ -44,34 +44,36 @@ def raised(failure: Failure) -> str:
     return f"{error} Your {failure.line}" if failure.line else error
 
 
-def _of_stop(failure: Failure) -> Observation:
+def _describe_stop(failure: Failure) -> Observation:
     where = f" Your {failure.line}" if failure.line else ""
     meaning = "Does every loop in your code end, and does its work stay the same from turn to turn?"
-    if failure.message.startswith(TOGETHER):
+    if failure.message.startswith(ALL_TESTS_TOOK):
         meaning = (
             "Does your code compute something again and again, or number by number, that one "
             "operation on whole tensors could do?"
         )
-    return Observation("stopped", f"Your code was stopped: {failure.message}.{where}", meaning)
+    return Observation(
+        "stopped", f"Your code was stopped: {failure.message}.{where}", meaning=meaning
+    )
 
 
-def _of_failure(failure: Failure, difference: Difference) -> Observation:
+def _describe_failure(failure: Failure, difference: Difference) -> Observation:
     if failure.not_written:
         return Observation("", f"Part of your code isn't written yet. Your {failure.line}")
-    if failure.kind in _OF_ADAPTERS:
-        return Observation(_OF_ADAPTERS[failure.kind], failure.sentence)
+    if failure.kind in _ADAPTER_ERRORS:
+        return Observation(_ADAPTER_ERRORS[failure.kind], failure.sentence)
     if difference.expected != "a value":
         return Observation(
             "another_error",
             f"Your code should raise {difference.expected} here; it raised {raised(failure)}",
         )
-    name, meaning = cause_of(failure)
-    return Observation(name, f"Your code raised {raised(failure)}", meaning)
+    name, meaning = find_error_cause(failure)
+    return Observation(name, f"Your code raised {raised(failure)}", meaning=meaning)
 
 
-def _of_difference(difference: Difference, trial: Trial) -> Observation:
+def _describe_difference(difference: Difference, trial: Trial) -> Observation:
     if difference.got == "None" and difference.kind == "type":
-        return _of_none(difference.where)
+        return _describe_none(difference.where)
     extent = f"; {difference.extent}" if difference.extent else ""
     size = "shape" if difference.got_shape is not None else "length"
     name, sentence = {
@@ -84,12 +86,12 @@ def _of_difference(difference: Difference, trial: Trial) -> Observation:
         "value": ("", f"Here is the first difference: {difference}{extent}."),
     }[difference.kind]
     if difference.kind == "shape" and difference.expected_shape is not None:
-        name, meaning = _of_shapes(trial)
-        return Observation(name, sentence, meaning)
+        name, meaning = _describe_shapes(trial)
+        return Observation(name, sentence, meaning=meaning)
     return Observation(name, sentence)
 
 
-def _of_none(where: str) -> Observation:
+def _describe_none(where: str) -> Observation:
     if not where:
         return Observation("nothing_returned", NOTHING_RETURNED)
     if "gradients" in where:
@@ -108,13 +110,15 @@ def _of_none(where: str) -> Observation:
     )
 
 
-def _of_shapes(trial: Trial) -> tuple[str, str]:
+def _describe_shapes(trial: Trial) -> tuple[str, str]:
     """The name and the meaning of what all wrong shapes of a trial have in common, or "", ""."""
     pairs = [
         (tuple(a.shape), tuple(b.shape))
-        for right, given in zip(trial.expected, trial.answers, strict=True)
-        if not given.failure and answers_differ(right, given, tolerance=trial.item.tolerance)
-        for a, b in zip(tree.tree_leaves(right.value), tree.tree_leaves(given.value), strict=False)
+        for right, received in zip(trial.expected, trial.answers, strict=True)
+        if not received.failure and answers_differ(right, received, tolerance=trial.item.tolerance)
+        for a, b in zip(
+            tree.tree_leaves(right.value), tree.tree_leaves(received.value), strict=False
+        )
         if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape != b.shape
     ]
     if not pairs:
@@ -123,13 +127,13 @@ def _of_shapes(trial: Trial) -> tuple[str, str]:
         return "other_tokens", early
     if all(len(a) != len(b) for a, b in pairs):
         for axis in range(max(len(a) for a, _ in pairs)):
-            if all(_without(a, axis) == b for a, b in pairs):
+            if all(_drop_axis(a, axis) == b for a, b in pairs):
                 return "axis_missing", (
                     f"Axis {axis} of the right result, of size {pairs[0][0][axis]}, is missing in "
                     "yours: summed, averaged, or one element picked?"
                 )
         for axis in range(max(len(b) for _, b, *_ in pairs)):
-            if all(_without(b, axis) == a for a, b in pairs):
+            if all(_drop_axis(b, axis) == a for a, b in pairs):
                 size = pairs[0][1][axis]
                 cause = "not summed or not merged" if size > 1 else "added by unsqueeze or keepdim"
                 return "axis_too_many", (
@@ -139,8 +143,12 @@ def _of_shapes(trial: Trial) -> tuple[str, str]:
         return "axes_exchanged", "The shape has the right sizes, but in another order."
     else:
         for axis in range(min(len(a) for a, _ in pairs)):
-            if all(a[axis] != b[axis] and _without(a, axis) == _without(b, axis) for a, b in pairs):
-                return "size_of_an_axis", _of_size(axis, [(a[axis], b[axis]) for a, b in pairs])
+            if all(
+                a[axis] != b[axis] and _drop_axis(a, axis) == _drop_axis(b, axis) for a, b in pairs
+            ):
+                return "size_of_an_axis", _describe_sizes(
+                    axis, [(a[axis], b[axis]) for a, b in pairs]
+                )
     return "", ""
 
 
@@ -148,8 +156,8 @@ def _first_other_token(trial: Trial) -> str:
     """For generated tokens that are too many or too few: the first that differs from the right one;
     "" if they differ in number alone.
     """
-    for right, given in zip(trial.expected, trial.answers, strict=True):
-        a, b = right.value, given.value
+    for right, received in zip(trial.expected, trial.answers, strict=True):
+        a, b = right.value, received.value
         if not (isinstance(a, Tensor) and isinstance(b, Tensor) and a.ndim == b.ndim == 2):
             continue
         if a.is_floating_point() or a.dtype != b.dtype or len(a) != len(b) or a.shape == b.shape:
@@ -165,12 +173,12 @@ def _first_other_token(trial: Trial) -> str:
     return ""
 
 
-def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+def _drop_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
-def _of_size(axis: int, sizes: list[tuple[int, int]]) -> str:
-    right, given = sizes[0]
+def _describe_sizes(axis: int, sizes: list[tuple[int, int]]) -> str:
+    right, received = sizes[0]
     if all(b == 1 for _, b in sizes):
         return f"Axis {axis} has size 1 and not {right}: summed, averaged, or one element picked?"
     steps = {b - a for a, b in sizes}
@@ -178,4 +186,4 @@ def _of_size(axis: int, sizes: list[tuple[int, int]]) -> str:
         step = steps.pop()
         long = "long" if step > 0 else "short"
         return f"Axis {axis} is {abs(step)} too {long}, the other sizes are right."
-    return f"Only axis {axis} has the wrong size, in the first case {given} and not {right}."
+    return f"Only axis {axis} has the wrong size, in the first case {received} and not {right}."

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-from course_lib.checks.diagnosis.trial import STOPPED, Trial, compared, not_interrupted
+from course_lib.checks.diagnosis.trial import STOPPED, Trial, compare_answers, not_interrupted
 from course_lib.checks.engine.call import Answer, ask
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.engine.item import Item, Misconception
@@ -45,19 +45,19 @@ def misconceptions_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconceptio
 def _explains(subject: Any, item: Item, trials: Sequence[Trial], *, loosely: bool = False) -> bool:
     evidence = False  # a wrong value that is alike; errors alone can have many causes
     plain = [trial for trial in trials if trial.probe.compare is None]
-    for trial, i in sorted(_calls_of(plain), key=lambda each: _refutes_soon(*each)):
-        right, given = trial.expected[i], trial.answers[i]
-        theirs = _answer_of(subject, item, trial, i)
-        equal = answers_differ(theirs, given, tolerance=item.tolerance) is None
-        if not equal and not (loosely and _alike(theirs, given, right, item.tolerance)):
+    for trial, i in sorted(_list_calls(plain), key=lambda each: _refutes_soon(*each)):
+        right, received = trial.expected[i], trial.answers[i]
+        theirs = _cached_answer(subject, item, trial, i)
+        equal = answers_differ(theirs, received, tolerance=item.tolerance) is None
+        if not equal and not (loosely and _alike(theirs, received, right, item.tolerance)):
             return False
-        if given.failure is None and answers_differ(right, given, tolerance=item.tolerance):
+        if received.failure is None and answers_differ(right, received, tolerance=item.tolerance):
             evidence = True
     random = [trial for trial in trials if trial.probe.compare is not None]
     return (evidence or not loosely) and all(_fails_alike(subject, item, t) for t in random)
 
 
-def _calls_of(trials: Sequence[Trial]) -> list[tuple[Trial, int]]:
+def _list_calls(trials: Sequence[Trial]) -> list[tuple[Trial, int]]:
     return [(trial, i) for trial in trials for i in range(len(trial.calls))]
 
 
@@ -68,25 +68,29 @@ def _refutes_soon(trial: Trial, i: int) -> tuple[bool, float]:
 
 def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
     """Random answers differ even if they are wrong in the same way: they are described alike."""
-    theirs = [_answer_of(subject, item, trial, i) for i in range(len(trial.calls))]
-    difference = compared(trial.probe, item, trial.calls, trial.expected, theirs)
+    theirs = [_cached_answer(subject, item, trial, i) for i in range(len(trial.calls))]
+    difference = compare_answers(
+        trial.probe, item, calls=trial.calls, expected=trial.expected, answers=theirs
+    )
     described = [d and (d.kind, d.where) for d in (difference, trial.difference)]
     return described[0] == described[1]
 
 
-def _alike(theirs: Answer, given: Answer, right: Answer, tolerance: float) -> bool:
+def _alike(theirs: Answer, received: Answer, right: Answer, tolerance: float) -> bool:
     """Two wrong answers that differ in the words of an error, or in the dtype alone."""
-    if theirs.failure or given.failure:
-        kinds = [answer.failure and answer.failure.kind for answer in (theirs, given)]
-        wanted = given.failure is not None and ": raise" in given.failure.line  # on purpose
+    if theirs.failure or received.failure:
+        kinds = [answer.failure and answer.failure.kind for answer in (theirs, received)]
+        wanted = received.failure is not None and ": raise" in received.failure.line  # on purpose
         return right.failure is None and kinds[0] == kinds[1] and not wanted
-    if theirs.changed_inputs != given.changed_inputs:
+    if theirs.changed_inputs != received.changed_inputs:
         return False
-    if any(answers_differ(right, wrong, tolerance=tolerance) is None for wrong in (theirs, given)):
+    if any(
+        answers_differ(right, wrong, tolerance=tolerance) is None for wrong in (theirs, received)
+    ):
         return False
-    if _shapes(theirs) != _shapes(given):  # an answer of any size is not copied
+    if _shapes(theirs) != _shapes(received):  # an answer of any size is not copied
         return False
-    return answers_differ(_in_double(theirs), _in_double(given), tolerance=tolerance) is None
+    return answers_differ(_to_double(theirs), _to_double(received), tolerance=tolerance) is None
 
 
 def _shapes(answer: Answer) -> list[tuple[int, ...]]:
@@ -95,25 +99,25 @@ def _shapes(answer: Answer) -> list[tuple[int, ...]]:
     return sorted(tuple(x.shape) for x in leaves if isinstance(x, Tensor) and x.ndim)
 
 
-def _in_double(answer: Answer) -> Answer:
+def _to_double(answer: Answer) -> Answer:
     def double(x: Any) -> Any:
         return x.to(torch.float64) if isinstance(x, Tensor) and not x.is_complex() else x
 
     return Answer(tree.tree_map(double, answer.value), changed_inputs=answer.changed_inputs)
 
 
-def _answer_of(subject: Any, item: Item, trial: Trial, i: int) -> Answer:
+def _cached_answer(subject: Any, item: Item, trial: Trial, i: int) -> Answer:
     """A misconception's answer to a call, computed once for all checks of the item.
 
     Raises:
         KeyboardInterrupt: it was stopped before it was complete.
     """
     key = (subject, item.id, trial.probe, trial.seed, i)
-    if key in _known:
-        return _known[key]
+    if key in _answers:
+        return _answers[key]
     answer = not_interrupted(ask(subject, trial.calls[i], item.use))
     if answer.failure is None or answer.failure.kind not in STOPPED:
-        _known[key] = answer
+        _answers[key] = answer
     return answer
 
 
@@ -124,5 +128,5 @@ def _both(item: Item, a: Misconception, b: Misconception) -> Any:
     return _pairs[key]
 
 
-_known: dict[tuple[Any, ...], Answer] = {}
+_answers: dict[tuple[Any, ...], Answer] = {}
 _pairs: dict[tuple[str, ...], Any] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 NOTHING_RETURNED = "Your code returned None. Is a `return` missing?"
 INPUT_MODIFIED = (
@@ -26,4 +26,5 @@ class Observation:
 
     name: str
     sentence: str
+    _: KW_ONLY
     meaning: str = ""

@@ -18,41 +18,41 @@ from course_lib.checks.diagnosis.observation import (
     WHAT_CUTS_IT,
     Observation,
 )
-from course_lib.checks.diagnosis.tensor_relations import Pair, equal, of_tensors
+from course_lib.checks.diagnosis.tensor_relations import Pair, equal, find_tensor_relation
 from course_lib.checks.diagnosis.trial import Trial
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import answers_differ
 
 
-def relation_of(trials: Sequence[Trial]) -> Observation | None:
+def find_relation(trials: Sequence[Trial]) -> Observation | None:
     """The relation that holds between each wrong answer and the right one, or None."""
     wrong = [
-        (right, given)
+        (right, received)
         for trial in trials
         if trial.difference and trial.probe.compare is None
-        for right, given in zip(trial.expected, trial.answers, strict=True)
-        if answers_differ(right, given, tolerance=trial.item.tolerance)
+        for right, received in zip(trial.expected, trial.answers, strict=True)
+        if answers_differ(right, received, tolerance=trial.item.tolerance)
     ]
     failed = [trial for trial in trials if trial.difference]
     if not wrong or any(trial.probe.compare is not None for trial in failed):
         return None
-    if found := _of_answers(wrong):
+    if found := _find_answer_relation(wrong):
         return found
     plain = [(a.value, b.value) for a, b in wrong if not _has_gradients(a)]
     if any(b.failure for _, b in wrong) or not plain:
         return None
-    if found := _of_containers(plain):
+    if found := _find_container_relation(plain):
         return found
     parts = [_tensors(a, b) for a, b in plain]
     if None in parts:
         return None
     tensors = [pair for part in parts for pair in part or []]
     tolerance = failed[0].item.tolerance
-    different = [pair for pair in tensors if not equal(*pair, tolerance)]
-    return of_tensors(different, tolerance) if different else None
+    different = [pair for pair in tensors if not equal(*pair, tolerance=tolerance)]
+    return find_tensor_relation(different, tolerance) if different else None
 
 
-def _of_answers(wrong: Sequence[tuple[Answer, Answer]]) -> Observation | None:
+def _find_answer_relation(wrong: Sequence[tuple[Answer, Answer]]) -> Observation | None:
     if any(b.failure for _, b in wrong):
         return None
     if all(b.value is None for _, b in wrong):
@@ -68,7 +68,7 @@ def _of_answers(wrong: Sequence[tuple[Answer, Answer]]) -> Observation | None:
     return None
 
 
-def _of_containers(plain: Sequence[tuple[Any, Any]]) -> Observation | None:
+def _find_container_relation(plain: Sequence[tuple[Any, Any]]) -> Observation | None:
     """A result that holds too few, too many or exchanged entries."""
     if all(isinstance(a, tuple) and isinstance(b, (tuple, list)) for a, b in plain) and all(
         len(a) == len(b) and _same(a, b[::-1]) for a, b in plain
@@ -113,20 +113,22 @@ def _has_gradients(answer: Answer) -> bool:
     return isinstance(answer.value, dict) and "gradients" in answer.value
 
 
-def _lost_gradients(right: Answer, given: Answer) -> bool:
+def _lost_gradients(right: Answer, received: Answer) -> bool:
     """Whether the answers differ in gradients alone, and some or all of these are None."""
-    a, b = right.value, given.value
+    a, b = right.value, received.value
     if not isinstance(b, dict) or list(a) != list(b):
         return False
     others = [name for name in a if name != "gradients"]
     kept = all(_same(a[name], b[name]) for name in others)
     return kept and any(
         theirs is None and right is not None
-        for right, theirs in zip(*map(_listed, (a["gradients"], b["gradients"])), strict=False)
+        for right, theirs in zip(
+            *map(_list_gradients, (a["gradients"], b["gradients"])), strict=False
+        )
     )
 
 
-def _listed(gradients: Any) -> list[Any]:
+def _list_gradients(gradients: Any) -> list[Any]:
     return list(gradients.values() if isinstance(gradients, dict) else gradients)
 
 

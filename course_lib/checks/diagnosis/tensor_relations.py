@@ -19,7 +19,7 @@ Pair = tuple[Tensor, Tensor]  # expected and received
 MOST_AXES = 5  # whose orders are tried
 
 
-def of_tensors(pairs: Sequence[Pair], tolerance: float) -> Observation | None:
+def find_tensor_relation(pairs: Sequence[Pair], tolerance: float) -> Observation | None:
     """The first relation that holds between all pairs of expected and received tensors."""
     for test in (_dtype, _axes, _sign, _factor, _offset, _function, _moved, _part):
         for name, sentence, holds in test(pairs, tolerance):
@@ -36,7 +36,7 @@ def _dtype(pairs: Sequence[Pair], tolerance: float) -> Tests:
     yield (
         "another_dtype",
         f"The right numbers but for rounding, in another dtype: expected {a.dtype}, got {b.dtype}.",
-        partial(_in_another_dtype, max(tolerance, 1e-2)),
+        partial(_differs_in_dtype_only, max(tolerance, 1e-2)),
     )
 
 
@@ -54,12 +54,12 @@ def _axes(pairs: Sequence[Pair], tolerance: float) -> Tests:
     yield (
         "axis_of_size_one",
         f"The right numbers, but an axis of size 1 is lost or too many: {shapes}.",
-        lambda a, b: a.shape != b.shape and equal(a.squeeze(), b.squeeze(), tolerance),
+        lambda a, b: a.shape != b.shape and equal(a.squeeze(), b.squeeze(), tolerance=tolerance),
     )
     yield (
         "another_shape",
         f"The right numbers in the right order, but in another shape: {shapes}.",
-        lambda a, b: a.shape != b.shape and equal(a.flatten(), b.flatten(), tolerance),
+        lambda a, b: a.shape != b.shape and equal(a.flatten(), b.flatten(), tolerance=tolerance),
     )
     yield (
         "axes_missing",
@@ -77,7 +77,7 @@ def _sign(pairs: Sequence[Pair], tolerance: float) -> Tests:
     yield (
         "sign_reversed",
         "The right numbers with the opposite sign.",
-        lambda a, b: a.is_floating_point() and equal(-a, b, tolerance),
+        lambda a, b: a.is_floating_point() and equal(-a, b, tolerance=tolerance),
     )
 
 
@@ -89,11 +89,11 @@ def _factor(pairs: Sequence[Pair], tolerance: float) -> Tests:
     same = max(factors) - min(factors) < (1e-6 if lone else 1e-3) * abs(factors[0])
     if not _many(pairs, each=not same) or (same and f"{factors[0]:.4g}" == "1"):
         return
-    how = f"{factors[0]:.4g}" if same else "another number in each call: " + _in_short(factors)
+    how = f"{factors[0]:.4g}" if same else "another number in each call: " + _list_factors(factors)
     yield "wrong_factor", f"The right numbers, all multiplied by {how}.", lambda a, b: True
 
 
-def _in_short(factors: Sequence[float | None]) -> str:
+def _list_factors(factors: Sequence[float | None]) -> str:
     shown = ", ".join(f"{factor:.4g}" for factor in factors[:3])
     return f"{shown}, …" if len(factors) > 3 else shown
 
@@ -110,7 +110,7 @@ def _offset(pairs: Sequence[Pair], tolerance: float) -> Tests:
     yield (
         "wrong_offset",
         f"The right numbers, all with {by:+.4g} added.",
-        lambda a, b: a.dtype == b.dtype != torch.bool and equal(a + by, b, tolerance),
+        lambda a, b: a.dtype == b.dtype != torch.bool and equal(a + by, b, tolerance=tolerance),
     )
 
 
@@ -140,7 +140,7 @@ def _function(pairs: Sequence[Pair], tolerance: float) -> Tests:
             name,
             f"The right numbers, but {how}.",
             # zeros alone are many functions of small numbers
-            lambda a, b, f=function: b.any() and equal(f(a), b, tolerance),  # type: ignore[misc]
+            lambda a, b, f=function: b.any() and equal(f(a), b, tolerance=tolerance),  # type: ignore[misc]
         )
 
 
@@ -181,7 +181,7 @@ def _part(pairs: Sequence[Pair], tolerance: float) -> Tests:
             )
 
 
-def equal(a: Tensor, b: Tensor, tolerance: float = 1e-5) -> bool:
+def equal(a: Tensor, b: Tensor, *, tolerance: float = 1e-5) -> bool:
     """Whether two tensors agree in shape, dtype and numbers."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
@@ -190,10 +190,10 @@ def equal(a: Tensor, b: Tensor, tolerance: float = 1e-5) -> bool:
     return torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def _in_another_dtype(tolerance: float, a: Tensor, b: Tensor) -> bool:
+def _differs_in_dtype_only(tolerance: float, a: Tensor, b: Tensor) -> bool:
     if a.shape != b.shape or a.dtype == b.dtype or a.is_complex() or b.is_complex():
         return False
-    return equal(a.double(), b.double(), tolerance)
+    return equal(a.double(), b.double(), tolerance=tolerance)
 
 
 def _permuted(order: tuple[int, ...], a: Tensor, b: Tensor) -> bool:
@@ -201,12 +201,12 @@ def _permuted(order: tuple[int, ...], a: Tensor, b: Tensor) -> bool:
 
 
 def _flipped(axis: int, tolerance: float, a: Tensor, b: Tensor) -> bool:
-    return axis < a.ndim and equal(a.flip(axis), b, tolerance)
+    return axis < a.ndim and equal(a.flip(axis), b, tolerance=tolerance)
 
 
 def _broadcasts(a: Tensor, b: Tensor, tolerance: float) -> bool:
     try:
-        return equal(a, b.broadcast_to(a.shape), tolerance)
+        return equal(a, b.broadcast_to(a.shape), tolerance=tolerance)
     except RuntimeError:
         return False
 
@@ -219,7 +219,11 @@ def _ratio(a: Tensor, b: Tensor, tolerance: float) -> Any:
     if not a.flatten()[i]:
         return None
     ratio = (b.flatten()[i] / a.flatten()[i]).item()
-    return ratio if ratio and math.isfinite(ratio) and equal(a * ratio, b, tolerance) else None
+    return (
+        ratio
+        if ratio and math.isfinite(ratio) and equal(a * ratio, b, tolerance=tolerance)
+        else None
+    )
 
 
 def _shifted(axis: int, step: int, tolerance: float, a: Tensor, b: Tensor) -> bool:
@@ -227,7 +231,7 @@ def _shifted(axis: int, step: int, tolerance: float, a: Tensor, b: Tensor) -> bo
         return False
     earlier, later = (a, b) if step > 0 else (b, a)
     size = a.size(axis) - 1
-    return equal(earlier.narrow(axis, 0, size), later.narrow(axis, 1, size), tolerance)
+    return equal(earlier.narrow(axis, 0, size), later.narrow(axis, 1, size), tolerance=tolerance)
 
 
 def _ends_up(axis: int, side: str, tolerance: float, part: Tensor, whole: Tensor) -> bool:
@@ -241,4 +245,4 @@ def _begins(axis: int, side: str, tolerance: float, whole: Tensor, part: Tensor)
     if missing <= 0 or part.size(axis) < 2:  # one that is left can be right by chance
         return False
     start = 0 if side == "first" else missing
-    return equal(whole.narrow(axis, start, part.size(axis)), part, tolerance)
+    return equal(whole.narrow(axis, start, part.size(axis)), part, tolerance=tolerance)

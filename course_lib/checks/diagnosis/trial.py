@@ -15,12 +15,12 @@ from course_lib.errors import CourseError
 
 STOPPED = ("TookTooLong", "Interrupted")
 REFUSALS = ("ValueError", "CourseError")  # a reference may raise them: an item may ask for that
-TOGETHER = "all tests together took more than"
+ALL_TESTS_TOOK = "all tests together took more than"
 REFERENCE_SECONDS = 300.0  # on a busy machine, PyTorch alone may load for longer than ``SECONDS``
-Asked = Callable[..., Answer]  # asked(subject, call, use, seconds=…): ``ask``, or one like it
+AskLearner = Callable[..., Answer]  # asked(subject, call, use, seconds=…): ``ask``, or one like it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """A probe, its calls, the answers, and the first difference."""
 
@@ -35,13 +35,13 @@ class Trial:
     @property
     def stop(self) -> Failure | None:
         """Why a call had to be stopped, by time or by hand."""
-        return next(filter(None, map(_stop_of, self.answers)), None)
+        return next(filter(None, map(_find_stop, self.answers)), None)
 
     @property
     def first_wrong(self) -> Call:
         """The call that had to be stopped, or else the one that shows the difference."""
         for call, a, b in zip(self.calls, self.expected, self.answers, strict=True):
-            if self.stop and not _stop_of(b):
+            if self.stop and not _find_stop(b):
                 continue
             if answers_differ(a, b, tolerance=self.item.tolerance):
                 return call
@@ -51,20 +51,28 @@ class Trial:
 def try_probe(
     probe: Probe,
     item: Item,
+    *,
     subject: Any,
     draw_seed: int,
-    *,
     seconds: float = SECONDS,
-    asked: Asked = ask,
+    ask_learner: AskLearner = ask,
 ) -> Trial:
     """Make a probe's calls, each within so many seconds, and compare."""
-    calls, expected = expected_answers(probe, item, draw_seed)
-    answers = answer_all(subject, calls, item.use, seconds=seconds, asked=asked)
-    difference = compared(probe, item, calls, expected, answers)
-    return Trial(probe, item, draw_seed, calls, expected, answers, difference)
+    calls, expected = expected_answers(probe, item, seed=draw_seed)
+    answers = answer_all(subject, calls, use=item.use, seconds=seconds, ask_learner=ask_learner)
+    difference = compare_answers(probe, item, calls=calls, expected=expected, answers=answers)
+    return Trial(
+        probe=probe,
+        item=item,
+        seed=draw_seed,
+        calls=calls,
+        expected=expected,
+        answers=answers,
+        difference=difference,
+    )
 
 
-def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], list[Answer]]:
+def expected_answers(probe: Probe, item: Item, *, seed: int) -> tuple[list[Call], list[Answer]]:
     """The calls and the reference's answers, computed once for all checks of the item.
 
     Raises:
@@ -72,10 +80,10 @@ def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], l
         CourseError: they take longer than ``REFERENCE_SECONDS``, or one of them is an error.
     """
     key = (item.id, probe, seed)  # items may share a probe, as post-norm and pre-norm do
-    if key not in _asked:
+    if key not in _expected_answers:
         with isolated():  # creating a module uses the global generator and the defaults
             calls = probe.calls(Draw(seed))
-        answers = answer_all(item.reference, calls, item.use, seconds=REFERENCE_SECONDS)
+        answers = answer_all(item.reference, calls, use=item.use, seconds=REFERENCE_SECONDS)
         kinds = {answer.failure.kind for answer in answers if answer.failure}
         if "Interrupted" in kinds:
             raise KeyboardInterrupt
@@ -91,21 +99,26 @@ def expected_answers(probe: Probe, item: Item, seed: int) -> tuple[list[Call], l
                 f"{error.message.rstrip('.')}; a cell seems to have changed PyTorch or the course: "
                 "restart the kernel, run the cells that you need, and check again"
             )
-        _asked[key] = calls, answers
-    return _asked[key]
+        _expected_answers[key] = calls, answers
+    return _expected_answers[key]
 
 
-_asked: dict[tuple[str, Probe, int], tuple[list[Call], list[Answer]]] = {}
+_expected_answers: dict[tuple[str, Probe, int], tuple[list[Call], list[Answer]]] = {}
 
 
 def answer_all(
-    subject: Any, calls: Sequence[Call], use: Use, *, seconds: float = SECONDS, asked: Asked = ask
+    subject: Any,
+    calls: Sequence[Call],
+    *,
+    use: Use,
+    seconds: float = SECONDS,
+    ask_learner: AskLearner = ask,
 ) -> list[Answer]:
     """One answer for each call; after one that had to be stopped, the others are not made."""
     answers: list[Answer] = []
     for call in calls:
-        stopped = answers and _stop_of(answers[-1])
-        answers.append(answers[-1] if stopped else asked(subject, call, use, seconds=seconds))
+        stopped = answers and _find_stop(answers[-1])
+        answers.append(answers[-1] if stopped else ask_learner(subject, call, use, seconds=seconds))
     return answers
 
 
@@ -120,14 +133,15 @@ def not_interrupted(answer: Answer) -> Answer:
     return answer
 
 
-def _stop_of(answer: Answer) -> Failure | None:
+def _find_stop(answer: Answer) -> Failure | None:
     failure = answer.failure
     return failure if failure and failure.kind in STOPPED else None
 
 
-def compared(
+def compare_answers(
     probe: Probe,
     item: Item,
+    *,
     calls: Sequence[Call],
     expected: Sequence[Answer],
     answers: Sequence[Answer],
@@ -142,5 +156,5 @@ def compared(
     except Exception as error:  # a result may be of any type, and its methods the learner's
         values = {type(answer.value).__name__ for answer in answers}
         reason = f"{', '.join(sorted(values))}: comparing it raises {type(error).__name__}"
-        return Difference("type", "a result that can be compared", reason)
+        return Difference("type", expected="a result that can be compared", got=reason)
     return None

@@ -45,13 +45,14 @@ def use_module(
     Raises:
         WrongParameters: its parameters have other names or shapes.
     """
+    # The initial weights are random, so both modules get the same ones before they are compared.
     module = make(**init)
     load_weights(module, weights)
     module.train(train)
     output = getattr(module, method)(*inputs, **kwargs)
     if not learns:
         return output
-    first = output[0] if isinstance(output, tuple) else output
+    first = output[0] if isinstance(output, tuple) else output  # weights or caches come second
     module.zero_grad()
     weighted_sum(first).backward()
     named = dict(module.named_parameters())
@@ -72,7 +73,7 @@ def require_module(module: Any) -> nn.Module:
     return module
 
 
-def _named(parameters: Sequence[str], *, most: int = 4) -> str:
+def _list_names(parameters: Sequence[str], *, most: int = 4) -> str:
     """The first few of them; a whole model has hundreds."""
     more = f" and {len(parameters) - most} more" if len(parameters) > most else ""
     return ", ".join(parameters[:most]) + more
@@ -89,19 +90,19 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     wanted = {name: tuple(w.shape) for name, w in weights.items()}
     if wanted and not own:
         raise WrongParameters(
-            f"expected parameters {_named([f'{n} {s}' for n, s in wanted.items()])}; your module "
-            "has none at all: modules in a plain list or dict aren't registered, nor are plain "
-            "tensors"
+            f"expected parameters {_list_names([f'{n} {s}' for n, s in wanted.items()])}; your "
+            "module has none at all: modules in a plain list or dict aren't registered, nor are "
+            "plain tensors"
         )
     twice = dict(module.named_parameters(remove_duplicate=False)).keys() - own.keys()
     if shared := sorted(twice & wanted.keys()):
         raise WrongParameters(
-            f"expected parameters of their own for {_named(shared)}; in your module these names "
-            "belong to parameters that have another name, too: several names share one"
+            f"expected parameters of their own for {_list_names(shared)}; in your module these "
+            "names belong to parameters that have another name, too: several names share one"
         )
     if own != wanted:
-        missing = _named([f"{n} {s}" for n, s in wanted.items() if own.get(n) != s])
-        extra = _named([f"{n} {s}" for n, s in own.items() if wanted.get(n) != s])
+        missing = _list_names([f"{n} {s}" for n, s in wanted.items() if own.get(n) != s])
+        extra = _list_names([f"{n} {s}" for n, s in own.items() if wanted.get(n) != s])
         raise WrongParameters(
             f"expected parameters {missing or 'no more than those asked for'}; "
             f"got {extra or 'none of these'}: names and shapes are part of the task"
@@ -109,6 +110,7 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             parameter.copy_(weights[name])
+    # A test in float64 moves the buffers as well, which have no weights here.
     dtype = next(iter(weights.values())).dtype if weights else torch.float32
     if dtype != torch.float32:
         module.to(dtype)
@@ -133,25 +135,37 @@ def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison
                 if unchanged
                 else "in evaluation mode"
             )
-            return Difference(difference.kind, difference.expected, difference.got, where)
+            return Difference(
+                difference.kind, expected=difference.expected, got=difference.got, where=where
+            )
         if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
             return first_difference(clean, noisy, tolerance=tolerance, where="in training mode")
+        # Which elements are dropped is random: only what holds for every draw can be tested.
         zeros = noisy == 0
         found = float(zeros.float().mean())
         if found < 0.01:
             same = torch.allclose(clean, noisy, rtol=tolerance, atol=tolerance)
             where = "dropout in training mode" if same else "position of dropout in training mode"
-            return Difference("value", f"about {share:.0%} zeros", "none", where)
+            return Difference("value", expected=f"about {share:.0%} zeros", got="none", where=where)
         if abs(found - share) > 0.04:
             where = "share of zeros in training mode"
-            return Difference("value", f"about {share:.2f}", f"{found:.2f}", where)
+            return Difference(
+                "value", expected=f"about {share:.2f}", got=f"{found:.2f}", where=where
+            )
         if zeros.all(dim=-1).any() or torch.equal(zeros[0], zeros[1]):
             where = "zeros in training mode"
-            return Difference("value", "each element dropped independently", "whole rows", where)
+            return Difference(
+                "value",
+                expected="each element dropped independently",
+                got="whole rows",
+                where=where,
+            )
         scaled = torch.where(zeros, 0.0, clean / (1 - share))
         if difference := first_difference(scaled, noisy, tolerance=tolerance):
             where = "elements that dropout keeps"
-            return Difference("value", difference.expected, difference.got, where)
+            return Difference(
+                "value", expected=difference.expected, got=difference.got, where=where
+            )
         return None
 
     return compare

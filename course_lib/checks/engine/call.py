@@ -12,7 +12,7 @@ import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ class Call:
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     about: str = ""
     gradients: bool = False
 
@@ -64,6 +65,7 @@ class Failure:
 
     kind: str
     message: str
+    _: KW_ONLY
     line: str = ""
     variables: str = ""
 
@@ -88,6 +90,7 @@ class Answer:
     """
 
     value: Any = None
+    _: KW_ONLY
     failure: Failure | None = None
     changed_inputs: bool = False
     seconds: float = field(default=0.0, compare=False)
@@ -130,6 +133,7 @@ def ask(
             where the system has alarms (elsewhere the learner interrupts the kernel).
         timer: what the seconds are measured by.
     """
+    # The learner's code gets copies: what it modifies would be another input for the next one.
     args, kwargs = copy.deepcopy((call.args, dict(call.kwargs)))
     inputs = [x for x in tree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
     before, data = [x.clone() for x in inputs], _data((args, kwargs))
@@ -148,18 +152,19 @@ def ask(
         with isolated():
             value, changed = within(SECONDS if seconds is None else seconds, answer, timer)
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=failure_of(error), seconds=timer.now() - start)
+        return Answer(failure=describe_exception(error), seconds=timer.now() - start)
     return Answer(value, changed_inputs=changed, seconds=timer.now() - start)
 
 
-def failure_of(error: BaseException) -> Failure:
+def describe_exception(error: BaseException) -> Failure:
     """An exception as plain text. Its class and its message may be the learner's own code."""
 
     def described() -> Failure:
+        line, variables = _learners_line(error)
         if isinstance(error, KeyboardInterrupt):
-            return Failure("Interrupted", "you stopped it", *_learners_line(error))
+            return Failure("Interrupted", "you stopped it", line=line, variables=variables)
         kind = truncated(_printable(str(type(error).__name__)), MOST_OF_A_NAME)
-        return Failure(kind, _text(error), *_learners_line(error))
+        return Failure(kind, _text(error), line=line, variables=variables)
 
     try:
         with isolated():
@@ -207,10 +212,11 @@ def _with_gradients(
     use: Use, subject: Any, args: Any, kwargs: Any, inputs: list[Tensor]
 ) -> dict[str, Any]:
     """The value, and the gradient of Σ cos(i) · outputᵢ with respect to each float input."""
+    # In place: these are the tensors inside of args and kwargs.
     real = [x.requires_grad_() for x in inputs if x.is_floating_point()]
     value = use(subject, *args, **kwargs)
     outputs = [x for x in tree.tree_leaves(value) if isinstance(x, Tensor) and x.requires_grad]
-    total = sum(weighted_sum(x) for x in outputs)
+    total = sum(weighted_sum(x) for x in outputs)  # the plain number 0 without any output
     gradients: tuple[Tensor | None, ...] = (None,) * len(real)
     if isinstance(total, Tensor):
         gradients = torch.autograd.grad(total, real, allow_unused=True)
@@ -219,6 +225,8 @@ def _with_gradients(
 
 def weighted_sum(x: Tensor) -> Tensor:
     """Σ cos(i) · xᵢ: a number whose gradient is different for every element of x."""
+    # A plain sum would miss most mistakes: its gradient is 1 everywhere, whatever is exchanged,
+    # and after a softmax or a LayerNorm it is a constant, whose gradient is 0.
     return (torch.cos(torch.arange(x.numel(), dtype=x.dtype)).view(x.shape) * x).sum()
 
 

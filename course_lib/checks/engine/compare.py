@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ class Difference:
     """
 
     kind: DifferenceKind
+    _: KW_ONLY
     expected: str
     got: str
     where: str = ""
@@ -61,8 +62,12 @@ def first_difference(
     if isinstance(got, Tensor) and not got.ndim:
         got = got.item()
     if type(expected) is not type(got):
-        return Difference("type", _described(expected), _described(got), where)
-    return None if expected == got else Difference("value", repr(expected), short(got), where)
+        return Difference("type", expected=_described(expected), got=_described(got), where=where)
+    return (
+        None
+        if expected == got
+        else Difference("value", expected=repr(expected), got=short(got), where=where)
+    )
 
 
 def answers_differ(expected: Answer, got: Answer, *, tolerance: float = 1e-5) -> Difference | None:
@@ -71,28 +76,44 @@ def answers_differ(expected: Answer, got: Answer, *, tolerance: float = 1e-5) ->
         if expected.failure and got.failure:
             a, b = expected.failure, got.failure
             same = (a.kind, a.message) == (b.kind, b.message)
-            return None if same else Difference("failure", a.kind, f"{b.kind}: {b.message}")
+            return (
+                None
+                if same
+                else Difference("failure", expected=a.kind, got=f"{b.kind}: {b.message}")
+            )
         if got.failure:
-            return Difference("failure", "a value", f"{got.failure.kind}: {got.failure.message}")
+            return Difference(
+                "failure", expected="a value", got=f"{got.failure.kind}: {got.failure.message}"
+            )
         assert expected.failure
-        return Difference("failure", f"{expected.failure.kind}", "no error")
+        return Difference("failure", expected=f"{expected.failure.kind}", got="no error")
     if got.changed_inputs != expected.changed_inputs:
-        return Difference("changed input", "inputs left unchanged", "an input modified in place")
+        return Difference(
+            "changed input", expected="inputs left unchanged", got="an input modified in place"
+        )
     return first_difference(expected.value, got.value, tolerance=tolerance)
 
 
 def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Difference | None:
     if not isinstance(got, Tensor):
-        return Difference("type", _described(expected), _described(got), where)
+        return Difference("type", expected=_described(expected), got=_described(got), where=where)
     if expected.shape != got.shape:
         shapes = tuple(expected.shape), tuple(got.shape)
-        return Difference("shape", f"shape {shapes[0]}", f"shape {shapes[1]}", where, *shapes)
+        return Difference(
+            "shape",
+            expected=f"shape {shapes[0]}",
+            got=f"shape {shapes[1]}",
+            where=where,
+            expected_shape=shapes[0],
+            got_shape=shapes[1],
+        )
     if expected.dtype != got.dtype:
-        return Difference("dtype", str(expected.dtype), str(got.dtype), where)
-    want, have = expected.cpu(), got.cpu()
+        return Difference("dtype", expected=str(expected.dtype), got=str(got.dtype), where=where)
+    want, have = expected.cpu(), got.cpu()  # a result on a GPU is right, too
     if not expected.is_floating_point():
         wrong = want != have
     else:
+        # A NaN where the reference has one is right, which `==` would deny.
         wrong = ~torch.isclose(have, want, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not wrong.any():
         return None
@@ -101,6 +122,7 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
     is_nan = isinstance(have_one, float) and math.isnan(have_one)
     element = f"element [{', '.join(map(str, index))}]" if index else "the number"
     where = f"{where}, {element}" if where else element
+    # The largest error as a share of the largest number, so that two tests can be compared.
     error = float((want.double() - have.double()).abs().nan_to_num().max())
     error /= float(want.double().abs().nan_to_num().max()) or 1.0
     kind: DifferenceKind = "nan" if is_nan else "value"
@@ -108,7 +130,8 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
     verb = "is" if count == 1 else "are"
     extent = f"{count} of {wrong.numel()} numbers {verb} wrong" if wrong.ndim else ""
     extent += _spared(wrong)
-    return Difference(kind, *_numbers_apart(want_one, have_one), where, error=error, extent=extent)
+    wanted, found = _numbers_apart(want_one, have_one)
+    return Difference(kind, expected=wanted, got=found, where=where, error=error, extent=extent)
 
 
 def _spared(wrong: Tensor) -> str:
@@ -136,7 +159,7 @@ def slice_of_axis(axis: int, index: int | str) -> str:
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
     if not isinstance(got, Mapping) or set(expected) != set(got):
-        return Difference("type", _described(expected), _described(got), where)
+        return Difference("type", expected=_described(expected), got=_described(got), where=where)
     for key, value in expected.items():
         inner = f"{where}, {key}" if where else str(key)
         if found := first_difference(value, got[key], tolerance=tolerance, where=inner):
@@ -146,25 +169,32 @@ def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Differen
 
 def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
     if not isinstance(got, Sequence) or isinstance(got, str):
-        return Difference("type", _described(expected), _described(got), where)
+        return Difference("type", expected=_described(expected), got=_described(got), where=where)
     found = _entries(expected, got, tolerance, where)
     if found is None or found.kind == "type" or not (_is_plain(expected) and _is_plain(got)):
         return found
-    for digits in range(4, 18):
+    for digits in range(4, 18):  # 17 tell any two floats apart
         want, have = (_written(x, digits) for x in (expected, got))
         if want != have:
             break
     if len(want) > MOST_WRITTEN:
         return found
     kind: DifferenceKind = found.kind if found.where == where else "value"  # not of the whole list
-    return Difference(kind, want, truncated(have, MOST_WRITTEN), where, error=found.error)
+    return Difference(
+        kind, expected=want, got=truncated(have, MOST_WRITTEN), where=where, error=found.error
+    )
 
 
 def _entries(
     expected: Sequence[Any], got: Sequence[Any], tolerance: float, where: str
 ) -> Difference | None:
     if len(expected) != len(got):
-        return Difference("shape", f"{len(expected)} entries", f"{len(got)}: {short(got)}", where)
+        return Difference(
+            "shape",
+            expected=f"{len(expected)} entries",
+            got=f"{len(got)}: {short(got)}",
+            where=where,
+        )
     for i, (a, b) in enumerate(zip(expected, got, strict=True)):
         inner = f"{where}[{i}]" if where else f"entry {i}"
         if found := first_difference(a, b, tolerance=tolerance, where=inner):
@@ -190,7 +220,7 @@ def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Differe
     if isinstance(got, Tensor) and not got.ndim:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers count, too
-        return Difference("type", "a number", _described(got), where)
+        return Difference("type", expected="a number", got=_described(got), where=where)
     try:
         got = int(got) if isinstance(got, Integral) else float(got)
         close = math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance)
@@ -205,14 +235,15 @@ def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Differe
         error = abs(expected - got) / (abs(expected) or 1.0)
     except OverflowError:
         error = math.inf
-    return Difference(kind, *_numbers_apart(expected, got), where, error=error)
+    wanted, found = _numbers_apart(expected, got)
+    return Difference(kind, expected=wanted, got=found, where=where, error=error)
 
 
 def _numbers_apart(expected: Any, got: Any) -> tuple[str, str]:
     """Both numbers, with as many digits as tell them apart, and at least four."""
     if not isinstance(expected, float) and not isinstance(got, float):
         return short(expected), short(got)
-    for digits in range(4, 18):
+    for digits in range(4, 18):  # 17 tell any two floats apart
         texts = [f"{x:.{digits}g}" if isinstance(x, float) else short(x) for x in (expected, got)]
         if texts[0] != texts[1]:
             break

@@ -18,6 +18,7 @@ class Draw:
 
     def normal(self, *shape: int, std: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
         """Normally distributed numbers with mean 0."""
+        # Drawn in float64 whatever the dtype, so that a test in float32 has the same inputs.
         return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(dtype) * std
 
     def strided(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -37,7 +38,7 @@ class Draw:
         Real tokens are never ``pad_id``; if that is not 0, the first sentence has a token 0.
         """
         tokens = self.ids(batch, length, low=0, high=high - 1)
-        tokens = torch.where(tokens >= pad_id, tokens + 1, tokens)
+        tokens = torch.where(tokens >= pad_id, tokens + 1, tokens)  # leaves out pad_id alone
         if pad_id:
             tokens[0, 0] = 0
         for row in tokens[1:]:
@@ -48,7 +49,7 @@ class Draw:
     def mask(self, *shape: int, share: float = 0.6) -> Tensor:
         """Boolean, True for about this share; at least one True in each row of the last axis."""
         mask = torch.rand(*shape, generator=self.generator) < share
-        mask[..., 0] |= ~mask.any(dim=-1)
+        mask[..., 0] |= ~mask.any(dim=-1)  # a row without any has no softmax
         return mask
 
     def weights(self, module: nn.Module, *, std: float = 0.5) -> dict[str, Tensor]:

@@ -50,11 +50,11 @@ _PATCHED = (
 )
 _CLASSES = (Tensor, nn.Module)  # nothing is added to them while learners' code runs
 _is = operator.is_
-_CHECKS = __package__.removesuffix(".engine")
+_CHECKS = Path(__file__).parents[1]
 _MODULES = tuple(  # of the checks, whose names a learner's code must not change either
-    ".".join((_CHECKS, *folder.split(), file.stem)).removesuffix(".__init__")
-    for folder in ("", "engine", "report")
-    for file in (Path(__file__).parents[1] / folder).glob("*.py")
+    ".".join(("course_lib.checks", *file.relative_to(_CHECKS).with_suffix("").parts))
+    for file in _CHECKS.rglob("*.py")
+    if file.stem != "__init__" and "items" not in file.parts
 )
 _GLOBAL_HOOKS = tuple(
     hooks
@@ -62,10 +62,15 @@ _GLOBAL_HOOKS = tuple(
     if re.fullmatch(r"_global_.*_hooks", name)
 )
 MOST_RECURSION = 10_000
+RING_AGAIN = 0.1  # seconds after which an alarm rings again, even if its handler broke off
+PATIENCE = 10.0  # seconds for which a tracer or a debugger is not stopped when the time is over
 watched: list[object] = []  # objects with attributes that are put back, too
+_GetAndSet = tuple[Callable[[], Any], Callable[[Any], None]]
+_PROFILER: _GetAndSet = (sys.getprofile, sys.setprofile)
+_TRACER: _GetAndSet = (sys.gettrace, sys.settrace)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Timer:
     """What a time limit is measured by; ``kind`` and ``signal`` are names in ``signal``, which not
     every system has.
@@ -76,8 +81,8 @@ class Timer:
     now: Callable[[], float]
 
 
-REAL_TIME = Timer("ITIMER_REAL", "SIGALRM", time.perf_counter)
-PROCESSOR_TIME = Timer("ITIMER_PROF", "SIGPROF", time.process_time)
+REAL_TIME = Timer(kind="ITIMER_REAL", signal="SIGALRM", now=time.perf_counter)
+PROCESSOR_TIME = Timer(kind="ITIMER_PROF", signal="SIGPROF", now=time.process_time)
 
 
 class TookTooLong(BaseException):
@@ -200,7 +205,7 @@ def _folder() -> str:
 @contextmanager
 def _patches_undone() -> Iterator[None]:
     """Put back what the block replaces in PyTorch, in the modules of this package, in items."""
-    own = [sys.modules.get(name) for name in _MODULES]
+    own = [sys.modules.get(name) for name in ("course_lib.checks", *_MODULES)]
     owners = (*_PATCHED, *filter(None, own), *watched)
     before = [(owner, dict(vars(owner))) for owner in owners]
     try:
@@ -231,19 +236,23 @@ def within(seconds: float, function: Callable[[], Result], timer: Timer = REAL_T
 class _Limit:
     """An alarm that rings until the function has ended: a loop with a bare `except` swallows the
     first exceptions, but not one that is raised between two rounds.
+
+    Nothing is raised in a tracer's own code (of coverage, of a debugger): the exception could end
+    it, or leave its lock taken, for which the next call that is traced would wait for ever.
     """
 
     def __init__(self, seconds: float, timer: Timer) -> None:
-        self.seconds = seconds
+        self.seconds, self.now = seconds, timer.now
         self.kind, self.signal = getattr(signal, timer.kind), getattr(signal, timer.signal)
         self.delays, self.over = random.Random(0), False
         self.frame: FrameType | None = None  # below which the function runs
         self.set_timer, self.set_handler = signal.setitimer, signal.signal
+        self.patient_until = self.now() + seconds + PATIENCE
 
     def run(self, function: Callable[[], Result]) -> Result:
         before = self.set_handler(self.signal, self.ring)
-        self.set_timer(self.kind, self.seconds)
         try:
+            self.set_timer(self.kind, self.seconds, RING_AGAIN)
             with _signals_untouched():
                 return self.call(function)
         finally:
@@ -256,13 +265,27 @@ class _Limit:
         return function()
 
     def ring(self, signum: int, frame: FrameType | None) -> None:
+        """Stop the function if it runs, and not just what is before or after it."""
         if self.over:
             return
-        self.set_timer(self.kind, 10 ** self.delays.uniform(-5, -2))
         while frame is not None and frame is not self.frame:
             frame = frame.f_back
-        if frame is not None:  # in the function, and not just before or after it
+        stop = frame is not None and (self.now() > self.patient_until or not _in_a_tracer())
+        self.set_timer(self.kind, 10 ** -(2 + 3 * self.delays.random()), RING_AGAIN)
+        if stop:
             raise TookTooLong(f"still running after {self.seconds:g} seconds")
+
+
+def _in_a_tracer() -> bool:
+    """Whether a tracer, a profiler or a debugger is at work: Python traces nothing in there."""
+    get, set_ = _PROFILER if _PROFILER[0]() is None else _TRACER  # a profiler in C stays set
+    before, traced = get(), []
+    try:
+        set_(lambda *event: traced.append(event))
+        (lambda: None)()
+    finally:
+        set_(before)
+    return not traced
 
 
 @contextmanager

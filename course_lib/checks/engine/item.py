@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeVar
 
 from torch import nn
@@ -31,10 +31,11 @@ class Probe:
 
     property: str
     calls: Callable[[Draw], list[Call]]
+    _: KW_ONLY
     compare: Comparison | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Misconception:
     """A small wrong implementation, and what to tell a learner who has written it.
 
@@ -84,6 +85,7 @@ class Item:
     """
 
     id: str
+    _: KW_ONLY
     reference: Any
     probes: Sequence[Probe]
     hints: tuple[str, str, str]
@@ -103,7 +105,11 @@ class Item:
         """Decorate a wrong implementation, so that the check recognises it."""
 
         def add(subject: Subject) -> Subject:
-            self.misconceptions.append(Misconception(subject.__name__, subject, symptom, why, hint))
+            self.misconceptions.append(
+                Misconception(
+                    name=subject.__name__, subject=subject, symptom=symptom, why=why, hint=hint
+                )
+            )
             return subject
 
         return add
@@ -131,7 +137,11 @@ class Item:
         """Add the misconception of one switch; ``spellings`` are switches with the same words."""
         assert self.variant is not None, "decorate a function with `switchable` first"
         subject, *others = (self.variant(frozenset({each})) for each in (name, *spellings))
-        self.misconceptions.append(Misconception(name, subject, symptom, why, hint, others))
+        self.misconceptions.append(
+            Misconception(
+                name=name, subject=subject, symptom=symptom, why=why, hint=hint, spellings=others
+            )
+        )
 
     def both(self, a: Misconception, b: Misconception) -> Any:
         """An answer with both misconceptions, or None where they cannot be put together.

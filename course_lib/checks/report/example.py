@@ -25,7 +25,7 @@ MOST_CHARACTERS = 300  # of a result
 MOST_SECONDS = 1.0  # of a call that is made again
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Example:
     """A call, what was expected and what was received.
 
@@ -68,14 +68,17 @@ class Example:
 @usual_defaults()
 def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     """The first failing call of the most telling test, or one that is less than half as large."""
-    telling, item = diagnosis.telling, diagnosis.item
-    if telling is None or diagnosis.status != "not yet":
+    most_telling_trial, item = diagnosis.most_telling_trial, diagnosis.item
+    if most_telling_trial is None or diagnosis.status != "not yet":
         return None
     others = [trial for trial in diagnosis.failed if diagnosis.may_follow(trial)]
-    raises = bool(telling.stop or (telling.difference and telling.difference.kind == "failure"))
+    raises = bool(
+        most_telling_trial.stop
+        or (most_telling_trial.difference and most_telling_trial.difference.kind == "failure")
+    )
     failing = [
         (_numbers(call), call, expected, received)
-        for trial in (telling, *others)
+        for trial in (most_telling_trial, *others)
         if trial.probe.compare is None
         for call, expected, received in zip(trial.calls, trial.expected, trial.answers, strict=True)
         if answers_differ(expected, received, tolerance=item.tolerance)
@@ -90,7 +93,9 @@ def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     code = _code_to_run(item, diagnosis.subject)
     if all(answer.seconds <= MOST_SECONDS for answer in answers):
         code = _code(item, call, diagnosis.subject) or code
-    return Example(item.id, call, expected, received, item.use, code)
+    return Example(
+        item_id=item.id, call=call, expected=expected, received=received, use=item.use, code=code
+    )
 
 
 def _numbers(call: Call) -> int:
@@ -119,9 +124,11 @@ def _code(item: Item, call: Call, subject: Any) -> str:
         ]
     except (TypeError, ValueError):  # a value that cannot be written
         return ""
-    given = [*names[: len(shorter.args)], *(f"{name}={name}" for name in shorter.kwargs)]
-    lines.append(f"{_name(item, subject)}({', '.join(given)})")
-    lines += [f"# {word}: {_shown(a)}" for word, a in (("expected", expected), ("got", received))]
+    arguments = [*names[: len(shorter.args)], *(f"{name}={name}" for name in shorter.kwargs)]
+    lines.append(f"{_name(item, subject)}({', '.join(arguments)})")
+    lines += [
+        f"# {word}: {_show_result(a)}" for word, a in (("expected", expected), ("got", received))
+    ]
     return "\n".join(lines)
 
 
@@ -181,18 +188,18 @@ def _nested(x: Any, digits: int = 7) -> str:
     return repr(float(f"{x:.{digits}g}"))
 
 
-def _shown(answer: Answer) -> str:
+def _show_result(answer: Answer) -> str:
     """A result in one line, tensors as their numbers."""
     if answer.failure:
         return f"{answer.failure.kind}: {answer.failure.message}"
-    shown = truncated(_in_numbers(answer.value), MOST_CHARACTERS)
+    shown = truncated(_format_numbers(answer.value), MOST_CHARACTERS)
     return f"{shown}, and an argument is changed" if answer.changed_inputs else shown
 
 
-def _in_numbers(value: Any) -> str:
+def _format_numbers(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         left, right = "()" if isinstance(value, tuple) else "[]"
-        return f"{left}{', '.join(map(_in_numbers, value))}{right}"
+        return f"{left}{', '.join(map(_format_numbers, value))}{right}"
     if isinstance(value, Tensor):
         return _nested(value.tolist(), 4).replace('float("nan")', "nan")
     return short(value)

@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from course_lib.checks.diagnosis.arguments import in_words
+from course_lib.checks.diagnosis.arguments import describe_arguments
 from course_lib.checks.diagnosis.diagnose import Diagnosis
 from course_lib.checks.diagnosis.facts import raised
 from course_lib.checks.diagnosis.trial import Trial
 from course_lib.checks.engine.compare import Difference, short
 from course_lib.checks.engine.item import Bug
-from course_lib.checks.progress import FORMER_IDS, Progress, under_nbgrader
+from course_lib.checks.progress import Progress, under_nbgrader
 from course_lib.checks.report.example import Example, smallest_failing_call
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
@@ -69,16 +69,8 @@ class Report:
                 f"to write {name} yourself; PyTorch and the course's other parts may help you.",
             )
         if diagnosis.item.bug:
-            yield "The wrong line", _of_line(diagnosis, diagnosis.item.bug)
-        now = FORMER_IDS.get(self.entry.id)
-        if now and not diagnosis.misconceptions and len(diagnosis.failed) == len(diagnosis.trials):
-            yield (
-                "Which task",
-                f"{self.entry.id} is “{self.entry.title}”. In notebooks from before lesson 12 was "
-                f"added, it was what is now {now}, “{TABLE[now].title}”: if that is your task, "
-                f'write check("{now}", …).',
-            )
-        trial = diagnosis.telling
+            yield "The wrong line", _describe_line(diagnosis, diagnosis.item.bug)
+        trial = diagnosis.most_telling_trial
         if trial is None:
             return
         if len(diagnosis.misconceptions) == 2:
@@ -99,7 +91,7 @@ class Report:
                 yield "What it means", diagnosis.observation.meaning
         call = trial.first_wrong
         others = [each for trial in diagnosis.trials for each in trial.calls]
-        given = in_words(diagnosis.item, call, others, diagnosis.subject)
+        given = describe_arguments(diagnosis.item, call, others=others, subject=diagnosis.subject)
         if call.about or given:
             yield "When", f"{call.about}{': ' if call.about and given else ''}{given}."
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
@@ -118,7 +110,7 @@ class Report:
             for trial in self.diagnosis.trials:
                 lines.append(f"    {self._sign(trial)} {trial.probe.property}")
                 if trial.difference and self._sign(trial) == "✗" and not self.diagnosis.explained:
-                    lines.append(f"        {_told(trial.difference)}")
+                    lines.append(f"        {_describe_difference(trial.difference)}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
         if not self.diagnosis.explained and self.example:
             lines += [f"      {line}" for line in self.example.code.splitlines()]
@@ -131,7 +123,8 @@ class Report:
         parts = [f"<p><strong>{e(self.headline)}</strong></p>"]
         if self.diagnosis.status != "not started":
             rows = "".join(
-                f"<li>{self._sign(trial)} {e(trial.probe.property)}{self._shown(trial)}</li>"
+                f"<li>{self._sign(trial)} {e(trial.probe.property)}"
+                f"{self._draw_difference(trial)}</li>"
                 for trial in self.diagnosis.trials
             )
             parts.append(f'<ul style="list-style:none;padding-left:1em">{rows}</ul>')
@@ -149,12 +142,12 @@ class Report:
             f'padding-left:.8em">{"".join(parts)}</div>'
         )
 
-    def _shown(self, trial: Trial) -> str:
+    def _draw_difference(self, trial: Trial) -> str:
         """The first difference of a test, with both shapes drawn if they differ."""
         difference = trial.difference
         if difference is None or self.diagnosis.explained or self._sign(trial) == "–":
             return ""
-        text = f"<br><code>{html.escape(_told(difference))}</code>"
+        text = f"<br><code>{html.escape(_describe_difference(difference))}</code>"
         if difference.expected_shape is None or difference.got_shape is None:
             return text
         drawn = (
@@ -202,14 +195,14 @@ def _agreement(diagnosis: Diagnosis) -> str:
     )
 
 
-def _told(difference: Difference) -> str:
+def _describe_difference(difference: Difference) -> str:
     """A difference in one line; "expected a value" would say little of an error."""
     if difference.kind == "failure" and difference.expected == "a value":
         return difference.got
     return str(difference)
 
 
-def _of_line(diagnosis: Diagnosis, bug: Bug) -> str:
+def _describe_line(diagnosis: Diagnosis, bug: Bug) -> str:
     """Whether the learner found the wrong line of a spot-the-bug item."""
     fixed = "" if diagnosis.failed else " Your fix is right."
     line = diagnosis.line

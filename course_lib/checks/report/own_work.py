@@ -14,17 +14,17 @@ from course_lib.checks.engine.call import Call, ask
 from course_lib.checks.engine.item import Item
 
 
-def without_borrowing(diagnosis: Diagnosis) -> Diagnosis:
+def refuse_borrowed_answer(diagnosis: Diagnosis) -> Diagnosis:
     """The diagnosis, not passed if the learner's code calls the reference; a bug has none."""
     item = diagnosis.item
     if diagnosis.status != "passed" or item.bug is not None:
         return diagnosis
-    if not calls_reference(item, diagnosis.subject, diagnosis.trials[0].calls[0]):
+    if not calls_reference(item, diagnosis.subject, call=diagnosis.trials[0].calls[0]):
         return diagnosis
     return replace(diagnosis, status="not yet", borrowed=True)
 
 
-def calls_reference(item: Item, subject: Any, call: Call) -> bool:
+def calls_reference(item: Item, subject: Any, *, call: Call) -> bool:
     """Whether the item's reference runs when this call is made of the learner's code."""
     codes, found = set(_codes(item.reference)), False
 

@@ -79,25 +79,25 @@ def draw_clause(
             noun = draw_noun(rng, verb.objects)
             while noun is subject.noun or (subject.partner and noun is subject.partner.noun):
                 noun = draw_noun(rng, verb.objects)
-            thing = draw_object(rng, noun, subject)
+            thing = draw_object(rng, noun, subject=subject)
     if verb.frame == "giving":
         noun = draw_noun(rng, PERSONS)
         while noun is subject.noun:
             noun = draw_noun(rng, PERSONS)
         people = [phrase for phrase in objects if phrase.noun.kind in PERSONS]
-        recipient = rng.choice(people) if people else draw_object(rng, noun, subject)
+        recipient = rng.choice(people) if people else draw_object(rng, noun, subject=subject)
         if recipient.determiner == "no":
             recipient = replace(recipient, determiner="the")
     doing = verb.en.base in DOING
     if verb.frame == "resting":
-        location = draw_resting_location(rng, verb, subject)
+        location = draw_resting_location(rng, verb, subject=subject)
     elif verb.frame == "moving":
         jumps = verb.en.base == "jump"
         whither = lexicon.INTO if jumps else rng.choice((lexicon.INTO, lexicon.TO))
         location = draw_location(rng, ANYWHERE, preposition=whither)
     elif doing and not plain and maybe(rng, 0.2):
         location = draw_location(rng, DOING_LOCATIONS)
-    clause = Clause(verb, subject, thing, recipient, location)
+    clause = Clause(verb, subject, object=thing, recipient=recipient, location=location)
     return _with_extras(rng, clause, tense=tense, doing=doing, plain=plain)
 
 
@@ -226,7 +226,7 @@ def _copula(rng: Random, subject: NounPhrase | None, *, tense: str) -> Clause:
 
 def _relative(rng: Random, head: NounPhrase) -> Clause | None:
     """A clause about the head, with a relative pronoun in place of the head."""
-    pronoun = NounPhrase(head.noun, "relative", head.plural)
+    pronoun = NounPhrase(head.noun, "relative", plural=head.plural)
     if maybe(rng, 0.5):
         clause = draw_clause(rng, subject=pronoun, plain=True)
         return clause if clause.subject is pronoun else None
@@ -241,7 +241,7 @@ def _relative(rng: Random, head: NounPhrase) -> Clause | None:
     )
     if subject.noun is head.noun:
         return None
-    return Clause(verb, replace(subject, adjective=None), pronoun, tense=draw_tense(rng, ""))
+    return Clause(verb, replace(subject, adjective=None), object=pronoun, tense=draw_tense(rng, ""))
 
 
 def add_relative(rng: Random, clause: Clause) -> Clause:

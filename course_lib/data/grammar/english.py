@@ -78,7 +78,7 @@ def _adverbial(adverbial: Adverbial | None, path: str, owner: NounPhrase) -> lis
     if adverbial is None:
         return []
     if adverbial.adverb:
-        return maybe_adverb(adverbial.adverb, "en", path + "n")
+        return maybe_adverb(adverbial.adverb, "en", key=path + "n")
     assert adverbial.preposition and adverbial.noun_phrase
     words = [Word(text, (path + "p",)) for text in adverbial.preposition.en.split()]
     return words + phrase_words(adverbial.noun_phrase, path, owner=owner)
@@ -172,8 +172,8 @@ def clause_words(clause: Clause, path: str, *, asks: str = "") -> list[Word]:
     inverted = bool(asks) and hidden != "subject"
     auxiliary, verbs = _verb(clause, path, inverted=inverted)
     subject = phrase_words(clause.subject, path + "s", owner=clause.subject)
-    frequency = maybe_adverb(clause.frequency, "en", path + "f")
-    time = maybe_adverb(clause.time, "en", path + "t")
+    frequency = maybe_adverb(clause.frequency, "en", key=path + "f")
+    time = maybe_adverb(clause.time, "en", key=path + "t")
     if asks in _WH:
         front = [Word(asks, (path + _WH[asks],))]
     elif clause.front == "time" and not asks:
@@ -189,7 +189,7 @@ def clause_words(clause: Clause, path: str, *, asks: str = "") -> list[Word]:
         *verbs,
         *_objects(clause, path, hidden),
         *_quality(clause, path),
-        *maybe_adverb(clause.manner, "en", path + "h"),
+        *maybe_adverb(clause.manner, "en", key=path + "h"),
         *_adverbial(clause.company, path + "c", clause.subject),
         *_adverbial(clause.location, path + "l", clause.subject),
         *time,

@@ -157,7 +157,7 @@ def _adverbial(adverbial: Adverbial | None, path: str, owner: NounPhrase) -> lis
     if adverbial is None:
         return []
     if adverbial.adverb:
-        return maybe_adverb(adverbial.adverb, "de", path + "n")
+        return maybe_adverb(adverbial.adverb, "de", key=path + "n")
     assert adverbial.preposition and adverbial.noun_phrase
     case = adverbial.preposition.case
     words = phrase_words(adverbial.noun_phrase, path, case=case, owner=owner)
@@ -234,13 +234,13 @@ def _fields(clause: Clause, path: str) -> dict[str, list[Word]]:
         )
         if is_light
     }
-    fields["time"] = maybe_adverb(clause.time, "de", path + "t")
-    fields["frequency"] = maybe_adverb(clause.frequency, "de", path + "f")
+    fields["time"] = maybe_adverb(clause.time, "de", key=path + "t")
+    fields["frequency"] = maybe_adverb(clause.frequency, "de", key=path + "f")
     fields["fond"] = [Word("gern", (path + "g",))] if clause.fond else []
     fields.setdefault("recipient", recipient)
     fields.setdefault("object", thing)
     fields["negation"] = [Word("nicht", (path + "-",))] if clause.negated else []
-    fields["manner"] = maybe_adverb(clause.manner, "de", path + "h")
+    fields["manner"] = maybe_adverb(clause.manner, "de", key=path + "h")
     fields["company"] = _adverbial(clause.company, path + "c", owner)
     fields["location"] = _adverbial(clause.location, path + "l", owner)
     fields["quality"] = _quality(clause, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from random import Random
 
 from course_lib.data.grammar import english, german, portuguese
@@ -37,17 +37,18 @@ class Language:
     """A source language: how it expresses a meaning, and which meanings it leaves ambiguous."""
 
     words: Callable[[Sentence], list[Word]]
+    _: KW_ONLY
     unclear: Callable[[Sentence], bool]
     held_out: frozenset[tuple[str, str]] = HELD_OUT
 
 
 LANGUAGES = {
-    "grammar_de_en": Language(german.sentence_words, german.unclear),
+    "grammar_de_en": Language(german.sentence_words, unclear=german.unclear),
     "grammar_pt_en": Language(
         portuguese.sentence_words,
-        portuguese.unclear,
+        unclear=portuguese.unclear,
         # These infinitives occur only after modals: held out, the forms would never be seen.
-        HELD_OUT - {("finden.find", "modal"), ("folgen.follow", "modal")},
+        held_out=HELD_OUT - {("finden.find", "modal"), ("folgen.follow", "modal")},
     ),
 }
 
@@ -84,7 +85,7 @@ def sample_meanings(
         yield sentence, SentencePair(words, texts(target), align(source, target))
 
 
-def sample_pairs(name: str, split: str, size: int, *, seed: int = 0) -> list[SentencePair]:
+def sample_pairs(name: str, split: str, *, size: int, seed: int = 0) -> list[SentencePair]:
     """``size`` distinct pairs of a split, the same for the same arguments.
 
     Raises:

@@ -24,7 +24,7 @@ class Form(NamedTuple):
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Noun:
     """One sense of a noun; ``mass`` nouns have no plural; ``sex`` is "m", "f" or ""."""
 
@@ -69,7 +69,7 @@ class PortugueseVerb(NamedTuple):
     preposition: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Verb:
     """One sense of a verb; ``frame`` is its word list, subjects and objects are kinds of nouns."""
 
@@ -82,7 +82,7 @@ class Verb:
     objects: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Adjective:
     """Base forms; a comparative is "" if the grammar does not use it."""
 
@@ -96,7 +96,7 @@ class Adjective:
     kinds: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Adverb:
     """Groups of words in each language; the k-th groups translate each other."""
 
@@ -107,7 +107,7 @@ class Adverb:
     use: str = "any"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Preposition:
     """A preposition with the case it governs in German and the kinds of nouns it goes with."""
 
@@ -119,7 +119,7 @@ class Preposition:
     kinds: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Modal:
     """A modal verb: English words, German plural and singular, Portuguese for eu, ele, eles."""
 
@@ -130,7 +130,7 @@ class Modal:
     pt: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Link:
     """A conjunction; ``order`` is the position of the verb in the German clause after it."""
 
@@ -191,7 +191,7 @@ def _noun(kind: str, row: list[str]) -> Noun:
 def _name(kind: str, name: str) -> Noun:
     sex = "m" if kind == "man" else "f"
     form = Form(name, name, sex)
-    return Noun(name, kind, form, form, form, sex=sex, name=True)
+    return Noun(key=name, kind=kind, en=form, de=form, pt=form, sex=sex, name=True)
 
 
 def _german_first(infinitive: str) -> str:
@@ -253,28 +253,45 @@ def _adjective(row: list[str]) -> Adjective:
     de, _, de_comparative = german.partition("/")
     pt, _, feminine = portuguese.partition("/")
     feminine = feminine or (pt[:-1] + "a" if pt.endswith("o") else pt)
-    return Adjective(en, en, en_comparative, de, de_comparative, pt, feminine, expand(classes))
+    return Adjective(
+        key=en,
+        en=en,
+        en_comparative=en_comparative,
+        de=de,
+        de_comparative=de_comparative,
+        pt=pt,
+        pt_feminine=feminine,
+        kinds=expand(classes),
+    )
 
 
 def _adverb(row: list[str]) -> Adverb:
     use, en, de, pt = row if len(row) == 4 else ["any", *row]
-    return Adverb(en, tuple(en.split()), tuple(de.split()), tuple(pt.split()), use)
+    return Adverb(key=en, en=tuple(en.split()), de=tuple(de.split()), pt=tuple(pt.split()), use=use)
 
 
 def _preposition(row: list[str]) -> Preposition:
     english, german, case, portuguese, classes = row
-    return Preposition(english, english, german, case, portuguese, expand(classes))
+    return Preposition(
+        key=english, en=english, de=german, case=case, pt=portuguese, kinds=expand(classes)
+    )
 
 
 def _modal(row: list[str]) -> Modal:
     english, german, portuguese = row
     plural, singular = german.split()
-    return Modal(english, tuple(english.split()), plural, singular, tuple(portuguese.split()))
+    return Modal(
+        key=english,
+        en=tuple(english.split()),
+        de_plural=plural,
+        de_singular=singular,
+        pt=tuple(portuguese.split()),
+    )
 
 
 def _link(row: list[str]) -> Link:
     english, german, portuguese, order, tense = row
-    return Link(german, english, german, portuguese, order, tense)
+    return Link(key=german, en=english, de=german, pt=portuguese, order=order, tense=tense)
 
 
 _COMMON = [_noun(kind, row) for kind, table in word_lists.NOUNS.items() for row in _rows(table)]
@@ -306,22 +323,34 @@ _conjugated = Counter(verb.de for verb in VERBS)
 HOMONYM_VERBS = frozenset(verb for verb in VERBS if _conjugated[verb.de] > 1)
 
 # The speaker: "i" in the singular, "we" in the plural.
-SPEAKER = Noun("speaker", "speaker", Form("i", "we"), Form("ich", "wir"), Form("eu", "a gente"))
+SPEAKER = Noun(
+    key="speaker",
+    kind="speaker",
+    en=Form("i", "we"),
+    de=Form("ich", "wir"),
+    pt=Form("eu", "a gente"),
+)
 # Question words take the place of nouns.
-WHO = Noun("who", "man", Form("who", "who"), Form("wer", "wer", "m"), Form("quem", "quem", "m"))
+WHO = Noun(
+    key="who",
+    kind="man",
+    en=Form("who", "who"),
+    de=Form("wer", "wer", "m"),
+    pt=Form("quem", "quem", "m"),
+)
 WHAT = Noun(
-    "what",
-    "tool",
-    Form("what", "what"),
-    Form("was", "was", "n"),
-    Form("o que", "", "m"),
+    key="what",
+    kind="tool",
+    en=Form("what", "what"),
+    de=Form("was", "was", "n"),
+    pt=Form("o que", "", "m"),
 )
 BE = Verb(
-    "be",
-    "copula",
-    EnglishVerb("be", "is", "was"),
-    GermanVerb("bin", "ist", "sind", "gewesen", auxiliary="sein"),
-    _portuguese_verb("ser"),
+    key="be",
+    frame="copula",
+    en=EnglishVerb("be", "is", "was"),
+    de=GermanVerb("bin", "ist", "sind", "gewesen", auxiliary="sein"),
+    pt=_portuguese_verb("ser"),
 )
 ESTAR = _portuguese_verb("estar")  # "be" in a passing state
 

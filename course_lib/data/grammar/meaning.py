@@ -7,7 +7,7 @@ no words, no word order and no case; each language module turns it into words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.data.grammar.lexicon import (
     SPEAKER,
@@ -34,6 +34,7 @@ class NounPhrase:
 
     noun: Noun
     determiner: str = "the"
+    _: KW_ONLY
     plural: bool = False
     adjective: Adjective | None = None
     relative: Clause | None = None
@@ -46,6 +47,7 @@ class Adverbial:
 
     preposition: Preposition | None = None
     noun_phrase: NounPhrase | None = None
+    _: KW_ONLY
     adverb: Adverb | None = None
 
 
@@ -60,6 +62,7 @@ class Clause:
 
     verb: Verb
     subject: NounPhrase
+    _: KW_ONLY
     object: NounPhrase | None = None
     recipient: NounPhrase | None = None
     location: Adverbial | None = None
@@ -87,6 +90,7 @@ class Sentence:
 
     first: Clause
     second: Clause | None = None
+    _: KW_ONLY
     link: Link | None = None
     link_first: bool = False
     asks: str = ""

@@ -151,7 +151,9 @@ def _linked(rng: Random) -> Sentence:
     if _clumsy(link, first, second):
         return _linked(rng)
     link_first = link.order == "final" and maybe(rng, 0.3)
-    return Sentence(first if link_first else _front(rng, first), second, link, link_first)
+    return Sentence(
+        first if link_first else _front(rng, first), second, link=link, link_first=link_first
+    )
 
 
 def _reported(rng: Random) -> Sentence:
@@ -163,7 +165,7 @@ def _reported(rng: Random) -> Sentence:
         first = replace(first, negated=True)
     link = lexicon.WHETHER if asking else lexicon.THAT
     tense = "past" if first.tense == "past" else ""
-    return Sentence(first, _second(rng, first, tense=tense), link)
+    return Sentence(first, _second(rng, first, tense=tense), link=link)
 
 
 _BUILDERS = {

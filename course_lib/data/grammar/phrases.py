@@ -72,7 +72,7 @@ def draw_phrase(
         plural = maybe(rng, 0.3)
     adjectives = adjectives_of(noun.kind)
     described_as = rng.choice(adjectives) if adjectives and maybe(rng, described) else None
-    return NounPhrase(noun, determiner, plural, described_as)
+    return NounPhrase(noun, determiner, plural=plural, adjective=described_as)
 
 
 def draw_subject(rng: Random, kinds: frozenset[str]) -> NounPhrase:
@@ -95,7 +95,7 @@ def _can_own(subject: NounPhrase) -> bool:
     )
 
 
-def draw_object(rng: Random, noun: Noun, subject: NounPhrase) -> NounPhrase:
+def draw_object(rng: Random, noun: Noun, *, subject: NounPhrase) -> NounPhrase:
     """A noun phrase as an object."""
     if noun.kind in PERSONS and subject.noun is not SPEAKER and maybe(rng, 0.06):
         return NounPhrase(SPEAKER, "pronoun", plural=maybe(rng, 0.4))
@@ -128,7 +128,7 @@ DOING_LOCATIONS = lexicon.expand(word_lists.DOING_LOCATIONS)
 _RESTING = {base: lexicon.expand(classes) for base, classes in word_lists.RESTING.items()}
 
 
-def draw_resting_location(rng: Random, verb: Verb, subject: NounPhrase) -> Adverbial:
+def draw_resting_location(rng: Random, verb: Verb, *, subject: NounPhrase) -> Adverbial:
     """A location where somebody or something can sit, stand or lie."""
     person = subject.noun.kind in PERSONS or subject.noun is SPEAKER
     if person and verb.en.base in ("wait", "stand") and maybe(rng, 0.25):

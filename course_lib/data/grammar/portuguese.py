@@ -182,7 +182,7 @@ def _adverbial(adverbial: Adverbial | None, path: str, owner: NounPhrase) -> lis
     if adverbial is None:
         return []
     if adverbial.adverb:
-        return maybe_adverb(adverbial.adverb, "pt", path + "n")
+        return maybe_adverb(adverbial.adverb, "pt", key=path + "n")
     assert adverbial.preposition and adverbial.noun_phrase
     return _role_words(
         adverbial.noun_phrase,
@@ -272,17 +272,17 @@ def _fields(clause: Clause, path: str) -> dict[str, list[Word]]:
     return {
         "subject": _role_words(owner, path + "s", owner=owner),
         "negation": [Word("não", (path + "-",))] if negated else [],
-        "frequency": maybe_adverb(clause.frequency, "pt", path + "f"),
+        "frequency": maybe_adverb(clause.frequency, "pt", key=path + "f"),
         "verb": _verb(clause, path, list(chain(*clitics.values()))),
         **complements,
         "quality": _quality(clause, path),
         "manner": [
             Word(_agreeing(word.text, _gender(owner)), word.keys)
-            for word in maybe_adverb(clause.manner, "pt", path + "h")
+            for word in maybe_adverb(clause.manner, "pt", key=path + "h")
         ],
         "company": _adverbial(clause.company, path + "c", owner),
         "location": _adverbial(clause.location, path + "l", owner),
-        "time": maybe_adverb(clause.time, "pt", path + "t"),
+        "time": maybe_adverb(clause.time, "pt", key=path + "t"),
     }
 
 

@@ -44,6 +44,6 @@ def texts(words: Iterable[Word]) -> tuple[str, ...]:
     return tuple(word.text for word in words)
 
 
-def maybe_adverb(adverb: Adverb | None, language: str, key: str) -> list[Word]:
+def maybe_adverb(adverb: Adverb | None, language: str, *, key: str) -> list[Word]:
     """The adverb's words in "de", "en" or "pt"; none for no adverb."""
     return adverb_words(getattr(adverb, language), key) if adverb else []

@@ -24,7 +24,6 @@ from course_lib.errors import CourseError
 from course_lib.grading.class_run.grade import grade_submission, unreadable
 from course_lib.grading.class_run.regrade_changes import append_changes, changes_between
 from course_lib.grading.jail.jail import Jail
-from course_lib.grading.jail.server import Level
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise
 from course_lib.grading.submissions.submission import SubmissionError
@@ -35,7 +34,7 @@ _MOST_NAME = 255  # bytes of a file's name, in the usual file systems
 CONNECT_SECONDS = 10  # to a cluster
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClassRun:
     """Whose work is graded, and where the results go.
 
@@ -66,17 +65,17 @@ class ClassRun:
         """Whose work there is; see ``students_in``."""
         return students_in(self.incoming)
 
-    def file_of(self, student: str) -> Path:
+    def result_file(self, student: str) -> Path:
         """Where a student's result is stored."""
         return self.results / self.exercise.assignment / _result_name(student)
 
-    def stored(self, student: str) -> SubmissionResult | None:
+    def load_result(self, student: str) -> SubmissionResult | None:
         """A student's result of an earlier run; None if there is none that can be read."""
         with contextlib.suppress(OSError, ValueError):  # also a CourseError, or no UTF-8
-            return SubmissionResult.from_json(self.file_of(student).read_text(encoding="utf-8"))
+            return SubmissionResult.from_json(self.result_file(student).read_text(encoding="utf-8"))
         return None
 
-    def given_to(self, student: str) -> tuple[Exercise, tuple[str, ...]]:
+    def exercise_of_student(self, student: str) -> tuple[Exercise, tuple[str, ...]]:
         """The exercise that a student was given, and what the result says of it.
 
         Raises:
@@ -90,16 +89,16 @@ class ClassRun:
     def grade(self, student: str, jail: Jail) -> SubmissionResult:
         """Grade one student's work, unless that was done before and nothing has changed."""
         try:
-            exercise, remarks = self.given_to(student)
+            exercise, remarks = self.exercise_of_student(student)
         except SubmissionError as error:
-            return unreadable(student, self.exercise, jail, error)
+            return unreadable(student, self.exercise, jail=jail, error=error)
         return grade_submission(
             self.incoming / student,
             exercise,
             jail=jail,
             secret=self.secret,
             student=student,
-            known=self.stored(student),
+            known=self.load_result(student),
             remarks=remarks,
         )
 
@@ -149,22 +148,22 @@ def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
     students = run.students()
     if run.jobs == 1 and not run.cluster:
         for student in students:
-            yield _stored(run, student, run.grade(student, jail))
+            yield _store(run, student, run.grade(student, jail))
         return
     with _executor(run, len(students)) as pool:
-        waiting = {pool.submit(_grade_there, run, jail.level, name): name for name in students}
+        waiting = {pool.submit(_grade_there, run, name): name for name in students}
         try:
             for future in as_completed(waiting):
-                yield _stored(run, waiting[future], future.result())
+                yield _store(run, waiting[future], future.result())
         finally:
             for future in waiting:
                 future.cancel()
 
 
-def _stored(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
-    before = run.stored(student)
+def _store(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
+    before = run.load_result(student)
     if result != before and not run.preview:
-        path = run.file_of(student)
+        path = run.result_file(student)
         if changes := changes_between(before, result):
             append_changes(path.parent, changes)
         write_atomically(path, result.to_json())
@@ -215,17 +214,17 @@ def _end_with_parent() -> None:
     threading.Thread(target=end, daemon=True).start()
 
 
-_jails: dict[Level, Jail] = {}  # of a process of an executor, which starts one and keeps it
+_jails: dict[bool, Jail] = {}  # by `trusted`, of a process of an executor, which keeps them
 _one_at_a_time = threading.Lock()  # a Dask worker may have several threads
 
 
-def _grade_there(run: ClassRun, level: Level, student: str) -> SubmissionResult:
+def _grade_there(run: ClassRun, student: str) -> SubmissionResult:
     """Grade in a process of an executor."""
     with _one_at_a_time:
-        if level not in _jails:
+        if run.trusted not in _jails:
             torch.set_num_threads(1)
-            _jails[level] = Jail(levels=(level,), trusted=run.trusted)
-        return run.grade(student, _jails[level])
+            _jails[run.trusted] = Jail(trusted=run.trusted)
+        return run.grade(student, _jails[run.trusted])
 
 
 def load_secret(path: Path) -> bytes:

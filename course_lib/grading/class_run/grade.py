@@ -22,7 +22,7 @@ from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise, Task
-from course_lib.grading.submissions.flags import flags_of
+from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.submission import (
     Submission,
     SubmissionError,
@@ -66,41 +66,49 @@ def grade_submission(
     try:
         handed_in = read_hand_in(path, exercise)
     except SubmissionError as error:
-        return unreadable(student, exercise, jail, error)
+        return unreadable(student, exercise, jail=jail, error=error)
     submission, transplanted, notes = handed_in.submission, handed_in.transplant, handed_in.notes
     key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
     if known is not None and known.key == key and known.points is not None:
         return known  # what could not be run is tried again
     end = time.monotonic() + limits.submission
-    run = SubmissionRun(jail, transplanted.cells, limits, end)
+    run = SubmissionRun(jail=jail, cells=transplanted.cells, limits=limits, end=end)
     items = tuple(_graded(task, transplanted, run, secret) for task in exercise.tasks)
     notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
-        student,
-        exercise.assignment,
-        jail.level,
-        key,
-        _plain(submission.name),
-        items,
-        tuple(map(_plain, notes[:_MOST_NOTES])),
+        student=student,
+        assignment=exercise.assignment,
+        isolation=jail.isolation,
+        key=key,
+        notebook=_plain(submission.name),
+        items=items,
+        notes=tuple(map(_plain, notes[:_MOST_NOTES])),
     )
 
 
 def unreadable(
-    student: str, exercise: Exercise, jail: Jail, error: SubmissionError
+    student: str, exercise: Exercise, *, jail: Jail, error: SubmissionError
 ) -> SubmissionResult:
     """The result of what can't be graded, which is tried again at every run."""
     note = (_plain(str(error)),)
-    return SubmissionResult(_plain(student), exercise.assignment, jail.level, "", "", (), note)
+    return SubmissionResult(
+        student=_plain(student),
+        assignment=exercise.assignment,
+        isolation=jail.isolation,
+        key="",
+        notebook="",
+        items=(),
+        notes=note,
+    )
 
 
-def seed_of(secret: bytes, item_id: str) -> int:
+def derive_seed(secret: bytes, item_id: str) -> int:
     """The seed of an item's test inputs: nobody can guess it without the secret."""
     digest = hmac.new(secret, item_id.encode(), hashlib.sha256).digest()
     return int.from_bytes(digest[:6], "big")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HandIn:
     """What a student handed in: the notebook that counts, its answers, and why that one."""
 
@@ -146,7 +154,7 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
             f"There are {len(read)} notebooks; {path.relative_to(folder)} has the most answers "
             f"({len(transplanted.answered)}) and was graded, not {others}.",
         )
-    return HandIn(path, submission, transplanted, notes)
+    return HandIn(path=path, submission=submission, transplant=transplanted, notes=notes)
 
 
 def _numbers(path: Path, folder: Path) -> list[int]:
@@ -159,14 +167,25 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
     if entry.kind == "written":
         text = truncated(transplanted.written.get(entry.id, ""), _MOST_TEXT)
         if not text:
-            return ItemResult(entry.id, entry.title, "no answer", 0.0, entry.points)
-        return ItemResult(entry.id, entry.title, "to be marked", None, entry.points, text=text)
+            return ItemResult(
+                id=entry.id, title=entry.title, status="no answer", points=0.0, most=entry.points
+            )
+        return ItemResult(
+            id=entry.id,
+            title=entry.title,
+            status="to be marked",
+            points=None,
+            most=entry.points,
+            text=text,
+        )
     if all(cell.ours for cell in transplanted.cells):  # nothing was written, so nothing can run
-        return ItemResult(entry.id, entry.title, "not started", 0.0, entry.points)
+        return ItemResult(
+            id=entry.id, title=entry.title, status="not started", points=0.0, most=entry.points
+        )
     try:
-        seed = seed_of(secret, entry.id)
+        seed = derive_seed(secret, entry.id)
         diagnosis = run.diagnose(task, seed)
-        flags = flags_of(entry.id, transplanted.cells)
+        flags = find_flags(entry.id, transplanted.cells)
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
         return _item_result(task, diagnosis, flags)
@@ -174,7 +193,14 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
         reason = str(error)
     except Exception as error:  # a bug here must not end the grading of a whole class
         reason = f"the grader raised {type(error).__name__}: {error}. Please report it"
-    return ItemResult(entry.id, entry.title, "not run", None, entry.points, reason=_plain(reason))
+    return ItemResult(
+        id=entry.id,
+        title=entry.title,
+        status="not run",
+        points=None,
+        most=entry.points,
+        reason=_plain(reason),
+    )
 
 
 def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
@@ -191,18 +217,18 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
         names = [diagnosis.observation.name]
     passed = diagnosis.status == "passed"
     return ItemResult(
-        task.entry.id,
-        task.entry.title,
-        diagnosis.status,
-        float(task.entry.points) if passed else 0.0,
-        task.entry.points,
-        tuple(names),
-        tuple(
+        id=task.entry.id,
+        title=task.entry.title,
+        status=diagnosis.status,
+        points=float(task.entry.points) if passed else 0.0,
+        most=task.entry.points,
+        misconceptions=tuple(names),
+        tests=tuple(
             PropertyResult(trial.probe.property, _plain(str(trial.difference or "")))
             for trial in diagnosis.trials
         ),
-        diagnosis.line_found if diagnosis.item.bug else None,
-        tuple(map(_plain, flags)),
+        line_found=diagnosis.line_found if diagnosis.item.bug else None,
+        flags=tuple(map(_plain, flags)),
         conventions=tuple(task.conventions),
     )
 
@@ -222,7 +248,7 @@ def _key(
         "exercise": exercise.sha256,
         "library": library_hash(),
         "torch": torch.__version__,
-        "isolation": jail.level,
+        "isolation": jail.isolation,
         "limits": asdict(limits),
         "secret": hmac.new(secret, b"key", hashlib.sha256).hexdigest(),
     }

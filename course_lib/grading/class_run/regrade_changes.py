@@ -17,7 +17,7 @@ _COLUMNS = ("time", "student", "item", "before", "before_points", "after", "afte
 _MOST_NAME = 32  # characters of a name in the table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """An item whose points are no longer what they were; None for points that are not known.
 
@@ -39,11 +39,22 @@ def changes_between(before: SubmissionResult | None, after: SubmissionResult) ->
     old = {item.id: (item.status, item.points) for item in before.items}
     new = {item.id: (item.status, item.points) for item in after.items}
     unread = ("could not be read", None)
-    return [
-        Change(after.student, item, *old.get(item, unread), *new.get(item, unread))
-        for item in {**new, **old}
-        if old.get(item, unread)[1] != new.get(item, unread)[1]
-    ]
+    changes = []
+    for item in {**new, **old}:
+        status_before, points_before = old.get(item, unread)
+        status_after, points_after = new.get(item, unread)
+        if points_before != points_after:
+            changes.append(
+                Change(
+                    student=after.student,
+                    item=item,
+                    before=status_before,
+                    before_points=points_before,
+                    after=status_after,
+                    after_points=points_after,
+                )
+            )
+    return changes
 
 
 def append_changes(folder: Path, changes: Sequence[Change]) -> None:

@@ -23,7 +23,7 @@ from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TimeLimits:
     """Seconds of processor time, so that a busy machine changes no mark.
 
@@ -55,7 +55,7 @@ class StandIn:
         raise TypeError(f"{self.name} can only be called in the jail")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class SubmissionRun:
     """The cells of one submission, and what has been found out about them so far.
 
@@ -91,12 +91,12 @@ class SubmissionRun:
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
-                return diagnose(item, subject, line, seed=seed, asked=pipe.ask)
+                return diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
         except SessionEnded as error:
             raise NotRun(str(error)) from None
 
     def _seconds_for(self, item: Item, seed: int) -> float:
-        expected = [expected_answers(p, item, seed + i)[1] for i, p in enumerate(item.probes)]
+        expected = [expected_answers(p, item, seed=seed + i)[1] for i, p in enumerate(item.probes)]
         reference = sum(answer.seconds for answers in expected for answer in answers)
         return max(self.limits.item, self.limits.times_reference * reference)
 

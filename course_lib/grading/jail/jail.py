@@ -1,13 +1,9 @@
 """The jail in which learners' code runs, as the grader sees it: sessions that answer calls.
 
-Three levels of isolation, of which the strongest that works is used, and always reported:
-
-* ``bubblewrap``: own namespaces. The code sees a read-only Python, a view of the library and a
-  small private /tmp; no network, no other process.
-* ``landlock``: the same files, none that can be changed, and the same limits on system calls.
-* ``none``: a separate process and nothing else; only for submissions that are trusted.
-
-Whether a level works is found out by trying to escape from it (see ``attempts``).
+Code is isolated by bubblewrap, or not at all: it sees a read-only Python, a view of the library and
+a small private /tmp; no network, no other process. Only submissions that are trusted may run
+without, in a separate process and nothing else. Whether the isolation works is found out by trying
+to escape from it (see ``attempts``).
 """
 
 from __future__ import annotations
@@ -26,61 +22,47 @@ from course_lib.checks.engine.call import Call
 from course_lib.errors import CourseError
 from course_lib.grading.jail import inside, library_view
 from course_lib.grading.jail.inside.confinement import Limits
-from course_lib.grading.jail.server import Level, Server, usual_levels
+from course_lib.grading.jail.server import Server
 from course_lib.grading.jail.session import Session, SessionEnded
 
 
 class Jail:
     """A server with PyTorch loaded, and the libraries that its children see.
 
-    ``level`` is the level of isolation, and ``reasons`` says why stronger ones could not be used.
+    ``isolation`` is what isolates the children: "bubblewrap" or "none".
 
     Args:
-        levels: which levels may be used, the first that works is; by default the two that isolate.
-        trusted: the submissions are trusted, so no isolation at all is accepted.
-        begun: a server that is used for its level, instead of a new one.
+        trusted: the submissions are trusted, so nothing is to isolate them.
+        begun: a server that is used if it isolates as is asked here, instead of a new one.
 
     Raises:
-        CourseError: no level works; it says why for each.
+        CourseError: code can't be isolated here; it says why.
     """
 
-    def __init__(
-        self,
-        *,
-        levels: tuple[Level, ...] | None = None,
-        trusted: bool = False,
-        begun: Server | None = None,
-    ) -> None:
-        wanted = levels or usual_levels(trusted)
-        if "none" in wanted and not trusted:
-            raise CourseError(
-                'the level "none" isolates nothing: it needs trusted=True (on the command line, '
-                "--i-trust-these-submissions --no-sandbox)"
-            )
+    def __init__(self, *, trusted: bool = False, begun: Server | None = None) -> None:
         self._last = ""  # the last request, and what came after each: see `session`
         self._followed_by: dict[str, str] = {}
         self._ahead: tuple[str, socket.socket] | None = None
-        self.reasons: dict[Level, str] = {}
-        for level in wanted:
-            try:
-                self._open(level, begun)
-                return
-            except (OSError, SessionEnded, CourseError) as error:
-                self.reasons[level] = str(error)
-        told = "; ".join(f"{level}: {reason}" for level, reason in self.reasons.items())
-        raise CourseError(
-            f"expected a way to isolate learners' code here, and none works ({told}): install "
-            "bubblewrap (apt install bubblewrap), or grade in a virtual machine or a container "
-            "that has it",
-            see="isolation",
-        )
+        self.isolation = "none" if trusted else "bubblewrap"
+        try:
+            self._open(trusted, begun)
+        except (OSError, SessionEnded, CourseError) as error:
+            if trusted:
+                raise CourseError(
+                    f"the process that runs notebooks does not work: {error}"
+                ) from None
+            raise CourseError(
+                f"expected to isolate learners' code with bubblewrap, and it does not work here "
+                f"({error}): install bubblewrap (apt install bubblewrap) where user namespaces are "
+                "allowed, or grade in the container that docs/grading.md describes",
+                see="isolation",
+            ) from None
 
-    def _open(self, level: Level, begun: Server | None) -> None:
-        self.level = level
-        self.server = begun if begun and begun.level == level else Server(level)
+    def _open(self, trusted: bool, begun: Server | None) -> None:
+        self.server = begun if begun and begun.trusted == trusted else Server(trusted=trusted)
         try:
             self.server.wait()
-            if level != "none":
+            if not trusted:
                 self._try_to_escape()
         except BaseException:
             self.close()
@@ -110,7 +92,7 @@ class Jail:
         Raises:
             SessionEnded: it could not be started, not even by a new server.
         """
-        seen = f"/views/{library.name}" if self.level == "bubblewrap" else str(library)
+        seen = str(library) if self.server.trusted else f"/views/{library.name}"
         request = json.dumps({"library": seen, "limits": asdict(limits or Limits())})
         self._followed_by[self._last] = request
         self._last = request

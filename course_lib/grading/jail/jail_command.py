@@ -1,17 +1,19 @@
-"""The command that starts the jail's server at each level of isolation, and its environment."""
+"""The command that starts the jail's server, in bubblewrap or without, and its environment."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from glob import glob
 from pathlib import Path
+from typing import Any
 
-from course_lib.errors import CourseError
+from course_lib.errors import DISTRIBUTION, CourseError
 from course_lib.grading.jail.library_view import LIBRARY
 
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
@@ -20,38 +22,47 @@ _LINKER_CACHE = "/etc/ld.so.cache"
 _NAMESPACES = ("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session")
 
 
-def command_of(level: str, folder: Path, socket: int) -> tuple[list[str], dict[str, str]]:
+def command_of(folder: Path, socket: int, *, trusted: bool) -> tuple[list[str], dict[str, str]]:
     """The command and its environment.
 
     Args:
-        level: of isolation.
         folder: the jail's, with ``engine`` and ``views``.
         socket: the number of the server's end of the control socket.
+        trusted: isolate nothing.
 
     Raises:
-        CourseError: the level cannot work here; it says why.
+        CourseError: code can't be isolated here; it says why.
     """
-    if level != "none" and sys.platform != "linux":
-        raise CourseError("it needs Linux: grade in a container or a virtual machine")
-    user = _unprivileged_user() if level != "none" else os.getuid()
-    settings = {
-        "level": level,
-        "user": user,
-        "hide": ["/views", "/proc"],
-        "readable": [str(folder / "engine"), *_readable()] if level == "landlock" else [],
-    }
-    worker = [
-        _python(),
-        "-m",
-        "course_lib.grading.jail.inside.worker",
-        str(socket),
-        json.dumps(settings),
-    ]
     sites = _site_packages()
-    if level != "bubblewrap":
-        return worker, _environment(str(folder / "engine"), sites)
+    if trusted:
+        return _worker(socket, {}), _environment(str(folder / "engine"), sites)
+    if sys.platform != "linux":
+        raise CourseError("bubblewrap needs Linux")
+    settings = {"hide": ["/views", "/proc"], "filter": base64.b64encode(_filter()).decode()}
     outside = _environment(str(Path(__file__).parents[3]), sites)
-    return _in_bubblewrap(worker, folder, user), outside
+    return _in_bubblewrap(_worker(socket, settings), folder, _unprivileged_user()), outside
+
+
+def _worker(socket: int, settings: dict[str, Any]) -> list[str]:
+    module = "course_lib.grading.jail.inside.worker"
+    return [_python(), "-m", module, str(socket), json.dumps(settings)]
+
+
+def _filter() -> bytes:
+    """The filter of system calls.
+
+    Raises:
+        CourseError: what builds it is not installed.
+    """
+    try:
+        from course_lib.grading.jail.system_calls import allow_list  # an extra, for Linux only
+    except ImportError as error:
+        raise CourseError(
+            f"the package {error.name} is not installed: pip install '{DISTRIBUTION}[grading]'"
+        ) from None
+    except RuntimeError as error:
+        raise CourseError(f"{error}: apt install libseccomp2") from None
+    return allow_list()
 
 
 def _environment(library: str, sites: Iterable[str]) -> dict[str, str]:
@@ -153,23 +164,6 @@ def refuse_shown(folders: Mapping[str, Path]) -> None:
                 f"is in {below}: the jail shows that folder for Python and its packages. Move the "
                 f"{name} somewhere else, such as below /home or /srv"
             )
-
-
-def _readable() -> Iterator[str]:
-    """What code may read where files can't be hidden: Python without the course."""
-    yield from (_LINKER_CACHE, "/dev/null", "/dev/urandom")
-    hidden = _hidden()
-    for folder in _shown():  # as they are: what is hidden in /usr/lib could be read in /lib
-        yield from _without(Path(folder), hidden)
-
-
-def _without(folder: Path, hidden: list[str]) -> Iterator[str]:
-    """The folder, or all that is in it but what is hidden."""
-    if not any(Path(path).is_relative_to(folder) for path in hidden):
-        yield str(folder)
-    elif str(folder) not in hidden:
-        for path in folder.iterdir():
-            yield from _without(path, hidden)
 
 
 def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:

@@ -43,6 +43,7 @@ _MODULES = (
     "home",
     "lesson",
     "terminal",
+    "widget_output",
 )
 _ITEMS = "course_lib.checks.items."
 # Definitions under another name that are right answers as they are; a test looks for more of them.

@@ -14,14 +14,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, get_args
 
 from course_lib.errors import CourseError
 from course_lib.grading.jail import library_view
 from course_lib.grading.jail.jail_command import command_of
 
-Level = Literal["bubblewrap", "landlock", "none"]
-LEVELS: tuple[Level, ...] = get_args(Level)
 _START_SECONDS = 120.0  # PyTorch is read from a cold disk, at worst
 
 
@@ -29,15 +26,15 @@ class Server:
     """A process that starts others, and the folder that they see, until it is closed.
 
     Args:
-        level: of isolation.
+        trusted: isolate nothing.
 
     Raises:
-        CourseError: the level cannot work here; it says why.
+        CourseError: code can't be isolated here; it says why.
         OSError: the program that isolates can't be run.
     """
 
-    def __init__(self, level: Level) -> None:
-        self.level: Level = level
+    def __init__(self, *, trusted: bool) -> None:
+        self.trusted = trusted
         self._folder = tempfile.TemporaryDirectory(prefix="grading-")
         self.folder = Path(self._folder.name)
         self._process: subprocess.Popen[bytes] | None = None
@@ -100,7 +97,7 @@ class Server:
     def _begin(self) -> None:
         self._control, theirs = socket.socketpair()
         with theirs, open(self.folder / "errors", "wb") as errors:
-            command, environment = command_of(self.level, self.folder, theirs.fileno())
+            command, environment = command_of(self.folder, theirs.fileno(), trusted=self.trusted)
             self._process = subprocess.Popen(
                 command,
                 env=environment,
@@ -141,16 +138,11 @@ class Server:
         self._ready = False
 
 
-def usual_levels(trusted: bool) -> tuple[Level, ...]:
-    """The levels that may be used when nothing else is asked for, the strongest first."""
-    return ("none",) if trusted else LEVELS[:2]
-
-
 @contextlib.contextmanager
 def early_server(trusted: bool) -> Iterator[Server | None]:
-    """A server of the level that is likely to be used; None if it can't work here."""
+    """A server that has begun to start; None if it can't work here."""
     try:
-        server = Server(usual_levels(trusted)[0])
+        server = Server(trusted=trusted)
     except (OSError, CourseError):  # the jail tries again, and says why
         yield None
         return

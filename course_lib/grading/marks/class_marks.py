@@ -15,21 +15,21 @@ from course_lib.errors import CourseError
 from course_lib.grading.marks.formgrader_marks import read_formgrader
 from course_lib.grading.marks.given_marks import (
     MARKS_FILES,
-    Given,
     GivenMark,
-    items_of,
+    GivenMarks,
+    list_items,
     marked_id,
+    merge_marks,
     read_line,
     read_marks,
     read_marks_beside,
-    together,
 )
 from course_lib.grading.results import ItemResult, SubmissionResult, clean_name
 
 ANSWER_CHANGED = "the answer has changed since a person marked it"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ItemMark:
     """What an item of a submission earned; ``points`` is None while a person has to decide.
 
@@ -103,7 +103,7 @@ class Mark:
         return "; ".join(f"{what}: {', '.join(ids)}" for what, ids in parts if ids)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Assignment:
     """A class's marks in an assignment, sorted by student.
 
@@ -162,9 +162,9 @@ def load_class(
     assignments = []
     for name, each in loaded.items():
         in_files, read = given[name]
-        by_hand, remarks = read_formgrader(results / name, each, gradebook)
-        all_given = together(in_files, by_hand, marks or results / name / MARKS_FILES)
-        assignments.append(assignment_of(name, each, all_given, [*read, *remarks]))
+        by_hand, remarks = read_formgrader(results / name, each, course=gradebook)
+        all_given = merge_marks(in_files, by_hand, path=marks or results / name / MARKS_FILES)
+        assignments.append(mark_assignment(name, each, given=all_given, remarks=[*read, *remarks]))
     return assignments
 
 
@@ -193,25 +193,30 @@ def load_results(folder: Path) -> list[SubmissionResult]:
     return [results[name] for name in sorted(results)]
 
 
-def assignment_of(
+def mark_assignment(
     name: str,
     results: Sequence[SubmissionResult],
-    given: Given | None = None,
+    *,
+    given: GivenMarks | None = None,
     remarks: Sequence[str] = (),
 ) -> Assignment:
     """The marks of an assignment from its results and a person's marks."""
-    return Assignment(name, tuple(_mark(result, given or {}) for result in results), tuple(remarks))
+    return Assignment(
+        name=name,
+        marks=tuple(_mark(result, given or {}) for result in results),
+        remarks=tuple(remarks),
+    )
 
 
-def _mark(result: SubmissionResult, given: Given) -> Mark:
+def _mark(result: SubmissionResult, given: GivenMarks) -> Mark:
     items = []
-    for item in items_of(result):
+    for item in list_items(result):
         mark = given.get((result.student, item.id))
         items.append(
             ItemMark(
-                item.id,
-                item.title,
-                item.most,
+                id=item.id,
+                title=item.title,
+                most=item.most,
                 points=mark.points if mark else item.points,
                 by_person=mark is not None,
                 result=item if result.readable else None,

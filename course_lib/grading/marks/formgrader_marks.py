@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.errors import CourseError
-from course_lib.grading.marks.given_marks import UNREAD, Given, GivenMark, items_of
+from course_lib.grading.marks.given_marks import UNREAD, GivenMark, GivenMarks, list_items
 from course_lib.grading.nbgrader.course_folder import open_course_folder, student_id
 from course_lib.grading.nbgrader.nbgrader_settings import CONFIG_FILE
-from course_lib.grading.results import SubmissionResult, clean_name, named
+from course_lib.grading.results import SubmissionResult, clean_name, list_names
 from course_lib.grading.safe_csv import Rows, read_csv, write_csv
 from course_lib.grading.submissions.exercise import item_and_role
 
@@ -28,8 +28,8 @@ GRADED_AGAIN = "graded again since it was put into nbgrader's gradebook, where a
 _COLUMNS = ("student", "key", "nbgrader_id", "course_folder")
 
 
-@dataclass(frozen=True)
-class Stored:
+@dataclass(frozen=True, kw_only=True)
+class StoredResult:
     """Where a student's result was put: the course folder, the id there, and the result's key.
 
     ``key`` is "" if it is not known, and ``UNREAD`` of what could not be read.
@@ -40,7 +40,7 @@ class Stored:
     key: str = ""
 
 
-def record_stored(folder: Path, course: Path, results: Sequence[SubmissionResult]) -> list[Path]:
+def record_stored(folder: Path, course: Path, *, results: Sequence[SubmissionResult]) -> list[Path]:
     """Note that results are in the gradebook of a course folder now.
 
     Args:
@@ -57,7 +57,9 @@ def record_stored(folder: Path, course: Path, results: Sequence[SubmissionResult
     stored = recorded(folder)
     course = course.resolve()
     now = {
-        clean_name(r.student): Stored(course, student_id(r.student), _recorded_key(r))
+        clean_name(r.student): StoredResult(
+            course=course, nbgrader_id=student_id(r.student), key=_recorded_key(r)
+        )
         for r in results
     }
     before = {stored[student].course for student in now if student in stored}
@@ -73,7 +75,7 @@ def _recorded_key(result: SubmissionResult) -> str:
     return result.key if result.readable else UNREAD
 
 
-def recorded(folder: Path) -> dict[str, Stored]:
+def recorded(folder: Path) -> dict[str, StoredResult]:
     """Where the results of an assignment were put, by student; empty if nowhere.
 
     Raises:
@@ -83,16 +85,18 @@ def recorded(folder: Path) -> dict[str, Stored]:
     if not path.exists():
         return {}
     return {
-        clean_name(row["student"]): Stored(
-            (folder / row["course_folder"]).resolve(), row["nbgrader_id"], row["key"]
+        clean_name(row["student"]): StoredResult(
+            course=(folder / row["course_folder"]).resolve(),
+            nbgrader_id=row["nbgrader_id"],
+            key=row["key"],
         )
         for row in read_csv(path, _COLUMNS)
     }
 
 
 def read_formgrader(
-    folder: Path, results: Sequence[SubmissionResult], course: Path | None = None
-) -> tuple[Given, list[str]]:
+    folder: Path, results: Sequence[SubmissionResult], *, course: Path | None = None
+) -> tuple[GivenMarks, list[str]]:
     """The marks that a person gave in formgrader, and remarks about what was read.
 
     Args:
@@ -107,7 +111,10 @@ def read_formgrader(
     stored = recorded(folder)
     if course is not None:
         course = (course.parent if course.is_file() else course).resolve()
-        unrecorded = {r.student: Stored(course, student_id(r.student)) for r in results}
+        unrecorded = {
+            r.student: StoredResult(course=course, nbgrader_id=student_id(r.student))
+            for r in results
+        }
         stored = unrecorded | {name: replace(each, course=course) for name, each in stored.items()}
     students = {result.student: result for result in results}
     given: dict[tuple[str, str], GivenMark] = {}
@@ -115,7 +122,7 @@ def read_formgrader(
     for each in sorted({one.course for one in stored.values()}):
         there = {one.nbgrader_id: name for name, one in stored.items() if one.course == each}
         elsewhere = {one.nbgrader_id for one in stored.values()} - there.keys()
-        found = _Found(folder.name)
+        found = _MarksInGradebook(assignment=folder.name)
         for submission in _submissions(each, folder):
             name = there.get(submission.student, "")
             if name in students:
@@ -127,7 +134,7 @@ def read_formgrader(
     return given, remarks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Grade:
     """What a person gave for a cell."""
 
@@ -138,7 +145,7 @@ class _Grade:
     needs_review: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Submission:
     """What a person gave for a submission, and its late penalty."""
 
@@ -182,17 +189,23 @@ def _submissions(course: Path, folder: Path) -> list[_Submission]:
 def _submission(submission: Any) -> _Submission:
     notebooks = submission.notebooks
     grades = [
-        _Grade(g.name, g.auto_score, g.manual_score, g.extra_credit or 0.0, g.needs_manual_grade)
+        _Grade(
+            cell=g.name,
+            auto=g.auto_score,
+            manual=g.manual_score,
+            extra=g.extra_credit or 0.0,
+            needs_review=g.needs_manual_grade,
+        )
         for notebook in notebooks
         for g in notebook.grades
         if g.manual_score is not None or g.extra_credit
     ]
     penalty = sum(notebook.late_submission_penalty or 0.0 for notebook in notebooks)
-    return _Submission(submission.student_id, tuple(grades), penalty)
+    return _Submission(student=submission.student_id, grades=tuple(grades), penalty=penalty)
 
 
-@dataclass
-class _Found:
+@dataclass(kw_only=True)
+class _MarksInGradebook:
     """What is found in one gradebook."""
 
     assignment: str
@@ -203,7 +216,7 @@ class _Found:
 
     def add(self, submission: _Submission, result: SubmissionResult, key: str) -> None:
         """Add the marks of a submission whose result was put into the gradebook with this key."""
-        items = {item.id: item for item in items_of(result)}
+        items = {item.id: item for item in list_items(result)}
         again = key not in ("", _recorded_key(result))
         if submission.penalty:
             self.late.append(result.student)
@@ -224,9 +237,11 @@ class _Found:
             review = CHANGED if grade.needs_review else ""
             if not review and (again or grade.auto != item.points):
                 review = GRADED_AGAIN
-            self.given[result.student, item.id] = GivenMark(points + grade.extra, "", review)
+            self.given[result.student, item.id] = GivenMark(
+                points + grade.extra, answer_id="", review=review
+            )
 
-    def checked(self, course: Path) -> Given:
+    def checked(self, course: Path) -> GivenMarks:
         """The marks.
 
         Raises:
@@ -235,8 +250,8 @@ class _Found:
         if self.wrong:
             raise CourseError(
                 f"expected points that an item can have in the gradebook in {course}, got: "
-                f"{named(self.wrong)}. Correct them in formgrader, and give what goes beyond as "
-                "extra credit"
+                f"{list_names(self.wrong)}. Correct them in formgrader, and give what goes beyond "
+                "as extra credit"
             )
         return self.given
 
@@ -248,11 +263,11 @@ class _Found:
         if self.unknown:
             lines.append(
                 f"{self.assignment}: passed over marks in {course} of students or items without "
-                f"results here: {named(self.unknown)}."
+                f"results here: {list_names(self.unknown)}."
             )
         if self.late:
             lines.append(
                 f"{self.assignment}: the late penalties in {course} are not taken off these "
-                f"points: {named(self.late)}."
+                f"points: {list_names(self.late)}."
             )
         return lines

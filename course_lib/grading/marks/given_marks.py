@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from course_lib.checks.table import TABLE
@@ -19,14 +19,14 @@ from course_lib.grading.results import (
     ItemResult,
     SubmissionResult,
     clean_name,
-    named,
+    list_names,
     shown_points,
 )
 from course_lib.grading.safe_csv import read_csv
 
 MARKS_FILES = "marks*.csv"  # beside the results of an assignment; one for each round of marking
 UNREAD, NOT_RUN = "unread", "not-run"  # in place of an answer's id
-Given = Mapping[tuple[str, str], "GivenMark"]  # by student and item id
+GivenMarks = Mapping[tuple[str, str], "GivenMark"]  # by student and item id
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class GivenMark:
     """
 
     points: float
+    _: KW_ONLY
     answer_id: str = ""
     review: str = ""
 
@@ -54,10 +55,10 @@ def marked_id(item: ItemResult, *, readable: bool) -> str:
     return NOT_RUN if item.reason else answer_id(item.text)
 
 
-def items_of(result: SubmissionResult) -> Sequence[ItemResult]:
+def list_items(result: SubmissionResult) -> Sequence[ItemResult]:
     """The items of a result; of one that could not be read, those of the course."""
     return result.items or [
-        ItemResult(entry.id, entry.title, "not run", None, entry.points)
+        ItemResult(id=entry.id, title=entry.title, status="not run", points=None, most=entry.points)
         for entry in TABLE.values()
         if entry.id.split(".")[0] == result.assignment.split("_")[0]
     ]
@@ -78,7 +79,7 @@ def read_marks(
             is there twice: the message names each.
     """
     items = {
-        (result.student, item.id): item.most for result in results for item in items_of(result)
+        (result.student, item.id): item.most for result in results for item in list_items(result)
     }
     students = {student for student, _ in items}
     given: dict[tuple[str, str], GivenMark] = {}
@@ -97,16 +98,16 @@ def read_marks(
         elif (student, item) in given:
             wrong.append(f"{item} of {student!r} is there twice")
         else:
-            given[student, item] = GivenMark(points, row.get("answer_id", ""))
+            given[student, item] = GivenMark(points, answer_id=row.get("answer_id", ""))
     if wrong:
         raise CourseError(
             f"expected a student's folder name, an item and its points in each row of {path}, got: "
-            f"{named(wrong)}. Correct these rows"
+            f"{list_names(wrong)}. Correct these rows"
         )
     return given
 
 
-def read_line(path: Path, given: Given) -> str:
+def read_line(path: Path, given: GivenMarks) -> str:
     """How many marks a file has, for a person to compare."""
     return f"{len(given)} mark{'s' * (len(given) != 1)} read from {path}"
 
@@ -132,7 +133,8 @@ def read_marks_beside(
         if different:
             raise CourseError(
                 f"expected each item's points in one of the files {folder / MARKS_FILES}, or the "
-                f"same points in all, got in {path}: {named(different)}. Delete one of the rows"
+                f"same points in all, got in {path}: {list_names(different)}. "
+                "Delete one of the rows"
             )
         given |= found
         remarks.append(read_line(path, found))
@@ -147,7 +149,7 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def together(in_file: Given, in_formgrader: Given, path: Path) -> Given:
+def merge_marks(in_file: GivenMarks, in_formgrader: GivenMarks, *, path: Path) -> GivenMarks:
     """The marks of a file and of formgrader; where both have one, they must be the same.
 
     Raises:
@@ -163,7 +165,7 @@ def together(in_file: Given, in_formgrader: Given, path: Path) -> Given:
     if different:
         raise CourseError(
             f"expected the marks in {path} to agree with those given in formgrader, got: "
-            f"{named(different)}. Delete the row, or give the same points in both"
+            f"{list_names(different)}. Delete the row, or give the same points in both"
         )
     # Of two equal marks, the one counts that is known to be of the present answer.
     known = {key for key in both if in_file[key].answer_id and in_formgrader[key].review}

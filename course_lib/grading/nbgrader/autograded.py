@@ -37,9 +37,9 @@ _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○", "not run": "?
 def autograded_notebook(
     released: NotebookNode,
     exercise: Exercise,
+    *,
     answers: Transplant | None,
     result: SubmissionResult,
-    *,
     rubrics: Mapping[str, str],
 ) -> NotebookNode:
     """The released notebook with a learner's answers, and what their checks found as output.
@@ -55,7 +55,7 @@ def autograded_notebook(
     abouts = {cell.id: cell for cell in exercise.cells}
     theirs = _own_cells(answers, known=abouts.keys())
     cells = [] if result.readable else [new_markdown_cell(_UNREADABLE)]
-    cells += _for_instructor(_remarks(result))
+    cells += _instructor_cells(_remarks(result))
     for cell in copy.deepcopy(released.cells):
         about = abouts[cell.id]
         item = items.get(about.item)
@@ -63,9 +63,9 @@ def autograded_notebook(
         _fill_in(cell, about, item, own if about.role == "answer" else [])
         cells.append(cell)
         if about.role == "check" and item is not None:
-            cells += _for_instructor(item.flags)
+            cells += _instructor_cells(item.flags)
         if about.role == "written" and about.item in rubrics:
-            cells += _for_instructor_as_it_is(rubrics[about.item])
+            cells += _verbatim_instructor_cells(rubrics[about.item])
         changed = own if about.role != "answer" else []  # a locked cell
         cells += [
             new_code_cell(_cut(each)) for each in changed + theirs.pop(f"after {cell.id}", [])
@@ -160,13 +160,13 @@ def _remarks(result: SubmissionResult) -> tuple[str, ...]:
     return ("No points yet, which is not 0. Why it could not be read:", *result.notes)
 
 
-def _for_instructor(lines: tuple[str, ...]) -> list[NotebookNode]:
+def _instructor_cells(lines: tuple[str, ...]) -> list[NotebookNode]:
     """A cell that the learner does not get to see, with text from anywhere; none for no lines."""
     if not lines:
         return []
-    return _for_instructor_as_it_is(as_plain_block("\n".join(lines)))
+    return _verbatim_instructor_cells(as_plain_block("\n".join(lines)))
 
 
-def _for_instructor_as_it_is(text: str) -> list[NotebookNode]:
+def _verbatim_instructor_cells(text: str) -> list[NotebookNode]:
     head = "**For you, and not in the feedback**"
     return [new_markdown_cell(f"{head}\n\n{text}", metadata={"tags": [INSTRUCTOR]})]

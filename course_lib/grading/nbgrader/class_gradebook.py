@@ -16,14 +16,14 @@ from course_lib.grading.nbgrader.course_folder import (
     open_course_folder,
     student_id,
 )
-from course_lib.grading.nbgrader.gradebook import AssignmentGradebook, timestamp_of
+from course_lib.grading.nbgrader.gradebook import AssignmentGradebook, read_timestamp
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise
 from course_lib.grading.submissions.submission import SubmissionError, read_regular_file
 
 
-@dataclass(frozen=True)
-class Stored:
+@dataclass(frozen=True, kw_only=True)
+class StoredClass:
     """What was put into a gradebook: how many submissions, and how many of them need a person.
 
     ``failed`` says for whose result that was not possible, and why.
@@ -36,8 +36,8 @@ class Stored:
 
 
 def store_class(
-    course: Path, run: ClassRun, results: Sequence[SubmissionResult], notebook: Path
-) -> Stored:
+    course: Path, run: ClassRun, *, results: Sequence[SubmissionResult], notebook: Path
+) -> StoredClass:
     """Put the results of a class into nbgrader's gradebook, with notebooks for formgrader.
 
     Args:
@@ -52,7 +52,7 @@ def store_class(
     folder = open_course_folder(course)
     to_mark = 0
     failed: dict[str, str] = {}
-    with AssignmentGradebook(folder, run.exercise, notebook) as gradebook:
+    with AssignmentGradebook(folder, run.exercise, notebook=notebook) as gradebook:
         for result in results:
             try:
                 exercise, hand_in = _hand_in(run, result)
@@ -60,15 +60,17 @@ def store_class(
                 if hand_in is not None:
                     timestamp = _timestamp(run, result)
                     _keep_submission(folder, run, result, hand_in, notebook.name, timestamp)
-                time = None if timestamp is None else timestamp_of(timestamp)
-                to_mark += gradebook.store(result, hand_in, exercise, time)
+                time = None if timestamp is None else read_timestamp(timestamp)
+                to_mark += gradebook.store(result, hand_in, given=exercise, timestamp=time)
             except Exception as error:  # one student's work must not end it for the class
                 gradebook.forget_unsaved()
                 kind = "" if isinstance(error, CourseError) else f"{type(error).__name__}: "
                 failed[result.student] = f"{kind}{error}"
     names: Mapping[str, str] = {each.student: student_id(each.student) for each in results}
     renamed = {name: safe for name, safe in names.items() if name != safe}
-    return Stored(len(results) - len(failed), to_mark, renamed, failed)
+    return StoredClass(
+        submissions=len(results) - len(failed), to_mark=to_mark, renamed=renamed, failed=failed
+    )
 
 
 def _hand_in(run: ClassRun, result: SubmissionResult) -> tuple[Exercise, HandIn | None]:
@@ -76,7 +78,7 @@ def _hand_in(run: ClassRun, result: SubmissionResult) -> tuple[Exercise, HandIn 
     if not result.readable:
         return run.exercise, None
     try:
-        exercise, _ = run.given_to(result.student)
+        exercise, _ = run.exercise_of_student(result.student)
         return exercise, read_hand_in(run.incoming / result.student, exercise)
     except SubmissionError:  # it is gone since it was graded
         return run.exercise, None
@@ -104,7 +106,7 @@ def _keep_submission(
 ) -> None:
     """A copy in submitted/, where nbgrader looks for it, unless it was handed in there."""
     target = folder.file(
-        "submitted", run.exercise.assignment, name, student=student_id(result.student)
+        "submitted", run.exercise.assignment, name=name, student=student_id(result.student)
     )
     submitted = Path(folder.directory.root) / folder.directory.submitted_directory
     if run.incoming.resolve().is_relative_to(submitted):

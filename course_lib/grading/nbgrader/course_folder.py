@@ -27,7 +27,7 @@ class CourseFolder:
     directory: Any
     config: Any
 
-    def file(self, step: str, assignment: str, name: str, *, student: str = ".") -> Path:
+    def file(self, step: str, assignment: str, *, name: str, student: str = ".") -> Path:
         """The file of a step, such as "release", "submitted" or "autograded"."""
         folder = getattr(self.directory, f"{step}_directory")
         return Path(self.directory.format_path(folder, student, assignment)) / name
@@ -68,14 +68,14 @@ def open_course_folder(path: Path) -> CourseFolder:
     return CourseFolder(CourseDirectory(config=config, root=str(path.resolve())), config)
 
 
-def add_released(folder: CourseFolder, assignment: str, exercise: Path) -> None:
+def add_released(folder: CourseFolder, assignment: str, *, exercise: Path) -> None:
     """Put the exercise into release/ and its solution, if there is one, into source/.
 
     What is there already is left as it is: an instructor may have changed it.
     """
-    solution = _solution_of(exercise)
+    solution = _solution_file(exercise)
     for step, original in (("release", exercise), ("source", solution or exercise)):
-        target = folder.file(step, assignment, exercise.name)
+        target = folder.file(step, assignment, name=exercise.name)
         if not target.exists():
             copy_file(original.read_bytes(), target)
 
@@ -97,7 +97,7 @@ def rubrics(exercise: Path) -> dict[str, str]:
     """
     import nbformat
 
-    solution = _solution_of(exercise)
+    solution = _solution_file(exercise)
     if solution is None:
         return {}
     cells = nbformat.read(solution, as_version=4).cells
@@ -105,7 +105,7 @@ def rubrics(exercise: Path) -> dict[str, str]:
     return {name: "\n\n".join(parts) for name, parts in found.items() if parts}
 
 
-def _solution_of(exercise: Path) -> Path | None:
+def _solution_file(exercise: Path) -> Path | None:
     solution = exercise.parents[2] / "solutions" / exercise.parent.name / exercise.name
     return solution if solution.is_file() else None
 

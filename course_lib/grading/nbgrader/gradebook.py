@@ -53,12 +53,12 @@ class AssignmentGradebook:
         CourseError: the gradebook has submissions of another version of the assignment.
     """
 
-    def __init__(self, folder: CourseFolder, exercise: Exercise, notebook: Path) -> None:
+    def __init__(self, folder: CourseFolder, exercise: Exercise, *, notebook: Path) -> None:
         self.folder, self.exercise, self.name = folder, exercise, notebook.stem
         self.released = nbformat.read(notebook, as_version=4)
         by_item = {cell.id: cell.item for cell in exercise.cells}
         self.rubrics = {by_item.get(name, ""): text for name, text in rubrics(notebook).items()}
-        add_released(folder, exercise.assignment, notebook)
+        add_released(folder, exercise.assignment, exercise=notebook)
         with _own_programs_first():  # a new gradebook asks the command alembic for its version
             self.gradebook = Gradebook(folder.directory.db_url, folder.directory.course_id)
         try:
@@ -80,7 +80,7 @@ class AssignmentGradebook:
     def _add_assignment(self) -> None:
         """The assignment with its cells and points, as `nbgrader generate_assignment` stores it."""
         self.gradebook.update_or_create_assignment(self.exercise.assignment)
-        if self._known_cells() == _cells_of(self.released):
+        if self._known_cells() == _cell_contents(self.released):
             return
         try:
             SaveCells().preprocess(self.released, self._resources())
@@ -106,6 +106,7 @@ class AssignmentGradebook:
         self,
         result: SubmissionResult,
         hand_in: HandIn | None,
+        *,
         given: Exercise,
         timestamp: datetime | None = None,
     ) -> bool:
@@ -122,8 +123,12 @@ class AssignmentGradebook:
             released = nbformat.read(given.file, as_version=4)
         student, assignment = student_id(result.student), self.exercise.assignment
         answers = hand_in.transplant if hand_in else None
-        notebook = autograded_notebook(released, given, answers, result, rubrics=self.rubrics)
-        target = self.folder.file("autograded", assignment, f"{self.name}.ipynb", student=student)
+        notebook = autograded_notebook(
+            released, given, answers=answers, result=result, rubrics=self.rubrics
+        )
+        target = self.folder.file(
+            "autograded", assignment, name=f"{self.name}.ipynb", student=student
+        )
         changed = _changed_answers(target, notebook, self.exercise)
         with warnings.catch_warnings():  # nbgrader adds the parts of a submission one by one
             warnings.simplefilter("ignore", SAWarning)
@@ -175,7 +180,7 @@ def _own_programs_first() -> Iterator[None]:
         os.environ["PATH"] = before
 
 
-def _cells_of(notebook: NotebookNode) -> dict[str, tuple[str, float]]:
+def _cell_contents(notebook: NotebookNode) -> dict[str, tuple[str, float]]:
     about = [cell.metadata["nbgrader"] for cell in notebook.cells if "nbgrader" in cell.metadata]
     return {each["grade_id"]: (each["checksum"], each.get("points", 0)) for each in about}
 
@@ -197,7 +202,7 @@ def _changed_answers(stored: Path, notebook: NotebookNode, exercise: Exercise) -
     return {cell.item for cell in answers if now[cell.id] != before.get(cell.id)}
 
 
-def timestamp_of(data: bytes) -> datetime | None:
+def read_timestamp(data: bytes) -> datetime | None:
     """The time in nbgrader's timestamp.txt; None if something else is in it."""
     try:
         return parse_utc(data.decode("utf-8").strip())

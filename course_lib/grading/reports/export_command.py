@@ -6,32 +6,17 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import ANSWER_CHANGED, Assignment, load_class
 from course_lib.grading.marks.formgrader_marks import CHANGED, GRADED_AGAIN
+from course_lib.grading.options import ExportOptions
 from course_lib.grading.reports.exports import FORMATS, gradescope_json, refuse_unfinished
 from course_lib.grading.reports.roster import Roster, load_roster, match
-from course_lib.grading.results import named
+from course_lib.grading.results import list_names
 from course_lib.grading.safe_csv import write_csv
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """The options of ``course export``; see its help."""
-
-    results: Path
-    format: str
-    output: Path | None = None
-    roster: Path | None = None
-    marks: Path | None = None
-    assignments: Sequence[str] = ()
-    partial: bool = False
-    gradebook: Path | None = None
-
 
 # What to do about a mark that is not sure to be about the present answer, by the reason.
 _LOOK_AGAIN = {
@@ -59,7 +44,7 @@ def export(options: ExportOptions) -> Path:
     assignments = load_class(
         options.results, options.assignments, marks=options.marks, gradebook=options.gradebook
     )
-    for line in (*remarks_of(assignments), *_marks_to_review(assignments)):
+    for line in (*list_remarks(assignments), *_marks_to_review(assignments)):
         print(line, file=sys.stderr)
     if not options.partial:
         refuse_unfinished(assignments)
@@ -78,7 +63,7 @@ def export(options: ExportOptions) -> Path:
     return output
 
 
-def remarks_of(assignments: Sequence[Assignment]) -> list[str]:
+def list_remarks(assignments: Sequence[Assignment]) -> list[str]:
     """What a person should know about where the marks come from."""
     return [remark for each in assignments for remark in each.remarks]
 
@@ -91,7 +76,7 @@ def _handed_in_nothing(assignments: Sequence[Assignment], roster: Roster | None)
         if absent := sorted(everybody - students):
             yield (
                 f"{name}: {len(absent)} of {len(everybody)} handed in nothing and get no points, "
-                f"which is not 0: {named(absent)}"
+                f"which is not 0: {list_names(absent)}"
             )
 
 
@@ -105,7 +90,7 @@ def _marks_to_review(assignments: Sequence[Assignment]) -> Iterator[str]:
             if item.review == reason
         ]
         if found:
-            yield f"{len(found)} {what}: {named(found)}. {advice}"
+            yield f"{len(found)} {what}: {list_names(found)}. {advice}"
 
 
 def _write_gradescope(assignments: Sequence[Assignment], folder: Path) -> Path:

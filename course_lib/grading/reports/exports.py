@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import Assignment, ItemMark, Mark
 from course_lib.grading.reports.roster import Roster, column
-from course_lib.grading.results import named
+from course_lib.grading.results import list_names
 from course_lib.grading.safe_csv import Cell, Rows
 
 
@@ -31,12 +31,12 @@ def refuse_unfinished(assignments: Sequence[Assignment]) -> None:
     if waiting:
         raise CourseError(
             "expected all points to be known, got submissions that wait for a person "
-            f"({len(waiting)}): {named(waiting)}. Give their points in marks.csv or in formgrader, "
-            "or leave them empty with --partial"
+            f"({len(waiting)}): {list_names(waiting)}. Give their points in marks.csv or in "
+            "formgrader, or leave them empty with --partial"
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Table:
     """Points by student and assignment."""
 
@@ -44,14 +44,18 @@ class _Table:
     students: list[str]
     points: Mapping[tuple[str, str], float | None]
 
-    def of(self, student: str) -> list[Cell]:
+    def points_of_student(self, student: str) -> list[Cell]:
         """A student's points in each assignment."""
         return [self.points.get((student, each.name)) for each in self.assignments]
 
 
 def _table(assignments: Sequence[Assignment], roster: Roster | None) -> _Table:
     points = {(m.student, each.name): m.points for each in assignments for m in each.marks}
-    return _Table(assignments, sorted({s for s, _ in points} | set(roster or ())), points)
+    return _Table(
+        assignments=assignments,
+        students=sorted({s for s, _ in points} | set(roster or ())),
+        points=points,
+    )
 
 
 def csv_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
@@ -118,7 +122,7 @@ def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
         CourseError: there is no roster with ID, SIS User ID or SIS Login ID for everybody.
     """
     roster = roster or {}
-    column(roster, _CANVAS_IDS, "Canvas")
+    column(roster, _CANVAS_IDS, purpose="Canvas")
     table = _table(assignments, roster)
     heading: list[Cell] = ["Student", *_CANVAS_IDS, "Section"]
     most: list[Cell] = ["    Points Possible", "", "", "", ""]
@@ -130,7 +134,7 @@ def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
         known = roster[student]
         identity: list[Cell] = [known.get("Student") or student]
         identity += [known.get(name, "") for name in (*_CANVAS_IDS, "Section")]
-        rows.append(identity + table.of(student))
+        rows.append(identity + table.points_of_student(student))
     return rows
 
 
@@ -161,10 +165,10 @@ def moodle_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
         CourseError: there is no roster with email, username or ID number for everybody.
     """
     roster = roster or {}
-    identity = column(roster, list(_MOODLE_IDS), "Moodle")
+    identity = column(roster, list(_MOODLE_IDS), purpose="Moodle")
     table = _table(assignments, roster)
     rows: Rows = [[_MOODLE_IDS[identity], *(assignment.name for assignment in assignments)]]
-    return rows + [[roster[s][identity], *table.of(s)] for s in table.students]
+    return rows + [[roster[s][identity], *table.points_of_student(s)] for s in table.students]
 
 
 def gradescope_json(mark: Mark) -> str:

@@ -16,7 +16,7 @@ _EQUAL = 1e-9  # of points: 1.2 - 1 is not quite 0.2
 _Z = 1.96  # 95 % of a normal distribution
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ItemStatistics:
     """An item in a class.
 
@@ -56,7 +56,7 @@ class ItemStatistics:
         return self.known > 0 and self.passed == self.waiting == 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Confusion:
     """A misconception of an item, and the students in whose work it was recognised."""
 
@@ -65,7 +65,7 @@ class Confusion:
     students: tuple[str, ...]
 
 
-def statistics_of(assignment: Assignment) -> list[ItemStatistics]:
+def item_statistics(assignment: Assignment) -> list[ItemStatistics]:
     """The statistics of each item, in the order of the exercise."""
     ids = list(dict.fromkeys(item.id for mark in assignment.marks for item in mark.items))
     return [_statistics(item_id, assignment.marks) for item_id in ids]
@@ -84,18 +84,18 @@ def _statistics(item_id: str, marks: Sequence[Mark]) -> ItemStatistics:
     lines = Counter(item.result.line_found for _, item in found if item.result)
     first: ItemMark = found[0][1]
     return ItemStatistics(
-        item_id,
-        first.title,
-        first.most,
-        passed,
-        len(known),
-        low,
-        high,
-        discrimination,
-        undefined,
-        lines[True],
-        lines[False],
-        sum(item.points is None and item.result is not None for _, item in found),
+        id=item_id,
+        title=first.title,
+        most=first.most,
+        passed=passed,
+        known=len(known),
+        low=low,
+        high=high,
+        discrimination=discrimination,
+        undefined=undefined,
+        lines_found=lines[True],
+        lines_missed=lines[False],
+        waiting=sum(item.points is None and item.result is not None for _, item in found),
     )
 
 
@@ -135,12 +135,15 @@ def correlation_with_rest(points: Sequence[tuple[float, float]]) -> tuple[float 
     return float(np.corrcoef(item, rest)[0, 1]), ""
 
 
-def confusions_of(assignment: Assignment) -> list[Confusion]:
+def count_confusions(assignment: Assignment) -> list[Confusion]:
     """The misconceptions that were recognised, the most frequent of all items first."""
     who: dict[tuple[str, str], list[str]] = {}
     for mark in assignment.marks:
         for item in mark.items:
             for name in item.result.misconceptions if item.result else ():
                 who.setdefault((item.id, name), []).append(mark.student)
-    found = [Confusion(item, name, tuple(students)) for (item, name), students in who.items()]
+    found = [
+        Confusion(item=item, misconception=name, students=tuple(students))
+        for (item, name), students in who.items()
+    ]
     return sorted(found, key=lambda each: (-len(each.students), each.item, each.misconception))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -16,26 +15,16 @@ from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import Assignment, load_class
 from course_lib.grading.marks.given_marks import UNREAD, marked_id
-from course_lib.grading.reports.export_command import remarks_of
+from course_lib.grading.options import ReportOptions
+from course_lib.grading.reports.export_command import list_remarks
 from course_lib.grading.reports.exports import csv_rows
-from course_lib.grading.reports.item_statistics import confusions_of, statistics_of
-from course_lib.grading.reports.report_page import flags_of_class, report_page
+from course_lib.grading.reports.item_statistics import count_confusions, item_statistics
+from course_lib.grading.reports.report_page import list_class_flags, report_page
 from course_lib.grading.reports.similarity_file import stored_pairs
-from course_lib.grading.results import clean_name, named
+from course_lib.grading.results import clean_name, list_names
 from course_lib.grading.safe_csv import Cell, Rows, read_csv, write_csv
 
 TO_MARK = "to_mark.csv"
-
-
-@dataclass(frozen=True)
-class ReportOptions:
-    """The options of ``course report``; see its help."""
-
-    results: Path
-    output: Path = Path("report")
-    assignments: Sequence[str] = ()
-    marks: Path | None = None
-    gradebook: Path | None = None
 
 
 def report(options: ReportOptions) -> list[Path]:
@@ -47,13 +36,13 @@ def report(options: ReportOptions) -> list[Path]:
     assignments = load_class(
         options.results, options.assignments, marks=options.marks, gradebook=options.gradebook
     )
-    for line in remarks_of(assignments):
+    for line in list_remarks(assignments):
         print(line, file=sys.stderr)
     _refuse_to_lose_points(options, assignments)
     page = options.output / "class.html"
     stored = {each.name: stored_pairs(options.results / each.name) for each in assignments}
     similar = {name: pairs for name, pairs in stored.items() if pairs is not None}
-    write_atomically(page, report_page(assignments, sentence_of, similar))
+    write_atomically(page, report_page(assignments, misconception_sentence, similar=similar))
     written = [page]
     for name, rows in csv_files(assignments).items():
         written.append(options.output / name)
@@ -68,7 +57,7 @@ def _refuse_to_lose_points(options: ReportOptions, loaded: Sequence[Assignment])
     path = options.output / TO_MARK
     rows = read_csv(path, ("student", "item", "points")) if path.exists() else []
     filled = [(clean_name(row["student"]), row["item"]) for row in rows if row["points"]]
-    names = {item: _assignment_of(item) for _, item in filled}
+    names = {item: _assignment_name(item) for _, item in filled}
     missing = sorted(set(names.values()) - {each.name for each in loaded} - {""})
     others: list[Assignment] = []
     for name in missing:
@@ -91,12 +80,12 @@ def _refuse_to_lose_points(options: ReportOptions, loaded: Sequence[Assignment])
     if lost:
         raise CourseError(
             f"expected to write {path} anew, got one with points in it that are in no file of "
-            f"marks ({len(lost)}): {named(lost)}. Save it as marks.csv beside the assignment's "
-            "results, or as marks_2.csv if there is one, or delete it"
+            f"marks ({len(lost)}): {list_names(lost)}. Save it as marks.csv beside the "
+            "assignment's results, or as marks_2.csv if there is one, or delete it"
         )
 
 
-def _assignment_of(item: str) -> str:
+def _assignment_name(item: str) -> str:
     """The assignment of an item; "" if there is none."""
     number = item.partition(".")[0]
     return f"{number}_{TOPICS[number]}" if number in TOPICS else ""
@@ -105,7 +94,7 @@ def _assignment_of(item: str) -> str:
 def csv_files(assignments: Sequence[Assignment]) -> dict[str, Rows]:
     """The rows of each CSV file of the report."""
     flags: Rows = [["student", "item", "flag"]]
-    flags += [list(row) for row in flags_of_class(assignments)]
+    flags += [list(row) for row in list_class_flags(assignments)]
     return {
         "points.csv": csv_rows(assignments, None),
         "items.csv": _item_rows(assignments),
@@ -135,7 +124,7 @@ def _item_rows(assignments: Sequence[Assignment]) -> Rows:
     header = "assignment item title max_points passed known share low high discrimination"
     rows: Rows = [[*header.split(), "undefined", "lines_found", "lines_missed"]]
     for assignment in assignments:
-        for each in statistics_of(assignment):
+        for each in item_statistics(assignment):
             row: list[Cell] = [assignment.name, each.id, each.title, each.most, each.passed]
             row += [each.known, each.share, each.low, each.high, each.discrimination]
             rows.append([*row, each.undefined, each.lines_found, each.lines_missed])
@@ -145,8 +134,8 @@ def _item_rows(assignments: Sequence[Assignment]) -> Rows:
 def _confusion_rows(assignments: Sequence[Assignment]) -> Rows:
     rows: Rows = [["assignment", "item", "misconception", "sentence", "student"]]
     for assignment in assignments:
-        for each in confusions_of(assignment):
-            sentence = sentence_of(each.item, each.misconception)
+        for each in count_confusions(assignment):
+            sentence = misconception_sentence(each.item, each.misconception)
             rows += [
                 [assignment.name, each.item, each.misconception, sentence, student]
                 for student in each.students
@@ -155,7 +144,7 @@ def _confusion_rows(assignments: Sequence[Assignment]) -> Rows:
 
 
 @cache
-def sentence_of(item_id: str, name: str) -> str:
+def misconception_sentence(item_id: str, name: str) -> str:
     """What a learner was told of a misconception; its name in words if it is another kind of error.
 
     Errors of all kinds of items, such as a missing ``return``, have a name only.

@@ -20,8 +20,8 @@ from course_lib.grading.reports.item_statistics import (
     FEWEST,
     Confusion,
     ItemStatistics,
-    confusions_of,
-    statistics_of,
+    count_confusions,
+    item_statistics,
 )
 from course_lib.grading.reports.report_plots import (
     plot_confusions,
@@ -40,6 +40,7 @@ Sentence = Callable[[str, str], str]  # of an item's id and a misconception's na
 def report_page(
     assignments: Sequence[Assignment],
     sentence: Sentence,
+    *,
     similar: Mapping[str, SimilarPairs] | None = None,
 ) -> str:
     """The page.
@@ -65,13 +66,13 @@ def report_page(
         overview=_overview(assignments),
         assignments=[_section(each, sentence) for each in bar],
         rows=_rows(assignments),
-        flags=flags_of_class(assignments),
+        flags=list_class_flags(assignments),
         similar=similar or {},
         fewest=FEWEST,
     )
 
 
-def flags_of_class(assignments: Sequence[Assignment]) -> list[tuple[str, str, str]]:
+def list_class_flags(assignments: Sequence[Assignment]) -> list[tuple[str, str, str]]:
     """Student, item and flag."""
     return [
         (mark.student, item.id, flag)
@@ -94,7 +95,7 @@ def _trusted(picture: str) -> Markup:
 
 def _section(assignment: Assignment, sentence: Sentence) -> Mapping[str, object]:
     """What the page says of an assignment."""
-    statistics, confusions = statistics_of(assignment), confusions_of(assignment)
+    statistics, confusions = item_statistics(assignment), count_confusions(assignment)
     points = [mark.points for mark in assignment.marks if mark.points is not None]
     lower, median, upper = np.quantile(points, [0.25, 0.5, 0.75]) if points else [None] * 3
     return {

@@ -79,7 +79,7 @@ def svg(figure: Figure, *, name: str, alt: str) -> str:
     return picture.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
-def shares_of(assignment: Assignment) -> np.ndarray:
+def points_as_shares(assignment: Assignment) -> np.ndarray:
     """The points of each student as a share of all, where they are known."""
     return np.array([m.points / m.most for m in assignment.marks if m.points is not None])
 
@@ -90,7 +90,7 @@ def plot_overview(assignments: Sequence[Assignment]) -> Figure:
     figure, axes = _figure(_WIDTH, 1.1 + 0.48 * len(assignments))
     random = np.random.default_rng(0)
     for row, assignment in enumerate(assignments):
-        shares = shares_of(assignment)
+        shares = points_as_shares(assignment)
         if not len(shares):
             axes.text(0.01, row, "no points known yet", va="center", color=_SOFT, fontsize=9)
             continue
@@ -109,10 +109,10 @@ def plot_overview(assignments: Sequence[Assignment]) -> Figure:
             height = row + random.uniform(-0.16, 0.16, len(shares))
             axes.plot(shares, height, "o", color=_FIRST, markersize=4, alpha=0.7, markeredgewidth=0)
         axes.plot(np.median(shares), row, "D", color=_SECOND, markersize=6, markeredgewidth=0)
-    names = [f"{each.name}  (n = {len(shares_of(each))})" for each in assignments]
+    names = [f"{each.name}  (n = {len(points_as_shares(each))})" for each in assignments]
     _rows(axes, names)
     _share_axis(axes, "share of the points earned")
-    beyond = max((share for each in assignments for share in shares_of(each)), default=1.0)
+    beyond = max((share for each in assignments for share in points_as_shares(each)), default=1.0)
     axes.set_xlim(right=max(1.02, beyond + 0.02))  # more than all, with extra credit
     axes.set_title("Points in each assignment")
     return figure

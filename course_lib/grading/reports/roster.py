@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from course_lib.errors import CourseError
-from course_lib.grading.results import clean_name, named
+from course_lib.grading.results import clean_name, list_names
 from course_lib.grading.safe_csv import read_csv
 
 Roster = Mapping[str, Mapping[str, str]]  # from a student's folder name to the row of the roster
@@ -27,8 +27,8 @@ def load_roster(path: Path) -> Roster:
     if len(roster) != len(rows):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise CourseError(
-            f"expected each student once in {path}, got twice or more: {named(twice)}. Delete the "
-            "rows that are too many"
+            f"expected each student once in {path}, got twice or more: {list_names(twice)}. "
+            "Delete the rows that are too many"
         )
     return roster
 
@@ -48,9 +48,9 @@ def match(roster: Roster, students: Sequence[str], *, partial: bool) -> None:
     absent = sorted(roster.keys() - set(students))
     told = []
     if strangers:
-        told.append(f"not in the roster: {named(strangers)}")
+        told.append(f"not in the roster: {list_names(strangers)}")
     if absent and not partial:
-        told.append(f"handed in nothing: {named(absent)}")
+        told.append(f"handed in nothing: {list_names(absent)}")
     if told:
         hint = ", or --partial to leave those empty who handed in nothing" if absent else ""
         raise CourseError(
@@ -59,7 +59,7 @@ def match(roster: Roster, students: Sequence[str], *, partial: bool) -> None:
         )
 
 
-def column(roster: Roster, names: Sequence[str], purpose: str) -> str:
+def column(roster: Roster, names: Sequence[str], *, purpose: str) -> str:
     """The first of these columns that the roster fills for everybody.
 
     Args:
@@ -84,6 +84,6 @@ def column(roster: Roster, names: Sequence[str], purpose: str) -> str:
         twice = sorted({value for value in values if values.count(value) > 1})
         raise CourseError(
             f"expected another {found} for each student in the roster, got some for two students: "
-            f"{named(twice)}. Correct them"
+            f"{list_names(twice)}. Correct them"
         )
     return found

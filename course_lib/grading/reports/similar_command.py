@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 from tqdm.auto import tqdm
 
 from course_lib.grading.class_run.class_run import ClassRun
 from course_lib.grading.class_run.grade import read_hand_in
+from course_lib.grading.options import SimilarOptions
 from course_lib.grading.reports.similarity import (
     FEWEST,
     Similarity,
+    find_similar_pairs,
     names_in,
-    similarity_of,
-    tokens_of,
-    words_of,
+    split_words,
+    tokenize_source,
 )
 from course_lib.grading.reports.similarity_file import SIMILAR_FILE, store_pairs
 from course_lib.grading.results import shown_text
@@ -33,16 +32,6 @@ HINT = (
 )
 
 
-@dataclass(frozen=True)
-class SimilarOptions:
-    """The options of ``course similar``; see its help."""
-
-    incoming: Path
-    assignment: str
-    exercises: Path | None = None
-    results: Path = Path("results")
-
-
 def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
     """Compare the submissions, store the pairs, and tell how many submissions were read.
 
@@ -50,7 +39,9 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
         CourseError: there is nothing to compare, or the pairs can't be written.
     """
     exercise = load_exercise(options.exercises or exercises_folder(), options.assignment)
-    run = ClassRun(options.incoming, exercise, options.results, b"")
+    run = ClassRun(
+        incoming=options.incoming, exercise=exercise, results=options.results, secret=b""
+    )
     known = frozenset().union(*(names_in(cell.source) for cell in exercise.cells if cell.is_code))
     submissions = {}
     for student in tqdm(run.students(), desc="reading", unit="submission", delay=2, leave=False):
@@ -59,7 +50,7 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
         except SubmissionError:
             continue  # course grade tells who could not be read
         submissions[shown_text(student, _MOST_STORED)] = _tokens(transplanted, known)
-    found = similarity_of(submissions, _released(exercise, known))
+    found = find_similar_pairs(submissions, _released(exercise, known))
     store_pairs(options.results / exercise.assignment, found)
     return found, len(submissions)
 
@@ -70,16 +61,16 @@ def _tokens(transplanted: Transplant, known: frozenset[str]) -> Mapping[str, lis
     left = _MOST_SOURCE
     for cell in transplanted.cells:
         if not cell.ours:
-            cells.setdefault(cell.name, []).extend(tokens_of(cell.source[:left], known))
+            cells.setdefault(cell.name, []).extend(tokenize_source(cell.source[:left], known))
             left = max(0, left - len(cell.source))
     for item, text in transplanted.written.items():
-        cells[f"{item} (words)"] = words_of(text)
+        cells[f"{item} (words)"] = split_words(text)
     return cells
 
 
 def _released(exercise: Exercise, known: frozenset[str]) -> list[list[str]]:
     return [
-        tokens_of(cell.source, known) if cell.is_code else words_of(cell.source)
+        tokenize_source(cell.source, known) if cell.is_code else split_words(cell.source)
         for cell in exercise.cells
     ]
 

@@ -34,7 +34,7 @@ Ngram = tuple[str, ...]
 Cells = Mapping[str, Sequence[str]]  # the tokens of each cell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pair:
     """Two submissions that agree in what few others wrote.
 
@@ -63,7 +63,7 @@ class Similarity:
     usual: float
 
 
-def tokens_of(source: str, known: frozenset[str] = frozenset()) -> list[str]:
+def tokenize_source(source: str, known: frozenset[str] = frozenset()) -> list[str]:
     """The tokens of Python source, without comments, and with "name" for names of one's own.
 
     Args:
@@ -85,7 +85,7 @@ def tokens_of(source: str, known: frozenset[str] = frozenset()) -> list[str]:
     return tokens
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of an answer in words."""
     return re.findall(r"\w+", text[:MOST_SOURCE].lower())
 
@@ -95,7 +95,7 @@ def names_in(source: str) -> frozenset[str]:
     return frozenset(text for kind, text in PythonLexer().get_tokens(source) if kind in Name)
 
 
-def similarity_of(
+def find_similar_pairs(
     submissions: Mapping[str, Cells], released: Iterable[Sequence[str]] = ()
 ) -> Similarity:
     """The pairs of submissions that agree in what few others wrote, the most similar first.
@@ -131,9 +131,15 @@ def similarity_of(
     usual = _usual_highest(shares, list(written))
     least = max(_LEAST_SHARE, min(_HIGH_SHARE, _TIMES_USUAL * usual))
     pairs = [
-        Pair(*pair, share, shared[pair], _where(written[pair[0]], written[pair[1]], rarity))
-        for pair, share in shares.items()
-        if share >= least and shared[pair] >= _LEAST_SURPRISE and len(written) >= FEWEST
+        Pair(
+            first=first,
+            second=second,
+            share=share,
+            surprise=shared[first, second],
+            where=_where(written[first], written[second], rarity),
+        )
+        for (first, second), share in shares.items()
+        if share >= least and shared[first, second] >= _LEAST_SURPRISE and len(written) >= FEWEST
     ]
     return Similarity(tuple(sorted(pairs, key=lambda pair: -pair.share)), usual)
 

@@ -19,7 +19,7 @@ from course_lib.work_copy.folders import COURSE
 ROLES = ("task", "hints", "code", "answer", "check", "written")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReleasedCell:
     """A cell of the exercise.
 
@@ -45,7 +45,7 @@ class ReleasedCell:
         return defined_names(self.source) if self.is_code else frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
     """What is graded: an item, the names of what a learner writes for it ("" for none), and the
     conventions by which it differs from the course's.
@@ -57,7 +57,7 @@ class Task:
     conventions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Exercise:
     """The cells and tasks of an assignment, such as "06_masks"; ``sha256`` is of its ``file``."""
 
@@ -109,7 +109,13 @@ def load_exercise(folder: Path, assignment: str) -> Exercise:
             f"expected an exercise with nbgrader's metadata in {file}, got another format "
             f"({type(error).__name__}): make it with `make exercises`"
         ) from None
-    return Exercise(assignment, cells, _tasks(cells), hashlib.sha256(data).hexdigest(), file)
+    return Exercise(
+        assignment=assignment,
+        cells=cells,
+        tasks=_tasks(cells),
+        sha256=hashlib.sha256(data).hexdigest(),
+        file=file,
+    )
 
 
 def released_cell(cell: dict[str, Any]) -> ReleasedCell:
@@ -124,12 +130,12 @@ def released_cell(cell: dict[str, Any]) -> ReleasedCell:
     item, role = item_and_role(name)
     source = cell["source"]
     return ReleasedCell(
-        name,
-        "".join(source) if isinstance(source, list) else str(source),
-        cell["cell_type"] == "code",
-        bool(metadata["nbgrader"]["locked"]),
-        item,
-        role,
+        id=name,
+        source="".join(source) if isinstance(source, list) else str(source),
+        is_code=cell["cell_type"] == "code",
+        locked=bool(metadata["nbgrader"]["locked"]),
+        item=item,
+        role=role,
     )
 
 
@@ -150,7 +156,7 @@ def _tasks(cells: Collection[ReleasedCell]) -> tuple[Task, ...]:
     tasks = []
     for cell in cells:
         if cell.role == "written":
-            tasks.append(Task(TABLE[cell.item]))
+            tasks.append(Task(entry=TABLE[cell.item]))
         elif cell.role == "check":
             tasks.append(_checked(cell))
     return tuple(tasks)
@@ -164,10 +170,12 @@ def _checked(cell: ReleasedCell) -> Task:
             subject, line, *_ = (*(name.id for name in names if isinstance(name, ast.Name)), "")
             match keywords:
                 case []:
-                    return Task(TABLE[cell.item], subject, line)
+                    return Task(entry=TABLE[cell.item], subject=subject, line=line)
                 case [ast.keyword("conventions", value)]:
                     conventions = tuple(map(str, ast.literal_eval(value)))
-                    return Task(TABLE[cell.item], subject, line, conventions)
+                    return Task(
+                        entry=TABLE[cell.item], subject=subject, line=line, conventions=conventions
+                    )
     raise CourseError(
         f"expected a cell {cell.id} such as check({cell.item!r}, its_name), got {cell.source!r}"
     )

@@ -39,7 +39,7 @@ _MOST_NORMALIZED = 200  # characters of a name; no unusual one is as long
 _DOTTED = re.compile(r"([\w.]+)(\(?)")  # takes each character once: a line may have millions
 
 
-def flags_of(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
+def find_flags(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
     """The flags of an item: ready-made functions in its answer, unusual names anywhere."""
     found: dict[str, None] = {}  # as an ordered set
     for flag in _all_flags(item_id, cells):

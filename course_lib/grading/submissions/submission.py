@@ -14,7 +14,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,11 +41,12 @@ class Cell:
 
     kind: Literal["code", "text"]
     source: str
+    _: KW_ONLY
     id: str = ""
     grade_id: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Submission:
     """A notebook that was handed in: its name, its cells, and the SHA-256 of the file."""
 
@@ -62,7 +63,9 @@ def read_submission(path: Path) -> Submission:
     """
     data = read_regular_file(path)
     return Submission(
-        path.name, _cells(_parsed(data, path), path), hashlib.sha256(data).hexdigest()
+        name=path.name,
+        cells=_cells(_parsed(data, path), path),
+        sha256=hashlib.sha256(data).hexdigest(),
     )
 
 
@@ -144,7 +147,7 @@ def _cell(cell: dict[str, Any]) -> Cell:
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
     kind: Literal["code", "text"] = "code" if cell.get("cell_type") == "code" else "text"
-    return Cell(kind, _clean(source), _clean(cell.get("id")), _clean(grade_id))
+    return Cell(kind, _clean(source), id=_clean(cell.get("id")), grade_id=_clean(grade_id))
 
 
 def _clean(text: Any) -> str:

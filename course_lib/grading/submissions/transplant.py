@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.grading.results import shown_text
 from course_lib.grading.submissions.exercise import Exercise, ReleasedCell, defined_names
@@ -32,11 +32,12 @@ class CodeCell:
 
     name: str
     source: str
+    _: KW_ONLY
     item: str = ""
     ours: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Transplant:
     """What a learner wrote, in a fresh copy of the exercise.
 
@@ -80,17 +81,17 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
         if cell.is_code and cell.role != "check"
     ]
     theirs = [
-        CodeCell(target.id if target else f"cell {number}", cell.source, _item(target))
+        CodeCell(target.id if target else f"cell {number}", cell.source, item=_item(target))
         for number, (cell, target) in enumerate(matched, 1)
         if cell.kind == "code" and _is_own_work(cell, target)
     ]
     written = _written(matched, exercise)
     answered = {cell.item for cell in theirs} | written.keys()
     return Transplant(
-        (*ours, *theirs),
-        written,
-        frozenset(answered - {""}),
-        tuple(_notes(matched, exercise, written)),
+        cells=(*ours, *theirs),
+        written=written,
+        answered=frozenset(answered - {""}),
+        notes=tuple(_notes(matched, exercise, written)),
     )
 
 

@@ -34,7 +34,7 @@ from course_lib.training.recipes import Recipe
 VOCABULARY_PAIRS = 200_000  # pairs from which a tokenizer is made
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingData:
     """The training and validation pairs of a recipe, and the tokenizers that number them."""
 

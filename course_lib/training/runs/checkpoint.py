@@ -12,7 +12,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,12 @@ from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 from course_lib.atomic import replace_atomically
-from course_lib.data import BOS, Subwords, Tokenizer, Vocabulary
+from course_lib.data import Subwords, Tokenizer, Vocabulary
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, TransformerConfig, count_parameters
 from course_lib.training.injected_bugs import inject_bugs
+from course_lib.training.recipes import Recipe
 
 PRETRAINED = Path(__file__).parents[2] / "assets" / "small.safetensors"
 LARGEST_TABLE = 2**28  # numbers in a table of positions, which is in no file: a gigabyte
@@ -87,8 +88,7 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         _check_sizes(config, file)
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         stored = file.metadata()
-        checksum = str(_checksum(stored["course"], tensors))
-        if stored.get("crc32", checksum) != checksum:  # those of earlier versions have none
+        if stored["crc32"] != str(_checksum(stored["course"], tensors)):
             raise ValueError("its contents and their checksum differ: a part of it has changed")
         with _WithoutInitialWeights():
             model = Transformer(config)
@@ -107,7 +107,7 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         if weights:
             raise KeyError(f"{next(iter(weights))} is no parameter of the model")
         translator = Translator(model, *_tokenizers(description))
-        recipe = upgraded(description["info"]).get("recipe", {})
+        recipe = description["info"].get("recipe", {})
         inject_bugs(recipe.get("bugs", ()), model, trained=True)
     extra = {
         name.removeprefix("extra."): value
@@ -115,7 +115,7 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         if name.startswith("extra.")
     }
     model.eval()
-    return translator, upgraded(description["info"]), extra
+    return translator, description["info"], extra
 
 
 class _WithoutInitialWeights(TorchFunctionMode):
@@ -140,32 +140,8 @@ class _WithoutInitialWeights(TorchFunctionMode):
 def read_info(path: Path) -> dict[str, Any]:
     """The ``info`` of a checkpoint alone; errors as ``read_checkpoint``."""
     with _opened(path) as (description, _):
-        return upgraded(description["info"])
-
-
-# Names of earlier versions of the course, which their checkpoints still have.
-_RECIPE_NAMES = {
-    "faults": "bugs",
-    "pieces": "micro_batches",
-    "joint": "shared_vocabulary",
-    "keep": "keep_weights",
-    "clip": "max_grad_norm",
-}
-
-
-def upgraded(info: dict[str, Any]) -> dict[str, Any]:
-    """``info`` with the present names, whatever version of the course wrote it."""
-    info = dict(info)
-    if "recipe" in info:
-        recipe = info["recipe"].items()
-        info["recipe"] = {_RECIPE_NAMES.get(name, name): value for name, value in recipe}
-        info = {"id": "", "data": {}} | info
-        info["data_changes"] = [int(step) for step in info.get("data_changes", [])]
-    if "place" in info:
-        info["position"] = info.pop("place")
-    if "losses" in info and "learning_rates" not in info:
-        info["learning_rates"] = [None] * len(info["losses"])  # they were not recorded
-    return info
+        info: dict[str, Any] = description["info"]
+        return info
 
 
 @contextmanager
@@ -186,7 +162,10 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
         ) from error
     try:
         with safe_open(path, framework="pt") as file:
-            yield json.loads((file.metadata() or {})["course"]), file
+            metadata = file.metadata() or {}
+            description = json.loads(metadata["course"])
+            _refuse_another_form(path, metadata, description)
+            yield description, file
     except (CourseError, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # what hostile JSON makes Python raise can be anything
@@ -194,6 +173,18 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
             f"expected a whole checkpoint of the course at {path}, got a file that cannot be read "
             f"({str(error)[:300]}): was it cut off or damaged while being written or copied?"
         ) from error
+
+
+def _refuse_another_form(path: Path, metadata: dict[str, str], description: dict[str, Any]) -> None:
+    """Refuse what this version would take for something else, instead of guessing its meaning."""
+    recipe = description["info"].get("recipe", {})
+    unknown = [name for name in recipe if name not in {field.name for field in fields(Recipe)}]
+    if unknown or "crc32" not in metadata:
+        found = f"a recipe with {', '.join(unknown)}" if unknown else "one without a checksum"
+        raise CourseError(
+            f"expected at {path} a checkpoint as this version of the course writes it, got "
+            f"{found}: use it with the version that wrote it, or train it again"
+        )
 
 
 def _checksum(text: str, tensors: dict[str, Tensor]) -> int:
@@ -237,10 +228,8 @@ def _tokenizers(description: dict[str, Any]) -> tuple[Tokenizer, Tokenizer]:
 
 
 def _tokenizer(description: dict[str, Any]) -> Tokenizer:
-    """The tokenizer described; older checkpoints call the first target token <sos>."""
     if "subwords" in description:
-        return Subwords.from_json(description["subwords"].replace('"<sos>"', f'"{BOS}"'))
-    words = [BOS if token == "<sos>" else token for token in description["words"]]
-    if not all(isinstance(word, str) for word in words):
+        return Subwords.from_json(description["subwords"])
+    if not all(isinstance(word, str) for word in description["words"]):
         raise TypeError("a word of its vocabulary is no text")
-    return Vocabulary(words)
+    return Vocabulary(description["words"])

@@ -9,11 +9,11 @@ from course_lib.training.data.training_data import TrainingData
 from course_lib.training.evaluation import (
     evaluate,
     head_alignment_errors,
-    matches,
     shuffled_source_scores,
     translate_sources,
 )
 from course_lib.training.loss import target_only_entropy
+from course_lib.training.metrics import is_exact_match
 from course_lib.training.runs.progress_bar import scoring_bar
 from course_lib.training.runs.run import Epoch, Run
 
@@ -58,7 +58,7 @@ def _report_memorised(run: Run, data: TrainingData) -> Iterator[str]:
     translations = translate_sources(run.translator, data.train)
     for pair, translation in zip(data.train, translations, strict=True):
         verdict = "right"
-        if not matches(run.translator, translation, pair):
+        if not is_exact_match(str(translation), pair.target_text):
             verdict = f"WRONG, expected: {pair.target_text}"
         yield f"{pair.source_text} → {translation}  ({verdict})"
 

@@ -1,4 +1,8 @@
-"""Ctrl-C, or a closed terminal, while a model trains: the step under way is finished first."""
+"""Ctrl-C, or a closed terminal, while a model trains: the step under way is finished first.
+
+A handler of signals runs in the midst of anything, of another handler too. These only note a
+signal in a list: a handler that waits for a lock, as a ``threading.Event`` has, can wait for ever.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +18,22 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # what asks a process to end
 
 
 @contextmanager
-def deferred_interrupts() -> Iterator[threading.Event]:
-    """Inside, Ctrl-C and what else asks a process to end set the event, and tear no step apart.
+def deferred_interrupts() -> Iterator[list[int]]:
+    """Inside, Ctrl-C and what else asks a process to end get into the list, and tear no step apart.
 
     A second Ctrl-C acts at once, unless there are several processes: of one Ctrl-C they may hear
     twice, from the keyboard and from ``torchrun``. Of a closed terminal everybody may hear twice.
     """
-    interrupted = threading.Event()
-    ctrl_c = signal.getsignal(signal.SIGINT)
+    interrupts: list[int] = []
+    ctrl_c, alone = signal.getsignal(signal.SIGINT), world_size() == 1
 
     def note(number: int, frame: FrameType | None) -> None:
-        if world_size() == 1 and number == signal.SIGINT:
+        interrupts.append(number)
+        if alone and number == signal.SIGINT:
             signal.signal(number, ctrl_c)
-        interrupted.set()
 
     with _handled_by(note):
-        yield interrupted
+        yield interrupts
 
 
 @contextmanager

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 
 from course_lib.errors import CourseError
-from course_lib.training.runs.checkpoint import read_info, upgraded
+from course_lib.training.runs.checkpoint import read_info
 from course_lib.training.runs.run import Epoch
-from course_lib.training.runs.run_files import METRICS, OLD_METRICS, OPTIONS, refuse_mixed_runs
+from course_lib.training.runs.run_files import METRICS, OPTIONS, refuse_mixed_runs
 
 # What valid JSON raises that is not what a run writes.
 _WRONG_CONTENTS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
 MOST_STEPS = 10_000_000  # of a log, which has a number for each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MetricsLog:
     """The metrics of a run.
 
     ``losses``, ``learning_rates`` and ``minutes`` (since the start) have an entry for each step,
     ``epochs`` one for each validation. Losses and learning rates may be missing, and are then
-    empty; the learning rates of runs that did not record them are NaN.
+    empty.
     """
 
     name: str
@@ -81,7 +81,7 @@ def read_metrics_log(folder: Path, *, name: str | None = None) -> MetricsLog:
         raise CourseError(
             f"expected the numbers of a run in {folder}, got some that cannot be read "
             f"({type(error).__name__}: {error}): were its files changed, or written by another "
-            "version of the course?"
+            "version of the course? Plot it with that version, or train it again"
         ) from error
     if not log.minutes:
         raise CourseError(
@@ -99,8 +99,8 @@ def _read_info(folder: Path) -> dict[str, Any]:
     """
     if (folder / "last.safetensors").is_file():
         return read_info(folder / "last.safetensors")
-    rows = next((folder / n for n in (METRICS, OLD_METRICS) if (folder / n).is_file()), None)
-    if rows is None:
+    rows = folder / METRICS
+    if not rows.is_file():
         found = "nothing" if not folder.exists() else "a file"
         raise CourseError(
             f"expected the folder of a run at {folder}, with last.safetensors or {METRICS} in it, "
@@ -113,7 +113,7 @@ def _read_info(folder: Path) -> dict[str, Any]:
             f"expected {path} beside {rows.name}, found none: was only a part of the run copied?"
         )
     try:
-        info = upgraded(json.loads(path.read_text("utf-8")))
+        info = dict(json.loads(path.read_text("utf-8")))
         path = rows
         epochs = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
         epochs = [{name: n for name, n in row.items() if name != "run"} for row in epochs]
@@ -122,7 +122,7 @@ def _read_info(folder: Path) -> dict[str, Any]:
             f"expected {path} as a run writes it, got a file that cannot be read ({error}): "
             "was it cut off while being copied, or changed?"
         ) from error
-    return info | {"epochs": epochs, "losses": [], "learning_rates": []}
+    return info | {"epochs": epochs, "losses": [], "learning_rates": [], "data_changes": []}
 
 
 def _metrics_log(info: dict[str, Any], name: str) -> MetricsLog:
@@ -138,7 +138,7 @@ def _metrics_log(info: dict[str, Any], name: str) -> MetricsLog:
         name=name,
         summary=_summary(info, len(steps), float(seconds[-1]) if len(steps) else 0.0),
         losses=losses,
-        learning_rates=[float("nan" if lr is None else lr) for lr in info["learning_rates"]],
+        learning_rates=[float(rate) for rate in info["learning_rates"]],
         minutes=(seconds / 60).tolist(),
         epochs=epochs,
     )

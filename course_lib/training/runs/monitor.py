@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from course_lib.training.distributed import all_reduce_clock_and_stop, rank
@@ -24,11 +23,11 @@ class RunMonitor:
         self,
         run: Run,
         on_step: Callable[[Run], None] | None,
-        interrupt: threading.Event,
+        interrupts: Sequence[int],
         progress_bar: ProgressBar,
     ) -> None:
         self.run, self.on_step, self.interrupted = run, on_step, False
-        self._interrupt, self._progress_bar = interrupt, progress_bar
+        self._interrupts, self._progress_bar = interrupts, progress_bar
         self._last = time.monotonic()
 
     def report_step(self) -> None:
@@ -44,12 +43,12 @@ class RunMonitor:
         seconds = self.run.seconds + now - self._last
         self._last = now
         self.run.seconds, self.interrupted = all_reduce_clock_and_stop(
-            seconds, self._interrupt.is_set()
+            seconds, bool(self._interrupts)
         )
 
 
 @contextmanager
 def monitored(run: Run, on_step: Callable[[Run], None] | None) -> Iterator[RunMonitor]:
     """A monitor for the loop; inside, Ctrl-C stops nothing but sets ``interrupted``."""
-    with deferred_interrupts() as interrupt, ProgressBar(run) as progress_bar:
-        yield RunMonitor(run, on_step, interrupt, progress_bar)
+    with deferred_interrupts() as interrupts, ProgressBar(run) as progress_bar:
+        yield RunMonitor(run, on_step, interrupts, progress_bar)

@@ -15,10 +15,8 @@ import torch
 
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.model import TransformerConfig
 from course_lib.training.data.fingerprint import changed_parts
 from course_lib.training.data.training_data import TrainingData
-from course_lib.training.distributed import rank
 from course_lib.training.runs.checkpoint import read_checkpoint, read_tokenizers, save_checkpoint
 from course_lib.training.runs.run import Run
 from course_lib.training.trainer import Trainer
@@ -46,8 +44,8 @@ def resume(path: Path, trainer: Trainer) -> None:
     saved, info, tensors = read_checkpoint(path)
     run = trainer.run
     try:
-        changed = changed_parts(info["data"], trainer.data.fingerprint) if info["data"] else []
-        differed = changed or info.get("data_changes")  # now, or when the run was resumed before
+        changed = changed_parts(info["data"], trainer.data.fingerprint)
+        differed = changed or info["data_changes"]  # now, or when the run was resumed before
         if differed and run.options.max_steps is None and run.total_steps is not None:
             run.total_steps = info["total_steps"]  # as many as the data gave at the start
         _refuse_other_options(run, info)
@@ -78,11 +76,6 @@ def resume(path: Path, trainer: Trainer) -> None:
         run.data_changes = [*run.data_changes, run.step]
     if any(" valid" in part for part in changed):
         trainer.best_loss = math.inf  # of other sentences: no loss of these can be compared with it
-    if not info["data"] and rank() == 0:
-        print(
-            f"The run in {run.folder} is of an earlier version of the course, which noted nothing "
-            "about its data: whether they are still the same was not checked."
-        )
 
 
 def with_tokenizers_of_run(folder: Path, data: TrainingData) -> TrainingData:
@@ -103,8 +96,8 @@ def _refuse_other_options(run: Run, info: dict[str, Any]) -> None:
 
 
 def _refuse_another_model(run: Run, saved: Translator) -> None:
-    if _built(saved) != _built(run.translator):
-        raise _another_run(run, "the model and the vocabularies of this corpus", "others")
+    if saved.model.config != run.translator.model.config:  # a preset may change with the course
+        raise _another_run(run, "the recipe's model", "another")
 
 
 def _another_run(run: Run, mine: str, its: str) -> CourseError:
@@ -117,11 +110,6 @@ def _another_run(run: Run, mine: str, its: str) -> CourseError:
 def _options(description: dict[str, Any]) -> dict[str, Any]:
     recipe = description["recipe"]
     return recipe | {k: v for k, v in description.items() if k not in ("recipe", *recipe)}
-
-
-def _built(translator: Translator) -> tuple[TransformerConfig, list[str], list[str]]:
-    source, target = translator.source_vocabulary, translator.target_vocabulary
-    return translator.model.config, source.tokens, target.tokens
 
 
 def _to_checkpoint(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.decoding import Translator
+from course_lib.run_options import RunOptions
 from course_lib.training.recipes import Recipe
-from course_lib.training.runs.run_options import RunOptions
 
 Epoch = dict[str, int | float]  # the numbers of one validation, by name
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Run:
     """A training run, finished or interrupted.
 
@@ -27,7 +27,7 @@ class Run:
         epochs: the numbers of each validation.
         seconds: spent in the loop, validation included.
         tokens: real target tokens trained on.
-        id: tells the run from any other, in all of its files; empty if an earlier version began it.
+        id: tells the run from any other, in all of its files.
         data_changes: the steps after which it went on with other data.
     """
 
@@ -36,7 +36,7 @@ class Run:
     translator: Translator
     total_steps: int | None
     losses: list[float] = field(default_factory=list)
-    learning_rates: list[float | None] = field(default_factory=list)  # None: not recorded then
+    learning_rates: list[float] = field(default_factory=list)
     epochs: list[Epoch] = field(default_factory=list)
     seconds: float = 0.0
     tokens: int = 0
@@ -90,8 +90,7 @@ class Run:
             AttributeError, KeyError, TypeError, ValueError: one is missing or is something else.
         """
         self.losses = [float(loss) for loss in state["losses"]]
-        rates = state["learning_rates"]
-        self.learning_rates = [None if rate is None else float(rate) for rate in rates]
+        self.learning_rates = [float(rate) for rate in state["learning_rates"]]
         self.epochs = [row | {"step": int(row["step"])} for row in state["epochs"]]
         self.seconds, self.tokens = float(state["seconds"]), int(state["tokens"])
         self.stopped_early, self.id = bool(state["stopped_early"]), str(state["id"])

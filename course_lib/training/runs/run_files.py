@@ -9,7 +9,7 @@ from pathlib import Path
 from course_lib.errors import CourseError
 from course_lib.training.runs.checkpoint import read_info
 
-METRICS, OLD_METRICS = "metrics.jsonl", "history.jsonl"
+METRICS = "metrics.jsonl"
 OPTIONS = "run.json"
 CHECKPOINTS = ("final.safetensors", "best.safetensors", "last.safetensors")
 
@@ -62,4 +62,4 @@ def _run_ids(folder: Path) -> dict[str, str]:
 
 
 def _name(run_id: str) -> str:
-    return f"run {run_id}" if run_id else "a run of an earlier version, which has no id"
+    return f"run {run_id}" if run_id else "a run that it does not name"

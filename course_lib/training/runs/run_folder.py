@@ -23,19 +23,13 @@ import torch
 from course_lib.atomic import DRAFT_PREFIX, write_atomically
 from course_lib.errors import CourseError
 from course_lib.folder_lock import locked_folder
+from course_lib.run_options import RunOptions
 from course_lib.training.distributed import rank, world_size
 from course_lib.training.runs.checkpoint import read_checkpoint, read_info, save_checkpoint
 from course_lib.training.runs.interrupts import held_interrupts
 from course_lib.training.runs.resume import resume, save_resumable
 from course_lib.training.runs.run import Epoch
-from course_lib.training.runs.run_files import (
-    CHECKPOINTS,
-    METRICS,
-    OLD_METRICS,
-    OPTIONS,
-    refuse_mixed_runs,
-)
-from course_lib.training.runs.run_options import RunOptions
+from course_lib.training.runs.run_files import CHECKPOINTS, METRICS, OPTIONS, refuse_mixed_runs
 from course_lib.training.trainer import Trainer
 
 SAVE_EVERY = 60.0  # seconds of training that a crash may cost
@@ -255,7 +249,7 @@ def _clear(folder: Path) -> None:
     Raises:
         CourseError: one of them cannot be deleted.
     """
-    names = (METRICS, OLD_METRICS, OPTIONS, *CHECKPOINTS)
+    names = (METRICS, OPTIONS, *CHECKPOINTS)
     events = (folder / "events").glob("events.out.tfevents.*")  # another program's may be there too
     try:
         for path in (*(folder / name for name in names), *events):

@@ -46,10 +46,9 @@ def _sentence(file: Path, info: dict[str, Any]) -> str:
     """Such as ``runs/small-seed0/best.safetensors: step 60 of 90 of run 3f8a…, small on …``."""
     recipe, total = info.get("recipe", {}), info.get("total_steps")
     of = f" of {total:,}" if isinstance(total, int) else ""
-    run = f"run {info['id']}" if info.get("id") else "a run of an earlier version, without an id"
     changed = ", ".join(str(step) for step in info.get("data_changes", []))
     return (
-        f"{file}: step {info.get('step', '?')}{of} of {run}, "
+        f"{file}: step {info.get('step', '?')}{of} of run {info.get('id', '?')}, "
         f"recipe {recipe.get('name', '?')} on {recipe.get('corpus', '?')}"
         + (f", with other data after step {changed}" if changed else "")
     )

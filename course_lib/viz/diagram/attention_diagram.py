@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.viz.figure_html import figure_html
 
@@ -31,24 +31,25 @@ class Part:
 
     x: int
     y: int
+    _: KW_ONLY
     width: int
     text: str
     built_in: str
 
 
 PARTS = (
-    Part(130, 345, 200, "query · key", "Q4a"),
-    Part(130, 285, 200, "÷ √d_head", "Q4b"),
-    Part(130, 235, 200, "mask (optional)", "06"),
-    Part(130, 185, 200, "softmax", "Q4a"),
-    Part(190, 115, 320, "weights · values", "Q4a"),
-    Part(475, 375, 104, "q_proj", "Q4a"),
-    Part(590, 375, 104, "k_proj", "Q4a"),
-    Part(705, 375, 104, "v_proj", "Q4a"),
-    Part(590, 310, 334, "split into H heads", "Q4d"),
-    Part(590, 230, 310, "attention (left), H times", "Q4a"),
-    Part(590, 155, 334, "merge the heads", "Q4d"),
-    Part(590, 105, 334, "out_proj", "Q4d"),
+    Part(130, 345, width=200, text="query · key", built_in="Q4a"),
+    Part(130, 285, width=200, text="÷ √d_head", built_in="Q4b"),
+    Part(130, 235, width=200, text="mask (optional)", built_in="06"),
+    Part(130, 185, width=200, text="softmax", built_in="Q4a"),
+    Part(190, 115, width=320, text="weights · values", built_in="Q4a"),
+    Part(475, 375, width=104, text="q_proj", built_in="Q4a"),
+    Part(590, 375, width=104, text="k_proj", built_in="Q4a"),
+    Part(705, 375, width=104, text="v_proj", built_in="Q4a"),
+    Part(590, 310, width=334, text="split into H heads", built_in="Q4d"),
+    Part(590, 230, width=310, text="attention (left), H times", built_in="Q4a"),
+    Part(590, 155, width=334, text="merge the heads", built_in="Q4d"),
+    Part(590, 105, width=334, text="out_proj", built_in="Q4d"),
 )
 COPIES = 9  # which part is drawn as a stack
 ARROWS = (  # each a line of points from the bottom up

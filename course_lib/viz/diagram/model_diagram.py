@@ -18,7 +18,7 @@ from course_lib.viz.diagram.model_diagram_layout import layout_of
 from course_lib.viz.diagram.model_diagram_parts import parts_of
 from course_lib.viz.diagram.model_diagram_picture import ASSETS, CONSTANTS, picture
 from course_lib.viz.figure_html import picture_tag
-from course_lib.viz.web.bundle_modules import bundle_modules
+from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.live_html import live_fragment, page
 
 MAX_TOKENS = 20  # of a sentence or its translation: more do not fit on a phone
@@ -79,9 +79,10 @@ class ModelDiagram:
         steps: tuple[Step, ...],
         *,
         shown: int,
+        languages: tuple[str, str] | None = None,
     ) -> None:
         self.source, self.target, self.steps, self.shown = source, target, steps, shown
-        self.parts = parts_of(model.config)
+        self.parts = parts_of(model.config, languages)
         self.layouts = {
             name: layout_of(model.config, source, target, sizes=sizes)
             for name, sizes in (("wide", WIDE), ("narrow", NARROW))
@@ -154,13 +155,21 @@ class ModelDiagram:
         return {"text/html": self.to_html(), "text/plain": repr(self)}
 
 
-def model_diagram(translator: Translates, text: str, *, step: int = START) -> ModelDiagram:
+def model_diagram(
+    translator: Translates,
+    text: str,
+    *,
+    step: int = START,
+    languages: tuple[str, str] | None = None,
+) -> ModelDiagram:
     """The whole model as one diagram, at work on a sentence: ``model_diagram(translator, "…")``.
 
     Args:
         translator: a `course_lib.decoding.Translator`.
         text: a sentence that it can read, in which the diagram shows each step of greedy decoding.
         step: the step that is shown first, counted from 0, or the nearest one that there is.
+        languages: of source and target, such as ("German", "English"); without them, the parts
+            are called after source and target.
 
     Raises:
         CourseError: the sentence cannot be translated, or it or its translation is too long for a
@@ -188,13 +197,14 @@ def model_diagram(translator: Translates, text: str, *, step: int = START) -> Mo
         [BEGIN, *translation.target],
         tuple(steps),
         shown=max(0, min(step, len(steps) - 1)),
+        languages=languages,
     )
 
 
 @cache
 def module() -> str:
     """The whole script: one ES module without dependencies."""
-    return bundle_modules(ASSETS / "diagram.js")
+    return bundle("model_diagram")
 
 
 @cache

@@ -5,7 +5,7 @@ They count in pixels from the top left corner, before the page scales them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 BOX, NORM, CHIP, LABEL, BAR = 34, 15, 24, 18, 20  # heights
@@ -46,12 +46,13 @@ class Box(NamedTuple):
 class Arrow:
     """A line with corners, and a text at ``label``.
 
-    The text is the shape of the tensor that goes along it, {t} its number of English words; or,
+    The text is the shape of the tensor that goes along it, {t} its number of target words; or,
     ``aside``, a remark that runs along the line, from the top. ``order`` says when the light that
     shows a step runs along it.
     """
 
     points: tuple[Point, ...]
+    _: KW_ONLY
     stack: str
     order: int
     text: str = ""
@@ -60,7 +61,7 @@ class Arrow:
     aside: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """The whole diagram on one size of page; ``frames`` are those of the two stacks of layers."""
 
@@ -73,7 +74,7 @@ class Layout:
     arrows: tuple[Arrow, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Sizes:
     """What differs between a wide and a narrow page."""
 

@@ -58,9 +58,9 @@ def layout_of(
     if sizes is NARROW:  # the bars get the whole width
         boxes["prediction"] = boxes["prediction"]._replace(x=2, width=sizes.width - 12)
     return Layout(
-        sizes.width,
-        height,
-        boxes,
+        width=sizes.width,
+        height=height,
+        boxes=boxes,
         norms=tuple(box for column in columns for box in column.norms),
         rings=tuple(ring for column in columns for ring in column.rings),
         frames={column.name: column.frame for column in columns},
@@ -143,7 +143,7 @@ class _Column:
     def _arrow(self, points: tuple[Point, ...], **more: Any) -> None:
         # The decoder's words pass once the new word has come back to the bottom.
         order = len(self.arrows) + 3 * (self.name == "decoder")
-        self.arrows.append(Arrow(points, self.name, order, **more))
+        self.arrows.append(Arrow(points, stack=self.name, order=order, **more))
 
     def _positions(self, name: str, shape: str) -> None:
         """A ring in which positions, from the right, are added."""
@@ -209,7 +209,7 @@ def _memory_arrow(boxes: dict[str, Box], shape: str, encoder: _Column, decoder: 
     points = (Point(right, y), Point(middle, y), Point(middle, end), Point(cross.x, end))
     wide = encoder.width > 200
     label = Point(right + 6, y - 10) if wide else None
-    return Arrow(points, "decoder", 3, shape if wide else "", label)
+    return Arrow(points, stack="decoder", order=3, text=shape if wide else "", label=label)
 
 
 def _loop(boxes: dict[str, Box], sizes: Sizes, decoder: _Column) -> Arrow:
@@ -219,6 +219,13 @@ def _loop(boxes: dict[str, Box], sizes: Sizes, decoder: _Column) -> Arrow:
     y, end = prediction.y + LABEL + BAR / 2, target.y + target.height / 2
     points = (Point(right, y), Point(x, y), Point(x, end), Point(right, end))
     if sizes is NARROW:
-        return Arrow(points, "decoder", 0)
+        return Arrow(points, stack="decoder", order=0)
     remark = "the new word joins the words so far"
-    return Arrow(points, "decoder", 0, remark, Point(x - 11, (y + end) / 2), aside=True)
+    return Arrow(
+        points,
+        stack="decoder",
+        order=0,
+        text=remark,
+        label=Point(x - 11, (y + end) / 2),
+        aside=True,
+    )

@@ -44,9 +44,18 @@ class Part:
         return "encoder" if self.id.startswith(("source", "encoder", "memory")) else "decoder"
 
 
-def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
-    """The parts of this model, each once, in the order in which the words pass through them."""
+def parts_of(
+    config: TransformerConfig, languages: tuple[str, str] | None = None
+) -> tuple[Part, ...]:
+    """The parts of this model, each once, in the order in which the words pass through them.
+
+    Args:
+        config: the model's.
+        languages: of source and target, such as ("German", "English"), if they have names.
+    """
     c = config
+    source, target = languages or ("source", "target")
+    flow = " flows into ".join(languages or ("the source", "the target"))
     width, heads, layers = f"{c.d_model} numbers", _count(c.n_heads, "head"), c.n_layers
     where = "before" if c.norm == "pre" else "after"
     learned = ", then a learned scale and shift" if c.norm_affine else ""
@@ -55,7 +64,7 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
     return (
         Part(
             "source",
-            "German words",
+            f"{source} words",
             "09",
             f"The sentence, cut into tokens; each is one of the {c.source_vocab:,} of the "
             "vocabulary, and becomes its number there, its id.",
@@ -89,8 +98,8 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
             "encoder_attention",
             "self-attention",
             "04",
-            f"Each German word attends to all German words, in {heads} at the same time, and takes "
-            "in what it finds there.",
+            f"Each {source} word attends to all {source} words, in {heads} at the same time, and "
+            "takes in what it finds there.",
         ),
         Part(
             "residual",
@@ -110,12 +119,12 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
             "memory",
             "memory",
             "14",
-            "One vector for each German word, which now knows the others; a word is filled as far "
-            "as the last layer's cross-attention attends to it in this step.",
+            f"One vector for each {source} word, which now knows the others; a word is filled as "
+            "far as the last layer's cross-attention attends to it in this step.",
         ),
         Part(
             "target",
-            "English words so far",
+            f"{target} words so far",
             "09",
             "A token that says 'begin', and the words that the model has generated itself: each "
             "new one joins them, and is read in the next step.",
@@ -124,13 +133,13 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
             "target_embedding",
             "embedding",
             "02",
-            f"A second table, with {width} for each of {c.target_vocab:,} English words.",
+            f"A second table, with {width} for each of {c.target_vocab:,} {target} words.",
         ),
         Part(
             "target_positions",
             "positions",
             "01",
-            f"Adds {positions} that tell the model where each English word stands.",
+            f"Adds {positions} that tell the model where each {target} word stands.",
         ),
         Part(
             "decoder_layers",
@@ -142,14 +151,14 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
             "decoder_attention",
             "masked self-attention",
             "06",
-            "Each English word attends to itself and to the words before it; a mask hides the "
+            f"Each {target} word attends to itself and to the words before it; a mask hides the "
             "words after it, which the model has to predict.",
         ),
         Part(
             "cross_attention",
             "cross-attention",
             "07",
-            "Each English word asks, and the memory answers: here German flows into English.",
+            f"Each {target} word asks, and the memory answers: here {flow}.",
         ),
         Part(
             "decoder_feed_forward",
@@ -162,7 +171,7 @@ def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
             "output",
             "output layer",
             "08",
-            f"Turns each vector into logits, a score for each of the {c.target_vocab:,} English "
+            f"Turns each vector into logits, a score for each of the {c.target_vocab:,} {target} "
             "words; those of the last vector decide about the next word.",
         ),
         Part(

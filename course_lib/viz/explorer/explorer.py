@@ -28,8 +28,7 @@ from course_lib.viz.explorer.explorer_state import state_after
 from course_lib.viz.explorer.explorer_words import describe, digest
 from course_lib.viz.plots.plot_alignment import Link
 from course_lib.viz.web.live_html import page
-
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+from course_lib.widget_output import widget_output
 
 
 class AttentionExplorer:
@@ -116,8 +115,7 @@ class AttentionExplorer:
         both: dict[str, Any] = {"text/html": self.to_html(), "text/plain": repr(self)}
         # Colab shows markup as it is, but would ask for a widget manager first.
         if "google.colab" not in sys.modules:
-            view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
-            both = {WIDGET_VIEW: view, **both}
+            both = widget_output(self.widget.model_id) | both
         return both
 
 

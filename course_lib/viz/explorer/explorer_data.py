@@ -21,7 +21,7 @@ AttentionKind = Literal["self", "causal", "cross"]
 SLACK = 1e-5  # how far rounding may carry a weight beyond 0, 1, or the mask
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AttentionData:
     """The attention weights of one sentence and all that is known about them, checked when made.
 

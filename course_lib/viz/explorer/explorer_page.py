@@ -8,7 +8,7 @@ from typing import Any
 
 from course_lib.viz.explorer.explorer_constants import ASSETS
 from course_lib.viz.figure_html import picture_tag
-from course_lib.viz.web.bundle_modules import bundle_modules
+from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.live_html import live_fragment
 
 STILL = (
@@ -20,7 +20,7 @@ STILL = (
 @cache
 def module() -> str:
     """The whole script: one ES module without dependencies."""
-    return bundle_modules(ASSETS / "explorer.js")
+    return bundle("explorer")
 
 
 @cache

@@ -1,4 +1,8 @@
-"""What an attention explorer may show, and what follows from a choice: Python's ``state.js``."""
+"""What an attention explorer may show, and what follows from a choice: Python's ``state.js``.
+
+Python refuses what cannot be shown, where the script shows what is nearest. In all else both follow
+the cases in ``tests/js/state_cases.json``.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from course_lib.viz.explorer.explorer_constants import (
     VIEWS,
 )
 from course_lib.viz.explorer.explorer_data import AttentionData
+from course_lib.viz.explorer.explorer_pack import word_numbers
 
 State = dict[str, Any]
 
@@ -25,9 +30,9 @@ def state_after(
 ) -> State:
     """The state with changes, and with what they imply.
 
-    Another kind of attention has other tokens, so nothing stays locked; nor does it among those of
-    other sentences. Another head ends the
-    comparison of several; another row closes the cell that was open.
+    Another kind of attention, or another sentence, has other tokens, so no row stays locked.
+    Another head ends the comparison of several. Another row closes the cell that was open. Of
+    joined subwords only the weights are known, not the steps to them.
 
     Args:
         state: what was shown.
@@ -53,6 +58,7 @@ def state_after(
         implied = {name: START[name] for name in ("heads", "layers", "query", "key", "step")}
         implied |= {"layer": min(state["layer"], n_layers - 1)}
         implied |= {"head": min(state["head"], n_heads - 1)}
+        implied |= {"joined": state["joined"] and _has_subwords(data)}
         implied |= {"sentences": ALL} if "sentences" in state else {}
     if "sentences" in changes and changes["sentences"] != state["sentences"]:
         implied |= {"query": None, "key": None}
@@ -60,6 +66,8 @@ def state_after(
         implied["heads"] = []
     if "query" in changes:
         implied["key"] = None
+    if changes.get("joined"):
+        implied["step"] = START["step"]
     after = state | implied | dict(changes)
     rows, columns = range(n_queries), range(n_keys)
     if "sentences" in after:
@@ -76,11 +84,14 @@ def state_after(
         "head": range(MEAN, n_heads),
         "heads": range(n_heads),
         "view": list(VIEWS),
-        "step": STEPS if data.scores is not None else STEPS[-1:],
+        "step": STEPS if data.scores is not None and not after["joined"] else STEPS[-1:],
         "query": [None, *rows],
         "key": [None, *columns],
         "palette": list(PALETTES),
-    } | dict.fromkeys(("joined", "gold", "stretch"), (False, True))
+        "joined": (False, True) if _has_subwords(data) else (False,),
+        "gold": (False, True),
+        "stretch": (False, True),
+    }
     for name, allowed in choices.items():
         if name not in ("heads", "layers"):
             _check(name, after[name], allowed)
@@ -97,6 +108,14 @@ def state_after(
     if len(after["heads"]) == 1:  # a comparison of one
         after |= {"head": after["heads"][0], "heads": []}
     return after
+
+
+def _has_subwords(data: AttentionData) -> bool:
+    """Whether some word consists of several tokens."""
+    return any(
+        word_numbers(tokens, data.second_sentence)[-1] + 1 < len(tokens)
+        for tokens in (data.query_tokens, data.key_tokens)
+    )
 
 
 def _check(name: str, value: Any, allowed: Sequence[Any]) -> None:

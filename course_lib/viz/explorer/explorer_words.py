@@ -15,7 +15,7 @@ from course_lib.viz.plots.attention_summary import describe_attention, largest_w
 from course_lib.viz.plots.plot_alignment import Link
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shown:
     """What is seen of one head: all of it or, of two sentences, the queries of one and the keys of
     one.
@@ -53,16 +53,16 @@ def shown_part(data: AttentionData, state: Mapping[str, Any]) -> Shown:
         notes += [f"sentence A: tokens 0 to {second - 1}, B: tokens {second} to {last}"]
         notes += ["part of each row, not renormalised"] if chosen != ALL else []
     return Shown(
-        inside,
-        data.query_tokens[rows],
-        data.key_tokens[columns],
-        data.allowed[rows, columns],
-        tuple(
+        weights=inside,
+        query_tokens=data.query_tokens[rows],
+        key_tokens=data.key_tokens[columns],
+        allowed=data.allowed[rows, columns],
+        gold=tuple(
             (key, query)
             for key, query in moved
             if 0 <= query < inside.shape[0] and 0 <= key < inside.shape[1]
         ),
-        tuple(notes),
+        notes=tuple(notes),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -46,6 +46,7 @@ class Panel:
 
     key: str
     title: str
+    _: KW_ONLY
     unit: str
     factor: float = 1.0
     mark: str = ""  # written after a number
@@ -57,17 +58,17 @@ class Panel:
 
 
 PANELS = (
-    Panel("loss", "Loss", "nats per token"),
+    Panel("loss", "Loss", unit="nats per token"),
     Panel(
         "valid_accuracy_teacher_forced",
         "Teacher-forced accuracy",
-        "% of tokens",
+        unit="% of tokens",
         factor=100.0,
         mark=" %",
     ),
-    Panel("valid_exact", "Autoregressive exact match", "%", factor=100.0, mark=" %"),
-    Panel("valid_bleu", "Autoregressive BLEU", "0 to 100"),
-    Panel("rate", "Learning rate", "by the schedule"),
+    Panel("valid_exact", "Autoregressive exact match", unit="%", factor=100.0, mark=" %"),
+    Panel("valid_bleu", "Autoregressive BLEU", unit="0 to 100"),
+    Panel("rate", "Learning rate", unit="by the schedule"),
 )
 LOSS_LABELS = {
     "each step": "training loss, each step",
@@ -77,7 +78,7 @@ LOSS_LABELS = {
 CurveKind = Literal["each step", "training", "validation", "learning rate"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Curve:
     """One line: the values of one metric of one run, over its steps."""
 
@@ -106,8 +107,10 @@ def _curves(index: int, run: RunCurves) -> Iterator[Curve]:
     losses, rates = np.asarray(run.losses, float), np.asarray(run.learning_rates, float)
     if len(losses):
         steps = np.arange(1, len(losses) + 1)
-        yield Curve(index, "loss", "each step", steps, losses)
-        yield Curve(index, "loss", "training", steps, running_mean(losses))
+        yield Curve(run=index, panel="loss", kind="each step", steps=steps, values=losses)
+        yield Curve(
+            run=index, panel="loss", kind="training", steps=steps, values=running_mean(losses)
+        )
     else:
         yield from _validated(index, run, key="loss", panel=PANELS[0], kind="training")
     yield from _validated(index, run, key="valid_loss", panel=PANELS[0], kind="validation")
@@ -115,7 +118,13 @@ def _curves(index: int, run: RunCurves) -> Iterator[Curve]:
         if panel.small:
             yield from _validated(index, run, key=panel.key, panel=panel, kind="validation")
     if len(rates):
-        yield Curve(index, "rate", "learning rate", np.arange(1, len(rates) + 1), rates)
+        yield Curve(
+            run=index,
+            panel="rate",
+            kind="learning rate",
+            steps=np.arange(1, len(rates) + 1),
+            values=rates,
+        )
 
 
 def _validated(
@@ -125,7 +134,7 @@ def _validated(
     if rows:
         steps = np.array([int(row["step"]) for row in rows])
         values = panel.factor * np.array([row[key] for row in rows], float)
-        yield Curve(index, panel.key, kind, steps, values)
+        yield Curve(run=index, panel=panel.key, kind=kind, steps=steps, values=values)
 
 
 def running_mean(values: np.ndarray) -> np.ndarray:

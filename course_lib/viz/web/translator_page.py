@@ -18,7 +18,7 @@ import numpy as np
 
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, TransformerConfig
-from course_lib.viz.web.bundle_modules import bundle_modules
+from course_lib.viz.web.bundles import bundle
 
 ASSETS = Path(__file__).parents[2] / "assets" / "translator"
 MODEL = ASSETS / "transformer.js"  # the whole model; the page shows its text, too
@@ -66,7 +66,7 @@ def translator_page(
         "style": (ASSETS / "translator.css").read_text("utf-8"),
         "source": html.escape(MODEL.read_text("utf-8"), quote=False),
         "model": base64.b64encode(packed).decode("ascii"),
-        "script": bundle_modules(ASSETS / "page.js"),
+        "script": bundle("translator"),
     }
     page = (ASSETS / "translator.html").read_text("utf-8")
     for mark, text in marks.items():

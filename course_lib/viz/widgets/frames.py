@@ -9,21 +9,19 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from hashlib import sha256
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rjsmin
 from numpy.typing import NDArray
 from PIL import Image
 
 from course_lib.viz.figure_html import data_uri, figure_html
+from course_lib.viz.web.bundles import bundle
 
-SCRIPT = Path(__file__).parents[2] / "assets" / "widgets" / "frames.js"
 MOST_FRAMES = 49
 MOST_BYTES = 40_000  # of all frames of a figure, as they are stored
 HOPELESS = 2  # times so many bytes of the first few: drawing the others is a waste of time
@@ -47,12 +45,13 @@ class Stops:
 
     label: str
     kind: str
+    _: KW_ONLY
     values: Sequence[Any]
     texts: Sequence[str]
     start: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Frames:
     """The pictures of all states, the last control changing fastest.
 
@@ -163,7 +162,9 @@ def _packed(
     pages = np.asarray(whole).reshape(len(drawn), height, width).astype(int)
     alts = [alt for _, alt in drawn]
     changed = [_changed(page, pages[first], palette) for page in pages]
-    return Frames(controls, _image(pages[first], palette), changed, alts)
+    return Frames(
+        controls=controls, first=_image(pages[first], palette), changed=changed, alts=alts
+    )
 
 
 def _changed(page: NDArray[np.int_], first: NDArray[np.int_], palette: NDArray[np.uint8]) -> str:
@@ -184,12 +185,5 @@ def _image(page: NDArray[np.int_], palette: NDArray[np.uint8]) -> Image.Image:
 @cache
 def script() -> str:
     """The script that adds the controls to the figure ``NAME``, once for each copy of it."""
-    code = rjsmin.jsmin(SCRIPT.read_text("utf-8"))
-    # The script may run before the figure is in the page, so it looks for two seconds.
-    look = (
-        "const look=(times)=>{"
-        "document.querySelectorAll('[data-figure=NAME]:not([data-found])').forEach((figure)=>{"
-        "figure.dataset.found='';start(figure);});"
-        "if(times)setTimeout(look,50,times-1);};look(40);"
-    )
-    return f"(()=>{{{code}\n{look}}})();"
+    # In a function, because a page may hold several figures, each with its copy of the same names.
+    return f"(()=>{{{bundle('frames')}}})();"

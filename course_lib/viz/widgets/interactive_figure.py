@@ -184,12 +184,24 @@ def stops_of(control: widgets.DOMWidget, fineness: int) -> Stops | None:
         case Slider():
             values = control.values_between(fineness)
             texts = [control.text_of(value) for value in values]
-            return Stops(control.description, "range", values, texts, values.index(control.value))
+            return Stops(
+                control.description,
+                "range",
+                values=values,
+                texts=texts,
+                start=values.index(control.value),
+            )
         case widgets.Dropdown():
             texts, values = list(control._options_labels), list(control._options_values)
-            return Stops(control.description, "list", values, texts, control.index)
+            return Stops(
+                control.description, "list", values=values, texts=texts, start=control.index
+            )
         case widgets.Checkbox():
             return Stops(
-                control.description, "switch", [False, True], ["no", "yes"], int(control.value)
+                control.description,
+                "switch",
+                values=[False, True],
+                texts=["no", "yes"],
+                start=int(control.value),
             )
     return None

@@ -28,7 +28,7 @@ class Running(Protocol):
     def step(self) -> int: ...  # noqa: D102
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """A run in progress, in the form that ``plot_runs`` takes."""
 
@@ -90,7 +90,7 @@ class LiveCurves:
         name = f"Step {step:,}" + (f" of {total:,}" if total else "")
         # A resumed run knows earlier validations, too.
         rows = getattr(self.run, "epochs", self.rows)
-        now = Snapshot(name, self.run.losses if self.run else [], rows)
+        now = Snapshot(name=name, losses=self.run.losses if self.run else [], epochs=rows)
         data = bundle(to_png(plot_runs([now], total=total)), describe_run(now))
         if not InteractiveShell.initialized():
             print(data["text/plain"])

@@ -3,20 +3,20 @@
 import torch
 
 from course_lib.checks import check, load_item
-from course_lib.checks.diagnosis.arguments import in_words
+from course_lib.checks.diagnosis.arguments import describe_arguments
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 
 
 def first_call(item_id, probe=0):
     item = load_item(item_id)
-    return in_words(item, item.probes[probe].calls(Draw(1))[0])
+    return describe_arguments(item, item.probes[probe].calls(Draw(1))[0])
 
 
 def test_tensors_are_told_as_shapes_and_what_is_left_out_as_none():
     item = load_item("04.scaled_dot_product_attention")
     calls = [call for probe in item.probes for call in probe.calls(Draw(1))]
-    told = in_words(item, calls[0], calls)
+    told = describe_arguments(item, calls[0], others=calls)
     assert told == "query (2, 3, 4, 6), key (2, 3, 5, 6), value (2, 3, 5, 7), mask None"
 
 
@@ -41,5 +41,8 @@ def test_the_names_of_a_function_are_those_that_the_learner_wrote():
 
     item = load_item("06.causal_mask")
     call = Call((4,))
-    assert in_words(item, call) == "query_length 4"
-    assert in_words(item, call, [Call((4, 5))], causal_mask) == "size 4, key_length None"
+    assert describe_arguments(item, call) == "query_length 4"
+    assert (
+        describe_arguments(item, call, others=[Call((4, 5))], subject=causal_mask)
+        == "size 4, key_length None"
+    )

@@ -26,7 +26,12 @@ def right(x, y, scale=2.0):
 
 
 def item_of(*calls):
-    return Item("06.padding_mask", right, [Probe("it is right", lambda draw: list(calls))], HINTS)
+    return Item(
+        "06.padding_mask",
+        reference=right,
+        probes=[Probe("it is right", lambda draw: list(calls))],
+        hints=HINTS,
+    )
 
 
 def test_a_result_of_one_number_is_told_only_if_every_wrong_result_is():
@@ -106,13 +111,13 @@ def test_a_weight_that_is_never_used_is_named():
     weights = {name: torch.randn(p.shape) for name, p in Two(4).named_parameters()}
     call = Call((X,), {"init": {"width": 4}, "weights": weights})
     probe = Probe("it is right", lambda draw: [call])
-    item = Item("06.padding_mask", Two, [probe], HINTS, use=use_module)
+    item = Item("06.padding_mask", reference=Two, probes=[probe], hints=HINTS, use=use_module)
     assert "when `second.weight`, `second.bias` change" in str(Report(diagnose(item, Same)))
 
 
 def test_an_integer_too_large_for_a_float_is_only_a_wrong_number():
     probe = Probe("it is right", lambda draw: [Call((3,)), Call((4,))])
-    item = Item("06.padding_mask", lambda n: n + 1, [probe], HINTS)
+    item = Item("06.padding_mask", reference=lambda n: n + 1, probes=[probe], hints=HINTS)
     report = Report(diagnose(item, lambda n: 10**400))
     assert not report.passed and report.misconception is None
 
@@ -140,9 +145,9 @@ def test_a_result_whose_lists_are_divided_otherwise_has_changed():
 
     item = Item(
         "06.padding_mask",
-        backwards,
-        [Probe("it is right", lambda draw: [Call(([1, 2, 3, 4, 5], 2))])],
-        HINTS,
+        reference=backwards,
+        probes=[Probe("it is right", lambda draw: [Call(([1, 2, 3, 4, 5], 2))])],
+        hints=HINTS,
     )
     found = diagnose(item, groups).observation
     assert found is None or "no effect" not in found.sentence

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.checks.diagnosis.error_causes import cause_of
+from course_lib.checks.diagnosis.error_causes import find_error_cause
 from course_lib.checks.engine.call import Call, ask
 
 
@@ -109,7 +109,7 @@ def recurses(x):
 )
 def test_the_cause_of_an_exception_is_named(subject, name, words):
     answer = ask(subject, Call((torch.ones(2, 3, 4),)))
-    found, meaning = cause_of(answer.failure)
+    found, meaning = find_error_cause(answer.failure)
     assert found == name and words in meaning
 
 
@@ -118,4 +118,4 @@ def test_an_exception_without_a_known_cause_has_none_and_its_shapes_are_kept():
         return torch.linalg.cholesky(-x[:2, :2])
 
     answer = ask(strange, Call((torch.eye(2, 3),)))
-    assert cause_of(answer.failure) == ("", "On that line: x (2, 3).")
+    assert find_error_cause(answer.failure) == ("", "On that line: x (2, 3).")

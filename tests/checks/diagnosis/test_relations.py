@@ -6,8 +6,8 @@ import torch
 from course_lib.checks import load_item
 from course_lib.checks.diagnosis import naming
 from course_lib.checks.diagnosis.diagnose import diagnose
-from course_lib.checks.diagnosis.relations import relation_of
-from course_lib.checks.diagnosis.tensor_relations import of_tensors
+from course_lib.checks.diagnosis.relations import find_relation
+from course_lib.checks.diagnosis.tensor_relations import find_tensor_relation
 from course_lib.checks.engine.call import Answer, Call
 from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.report.feedback import Report
@@ -22,12 +22,12 @@ def item_of(reference):
     calls = [Call((4, 6)), Call((5, 3)), Call((3, 8))]
     return Item(
         "06.padding_mask",
-        reference,
-        [
+        reference=reference,
+        probes=[
             Probe("it is right", lambda draw: calls[:2]),
             Probe("it still is", lambda draw: calls[2:]),
         ],
-        ("one", "two", "three"),
+        hints=("one", "two", "three"),
     )
 
 
@@ -105,7 +105,7 @@ def test_a_mask_may_be_inverted_and_needs_its_axes():
     ],
 )
 def test_no_relation_is_named_that_does_not_hold_for_every_wrong_answer(wrong):
-    assert relation_of(diagnose(item_of(table), wrong).trials) is None
+    assert find_relation(diagnose(item_of(table), wrong).trials) is None
 
 
 def test_two_lone_numbers_always_differ_by_a_factor_which_says_nothing():
@@ -129,14 +129,19 @@ def test_two_lone_numbers_always_differ_by_a_factor_which_says_nothing():
 def test_a_wrong_shape_or_type_is_described(wrong, name, words):
     calls = [Call((torch.rand(2, 3, 5),)), Call((torch.rand(2, 4, 5),))]
     probe = Probe("it is right", lambda draw: calls)
-    item = Item("06.padding_mask", lambda x: x.sin(), [probe], ("one", "two", "three"))
+    item = Item(
+        "06.padding_mask",
+        reference=lambda x: x.sin(),
+        probes=[probe],
+        hints=("one", "two", "three"),
+    )
     report = Report(diagnose(item, wrong))
     assert report.misconception == name and words in str(report)
 
 
 def test_a_result_of_another_shape_is_not_copied_however_large_it_is():
     right, huge = table(4, 6), torch.zeros(1, dtype=torch.uint8).expand(1 << 45)
-    assert of_tensors([(right, huge)], 1e-5) is None
+    assert find_tensor_relation([(right, huge)], 1e-5) is None
     answers = (Answer(right.cos()), Answer({"a": huge}), Answer(right))
     assert not naming._alike(*answers, 1e-5)
     same = Answer(right.cos().double())
@@ -145,7 +150,7 @@ def test_a_result_of_another_shape_is_not_copied_however_large_it_is():
 
 def test_numbers_that_are_not_finite_have_no_relation():
     wrong = diagnose(item_of(table), lambda n, d: table(n, d) * float("nan"))
-    assert relation_of(wrong.trials) is None
+    assert find_relation(wrong.trials) is None
 
 
 def test_two_misconceptions_that_exclude_one_another_are_not_named_together():

@@ -4,7 +4,9 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
@@ -16,8 +18,9 @@ from torch.nn import functional as F
 from course_lib.checks import check, load_item
 from course_lib.checks.diagnosis import trial
 from course_lib.checks.diagnosis.diagnose import diagnose
+from course_lib.checks.engine import isolation
 from course_lib.checks.engine.call import Call, ask
-from course_lib.checks.engine.isolation import within
+from course_lib.checks.engine.isolation import TookTooLong, within
 from course_lib.errors import CourseError
 
 ITEM = "06.padding_mask"
@@ -259,12 +262,12 @@ def test_output_is_hidden_and_settings_and_patches_are_undone(capfd, monkeypatch
 
 
 def test_the_notebooks_default_dtype_and_device_change_no_check_and_stay(monkeypatch):
-    monkeypatch.setattr(trial, "_asked", {})  # the course's own answers come then, too
+    monkeypatch.setattr(trial, "_expected_answers", {})  # the course's own answers come then, too
     item = load_item("03.feed_forward")
     torch.set_default_dtype(torch.float64)
     torch.set_default_device("meta")
     try:
-        assert trial.expected_answers(item.probes[0], item, 7)
+        assert trial.expected_answers(item.probes[0], item, seed=7)
         assert diagnose(item, item.reference).status == "passed"
         assert diagnose(item, item.misconceptions[0].subject).misconceptions
         assert str(check("06.masked_softmax", lambda scores, mask: scores.cos() ** 3))
@@ -311,9 +314,23 @@ def nested_swallowing(x):
             continue
 
 
+def loops_where_no_call_is_possible(x):
+    try:
+        return loops_where_no_call_is_possible(x)
+    except RecursionError:
+        while True:  # as deep as can be: the alarm's handler, which is a call, breaks off
+            pass
+
+
 @pytest.mark.parametrize(
     "forever",
-    [swallows_everything, swallows_with_calls, turns_the_alarm_off, nested_swallowing],
+    [
+        swallows_everything,
+        swallows_with_calls,
+        turns_the_alarm_off,
+        nested_swallowing,
+        loops_where_no_call_is_possible,
+    ],
 )
 def test_an_endless_loop_is_stopped_whatever_it_swallows(forever):
     start = time.monotonic()
@@ -328,6 +345,52 @@ def test_the_alarm_is_off_and_the_handler_is_back_after_a_call():
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert within(1.0, lambda: 3) == 3
+
+
+@pytest.fixture(params=["trace", "profile"])
+def traced(request):
+    """``traced(function)`` makes a function Python's tracer, or its profiler, for one test."""
+    get = getattr(sys, f"get{request.param}")
+    set_ = getattr(sys, f"set{request.param}")
+    before = get()
+    yield lambda tracer: (set_(tracer), get)[1]
+    set_(before)
+
+
+def test_an_alarm_that_rings_in_a_tracer_leaves_it_in_place_and_its_lock_free(traced):
+    lock, rung = threading.Lock(), []
+
+    def called():
+        pass
+
+    def forever():
+        while True:
+            with suppress(BaseException):
+                called()
+
+    def tracer(frame, event, arg):
+        lock.acquire()  # as coverage does it: without `with`
+        if frame.f_code is called.__code__ and len(rung) < 5:
+            rung.append(time.sleep(0.05))
+        lock.release()
+        return tracer
+
+    get = traced(tracer)
+    with pytest.raises(TookTooLong):
+        within(0.02, forever)
+    assert get() is tracer and len(rung) == 5
+    assert not lock.locked()
+
+
+def test_a_tracer_that_never_ends_is_stopped_too(traced, monkeypatch):
+    monkeypatch.setattr(isolation, "PATIENCE", 0.2)
+
+    def endless(*event):
+        while True:
+            pass
+
+    with pytest.raises(TookTooLong):
+        within(0.02, lambda: traced(endless) and right(torch.ones(2, 2), 0))
 
 
 def test_slow_answers_end_in_time_and_say_so(monkeypatch):
@@ -411,7 +474,7 @@ def patches_the_standard_library(x):
 def patches_the_package(x):
     import course_lib.checks as checks
 
-    checks.without_borrowing = lambda diagnosis: 1 / 0
+    checks.refuse_borrowed_answer = lambda diagnosis: 1 / 0
 
 
 def empties_another_item(x):

@@ -113,9 +113,9 @@ def test_every_construction_is_seen_hundreds_of_times(train):
 
 
 def test_the_same_seed_gives_the_same_pairs_and_another_seed_others():
-    first = sample_pairs(NAME, "test", 50, seed=3)
-    assert first == sample_pairs(NAME, "test", 80, seed=3)[:50]
-    assert first != sample_pairs(NAME, "test", 50, seed=4)
+    first = sample_pairs(NAME, "test", size=50, seed=3)
+    assert first == sample_pairs(NAME, "test", size=80, seed=3)[:50]
+    assert first != sample_pairs(NAME, "test", size=50, seed=4)
 
 
 def test_gold_alignments_agree_with_the_lexicon(train, others):
@@ -150,4 +150,4 @@ def test_the_alignment_check_finds_a_wrong_link(links, problem):
 )
 def test_wrong_arguments_say_what_was_expected(arguments, message):
     with pytest.raises(CourseError, match=message):
-        sample_pairs(*arguments)
+        sample_pairs(*arguments[:2], size=arguments[2])

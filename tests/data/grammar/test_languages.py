@@ -28,7 +28,7 @@ def german_and_english(sentence):
 
 
 def simple(verb, subject, thing=None, **rest):
-    return Sentence(Clause(V[verb], subject, thing, **rest))
+    return Sentence(Clause(V[verb], subject, object=thing, **rest))
 
 
 CASES = {
@@ -73,13 +73,16 @@ CASES = {
         "the man does not eat an apple .",
     ),
     "a question inverts German and supports English with do": (
-        Sentence(Clause(V["lesen.read"], MAN, BOOK, tense="past"), asks="truth"),
+        Sentence(Clause(V["lesen.read"], MAN, object=BOOK, tense="past"), asks="truth"),
         "hat der mann das buch gelesen ?",
         "did the man read the book ?",
     ),
     "an asked recipient strands its to": (
         Sentence(
-            Clause(V["geben.give"], MAN, BOOK, NounPhrase(lexicon.WHO, "question")), asks="noun"
+            Clause(
+                V["geben.give"], MAN, object=BOOK, recipient=NounPhrase(lexicon.WHO, "question")
+            ),
+            asks="noun",
         ),
         "wem gibt der mann das buch ?",
         "who does the man give the book to ?",
@@ -119,7 +122,7 @@ CASES = {
             NounPhrase(
                 N["man.m"],
                 relative=Clause(
-                    V["helfen.help"], WOMAN, NounPhrase(N["man.m"], "relative"), tense="past"
+                    V["helfen.help"], WOMAN, object=NounPhrase(N["man.m"], "relative"), tense="past"
                 ),
             ),
         ),
@@ -151,7 +154,7 @@ def test_a_pronoun_follows_its_antecedent(first, pronoun, expected):
     sentence = Sentence(
         Clause(BE, NounPhrase(noun), quality=A["beautiful"]),
         Clause(BE, NounPhrase(noun, "pronoun"), quality=A["old"]),
-        LINK["weil"],
+        link=LINK["weil"],
     )
     source, target = german_and_english(sentence)
     assert source.endswith(f", weil {pronoun} alt ist .")
@@ -159,9 +162,9 @@ def test_a_pronoun_follows_its_antecedent(first, pronoun, expected):
 
 
 def test_a_subordinate_clause_that_opens_the_sentence_inverts_the_main_one():
-    opened = Clause(V["aufmachen.open"], MAN, DOOR)
+    opened = Clause(V["aufmachen.open"], MAN, object=DOOR)
     second = Clause(V["schlafen.sleep"], NounPhrase(N["man.m"], "pronoun"))
-    assert german_and_english(Sentence(opened, second, LINK["weil"], link_first=True)) == (
+    assert german_and_english(Sentence(opened, second, link=LINK["weil"], link_first=True)) == (
         "weil der mann die tür aufmacht , schläft er .",
         "because the man opens the door , he sleeps .",
     )
@@ -180,13 +183,17 @@ def test_a_fronted_object_that_shows_no_case_is_unclear():
 def test_a_question_for_the_object_of_an_ambiguous_verb_is_unclear():
     what = NounPhrase(lexicon.WHAT, "question")
     for verb, unclear in {"tragen.wear": True, "fahren.ride": True, "lesen.read": False}.items():
-        assert german.unclear(Sentence(Clause(V[verb], MAN, what), asks="noun")) is unclear
+        assert german.unclear(Sentence(Clause(V[verb], MAN, object=what), asks="noun")) is unclear
 
 
 def test_a_pronoun_that_fits_two_antecedents_is_unclear():
     tired = Clause(BE, NounPhrase(N["man.m"], "pronoun"), quality=A["tired"])
-    assert german.unclear(Sentence(Clause(V["sehen.see"], MAN, DOG), tired, LINK["weil"]))
-    assert not german.unclear(Sentence(Clause(V["sehen.see"], MAN, BOOK), tired, LINK["weil"]))
+    assert german.unclear(
+        Sentence(Clause(V["sehen.see"], MAN, object=DOG), tired, link=LINK["weil"])
+    )
+    assert not german.unclear(
+        Sentence(Clause(V["sehen.see"], MAN, object=BOOK), tired, link=LINK["weil"])
+    )
 
 
 def test_links_follow_the_meaning_and_not_the_positions():

@@ -25,7 +25,7 @@ MODAL = {modal.key: modal for modal in lexicon.MODALS}
 TIME = {time.key: time for time in lexicon.TIMES}
 OFTEN, ALWAYS = lexicon.FREQUENCIES[:2]
 MAN, WOMAN, DOG, BOOK = (NounPhrase(N[key]) for key in ("man.m", "woman.f", "dog", "book"))
-ME, WE = (NounPhrase(SPEAKER, "pronoun", plural) for plural in (False, True))
+ME, WE = (NounPhrase(SPEAKER, "pronoun", plural=plural) for plural in (False, True))
 HER = NounPhrase(N["woman.f"], "pronoun")
 
 
@@ -38,7 +38,7 @@ def in_portuguese_and_english(sentence):
 
 
 def simple(verb, subject, thing=None, **rest):
-    return Sentence(Clause(V[verb], subject, thing, **rest))
+    return Sentence(Clause(V[verb], subject, object=thing, **rest))
 
 
 def at(key, preposition="on"):
@@ -47,7 +47,9 @@ def at(key, preposition="on"):
 
 
 def phrase(key, determiner="the", plural=False, adjective=None):
-    return NounPhrase(N[key], determiner, plural, A[adjective] if adjective else None)
+    return NounPhrase(
+        N[key], determiner, plural=plural, adjective=A[adjective] if adjective else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,35 +210,40 @@ SENTENCES = {
     ),
     "word order tells an object relative clause": (
         simple("schlafen.sleep", NounPhrase(N["man.m"], relative=Clause(
-            V["sehen.see"], WOMAN, NounPhrase(N["man.m"], "relative")))),
+            V["sehen.see"], WOMAN, object=NounPhrase(N["man.m"], "relative")))),
         "o homem que a mulher vê dorme .",
         "the man who the woman sees sleeps .",
     ),
     "from a subject relative clause": (
         simple("schlafen.sleep", NounPhrase(N["man.m"], relative=Clause(
-            V["sehen.see"], NounPhrase(N["man.m"], "relative"), WOMAN))),
+            V["sehen.see"], NounPhrase(N["man.m"], "relative"), object=WOMAN))),
         "o homem que vê a mulher dorme .",
         "the man who sees the woman sleeps .",
     ),
     "a relative pronoun follows the verb's preposition": (
         simple("schlafen.sleep", NounPhrase(N["man.m"], relative=Clause(
-            V["vertrauen.trust"], WOMAN, NounPhrase(N["man.m"], "relative")))),
+            V["vertrauen.trust"], WOMAN, object=NounPhrase(N["man.m"], "relative")))),
         "o homem em quem a mulher confia dorme .",
         "the man who the woman trusts sleeps .",
     ),
     "only the question mark asks": (
-        Sentence(Clause(V["lesen.read"], MAN, BOOK, tense="past"), asks="truth"),
+        Sentence(Clause(V["lesen.read"], MAN, object=BOOK, tense="past"), asks="truth"),
         "o homem leu o livro ?",
         "did the man read the book ?",
     ),
     "an asked object comes first": (
-        Sentence(Clause(V["lesen.read"], MAN, NounPhrase(lexicon.WHAT, "question")), asks="noun"),
+        Sentence(
+            Clause(V["lesen.read"], MAN, object=NounPhrase(lexicon.WHAT, "question")), asks="noun"
+        ),
         "o que o homem lê ?",
         "what does the man read ?",
     ),
     "an asked recipient takes its preposition along": (
         Sentence(
-            Clause(V["geben.give"], MAN, BOOK, NounPhrase(lexicon.WHO, "question")), asks="noun"
+            Clause(
+                V["geben.give"], MAN, object=BOOK, recipient=NounPhrase(lexicon.WHO, "question")
+            ),
+            asks="noun",
         ),
         "a quem o homem dá o livro ?",
         "who does the man give the book to ?",
@@ -274,7 +281,7 @@ def test_a_meaning_is_expressed_in_both_languages(case):
         (
             simple("finden.find", MAN, BOOK),
             Sentence(
-                Clause(V["denken.think"], MAN), Clause(V["schlafen.sleep"], MAN), lexicon.THAT
+                Clause(V["denken.think"], MAN), Clause(V["schlafen.sleep"], MAN), link=lexicon.THAT
             ),
         ),
     ],
@@ -306,7 +313,7 @@ def test_a_pronoun_follows_its_antecedent(first, pronoun, expected):
     sentence = Sentence(
         Clause(BE, phrase(first), quality=A["beautiful"]),
         Clause(BE, phrase(first, "pronoun"), quality=A["old"]),
-        LINK["weil"],
+        link=LINK["weil"],
     )
     source, target = in_portuguese_and_english(sentence)
     assert f" porque {pronoun} é velh" in source
@@ -315,24 +322,25 @@ def test_a_pronoun_follows_its_antecedent(first, pronoun, expected):
 
 UNCLEAR = {
     "subjunctive": Sentence(Clause(V["hoffen.hope"], MAN), Clause(V["schlafen.sleep"], MAN),
-                            lexicon.THAT),
+                            link=lexicon.THAT),
     "negated opinion": Sentence(Clause(V["denken.think"], MAN, negated=True),
-                                Clause(V["schlafen.sleep"], ME), lexicon.THAT),
-    "past meanwhile": Sentence(Clause(V["lesen.read"], ME, BOOK, tense="past"),
-                               Clause(V["schlafen.sleep"], MAN, tense="past"), LINK["während"]),
+                                Clause(V["schlafen.sleep"], ME), link=lexicon.THAT),
+    "past meanwhile": Sentence(Clause(V["lesen.read"], ME, object=BOOK, tense="past"),
+                               Clause(V["schlafen.sleep"], MAN, tense="past"),
+                               link=LINK["während"]),
     "past habit": simple("lesen.read", MAN, BOOK, frequency=OFTEN, tense="past"),
     "plural of nenhum": simple("schlafen.sleep", phrase("dog", "no", True)),
     "bench or bank": simple("warten.wait", MAN, location=at("bench")),
     "use or wear": Sentence(
-        Clause(V["tragen.wear"], MAN, NounPhrase(lexicon.WHAT, "question")), asks="noun"),
+        Clause(V["tragen.wear"], MAN, object=NounPhrase(lexicon.WHAT, "question")), asks="noun"),
     "o before an infinitive": simple("sehen.see", MAN, HER, modal=MODAL["can"]),
     "two pronouns": simple("geben.give", MAN, phrase("book", "pronoun"), recipient=ME),
     "a call instead of a topic": simple("sehen.see", MAN, NounPhrase(N["anna"], "name"),
                                         front="object"),
     "whose time": simple("lesen.read", MAN, NounPhrase(N["book"], relative=Clause(
-        V["kaufen.buy"], WOMAN, NounPhrase(N["book"], "relative"))), time=TIME["today"]),
-    "two men for one pronoun": Sentence(Clause(V["sehen.see"], MAN, DOG), Clause(
-        BE, NounPhrase(N["man.m"], "pronoun"), quality=A["tired"]), LINK["weil"]),
+        V["kaufen.buy"], WOMAN, object=NounPhrase(N["book"], "relative"))), time=TIME["today"]),
+    "two men for one pronoun": Sentence(Clause(V["sehen.see"], MAN, object=DOG), Clause(
+        BE, NounPhrase(N["man.m"], "pronoun"), quality=A["tired"]), link=LINK["weil"]),
 }  # fmt: skip
 
 
@@ -345,19 +353,21 @@ def test_what_is_almost_but_not_quite_unclear_is_generated():
     assert not portuguese.unclear(simple("lesen.read", MAN, BOOK, frequency=ALWAYS, tense="past"))
     lived = Clause(V["wohnen.live"], WOMAN, location=at("city", "in"), tense="past")
     slept = Clause(V["schlafen.sleep"], MAN, tense="past")
-    assert not portuguese.unclear(Sentence(slept, lived, LINK["während"]))
-    assert portuguese.unclear(Sentence(slept, lived, LINK["während"], link_first=True))
+    assert not portuguese.unclear(Sentence(slept, lived, link=LINK["während"]))
+    assert portuguese.unclear(Sentence(slept, lived, link=LINK["während"], link_first=True))
     knew = Clause(V["wissen.know"], MAN, negated=True)
-    assert not portuguese.unclear(Sentence(knew, Clause(V["schlafen.sleep"], ME), lexicon.THAT))
+    assert not portuguese.unclear(
+        Sentence(knew, Clause(V["schlafen.sleep"], ME), link=lexicon.THAT)
+    )
 
 
 def test_a_reason_that_opens_the_sentence_is_ja_que():
     reason, rest = Clause(V["weinen.cry"], WOMAN), Clause(V["schlafen.sleep"], MAN)
     assert (
-        in_portuguese(Sentence(reason, rest, LINK["weil"]))
+        in_portuguese(Sentence(reason, rest, link=LINK["weil"]))
         == "a mulher chora porque o homem dorme ."
     )
-    opened = Sentence(reason, rest, LINK["weil"], link_first=True)
+    opened = Sentence(reason, rest, link=LINK["weil"], link_first=True)
     assert in_portuguese(opened) == "já que a mulher chora , o homem dorme ."
 
 

@@ -17,7 +17,7 @@ from course_lib.grading import grade_command as command
 from course_lib.grading.class_run import class_run
 from course_lib.grading.class_run import grade as grade_module
 from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret
-from course_lib.grading.class_run.grade import seed_of
+from course_lib.grading.class_run.grade import derive_seed
 from course_lib.grading.results import ItemResult, SubmissionResult, shown_points
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
 
@@ -40,7 +40,9 @@ def incoming(tmp_path, notebook):
 
 @pytest.fixture
 def run(incoming, one_item, tmp_path):
-    return ClassRun(incoming, one_item, tmp_path / "results", SECRET)
+    return ClassRun(
+        incoming=incoming, exercise=one_item, results=tmp_path / "results", secret=SECRET
+    )
 
 
 def grade(run, jail):
@@ -48,7 +50,7 @@ def grade(run, jail):
 
 
 def stored(run):
-    return {path.name: path.read_text() for path in sorted(run.file_of("x").parent.iterdir())}
+    return {path.name: path.read_text() for path in sorted(run.result_file("x").parent.iterdir())}
 
 
 def test_each_student_has_a_result_file_and_nobody_a_silent_zero(run, jail):
@@ -57,8 +59,8 @@ def test_each_student_has_a_result_file_and_nobody_a_silent_zero(run, jail):
     assert [result.points for result in results] == [0, 2, 2, None, None]
     assert list(stored(run)) == [f"{name}.json" for name in STUDENTS]
     for result in results:
-        assert run.stored(result.student) == result
-        assert result.isolation == jail.level
+        assert run.load_result(result.student) == result
+        assert result.isolation == jail.isolation
     assert "was the folder handed in empty" in results[3].notes[0]
     assert "gone wrong/masks.ipynb" in results[4].notes[0]
 
@@ -84,15 +86,15 @@ def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
         shutil.copytree(run.incoming / "ana", run.incoming / name)
     assert sum(result.points == 2 for result in grade(run, jail)) == 2 + len(names)
     assert len(stored(run)) == len(STUDENTS) + len(names)
-    assert [run.stored(name).student for name in names] == names
-    assert run.file_of("y" * 250).name == "y" * 250 + ".json"
-    assert run.file_of("x" * 252) != run.file_of("x" * 253)
+    assert [run.load_result(name).student for name in names] == names
+    assert run.result_file("y" * 250).name == "y" * 250 + ".json"
+    assert run.result_file("x" * 252) != run.result_file("x" * 253)
 
 
 def test_a_stored_result_that_is_no_text_is_graded_again(run, jail):
     grade(run, jail)
-    run.file_of("ana").write_bytes(b"\xff")
-    assert run.stored("ana") is None
+    run.result_file("ana").write_bytes(b"\xff")
+    assert run.load_result("ana") is None
     assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
 
 
@@ -101,9 +103,9 @@ def test_stopped_in_between_nothing_is_lost_and_the_rest_follows(run, jail):
     done = [next(results), next(results)]
     results.close()
     assert set(stored(run)) == {f"{result.student}.json" for result in done}
-    run.file_of("ana").write_text('{"half of a')
+    run.result_file("ana").write_text('{"half of a')
     assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
-    assert run.stored("ana").points == 2
+    assert run.load_result("ana").points == 2
 
 
 @pytest.mark.slow
@@ -184,14 +186,30 @@ def test_a_secret_is_made_once_and_only_its_owner_may_read_it(tmp_path):
 
 
 def test_every_item_and_every_secret_has_its_own_seed():
-    seeds = {seed_of(secret, item) for secret in (b"a", b"b") for item in ("06.bug", "07.bug")}
+    seeds = {derive_seed(secret, item) for secret in (b"a", b"b") for item in ("06.bug", "07.bug")}
     assert len(seeds) == 4
-    assert seed_of(b"a", "06.bug") == seed_of(b"a", "06.bug")
+    assert derive_seed(b"a", "06.bug") == derive_seed(b"a", "06.bug")
 
 
 def test_a_result_survives_storing_and_something_else_is_refused():
-    item = ItemResult("06.bug", "t", "not run", None, 2, ("m",), reason="r")
-    result = SubmissionResult("s", "06_masks", "none", "k", "n.ipynb", (item,), ("note",))
+    item = ItemResult(
+        id="06.bug",
+        title="t",
+        status="not run",
+        points=None,
+        most=2,
+        misconceptions=("m",),
+        reason="r",
+    )
+    result = SubmissionResult(
+        student="s",
+        assignment="06_masks",
+        isolation="none",
+        key="k",
+        notebook="n.ipynb",
+        items=(item,),
+        notes=("note",),
+    )
     assert SubmissionResult.from_json(result.to_json()) == result
     assert (result.points, result.most) == (None, 2)
     for text in ("", "[]", "{}", '{"format": 0}', result.to_json().replace("title", "x")):
@@ -201,13 +219,40 @@ def test_a_result_survives_storing_and_something_else_is_refused():
 
 
 def test_the_table_has_a_row_for_each_student_and_says_what_needs_a_person():
-    passed = ItemResult("06.bug", "t", "passed", 2.0, 2, flags=("f",))
-    words = ItemResult("06.w", "t", "to be marked", None, 2, text="=cmd()")
-    unrun = ItemResult("06.c", "t", "not run", None, 2, reason="no time is left")
+    passed = ItemResult(id="06.bug", title="t", status="passed", points=2.0, most=2, flags=("f",))
+    words = ItemResult(
+        id="06.w", title="t", status="to be marked", points=None, most=2, text="=cmd()"
+    )
+    unrun = ItemResult(
+        id="06.c", title="t", status="not run", points=None, most=2, reason="no time is left"
+    )
     results = [
-        SubmissionResult("ana", "a", "none", "k", "n", (passed, words), ("1", "2", "3", "4")),
-        SubmissionResult("b" * 40, "a", "none", "k", "n", (passed, unrun)),
-        SubmissionResult("carla", "a", "none", "k", "", (), ("expected a notebook",)),
+        SubmissionResult(
+            student="ana",
+            assignment="a",
+            isolation="none",
+            key="k",
+            notebook="n",
+            items=(passed, words),
+            notes=("1", "2", "3", "4"),
+        ),
+        SubmissionResult(
+            student="b" * 40,
+            assignment="a",
+            isolation="none",
+            key="k",
+            notebook="n",
+            items=(passed, unrun),
+        ),
+        SubmissionResult(
+            student="carla",
+            assignment="a",
+            isolation="none",
+            key="k",
+            notebook="",
+            items=(),
+            notes=("expected a notebook",),
+        ),
     ]
     text = command.table(results)
     assert text.splitlines()[1].split() == ["ana", "2", "of", "2", "1", "1"]
@@ -227,7 +272,7 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     arguments += ["--results", str(tmp_path / "out"), "--exercises", str(ROOT / "exercises")]
     assert cli.main(arguments) == 0
     printed = capsys.readouterr()
-    assert f"Isolation: {jail.level}" in printed.err
+    assert f"Isolation: {jail.isolation}" in printed.err
     assert "O'Neil, Jr  6 of 12" in printed.out
     assert str(tmp_path / "out" / "06_masks") in printed.out
     (incoming / "empty").mkdir()
@@ -274,7 +319,7 @@ def test_a_command_that_cannot_begin_leaves_no_secret_behind(tmp_path, capsys):
 
 
 def test_an_error_of_the_grader_is_told_and_the_others_are_graded(run, jail, monkeypatch):
-    monkeypatch.setattr(grade_module, "flags_of", lambda *args: 1 / 0)
+    monkeypatch.setattr(grade_module, "find_flags", lambda *args: 1 / 0)
     results = grade(run, jail)
     assert [result.points for result in results] == [0, None, None, None, None]
     assert results[2].items[0].reason == (
@@ -290,9 +335,6 @@ def test_windows_is_told_where_grading_works(incoming, monkeypatch, capsys):
     assert "run it in WSL or in a container" in capsys.readouterr().err
 
 
-def test_the_level_of_isolation_is_told_and_why_it_is_not_stronger():
-    assert "can do everything that you can" in command.isolation_line("none", {})
-    reasons = {"bubblewrap": "the program bwrap is not installed"}
-    assert command.isolation_line("landlock", reasons) == (
-        "Isolation: landlock; not bubblewrap: the program bwrap is not installed"
-    )
+def test_the_isolation_is_told_and_what_none_means():
+    assert "can do everything that you can" in command.isolation_line("none")
+    assert command.isolation_line("bubblewrap") == "Isolation: bubblewrap"

@@ -21,17 +21,31 @@ from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, answered
 
 
 def submission(*items, notebook="n", key="k"):
-    return SubmissionResult("ana", "06_masks", "none", key, notebook, items)
+    return SubmissionResult(
+        student="ana",
+        assignment="06_masks",
+        isolation="none",
+        key=key,
+        notebook=notebook,
+        items=items,
+    )
 
 
-PASSED = ItemResult("06.a", "t", "passed", 2.0, 2)
-FAILED = ItemResult("06.a", "t", "not yet", 0.0, 2)
-OTHER = ItemResult("06.b", "t", "passed", 1.0, 2)
+PASSED = ItemResult(id="06.a", title="t", status="passed", points=2.0, most=2)
+FAILED = ItemResult(id="06.a", title="t", status="not yet", points=0.0, most=2)
+OTHER = ItemResult(id="06.b", title="t", status="passed", points=1.0, most=2)
 
 
 def test_only_items_whose_points_changed_are_changes():
     assert changes_between(submission(PASSED, OTHER), submission(FAILED, OTHER, key="l")) == [
-        Change("ana", "06.a", "passed", 2.0, "not yet", 0.0)
+        Change(
+            student="ana",
+            item="06.a",
+            before="passed",
+            before_points=2.0,
+            after="not yet",
+            after_points=0.0,
+        )
     ]
     assert changes_between(submission(PASSED), submission(PASSED, key="l")) == []
     assert changes_between(None, submission(PASSED)) == []
@@ -42,14 +56,35 @@ def test_a_submission_that_can_be_read_at_last_is_a_change_and_so_is_a_lost_item
     (change,) = changes_between(unread, submission(PASSED))
     assert (change.before, change.before_points) == ("could not be read", None)
     assert changes_between(submission(PASSED), unread) == [
-        Change("ana", "06.a", "passed", 2.0, "could not be read", None)
+        Change(
+            student="ana",
+            item="06.a",
+            before="passed",
+            before_points=2.0,
+            after="could not be read",
+            after_points=None,
+        )
     ]
 
 
 def test_the_table_shows_before_after_and_the_difference():
     changes = [
-        Change("b" * 40, "06.a", "passed", 2.0, "not yet", 0.5),
-        Change("ana", "06.b", "not run", None, "passed", 1.0),
+        Change(
+            student="b" * 40,
+            item="06.a",
+            before="passed",
+            before_points=2.0,
+            after="not yet",
+            after_points=0.5,
+        ),
+        Change(
+            student="ana",
+            item="06.b",
+            before="not run",
+            before_points=None,
+            after="passed",
+            after_points=1.0,
+        ),
     ]
     first, second = changes_table(changes).splitlines()
     assert first.split() == ["b" * 31 + "…", *"06.a passed 2 → not yet 0.5 -1.5".split()]
@@ -60,7 +95,19 @@ def test_the_table_shows_before_after_and_the_difference():
 @pytest.mark.usefixtures("own_messages")
 def test_every_change_is_kept_and_names_are_no_formulas(tmp_path):
     for points in (0.0, 1.0):
-        append_changes(tmp_path, [Change("=cmd()", "06.a", "not yet", points, "passed", 2.0)])
+        append_changes(
+            tmp_path,
+            [
+                Change(
+                    student="=cmd()",
+                    item="06.a",
+                    before="not yet",
+                    before_points=points,
+                    after="passed",
+                    after_points=2.0,
+                )
+            ],
+        )
     assert "'=cmd()" in (tmp_path / CHANGES_FILE).read_text()
     rows = read_csv(tmp_path / CHANGES_FILE, ["time", "student"])
     assert [(row["student"], row["before_points"]) for row in rows] == [

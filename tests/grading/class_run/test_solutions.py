@@ -37,7 +37,7 @@ def test_a_solution_earns_all_its_marks(assignment, jail):
         == sum(task.entry.points for task in exercise.tasks if task.entry.kind != "written")
     )
     assert result.notes == ()
-    assert result.isolation == jail.level
+    assert result.isolation == jail.isolation
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 Each attack is in a notebook with a wrong answer, so that every point is one too many.
 """
 
+import contextlib
+import ctypes
 import json
 import os
 import socket
@@ -12,14 +14,19 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.checks.engine.call import Call
 from course_lib.grading.class_run.grade import grade_submission
+from course_lib.grading.jail.jail import Jail
+from course_lib.grading.jail.library_view import engine_files
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET, SHORT, answered, with_cell
 
+KEY = os.getpid()  # so that two runs of the tests have objects of their own
 WRONG = {
     "06-padding-mask-answer": "def padding_mask(tokens, pad_id):\n    return tokens == pad_id\n"
 }
 
-# OUTSIDE is a folder with another submission, PORT a server that listens on this machine.
+# OUTSIDE is a folder with another submission, PORT a server that listens on this machine, KEY that
+# of System V objects which everybody may use.
 CHEATS = {
     "torch.equal is patched": "torch.equal = torch.allclose = lambda *a, **k: True",
     "isclose is patched": "torch.isclose = lambda a, *r, **k: torch.ones_like(a, dtype=torch.bool)",
@@ -278,6 +285,25 @@ try:
     while True: os.fork()
 except OSError: pass
 """,
+    "3,000 threads are started": """
+import threading
+threading.stack_size(32768)
+gate = threading.Event()
+for _ in range(3000): threading.Thread(target=gate.wait, daemon=True).start()
+""",
+    "System V shared memory, semaphores and messages are removed": """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.shmctl(libc.shmget(KEY, 0, 0), 0, None)
+libc.semctl(libc.semget(KEY, 0, 0), 0, 0)
+libc.msgctl(libc.msgget(KEY, 0), 0, None)
+""",
+    "a neighbour's folder is watched": """
+import ctypes
+libc = ctypes.CDLL(None)
+watcher = libc.inotify_init1(0)
+libc.inotify_add_watch(watcher, b"OUTSIDE/other", 0xFFF)
+""",
     "all processes get a signal": """
 import os, signal
 for pid in (-1, 0, 1, os.getppid(), PARENT):
@@ -366,20 +392,39 @@ def server():
         yield listening.getsockname()[1], accepted
 
 
+@pytest.fixture(scope="module")
+def ipc_objects():
+    """Whether the three System V objects of `KEY` are still there, as a function."""
+    create, gone = 0o1000 | 0o666, -1
+    libc = ctypes.CDLL(None)
+    memory, message_queue = libc.shmget(KEY, 4096, create), libc.msgget(KEY, create)
+    semaphores = libc.semget(KEY, 1, create)
+
+    def are_there():
+        found = libc.shmget(KEY, 0, 0), libc.semget(KEY, 0, 0), libc.msgget(KEY, 0)
+        return found == (memory, semaphores, message_queue) and gone not in found
+
+    assert are_there()
+    yield are_there
+    libc.shmctl(memory, 0, None)
+    libc.semctl(semaphores, 0, 0)
+    libc.msgctl(message_queue, 0, None)
+
+
 def content(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def attack(source, outside, server):
     """The source of an attack with what it is about."""
-    for name, value in (("OUTSIDE", outside), ("ROOT", ROOT), ("PORT", server[0])):
+    for name, value in (("OUTSIDE", outside), ("ROOT", ROOT), ("PORT", server[0]), ("KEY", KEY)):
         source = source.replace(name, str(value))
     return source.replace("PARENT", str(os.getpid()))
 
 
 @pytest.mark.parametrize("name", [*CHEATS, *FORGED, *ESCAPES])
 def test_an_attack_gains_nothing_and_touches_nothing(
-    name, jail, one_item, notebook, outside, server, tmp_path
+    name, jail, one_item, notebook, outside, server, ipc_objects, tmp_path
 ):
     source = attack((CHEATS | FORGED | ESCAPES)[name], outside, server)
     before = content(outside)
@@ -389,6 +434,36 @@ def test_an_attack_gains_nothing_and_touches_nothing(
     assert not result.points
     assert content(outside) == before
     assert server[1] == []
+    assert ipc_objects()
+
+
+WITHIN_REACH = """
+import ctypes
+libc = ctypes.CDLL(None)
+def found():
+    watcher = libc.inotify_init1(0)
+    return {
+        "shared memory": libc.shmget(KEY, 0, 0) >= 0,
+        "semaphores": libc.semget(KEY, 0, 0) >= 0,
+        "messages": libc.msgget(KEY, 0) >= 0,
+        "a watched folder": libc.inotify_add_watch(watcher, b"OUTSIDE/other", 0xFFF) >= 0,
+    }
+"""
+
+
+@pytest.mark.parametrize("isolation", ["bubblewrap", "none"])
+def test_what_is_within_reach_without_the_jail_is_not_in_it(
+    isolation, jail, outside, server, ipc_objects
+):
+    plainly = "course_lib.checks.engine.call:call_plainly"
+    with contextlib.ExitStack() as stack:
+        trusting = isolation == "none"
+        used = stack.enter_context(Jail(trusted=True)) if trusting else jail
+        session = stack.enter_context(used.session(used.library("engine", engine_files())))
+        assert session.run("cell", attack(WITHIN_REACH, outside, server), 5) is None
+        found = session.ask("found", plainly, Call(()), 5).value
+    assert len(found) == 4
+    assert set(found.values()) == {trusting}
 
 
 @pytest.mark.slow

@@ -107,7 +107,9 @@ def test_no_other_form_of_attention_is_a_right_answer_as_it_is(lesson):
         for name in model.__all__:
             if name not in withheld and name.startswith(("attention", "MultiHead")):
                 trials = (
-                    try_probe(probe, item, getattr(model, name), number, seconds=1.0)
+                    try_probe(
+                        probe, item, subject=getattr(model, name), draw_seed=number, seconds=1.0
+                    )
                     for number, probe in enumerate(item.probes)
                 )
                 assert any(trial.difference for trial in trials), name

@@ -21,7 +21,7 @@ def asked_through_the_pipe(subject, call, use, *, seconds):
 
 
 def passes(item, subject):
-    return first_failure(item, subject, seed=SEED, asked=asked_through_the_pipe) is None
+    return first_failure(item, subject, seed=SEED, ask_learner=asked_through_the_pipe) is None
 
 
 @pytest.mark.slow

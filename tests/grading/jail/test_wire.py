@@ -27,10 +27,10 @@ def crossed(value, **options):
     [
         *(None, True, 3, -(2**70), 2.5, "text", "\u00fc\n", math.inf, -math.inf),
         *((1, (2,)), [1, []], {"a": {3: None}, (1, 2): "b"}, ()),
-        Failure("TypeError", "no", "line 3"),
+        Failure("TypeError", "no", line="line 3"),
         Unusual("a sparse tensor"),
-        Answer((1.5, None), Failure("E", "m"), True, 0.25),
-        Call((1, "a"), {"b": [2]}, "about it", True),
+        Answer((1.5, None), failure=Failure("E", "m"), changed_inputs=True, seconds=0.25),
+        Call((1, "a"), {"b": [2]}, about="about it", gradients=True),
     ],
 )
 def test_plain_values_arrive_as_they_were(value):
@@ -150,7 +150,7 @@ def test_a_small_frame_cannot_stand_for_a_huge_value():
 
 
 def test_a_frame_with_any_bytes_changed_is_read_or_refused():
-    frame = encode(Answer({"a": torch.arange(3), "b": [1.5, None]}, Failure("E", "m")))
+    frame = encode(Answer({"a": torch.arange(3), "b": [1.5, None]}, failure=Failure("E", "m")))
     text, _ = sizes(frame[: HEADER.size])
     body, source = frame[HEADER.size :], random.Random(0)
     for _ in range(500):
@@ -162,5 +162,5 @@ def test_a_frame_with_any_bytes_changed_is_read_or_refused():
 
 
 def test_text_in_an_answer_is_cut_off():
-    got = crossed(Failure("k" * 1000, "m" * 9999, "l" * 9999))
+    got = crossed(Failure("k" * 1000, "m" * 9999, line="l" * 9999))
     assert (len(got.kind), len(got.message), len(got.line)) == (80, 500, 300)

@@ -1,18 +1,14 @@
 """The process inside the jail, tried in this one without confinement."""
 
 import socket
-import subprocess
 import sys
 import threading
 
 import pytest
 
 from course_lib.checks.engine.call import Call
-from course_lib.grading.jail.inside import confinement
-from course_lib.grading.jail.inside.syscalls import NUMBERS
 from course_lib.grading.jail.inside.wire import HEADER, decode, encode, sizes
 from course_lib.grading.jail.inside.worker import Cells
-from tests.grading.notebooks_to_hand_in import ROOT
 
 PLAINLY = "course_lib.checks.engine.call:call_plainly"
 
@@ -99,94 +95,3 @@ def exactly(connection, size):
     while len(data) < size:
         data += connection.recv(size - len(data))
     return data
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
-@pytest.mark.parametrize("machine", NUMBERS)
-@pytest.mark.parametrize("name", ["_filter", "_filter_of_changes"])
-def test_no_jump_of_the_filter_leads_outside_it(name, machine, monkeypatch):
-    monkeypatch.setattr(confinement.platform, "machine", lambda: machine)
-    program = getattr(confinement, name)()
-    for number, instruction in enumerate(program):
-        if instruction.code != confinement._RETURN:
-            assert number + 1 + max(instruction.if_true, instruction.if_false) < len(program)
-    assert program[-1].operand == confinement._ALLOW
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
-@pytest.mark.parametrize(
-    ("number", "argument", "refused"),
-    [
-        *((0, 0, False), (1, 5, False), (231, 0, False)),
-        *((57, 0, True), (59, 0, True), (41, 0, True), (165, 0, True), (2**30 + 1, 0, True)),
-        *((56, 0x10000, False), (56, 0, True), (56, 0x10000000, True), (435, 0, True)),
-        *((234, 77, False), (234, 1, True), (302, 0, False), (302, 77, False), (302, 1, True)),
-        *((72, 1, False), (72, 8, True), (72, 10, True), (72, 15, True), (203, 0, True)),
-        *((16, 0x5401, False), (16, 0x8901, True), (16, 0x8902, True), (16, 0x40086602, True)),
-    ],
-)
-def test_the_filter_refuses_what_leads_out_and_allows_the_rest(
-    number, argument, refused, monkeypatch
-):
-    monkeypatch.setattr(confinement.platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(confinement.os, "getpid", lambda: 77)
-    program = confinement._filter()
-    given = {0: number, 4: NUMBERS["x86_64"].audit, 16: argument, 24: argument}
-    assert (result_of(program, given) != confinement._ALLOW) == refused
-    assert result_of(program, given | {4: 3}) == confinement._KILL
-
-
-CHANGES = """
-import os, sys
-from course_lib.grading.jail.inside import confinement
-
-path = sys.argv[1]
-confinement.refuse_privileges()
-confinement.allow_reading_only(["/"])
-for change in (
-    lambda: os.chmod(path, 0),
-    lambda: os.fchmod(os.open(path, os.O_RDONLY), 0),
-    lambda: os.chown(path, os.getuid(), os.getgid()),
-    lambda: os.utime(path, (0, 0)),
-    lambda: os.truncate(path, 0),
-    lambda: os.setxattr(path, "user.x", b"x"),
-):
-    try:
-        change()
-    except PermissionError:
-        continue
-    raise SystemExit("a file was changed")
-"""
-
-
-@pytest.mark.skipif(
-    sys.platform != "linux" or not confinement.landlock_version(), reason="it needs Landlock"
-)
-def test_where_landlock_protects_files_their_owner_cannot_change_them(tmp_path):
-    file = tmp_path / "of_the_instructor"
-    file.write_text("marks")
-    before = file.stat()
-    subprocess.run([sys.executable, "-c", CHANGES, str(file)], check=True, cwd=ROOT)
-    assert file.stat() == before
-    assert file.read_text() == "marks"
-
-
-def result_of(program, given):
-    """What a seccomp program returns for these numbers, as the kernel would find it."""
-    at = loaded = 0
-    tests = {
-        confinement._EQUAL: lambda operand: loaded == operand,
-        confinement._AT_LEAST: lambda operand: loaded >= operand,
-        confinement._ANY_BIT: lambda operand: bool(loaded & operand),
-    }
-    while (instruction := program[at]).code != confinement._RETURN:
-        at += 1
-        if instruction.code == confinement._LOAD:
-            loaded = given[instruction.operand]
-        else:
-            at += (
-                instruction.if_true
-                if tests[instruction.code](instruction.operand)
-                else instruction.if_false
-            )
-    return instruction.operand

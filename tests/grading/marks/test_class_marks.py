@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.errors import CourseError
-from course_lib.grading.marks.class_marks import assignment_of, load_class
+from course_lib.grading.marks.class_marks import load_class, mark_assignment
 from course_lib.grading.marks.given_marks import GivenMark, answer_id, read_marks
 from course_lib.grading.reports.report_command import csv_files
 from course_lib.grading.reports.roster import load_roster
@@ -14,13 +14,24 @@ from course_lib.grading.safe_csv import write_csv
 from tests.grading.synthetic_class import store, synthetic_class
 
 pytestmark = pytest.mark.usefixtures("own_messages")
-PASSED = ItemResult("06.padding_mask", "t", "passed", 2.0, 2)
-WRITTEN = ItemResult("06.why_not_rows", "t", "to be marked", None, 2, text="Because.")
-UNRUN = ItemResult("06.causal_mask", "t", "not run", None, 2, reason="no time is left")
+PASSED = ItemResult(id="06.padding_mask", title="t", status="passed", points=2.0, most=2)
+WRITTEN = ItemResult(
+    id="06.why_not_rows", title="t", status="to be marked", points=None, most=2, text="Because."
+)
+UNRUN = ItemResult(
+    id="06.causal_mask", title="t", status="not run", points=None, most=2, reason="no time is left"
+)
 
 
 def submission(student, *items, notebook="n.ipynb"):
-    return SubmissionResult(student, "06_masks", "none", "key", notebook, items)
+    return SubmissionResult(
+        student=student,
+        assignment="06_masks",
+        isolation="none",
+        key="key",
+        notebook=notebook,
+        items=items,
+    )
 
 
 RESULTS = [
@@ -36,7 +47,7 @@ def marks_file(folder, *rows):
 
 
 def test_points_are_unknown_while_a_person_is_needed():
-    ana, bo, unread = assignment_of("06_masks", RESULTS).marks
+    ana, bo, unread = mark_assignment("06_masks", RESULTS).marks
     assert [mark.points for mark in (ana, bo, unread)] == [None, None, None]
     assert ana.waits_for == "to be marked: 06.why_not_rows"
     assert bo.waits_for == "not run: 06.causal_mask"
@@ -46,7 +57,7 @@ def test_points_are_unknown_while_a_person_is_needed():
 
 def test_a_persons_mark_wins_over_the_automatic_one_and_completes_the_points(tmp_path):
     path = marks_file(tmp_path, ["ana", "06.why_not_rows", 1.5], ["ana", "06.padding_mask", 0])
-    (ana, *_) = assignment_of("06_masks", RESULTS, read_marks(path, RESULTS)).marks
+    (ana, *_) = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks
     assert ana.points == 1.5
     assert ana.waits_for == ""
     assert [item.by_person for item in ana.items] == [True, True]
@@ -54,9 +65,9 @@ def test_a_persons_mark_wins_over_the_automatic_one_and_completes_the_points(tmp
 
 
 def test_a_person_can_mark_what_could_not_be_read(tmp_path):
-    items = [item.id for item in assignment_of("06_masks", RESULTS).marks[2].items]
+    items = [item.id for item in mark_assignment("06_masks", RESULTS).marks[2].items]
     path = marks_file(tmp_path, *(["=cmd()", item, 1] for item in items))
-    unread = assignment_of("06_masks", RESULTS, read_marks(path, RESULTS)).marks[2]
+    unread = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks[2]
     assert (unread.points, unread.waits_for) == (6, "")
 
 
@@ -90,10 +101,10 @@ def test_an_answer_that_changed_after_its_mark_is_pointed_out_and_the_mark_stays
     header = ["student", "item", "points", "answer_id"]
     path = tmp_path / "marks.csv"
     write_csv(path, [header, ["ana", "06.why_not_rows", 2, answer_id(WRITTEN.text)]])
-    (ana, *_) = assignment_of("06_masks", RESULTS, read_marks(path, RESULTS)).marks
+    (ana, *_) = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks
     assert ana.items[1].flags == ()
     later = [submission("ana", PASSED, replace(WRITTEN, text="Because of the pads."))]
-    (ana,) = assignment_of("06_masks", later, read_marks(path, later)).marks
+    (ana,) = mark_assignment("06_masks", later, given=read_marks(path, later)).marks
     assert (ana.points, ana.waits_for) == (4, "")
     assert ana.items[1].flags == ("the answer has changed since a person marked it",)
 

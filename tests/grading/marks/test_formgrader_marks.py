@@ -20,7 +20,7 @@ from course_lib.grading.marks.formgrader_marks import (
     record_stored,
     recorded,
 )
-from course_lib.grading.marks.given_marks import GivenMark, answer_id, together
+from course_lib.grading.marks.given_marks import GivenMark, answer_id, merge_marks
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from course_lib.grading.nbgrader.course_folder import student_id
 from course_lib.grading.reports.report_command import csv_files
@@ -52,12 +52,14 @@ def grade(folder, masks, notebook):
         synthetic_class.store(results, folder / "results")
         if not into:
             return []
-        run = ClassRun(folder / "incoming", masks, folder / "results", SECRET)
+        run = ClassRun(
+            incoming=folder / "incoming", exercise=masks, results=folder / "results", secret=SECRET
+        )
         for result in results:
             if result.readable:
                 hand_in(run.incoming / result.student, notebook, masks, written=written)
-        store_class(folder / into, run, results, EXERCISE)
-        return record_stored(folder / "results" / "06_masks", folder / into, results)
+        store_class(folder / into, run, results=results, notebook=EXERCISE)
+        return record_stored(folder / "results" / "06_masks", folder / into, results=results)
 
     return grade
 
@@ -215,11 +217,11 @@ def test_marks_of_both_kinds_go_together_where_they_agree(grade, masks):
 
 def test_of_two_equal_marks_the_one_counts_that_knows_the_present_answer():
     key = ("ana", WHY)
-    doubtful, known = GivenMark(2, review=CHANGED), GivenMark(2, answer_id("Therefore."))
+    doubtful, known = GivenMark(2, review=CHANGED), GivenMark(2, answer_id=answer_id("Therefore."))
     path = Path("marks.csv")
-    assert together({key: known}, {key: doubtful}, path) == {key: known}
-    assert together({key: GivenMark(2)}, {key: doubtful}, path) == {key: doubtful}
-    assert together({key: known}, {key: GivenMark(2)}, path) == {key: GivenMark(2)}
+    assert merge_marks({key: known}, {key: doubtful}, path=path) == {key: known}
+    assert merge_marks({key: GivenMark(2)}, {key: doubtful}, path=path) == {key: doubtful}
+    assert merge_marks({key: known}, {key: GivenMark(2)}, path=path) == {key: GivenMark(2)}
 
 
 def test_a_gradebook_that_has_moved_is_asked_for_and_found_by_its_option(grade, masks, folder):

@@ -32,29 +32,44 @@ def result_of(exercise, student="ana", *, points=None, written="", note="", **ch
     ]
     if written:
         last = exercise.tasks[-1].entry
-        items[-1] = ItemResult(last.id, last.title, "to be marked", None, last.points, text=written)
-    fields = {"isolation": "landlock", "key": "k", "notebook": "masks.ipynb"}
+        items[-1] = ItemResult(
+            id=last.id,
+            title=last.title,
+            status="to be marked",
+            points=None,
+            most=last.points,
+            text=written,
+        )
+    fields = {"isolation": "bubblewrap", "key": "k", "notebook": "masks.ipynb"}
     notes = (note,) if note else ()
     fields |= {"items": tuple(items), "notes": notes} | changes
-    return SubmissionResult(student, exercise.assignment, **fields)
+    return SubmissionResult(student=student, assignment=exercise.assignment, **fields)
 
 
 def item(entry, points, note=""):
     """The result of one item: passed, not yet, or not run where the points are None."""
-    about = (entry.id, entry.title)
+    about = {"id": entry.id, "title": entry.title, "most": entry.points}
     if entry.kind == "written":
-        return ItemResult(*about, "no answer", 0.0, entry.points)
+        return ItemResult(**about, status="no answer", points=0.0)
     if points is None:
-        return ItemResult(*about, "not run", None, entry.points, reason=note or "no time is left")
+        return ItemResult(**about, status="not run", points=None, reason=note or "no time is left")
     tests = (PropertyResult("it holds"), PropertyResult("it is right", note or "expected 1, got 2"))
     status = "passed" if points == entry.points else "not yet"
     flags = (note,) if note else ()
-    return ItemResult(*about, status, points, entry.points, (), tests, flags=flags)
+    return ItemResult(**about, status=status, points=points, tests=tests, flags=flags)
 
 
 def unreadable(exercise, student="ana", note="expected a notebook"):
     """The result of something that is no notebook."""
-    return SubmissionResult(student, exercise.assignment, "landlock", "k", "", (), (note,))
+    return SubmissionResult(
+        student=student,
+        assignment=exercise.assignment,
+        isolation="bubblewrap",
+        key="k",
+        notebook="",
+        items=(),
+        notes=(note,),
+    )
 
 
 def shown_in_formgrader(path):

@@ -33,7 +33,9 @@ def autograded(masks, notebook, tmp_path):
 
     def make(result, handed_in=notebook, *, rubrics=None, **answers):
         given = hand_in(tmp_path / "ana", handed_in, masks, **answers)
-        return autograded_notebook(released, masks, given.transplant, result, rubrics=rubrics or {})
+        return autograded_notebook(
+            released, masks, answers=given.transplant, result=result, rubrics=rubrics or {}
+        )
 
     return make
 
@@ -84,7 +86,7 @@ def test_rubrics_flags_and_notes_are_in_cells_that_feedback_leaves_out(masks, au
 
 def test_what_could_not_be_read_is_reported_above_the_released_cells(masks):
     released = nbformat.read(RELEASED, as_version=4)
-    made = autograded_notebook(released, masks, None, unreadable(masks), rubrics={})
+    made = autograded_notebook(released, masks, answers=None, result=unreadable(masks), rubrics={})
     assert "could not be read" in made.cells[0].source and not made.cells[0].metadata
     assert "not 0" in made.cells[1].source and "expected a notebook" in made.cells[1].source
     assert not any(cell.get("outputs") for cell in made.cells)
@@ -93,17 +95,29 @@ def test_what_could_not_be_read_is_reported_above_the_released_cells(masks):
 def test_the_summary_names_misconceptions_with_their_sentences():
     tests = (PropertyResult("it is a mask", "expected True, got False"),)
     text = summary(
-        ItemResult("06.padding_mask", "M", "not yet", 0.0, 2, ("polarity_turned_round",), tests)
+        ItemResult(
+            id="06.padding_mask",
+            title="M",
+            status="not yet",
+            points=0.0,
+            most=2,
+            misconceptions=("polarity_turned_round",),
+            tests=tests,
+        )
     )
     assert "✗ 06.padding_mask · M: not yet · 0 of 2 points" in text
     assert "✗ it is a mask\n        expected True, got False" in text
     assert "Recognised: polarity_turned_round" in text and "Your mask is inverted" in text
     assert "no time is left" in summary(
-        ItemResult("06.bug", "B", "not run", None, 2, reason="no time is left")
+        ItemResult(
+            id="06.bug", title="B", status="not run", points=None, most=2, reason="no time is left"
+        )
     )
-    assert "? of 2 points" in summary(ItemResult("06.bug", "B", "not run", None, 2))
+    assert "? of 2 points" in summary(
+        ItemResult(id="06.bug", title="B", status="not run", points=None, most=2)
+    )
     assert "line was not named" in summary(
-        ItemResult("06.bug", "B", "not yet", 0, 2, line_found=False)
+        ItemResult(id="06.bug", title="B", status="not yet", points=0, most=2, line_found=False)
     )
 
 
@@ -117,7 +131,13 @@ def test_the_summary_names_misconceptions_with_their_sentences():
 )
 def test_the_summary_has_the_words_of_a_variant(name, conventions, sentence):
     result = ItemResult(
-        "06.padding_mask", "M", "not yet", 0.0, 2, (name,), conventions=tuple(conventions)
+        id="06.padding_mask",
+        title="M",
+        status="not yet",
+        points=0.0,
+        most=2,
+        misconceptions=(name,),
+        conventions=tuple(conventions),
     )
     text = summary(result)
     assert sentence in text
@@ -137,7 +157,7 @@ def harmless(masks, tmp_path_factory):
     result = result_of(masks, written="Because.", note="A note.")
     return activity(
         page_of(
-            autograded_notebook(released, masks, None, result, rubrics={}),
+            autograded_notebook(released, masks, answers=None, result=result, rubrics={}),
             tmp_path_factory.mktemp("p"),
         )
     )

@@ -28,9 +28,11 @@ def graded_course(tmp_path_factory, masks, new_course):
     notebook = nbformat.read(EXERCISE, as_version=4)
     code = {"06-padding-mask-answer": EVERYTHING}
     hand_in(folder / "incoming" / "ana", notebook, masks, written=EVERYTHING, answers=code)
-    run = ClassRun(folder / "incoming", masks, folder / "results", SECRET)
+    run = ClassRun(
+        incoming=folder / "incoming", exercise=masks, results=folder / "results", secret=SECRET
+    )
     result = result_of(masks, points={"06.bug": 2.0}, written=EVERYTHING, note=f"SEEN {EVERYTHING}")
-    store_class(folder / "course", run, [result], EXERCISE)
+    store_class(folder / "course", run, results=[result], notebook=EXERCISE)
     with Gradebook(f"sqlite:///{folder}/course/gradebook.db") as gradebook:
         grade = gradebook.find_grade(WRITTEN, "masks", "06_masks", "ana")
         grade.manual_score, grade.needs_manual_grade = 1.5, False

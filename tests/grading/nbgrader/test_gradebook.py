@@ -24,7 +24,7 @@ from course_lib.grading.nbgrader import class_gradebook
 from course_lib.grading.nbgrader import gradebook as gradebook_module
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from course_lib.grading.nbgrader.course_folder import open_course_folder, rubrics, student_id
-from course_lib.grading.nbgrader.gradebook import NOT_RUN, timestamp_of
+from course_lib.grading.nbgrader.gradebook import NOT_RUN, read_timestamp
 from course_lib.grading.nbgrader.nbgrader_hooks import ExportWhatIsMarked
 from course_lib.grading.submissions.exercise import load_exercise
 from tests.grading.nbgrader.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
@@ -42,13 +42,15 @@ def course(tmp_path, new_course):
 @pytest.fixture
 def store(course, tmp_path, masks, notebook):
     """``store(result, written=…)``: hand in and put the result into the gradebook."""
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path / "results", SECRET)
+    run = ClassRun(
+        incoming=tmp_path / "incoming", exercise=masks, results=tmp_path / "results", secret=SECRET
+    )
 
     def store(*results, incoming=None, **answers):
         for result in results:
             if result.readable:
                 hand_in(run.incoming / result.student, notebook, masks, **answers)
-        return store_class(course, run, results, EXERCISE)
+        return store_class(course, run, results=results, notebook=EXERCISE)
 
     return store
 
@@ -102,8 +104,8 @@ def test_all_assignments_fit_into_one_course_folder(course, gradebook, tmp_path)
     files = sorted((ROOT / "exercises").glob("*/*.ipynb"))
     for file in files:
         exercise = load_exercise(ROOT / "exercises", file.parent.name)
-        run = ClassRun(tmp_path, exercise, tmp_path, SECRET)
-        store_class(course, run, [unreadable(exercise)], file)
+        run = ClassRun(incoming=tmp_path, exercise=exercise, results=tmp_path, secret=SECRET)
+        store_class(course, run, results=[unreadable(exercise)], notebook=file)
     points = {each.name: each.max_score for each in gradebook().assignments}
     assert len(points) == len(files) and sum(points.values()) == sum(
         e.points for e in TABLE.values()
@@ -125,8 +127,8 @@ def test_nbgrader_s_programs_are_found_without_an_activated_environment(
     tmp_path, masks, monkeypatch
 ):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    run = ClassRun(tmp_path, masks, tmp_path, SECRET)
-    store_class(tmp_path / "course", run, [], EXERCISE)
+    run = ClassRun(incoming=tmp_path, exercise=masks, results=tmp_path, secret=SECRET)
+    store_class(tmp_path / "course", run, results=[], notebook=EXERCISE)
     assert (tmp_path / "course" / "gradebook.db").is_file()
     assert os.environ["PATH"] == "/usr/bin:/bin"
 
@@ -282,20 +284,20 @@ def test_a_timestamp_of_nbgrader_makes_late_penalties_possible(
     "text", ["2030-01-01 12:00:00 ..", "2030-01-01 12:00:00 99999999999999", ""]
 )
 def test_a_timestamp_that_nobody_can_read_is_none(text):
-    assert timestamp_of(text.encode()) is None
-    assert timestamp_of(b"\xff") is None
+    assert read_timestamp(text.encode()) is None
+    assert read_timestamp(b"\xff") is None
 
 
 def test_a_time_in_a_folder_that_a_student_handed_in_does_not_count(
     masks, notebook, course, gradebook, tmp_path
 ):
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path, SECRET)
+    run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
     folder = run.incoming / "ana"
     hand_in(folder / "06_masks" / "own", notebook, masks)
     found = []
     for day, where in enumerate(("06_masks/own", "06_masks", "."), 1):
         (folder / where / "timestamp.txt").write_text(f"2030-01-0{day} 12:00:00 UTC\n")
-        store_class(course, run, [result_of(masks)], EXERCISE)
+        store_class(course, run, results=[result_of(masks)], notebook=EXERCISE)
         found.append(gradebook().find_submission("06_masks", "ana").timestamp)
     assert [time and time.day for time in found] == [None, 2, 3]
     kept = course / "submitted" / "ana" / "06_masks" / "timestamp.txt"
@@ -320,26 +322,28 @@ def test_one_result_that_cannot_be_stored_does_not_end_it_for_the_others(
 def test_a_result_that_is_not_in_the_gradebook_is_named_and_not_noted(
     masks, course, notebook, tmp_path, monkeypatch
 ):
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path / "results", SECRET)
+    run = ClassRun(
+        incoming=tmp_path / "incoming", exercise=masks, results=tmp_path / "results", secret=SECRET
+    )
     results = [result_of(masks), result_of(masks, "ben")]
     for result in results:
         hand_in(run.incoming / result.student, notebook, masks)
     monkeypatch.setattr(
         class_gradebook, "_keep_submission", lambda *args: 1 / (args[2].student != "ana")
     )
-    text, all_stored = command._stored_in(course, run, results, ROOT / "exercises")
+    text, all_stored = command._store_in_gradebook(course, run, results, ROOT / "exercises")
     assert "1 results could not be put" in text and "  ana: ZeroDivisionError" in text
     assert not all_stored
     assert list(recorded(tmp_path / "results" / "06_masks")) == ["ben"]
 
 
 def test_work_in_submitted_is_left_as_it_is(course, masks, notebook):
-    run = ClassRun(course / "submitted", masks, course, SECRET)
+    run = ClassRun(incoming=course / "submitted", exercise=masks, results=course, secret=SECRET)
     hand_in(course / "submitted" / "ana" / "06_masks", notebook, masks)
     (course / "submitted" / "ana" / "06_masks" / "masks.ipynb").rename(
         course / "submitted" / "ana" / "06_masks" / "masks (1).ipynb"
     )
-    store_class(course, run, [result_of(masks)], EXERCISE)
+    store_class(course, run, results=[result_of(masks)], notebook=EXERCISE)
     assert len(list((course / "submitted").rglob("*.ipynb"))) == 1
 
 
@@ -353,9 +357,9 @@ def test_a_course_folder_with_other_cells_or_without_our_settings_is_refused(
     changed = json.loads(EXERCISE.read_text("utf-8"))
     del changed["cells"][3]
     other.write_text(json.dumps(changed))
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path, SECRET)
+    run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
     with pytest.raises(CourseError, match="grade it into a new course folder"):
-        store_class(course, run, [result_of(masks)], other)
+        store_class(course, run, results=[result_of(masks)], notebook=other)
     config = course / "nbgrader_config.py"
     config.write_text("c = get_config()\n")
     with pytest.raises(CourseError, match=r"add the lines .*configure\(c\)"):
@@ -376,8 +380,8 @@ def test_marks_survive_a_correction_of_the_exercise_s_text(
     corrected = tmp_path / "exercises" / "06_masks" / "masks.ipynb"
     corrected.parent.mkdir(parents=True)
     nbformat.write(released, corrected)
-    run = ClassRun(tmp_path / "incoming", masks, tmp_path, SECRET)
-    store_class(course, run, [result_of(masks, written="Because.")], corrected)
+    run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
+    store_class(course, run, results=[result_of(masks, written="Because.")], notebook=corrected)
     book = gradebook()
     assert grade_of(book, WRITTEN).score == 1.5 and not grade_of(book, WRITTEN).needs_manual_grade
     cell = book.find_source_cell(released.cells[3].id, "masks", "06_masks")

@@ -22,8 +22,10 @@ def test_an_untouched_notebook_and_wrong_answers_earn_0_and_right_ones_their_poi
     course, progress = tmp_path / "course", tmp_path / "progress.json"
     monkeypatch.setenv("COURSE_PROGRESS", str(progress))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    run = ClassRun(course / "submitted", masks, tmp_path / "results", SECRET)
-    store_class(course, run, [], EXERCISE)
+    run = ClassRun(
+        incoming=course / "submitted", exercise=masks, results=tmp_path / "results", secret=SECRET
+    )
+    store_class(course, run, results=[], notebook=EXERCISE)
     for student, answers in (("untouched", {}), ("partly", {**RIGHT, **WRONG})):
         folder = course / "submitted" / student / "06_masks"
         folder.mkdir(parents=True)

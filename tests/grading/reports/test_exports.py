@@ -3,13 +3,15 @@
 import csv
 import inspect
 import json
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from course_lib import cli
 from course_lib.checks.table import TABLE
-from course_lib.grading import verbs
 from course_lib.grading.marks.given_marks import answer_id
+from course_lib.grading.options import ExportFormat
 from course_lib.grading.reports.exports import FORMATS
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
@@ -21,8 +23,22 @@ HOSTILE = ["=cmd()", "O'Neil, Jr", '"quoted"', "two\nlines", "🦊", "-1+2"]
 def submission(student, points, notebook="n.ipynb", assignment="06_masks"):
     status = "not run" if points is None else "passed"
     tests = (PropertyResult("it works for any length"), PropertyResult("rows", "<b>1</b>"))
-    item = ItemResult("06.causal_mask", "Mask the future", status, points, 4, tests=tests)
-    return SubmissionResult(student, assignment, "none", "key", notebook, (item,) * bool(notebook))
+    item = ItemResult(
+        id="06.causal_mask",
+        title="Mask the future",
+        status=status,
+        points=points,
+        most=4,
+        tests=tests,
+    )
+    return SubmissionResult(
+        student=student,
+        assignment=assignment,
+        isolation="none",
+        key="key",
+        notebook=notebook,
+        items=(item,) * bool(notebook),
+    )
 
 
 @pytest.fixture
@@ -40,7 +56,7 @@ def roster(*more, names=HOSTILE):
     people = [
         [name, 100 + n, "S 1", f"{n}@x.org", name, "Jo"] for n, name in enumerate([*names, *more])
     ]
-    write_csv(cli.Path("roster.csv"), [header, *people])
+    write_csv(Path("roster.csv"), [header, *people])
 
 
 def export(*arguments):
@@ -144,8 +160,22 @@ def test_what_is_not_known_is_refused_and_then_empty_but_never_zero(folder, unkn
 
 
 def test_marks_of_answers_that_have_changed_are_named_and_exported(folder, capsys):
-    text = ItemResult("06.why_not_rows", "t", "to be marked", None, 2, text="Because.")
-    store([SubmissionResult("eva", "06_masks", "none", "k", "n", (text,))], folder / "results")
+    text = ItemResult(
+        id="06.why_not_rows", title="t", status="to be marked", points=None, most=2, text="Because."
+    )
+    store(
+        [
+            SubmissionResult(
+                student="eva",
+                assignment="06_masks",
+                isolation="none",
+                key="k",
+                notebook="n",
+                items=(text,),
+            )
+        ],
+        folder / "results",
+    )
     header = ["student", "item", "points", "answer_id"]
     write_csv(folder / "marks.csv", [header, ["eva", text.id, 2, answer_id("An earlier one.")]])
     assert export("--format", "csv", "--marks", "marks.csv") == 0
@@ -193,6 +223,6 @@ def test_a_platform_that_cannot_recognise_anybody_says_which_column_it_needs(
 
 
 def test_every_format_that_can_be_asked_for_is_there():
-    assert set(verbs.EXPORT_FORMATS) == {*FORMATS, "gradescope"}
+    assert set(get_args(ExportFormat)) == {*FORMATS, "gradescope"}
     with pytest.raises(SystemExit):
         cli.build_parser().parse_args(["export", "results", "--format", "xls"])

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from course_lib.grading.marks.class_marks import assignment_of
+from course_lib.grading.marks.class_marks import mark_assignment
 from course_lib.grading.reports.item_statistics import (
-    confusions_of,
     correlation_with_rest,
-    statistics_of,
+    count_confusions,
+    item_statistics,
     wilson_interval,
 )
 from course_lib.grading.results import ItemResult, SubmissionResult
@@ -16,37 +16,44 @@ from course_lib.grading.results import ItemResult, SubmissionResult
 def submission(student, *points, misconceptions=(), line=None, notebook="n"):
     items = tuple(
         ItemResult(
-            f"06.{n}",
-            "t",
-            "not run" if p is None else "passed",
-            p,
-            2,
+            id=f"06.{n}",
+            title="t",
+            status="not run" if p is None else "passed",
+            points=p,
+            most=2,
             misconceptions=misconceptions if n == 0 else (),
             line_found=line if n == 0 else None,
         )
         for n, p in enumerate(points)
     )
-    return SubmissionResult(student, "06_masks", "none", "key", notebook, items)
+    return SubmissionResult(
+        student=student,
+        assignment="06_masks",
+        isolation="none",
+        key="key",
+        notebook=notebook,
+        items=items,
+    )
 
 
-def of(*submissions):
-    return assignment_of("06_masks", submissions)
+def class_results(*submissions):
+    return mark_assignment("06_masks", submissions)
 
 
 def test_the_share_is_of_those_whose_points_are_known():
-    first, second = statistics_of(of(submission("a", 2, 0), submission("b", None, 0)))
+    first, second = item_statistics(class_results(submission("a", 2, 0), submission("b", None, 0)))
     assert (first.passed, first.known, first.share) == (1, 1, 1.0)
     assert (second.passed, second.known, second.share) == (0, 2, 0.0)
     assert [first.nobody, second.nobody] == [False, True]
 
 
 def test_an_item_that_nobody_was_marked_for_has_no_share_and_is_not_unsolved():
-    (item,) = statistics_of(of(submission("a", None)))
+    (item,) = item_statistics(class_results(submission("a", None)))
     assert (item.share, item.nobody, item.low, item.high) == (None, False, 0.0, 1.0)
 
 
 def test_while_answers_wait_for_their_marks_nobody_says_that_nobody_solved_it():
-    (item,) = statistics_of(of(submission("a", 0), submission("b", None)))
+    (item,) = item_statistics(class_results(submission("a", 0), submission("b", None)))
     assert (item.passed, item.known, item.waiting, item.nobody) == (0, 1, 1, False)
 
 
@@ -83,8 +90,8 @@ def test_where_discrimination_is_not_defined_it_says_why(points, words):
 
 
 def test_misconceptions_are_counted_with_who_has_them_the_most_frequent_first():
-    found = confusions_of(
-        of(
+    found = count_confusions(
+        class_results(
             submission("a", 0, misconceptions=("rare", "usual")),
             submission("b", 0, misconceptions=("usual",)),
             submission("c", 2),
@@ -98,6 +105,6 @@ def test_misconceptions_are_counted_with_who_has_them_the_most_frequent_first():
 
 def test_named_lines_are_counted_for_spot_the_bug_items_only():
     lines = [submission("a", 2, 0, line=True), submission("b", 2, 0, line=False)]
-    bug, other = statistics_of(of(*lines))
+    bug, other = item_statistics(class_results(*lines))
     assert (bug.lines_found, bug.lines_missed) == (1, 1)
     assert (other.lines_found, other.lines_missed) == (0, 0)

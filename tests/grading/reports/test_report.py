@@ -7,8 +7,8 @@ import pytest
 
 from course_lib import cli
 from course_lib.checks.engine.item import name_in_words
-from course_lib.grading.marks.class_marks import assignment_of, load_class
-from course_lib.grading.reports.report_command import csv_files, sentence_of
+from course_lib.grading.marks.class_marks import load_class, mark_assignment
+from course_lib.grading.reports.report_command import csv_files, misconception_sentence
 from course_lib.grading.reports.report_page import report_page
 from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
@@ -45,7 +45,7 @@ def assignments(tmp_path_factory):
 def text(assignments):
     numbers = {"share": "0.85", "usual_share": "0.2", "surprise_bits": "30"}
     pair = {"first": HOSTILE_NAMES[0], "second": "=cmd()", **numbers, "where": "<b>line</b>"}
-    return report_page(assignments, sentence_of, {"06_masks": [pair]})
+    return report_page(assignments, misconception_sentence, similar={"06_masks": [pair]})
 
 
 def test_no_name_becomes_a_tag_and_nothing_is_loaded_from_elsewhere(text):
@@ -75,10 +75,32 @@ def test_pictures_take_their_colours_from_the_page_and_say_what_they_show(text):
 
 
 def test_the_page_says_who_needs_a_person_and_what_nobody_solved():
-    unread = SubmissionResult("eva", "06_masks", "none", "k", "", (), ("expected a <notebook>",))
-    failed = ItemResult("06.causal_mask", "t", "not yet", 0.0, 2, misconceptions=("past_hidden",))
-    other = SubmissionResult("ana", "06_masks", "none", "k", "n", (failed,))
-    text = report_page([assignment_of("06_masks", [other, unread])], sentence_of)
+    unread = SubmissionResult(
+        student="eva",
+        assignment="06_masks",
+        isolation="none",
+        key="k",
+        notebook="",
+        items=(),
+        notes=("expected a <notebook>",),
+    )
+    failed = ItemResult(
+        id="06.causal_mask",
+        title="t",
+        status="not yet",
+        points=0.0,
+        most=2,
+        misconceptions=("past_hidden",),
+    )
+    other = SubmissionResult(
+        student="ana",
+        assignment="06_masks",
+        isolation="none",
+        key="k",
+        notebook="n",
+        items=(failed,),
+    )
+    text = report_page([mark_assignment("06_masks", [other, unread])], misconception_sentence)
     assert "1 could not be read" in text
     assert "expected a &lt;notebook&gt;" in text
     assert "Nobody solved 06.causal_mask" in text
@@ -88,18 +110,29 @@ def test_the_page_says_who_needs_a_person_and_what_nobody_solved():
 
 
 def test_what_is_known_of_a_submission_is_shown_while_the_rest_waits():
-    passed = ItemResult("06.causal_mask", "t", "passed", 2.0, 2)
-    written = ItemResult("06.why_not_rows", "t", "to be marked", None, 2, text="Because.")
-    ana = SubmissionResult("ana", "06_masks", "none", "k", "n", (passed, written))
-    text = report_page([assignment_of("06_masks", [ana])], sentence_of)
+    passed = ItemResult(id="06.causal_mask", title="t", status="passed", points=2.0, most=2)
+    written = ItemResult(
+        id="06.why_not_rows", title="t", status="to be marked", points=None, most=2, text="Because."
+    )
+    ana = SubmissionResult(
+        student="ana",
+        assignment="06_masks",
+        isolation="none",
+        key="k",
+        notebook="n",
+        items=(passed, written),
+    )
+    text = report_page([mark_assignment("06_masks", [ana])], misconception_sentence)
     assert "2 + ?" in text and "2 of 2" in text
     assert "In 1 a written answer is to be marked." in text
     assert "could not be read" not in text and "Nobody solved" not in text
 
 
 def test_one_submission_without_any_known_points_still_gives_a_page():
-    unread = SubmissionResult("eva", "06_masks", "none", "k", "", ())
-    text = report_page([assignment_of("06_masks", [unread])], sentence_of)
+    unread = SubmissionResult(
+        student="eva", assignment="06_masks", isolation="none", key="k", notebook="", items=()
+    )
+    text = report_page([mark_assignment("06_masks", [unread])], misconception_sentence)
     assert "no points known yet" in text
     assert "None was recognised." in text
 
@@ -173,7 +206,9 @@ def test_points_filled_in_for_an_assignment_that_is_not_asked_for_are_not_overwr
 
 
 def test_a_misconception_has_its_sentence_and_another_error_its_name_in_words():
-    assert sentence_of("06.causal_mask", "past_hidden").startswith("Your mask allows the future")
-    assert sentence_of("06.causal_mask", "nothing_returned") == "Nothing returned."
-    assert sentence_of("06.why_not_rows", "anything") == "Anything."
+    assert misconception_sentence("06.causal_mask", "past_hidden").startswith(
+        "Your mask allows the future"
+    )
+    assert misconception_sentence("06.causal_mask", "nothing_returned") == "Nothing returned."
+    assert misconception_sentence("06.why_not_rows", "anything") == "Anything."
     assert name_in_words("MadeAParameter") == "made a parameter"

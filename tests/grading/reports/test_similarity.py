@@ -13,9 +13,9 @@ from course_lib.grading.reports.similarity import (
     FEWEST,
     Pair,
     Similarity,
-    similarity_of,
-    tokens_of,
-    words_of,
+    find_similar_pairs,
+    split_words,
+    tokenize_source,
 )
 from course_lib.grading.reports.similarity_file import SIMILAR_FILE, stored_pairs
 from tests.grading.notebooks_to_hand_in import ROOT, answered
@@ -69,10 +69,10 @@ def independent():
 
 def compare(written, released=()):
     tokens = {
-        student: {cell: tokens_of(source) for cell, source in cells.items()}
+        student: {cell: tokenize_source(source) for cell, source in cells.items()}
         for student, cells in written.items()
     }
-    return similarity_of(tokens, [tokens_of(source) for source in released])
+    return find_similar_pairs(tokens, [tokenize_source(source) for source in released])
 
 
 def names(found):
@@ -126,10 +126,10 @@ def test_in_a_small_class_no_pair_is_listed(independent):
 
 
 def test_names_of_ones_own_comments_and_strings_do_not_count():
-    one = tokens_of('def f(a):\n    """Doc."""\n    return torch.ones(a, x="1")  # why\n')
-    other = tokens_of("def g(b):\n    return torch.ones(b, y='two')\n")
+    one = tokenize_source('def f(a):\n    """Doc."""\n    return torch.ones(a, x="1")  # why\n')
+    other = tokenize_source("def g(b):\n    return torch.ones(b, y='two')\n")
     assert one == other
-    assert tokens_of("torch.tril(x)", frozenset({"torch"})) == [
+    assert tokenize_source("torch.tril(x)", frozenset({"torch"})) == [
         "torch",
         ".",
         "tril",
@@ -137,13 +137,13 @@ def test_names_of_ones_own_comments_and_strings_do_not_count():
         "name",
         ")",
     ]
-    assert tokens_of("len(x)")[0] == "len"
+    assert tokenize_source("len(x)")[0] == "len"
 
 
 def test_any_text_has_tokens():
     for text in ("", "def f(:", "\x00\x01'''", "(" * 5000, "é = 'ü", "%%html\n<b>"):
-        assert isinstance(tokens_of(text), list)
-    assert words_of("Padding, padding: 2 rows.") == ["padding", "padding", "2", "rows"]
+        assert isinstance(tokenize_source(text), list)
+    assert split_words("Padding, padding: 2 rows.") == ["padding", "padding", "2", "rows"]
 
 
 def test_the_command_lists_pairs_and_stores_them_for_the_report(
@@ -178,7 +178,10 @@ def test_the_command_lists_pairs_and_stores_them_for_the_report(
 
 def test_a_class_that_is_too_small_is_told_so_and_a_long_list_is_cut():
     assert "only in a class of 10 or more" in similar_table(Similarity((), 0.0), 9)
-    pairs = tuple(Pair(f"a{n}", "\u202eb", 0.9, 30.0, ("cell",)) for n in range(50))
+    pairs = tuple(
+        Pair(first=f"a{n}", second="\u202eb", share=0.9, surprise=30.0, where=("cell",))
+        for n in range(50)
+    )
     table = similar_table(Similarity(pairs, 0.2), 60)
     assert "… and 10 more in similar.csv" in table
     assert "\u202e" not in table

@@ -11,14 +11,14 @@ from course_lib.errors import CourseError
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.submissions import flags
 from course_lib.grading.submissions.exercise import defined_names, load_exercise
-from course_lib.grading.submissions.flags import flags_of
+from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
 from course_lib.grading.submissions.transplant import CodeCell, transplant
 from tests.grading.notebooks_to_hand_in import ROOT
 
 
 def submitted(*cells):
-    return Submission("x.ipynb", cells, "hash")
+    return Submission(name="x.ipynb", cells=cells, sha256="hash")
 
 
 ANSWER = Cell("code", "def padding_mask(t, p): ...", grade_id="06-padding-mask-answer")
@@ -65,7 +65,7 @@ def test_an_answer_that_became_text_is_not_run(masks):
     assert [c.source for c in made.cells if not c.ours] == [ANSWER.source]
 
 
-def in_words(masks, *cells):
+def answers_and_notes(masks, *cells):
     """The answer to 06.why_not_rows in these cells, (id, text) with "" for a new one, and notes."""
     released = {cell.id: cell.source for cell in masks.cells}
     made = [Cell("text", text.replace("RELEASED", released.get(i, "")), id=i) for i, text in cells]
@@ -90,7 +90,7 @@ TASK, UNTOUCHED = (QUESTION, "RELEASED"), (WORDS, "RELEASED")
     ],
 )
 def test_all_that_answers_a_question_in_words_counts(cells, text, masks):
-    assert in_words(masks, *cells)[0] == text
+    assert answers_and_notes(masks, *cells)[0] == text
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_all_that_answers_a_question_in_words_counts(cells, text, masks):
 )
 def test_text_that_may_belong_to_an_answer_in_words_is_pointed_out(cells, note, masks):
     pattern = note.replace("(", r"\(").replace(")", r"\)")
-    assert sum(bool(re.search(pattern, each)) for each in in_words(masks, *cells)[1]) == 1
+    assert sum(bool(re.search(pattern, each)) for each in answers_and_notes(masks, *cells)[1]) == 1
 
 
 def test_text_far_from_any_question_in_words_is_nobody_s_business(masks):
-    notes = in_words(masks, ("", "My thoughts."), ("", "x"), ("", "y"), TASK, UNTOUCHED)[1]
+    notes = answers_and_notes(masks, ("", "My thoughts."), ("", "x"), ("", "y"), TASK, UNTOUCHED)[1]
     assert not any("My thoughts." in note for note in notes)
-    assert not any("Text near" in note for note in in_words(masks, TASK, UNTOUCHED)[1])
+    assert not any("Text near" in note for note in answers_and_notes(masks, TASK, UNTOUCHED)[1])
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_the_definitions_of_a_cell_can_be_run_alone():
 )
 def test_flags_name_what_is_unusual_or_ready_made(item, source, flags):
     ours = CodeCell("imports", "import ctypes", ours=True)
-    found = flags_of(item, [CodeCell("answer", source, item), ours])
+    found = find_flags(item, [CodeCell("answer", source, item=item), ours])
     assert len(found) == len(flags)
     for one, expected in zip(found, flags, strict=True):
         assert one.startswith(expected)
@@ -210,7 +210,7 @@ def test_a_released_exercise_in_another_format_is_refused(change, words, noteboo
 @pytest.mark.parametrize("text", ["1" * 1_000_000, "é" * 1_000_000, "1." * 500_000])
 def test_looking_for_flags_takes_no_longer_than_reading(text):
     start = time.process_time()
-    assert flags_of("06.bug", [CodeCell("answer", f"import gc\n{text}")])
+    assert find_flags("06.bug", [CodeCell("answer", f"import gc\n{text}")])
     assert time.process_time() - start < 5.0  # and not hours
 
 
@@ -224,7 +224,7 @@ def test_a_cell_of_many_megabytes_is_not_looked_at_whole(monkeypatch, name, flag
 
     monkeypatch.setattr(flags, "_unusual", look)
     monkeypatch.setattr(flags, "_MOST_CHARACTERS", 3_000)
-    found = flags_of("03.layer_norm", [CodeCell("answer", f"{name}\n" * 1_000_000)])
+    found = find_flags("03.layer_norm", [CodeCell("answer", f"{name}\n" * 1_000_000)])
     assert found[0] == "more than 3,000 characters of code: nothing was looked for in the rest"
     assert len(found) == flagged
     assert len(looked_at) == lines

@@ -75,7 +75,13 @@ def handed_in(incoming, **notebooks):
 def graded(jail, released, incoming, tmp_path, groups=None):
     exercise = load_exercise(EXERCISES, "06_masks")
     variants = load_variants(released, "06_masks", groups)
-    run = ClassRun(incoming, exercise, tmp_path / "results", SECRET, variants=variants)
+    run = ClassRun(
+        incoming=incoming,
+        exercise=exercise,
+        results=tmp_path / "results",
+        secret=SECRET,
+        variants=variants,
+    )
     return {result.student: result for result in grade_class(run, jail)}
 
 
@@ -284,8 +290,16 @@ def test_formgrader_shows_the_variant_that_a_student_was_given(hiding, released,
     incoming = handed_in(tmp_path / "incoming", own=answered(hiding[0], HIDES))
     exercise = load_exercise(EXERCISES, "06_masks")
     variants = load_variants(released, "06_masks")
-    run = ClassRun(incoming, exercise, tmp_path / "results", SECRET, variants=variants)
-    store_class(tmp_path / "course", run, [result_of(exercise, "own")], exercise.file)
+    run = ClassRun(
+        incoming=incoming,
+        exercise=exercise,
+        results=tmp_path / "results",
+        secret=SECRET,
+        variants=variants,
+    )
+    store_class(
+        tmp_path / "course", run, results=[result_of(exercise, "own")], notebook=exercise.file
+    )
     shown = tmp_path / "course" / "autograded" / "own" / "06_masks" / "masks.ipynb"
     assert "(tokens == pad_id)[:, None, None, :]" in shown.read_text(encoding="utf-8")
     task = next(c["source"] for c in hiding[0]["cells"] if c["id"] == "06-padding-mask-task")

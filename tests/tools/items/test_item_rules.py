@@ -19,7 +19,7 @@ def item(*misconceptions, hints=HINTS, probes=(PROBE,)):
 
 def misconception(name="a", symptom="Your mask is upside down.", **changes):
     texts = {"why": "The future is hidden.", "hint": "Look at row 0."} | changes
-    return Misconception(name, None, symptom, **texts)
+    return Misconception(name=name, subject=None, symptom=symptom, **texts)
 
 
 @pytest.mark.parametrize(

@@ -110,3 +110,17 @@ def test_the_page_is_stale_when_an_answer_changes(one_mutation, page, monkeypatc
 def test_the_stored_page_is_up_to_date_and_nothing_is_misnamed():
     assert main(["--check"]) == 0, "run python -m tools.items.mutation_testing"
     assert "misnamed: `" not in mutation_testing.PAGE.read_text("utf-8")
+
+
+def test_the_digest_of_a_lesson_covers_what_its_items_share_with_others(monkeypatch, tmp_path):
+    (tmp_path / "two_sentences").mkdir()
+    (tmp_path / "two_sentences" / "loss.py").write_text(
+        "from course_lib.checks.items.losses import mean\n"
+    )
+    (tmp_path / "losses.py").write_text("mean = 1\n")
+    monkeypatch.setattr(mutation_testing, "ITEMS", tmp_path)
+    before = mutation_testing.digest("10")
+    (tmp_path / "of_nobody_here.py").write_text("mean = 1\n")
+    assert mutation_testing.digest("10") == before
+    (tmp_path / "losses.py").write_text("mean = 2\n")
+    assert mutation_testing.digest("10") != before

@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.widget_output import WIDGET_VIEW
 from tests.tools.notebooks.sample_notebooks import bundle, code, notebook, stream
 from tools.notebooks import build_notebooks
-from tools.notebooks.notebook_normal_form import WIDGET_VIEW, read, to_bytes
+from tools.notebooks.notebook_normal_form import read, to_bytes
 
 pytestmark = pytest.mark.slow
 

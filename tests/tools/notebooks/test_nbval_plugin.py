@@ -11,9 +11,10 @@ import nbformat
 import numpy as np
 import pytest
 
+from course_lib.widget_output import WIDGET_VIEW
 from tests.tools.notebooks.sample_notebooks import bundle, code, heatmap, image, notebook, stream
 from tools import ROOT
-from tools.notebooks.notebook_normal_form import WIDGET_VIEW, to_bytes
+from tools.notebooks.notebook_normal_form import to_bytes
 from tools.notebooks.notebook_rules import MAX_BYTES
 
 pytestmark = pytest.mark.slow

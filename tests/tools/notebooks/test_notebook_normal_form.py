@@ -4,11 +4,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from course_lib.widget_output import WIDGET_VIEW
 from tests.tools.notebooks.sample_notebooks import bundle, code, markdown, notebook, stream
 from tools import ROOT
 from tools.notebooks.notebook_normal_form import (
     METADATA,
-    WIDGET_VIEW,
     NotebookError,
     colab_link,
     linked_path,

@@ -4,8 +4,8 @@ import zlib
 import numpy as np
 import pytest
 
+from course_lib.widget_output import WIDGET_VIEW
 from tests.tools.notebooks.sample_notebooks import bundle, heatmap, image, stream
-from tools.notebooks.notebook_normal_form import WIDGET_VIEW
 from tools.notebooks.output_comparison import (
     PICTURE_TOLERANCE,
     differences,

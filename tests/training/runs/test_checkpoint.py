@@ -4,14 +4,15 @@ import os
 import random
 import shutil
 import stat
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
+from course_lib.data import BOS, EOS, PAD, UNK
 from course_lib.errors import CourseError
 from course_lib.training import (
     RunOptions,
@@ -21,7 +22,9 @@ from course_lib.training import (
     save_checkpoint,
     train,
 )
+from course_lib.training.recipes import Recipe
 from course_lib.training.runs import checkpoint, run_folder
+from course_lib.training.runs.checkpoint import read_info, read_tokenizers
 from tests.training.test_loop import interrupt_at
 
 
@@ -100,8 +103,10 @@ def test_a_safetensors_file_of_someone_else_is_refused(tmp_path):
 
 
 def write(path, tensors, description):
-    """A checkpoint by somebody who leaves out the checksum."""
-    save_file(tensors, path, metadata={"course": json.dumps(description)})
+    """A checkpoint by somebody who forges the checksum, too."""
+    text = json.dumps(description)
+    metadata = {"course": text, "crc32": str(checkpoint._checksum(text, tensors))}
+    save_file(tensors, path, metadata=metadata)
 
 
 def contents(path):
@@ -177,15 +182,43 @@ def test_a_tensor_that_the_model_cannot_have_is_refused(translator, tmp_path, ch
 def test_valid_json_with_other_contents_is_refused_by_name(tmp_path, description):
     path = tmp_path / "m.safetensors"
     text = description if isinstance(description, str) else json.dumps(description)
-    save_file({"model.x": torch.zeros(1)}, path, metadata={"course": text})
+    save_file({"model.x": torch.zeros(1)}, path, metadata={"course": text, "crc32": "0"})
     with pytest.raises(CourseError, match="expected a whole checkpoint of the course at"):
         load_translator(path)
 
 
 @pytest.mark.parametrize("path", [checkpoint.PRETRAINED, *checkpoint.EARLY], ids=lambda p: p.stem)
-def test_the_courses_own_models_have_a_checksum(path):
-    with safe_open(path, framework="pt") as file:
-        assert file.metadata()["crc32"].isdigit()
+def test_the_courses_own_models_are_stored_as_they_would_be_saved_today(path, tmp_path):
+    translator, info, _ = read_checkpoint(path)
+    assert info["recipe"].keys() <= {field.name for field in fields(Recipe)}
+    assert translator.target_vocabulary.tokens[:4] == [PAD, BOS, EOS, UNK]
+    save_checkpoint(tmp_path / "again", translator, info=info, dtype=torch.float16)
+    with safe_open(path, "pt") as stored, safe_open(tmp_path / "again", "pt") as again:
+        assert stored.metadata() == again.metadata()
+        assert set(stored.keys()) == set(again.keys())
+        for name in stored.keys():  # noqa: SIM118
+            assert torch.equal(stored.get_tensor(name), again.get_tensor(name))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "dropped", "found"),
+    [({}, "crc32", "one without a checksum"), ({"faults": []}, None, "a recipe with faults")],
+)
+@pytest.mark.parametrize("read", [read_checkpoint, read_info, read_tokenizers])
+def test_a_checkpoint_of_another_form_is_refused_with_a_way_out(
+    translator, tmp_path, recipe, dropped, found, read
+):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(path, translator, info={"recipe": recipe})
+    with safe_open(path, "pt") as file:
+        metadata = {name: text for name, text in file.metadata().items() if name != dropped}
+    save_file(load_file(path), path, metadata=metadata)
+    with pytest.raises(CourseError) as refused:
+        read(path)
+    assert str(refused.value) == (
+        f"expected at {path} a checkpoint as this version of the course writes it, got {found}: "
+        "use it with the version that wrote it, or train it again"
+    )
 
 
 def test_a_checkpoint_with_a_tensor_too_many_is_refused(translator, tmp_path, monkeypatch):

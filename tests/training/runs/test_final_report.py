@@ -19,7 +19,13 @@ pytestmark = pytest.mark.slow
 
 def lines(toy, size, *, splits=("train",)):
     """What is reported of a run on so many pairs of the toy, with these splits."""
-    corpus = Corpus("mine", "letters", "capitals", splits, TOY.sample)
+    corpus = Corpus(
+        "mine",
+        source_language="letters",
+        target_language="capitals",
+        splits=splits,
+        sample=TOY.sample,
+    )
     data = load_training_data(replace(toy, train_size=size), corpus)
     run = train(toy, RunOptions(max_steps=1), data=data)
     return list(report(run, data))
@@ -33,7 +39,13 @@ def test_a_few_pairs_are_checked_one_by_one(toy):
 
 def test_the_entropy_beside_the_loss_is_counted_in_tokens_of_the_same_tokenizer(toy):
     recipe = replace(toy, train_size=20, tokens="bpe", vocab_size=270)
-    corpus = Corpus("mine", "letters", "capitals", ("train",), TOY.sample)
+    corpus = Corpus(
+        "mine",
+        source_language="letters",
+        target_language="capitals",
+        splits=("train",),
+        sample=TOY.sample,
+    )
     data = load_training_data(recipe, corpus)
     first = next(report(train(recipe, RunOptions(max_steps=1), data=data), data))
     ids = [pair.target[1:-1] for pair in data.encode(data.train)]

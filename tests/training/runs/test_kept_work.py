@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -185,9 +187,9 @@ def test_two_fast_ctrl_c_lose_only_the_step_under_way(short, whole, tmp_path, mo
 def test_what_nohup_ignores_stays_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with deferred_interrupts() as interrupted, held_interrupts():
+        with deferred_interrupts() as interrupts, held_interrupts():
             os.kill(os.getpid(), signal.SIGHUP)
-        assert not interrupted.is_set()
+        assert not interrupts
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -196,6 +198,29 @@ def test_a_held_interrupt_acts_even_if_the_save_fails():
     with pytest.raises(KeyboardInterrupt), held_interrupts():
         signal.raise_signal(signal.SIGINT)
         raise CourseError("not saved")
+
+
+HANDLER_INTERRUPTED = """
+import signal, sys
+from course_lib.training.runs.interrupts import deferred_interrupts
+
+def terminate(frame, event, arg):
+    if event == "line":
+        signal.raise_signal(signal.SIGTERM)
+    return terminate
+
+with deferred_interrupts() as interrupts:
+    sys.settrace(terminate)
+    signal.raise_signal(signal.SIGINT)
+    sys.settrace(None)
+assert set(interrupts) == {signal.SIGINT, signal.SIGTERM}, interrupts
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="Windows sends no such signals")
+def test_a_signal_at_any_line_of_the_handler_of_another_does_not_wait_for_it():
+    subprocess.run([sys.executable, "-c", HANDLER_INTERRUPTED], check=True, timeout=120)
 
 
 def test_in_a_thread_nothing_is_held():

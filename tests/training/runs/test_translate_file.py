@@ -109,7 +109,9 @@ def test_a_translation_stays_on_its_line_whatever_it_says(translator, monkeypatc
     monkeypatch.setattr(
         translator,
         "translate_all",
-        lambda sentences, **_: [Translation(s, s, text="x\ny\u2028z\r") for s in sentences],
+        lambda sentences, **_: [
+            Translation(source=s, target=s, text="x\ny\u2028z\r") for s in sentences
+        ],
     )
     assert lines_of(translator, ["a", "b"])[0] == ["x y z", "x y z"]
 

@@ -15,13 +15,14 @@ from PIL import Image
 
 from course_lib.errors import CourseError
 from course_lib.training import alignment_error_rate
-from course_lib.viz.explorer.explorer import WIDGET_VIEW, explore_attention
-from course_lib.viz.explorer.explorer_constants import ASSETS, KINDS, MEAN, START
+from course_lib.viz.explorer.explorer import explore_attention
+from course_lib.viz.explorer.explorer_constants import KINDS, MEAN, START
 from course_lib.viz.explorer.explorer_data import AttentionKind
 from course_lib.viz.explorer.explorer_pack import pack
 from course_lib.viz.explorer.explorer_page import module, stylesheet
 from course_lib.viz.figure_html import data_uri
 from course_lib.viz.web.live_html import page
+from course_lib.widget_output import WIDGET_VIEW
 
 # The script computes the rate once more: tests/js/data.test.js has the same cases.
 CASES = Path(__file__).parents[2] / "js" / "alignment_cases.json"
@@ -283,21 +284,12 @@ def test_the_markup_holds_script_data_and_state():
 def test_the_script_asks_for_nothing_from_anywhere():
     text = module() + stylesheet()
     assert not re.search(r"https?://|@import|url\(|fetch\(|innerHTML|XMLHttp", text)
-    assert not re.search(r"^import ", module(), re.M)
-    assert "</script" not in module().replace("</script>", "", 2)  # those of a saved page
+    assert not re.search(r"\bimport\s*[\w{*\"']", module())
+    assert "</script" not in module()
 
 
 def test_the_kinds_in_signatures_are_those_of_the_script():
     assert get_args(AttentionKind) == tuple(KINDS)
-
-
-def test_every_script_is_in_the_module_and_short_enough_to_read():
-    scripts = [f.read_text("utf-8") for f in ASSETS.glob("*.js")]
-    declaration = r"(?:async )?(?:function|const|let) \w+"
-    names = [re.findall(f"^(?:export )?({declaration})", text, re.MULTILINE) for text in scripts]
-    assert min(map(len, names)) >= 1
-    assert set().union(*names) <= set(re.findall(declaration, module()))
-    assert all(len(text.splitlines()) <= 400 for text in scripts)
 
 
 def test_a_stored_explorer_of_48_heads_and_20_tokens_stays_below_100_kb():

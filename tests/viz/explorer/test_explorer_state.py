@@ -1,8 +1,12 @@
+import json
+from pathlib import Path
+
 import pytest
 import torch
 
 from course_lib.errors import CourseError
 from course_lib.viz.explorer.explorer import AttentionExplorer, explore_attention
+from course_lib.viz.explorer.explorer_pack import word_numbers
 
 QUERIES = ["the", "dog"]
 KEYS = ["der", "Hund", "."]
@@ -12,10 +16,40 @@ def cross(n_layers=2, n_heads=2):
     return explore_attention(torch.full((n_layers, n_heads, 2, 3), 1 / 3), QUERIES, KEYS)
 
 
-def model():
-    """Encoder self-attention of three layers with five heads beside cross-attention of two."""
-    own = explore_attention(torch.full((3, 5, 3, 3), 1 / 3), KEYS)
-    return AttentionExplorer(own.data, cross().data)
+TABLE = json.loads(
+    (Path(__file__).parents[2] / "js" / "state_cases.json").read_text("utf-8")
+)  # tests/js/state.test.js reads it, too
+
+
+def make_data(of):
+    """Attention of the shape and the tokens that the table names."""
+    weights = torch.full(of["shape"], 1 / of["shape"][-1])
+    tokens = {"query_tokens": of["queryTokens"], "key_tokens": of["keyTokens"]}
+    scores = {"scores": torch.zeros(of["shape"]), "d_head": 4} if of["scores"] else {}
+    second = of.get("secondSentence")
+    explorer = explore_attention(
+        weights, **tokens, kind=of["kind"], second_sentence=second, **scores
+    )
+    assert word_numbers(of["queryTokens"], second) == of["queryWords"]
+    assert word_numbers(of["keyTokens"], second) == of["keyWords"]
+    return explorer.data
+
+
+@pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["what"])
+def test_a_choice_leads_to_the_state_of_the_common_table_or_is_refused(case):
+    shown = [make_data(of) for of in TABLE["shown"][case["shown"]]]
+    start = AttentionExplorer(*shown).state
+    explorer = AttentionExplorer(*shown).select(**case["before"])
+    assert explorer.state == start | case["before"]
+    if case["refused"]:
+        with pytest.raises(CourseError):
+            explorer.select(**case["changes"])
+    else:
+        assert explorer.select(**case["changes"]).state == start | case["after"]
+
+
+def test_any_collection_of_heads_or_layers_will_do():
+    assert cross(n_layers=3).select(layers=range(2), heads={1, 0}).state["layers"] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -44,71 +78,31 @@ def test_a_long_list_of_choices_is_named_by_its_ends():
         explore_attention(torch.eye(2).repeat(7, 1, 1, 1), QUERIES).select(layer=7)
 
 
-def test_another_kind_of_attention_releases_what_was_chosen_in_the_first():
-    shown = model().select(layer=2, head=4, heads=[0, 3], query=2, key=1, view="lines")
-    state = shown.select(kind="cross").state
-    assert (state["layer"], state["head"]) == (1, 1)  # the last that there are
-    assert (state["heads"], state["query"], state["key"], state["view"]) == (
-        [],
-        None,
-        None,
-        "lines",
-    )
-    assert shown.data.weights.shape == (2, 2, 2, 3)
-
-
-def test_another_head_ends_a_comparison_and_another_row_closes_the_cell():
-    shown = model().select(heads=[3, 1], query=0, key=2)
-    assert shown.state["heads"] == [1, 3]
-    assert shown.select(layer=1).state["heads"] == [1, 3]
-    assert shown.select(head=2).state["heads"] == []
-    assert shown.state["key"] == 2
-    assert shown.select(query=1).state["key"] is None
-
-
-def test_a_comparison_of_one_head_is_that_head():
-    state = model().select(heads=[3]).state
-    assert (state["head"], state["heads"]) == (3, [])
-
-
-def test_all_layers_are_the_same_as_no_choice():
-    assert model().select(layers=[2, 0]).state["layers"] == [0, 2]
-    assert model().select(layers=range(3)).state["layers"] == []
-
-
 def pair(**given):
     """Two sentences of three and two tokens in one sequence."""
     tokens = ["[CLS]", "a", "[SEP]", "b", "[SEP]"]
     return explore_attention(torch.full((2, 2, 5, 5), 0.2), tokens, second_sentence=3, **given)
 
 
-def test_sentences_are_chosen_where_the_second_one_is_known():
-    assert pair().state["sentences"] == "all"
-    assert pair().select(sentences="AB").state["sentences"] == "AB"
-    assert "sentences" not in cross().state
-    with pytest.raises(CourseError, match="give explore_attention its second_sentence"):
-        cross().select(sentences="AB")
-    with pytest.raises(CourseError, match="sentences must be one of all to BB, got 'AC'"):
-        pair().select(sentences="AC")
-
-
-def test_among_other_sentences_nothing_stays_locked_and_no_row_outside_of_them_can_be():
-    shown = pair().select(query=1, key=4)
-    assert shown.select(sentences="AB").state["query"] is None
-    state = shown.select(query=2, key=3).state
-    assert (state["query"], state["key"]) == (2, 3)
-    assert shown.select(sentences="AB").state["query"] == 2
-    with pytest.raises(CourseError, match=r"query must be one of \[None, 0, 1, 2\], got 3"):
-        shown.select(query=3)
-    with pytest.raises(CourseError, match=r"key must be one of \[None, 3, 4\], got 0"):
-        shown.select(query=0, key=0)
-
-
-def test_another_kind_of_attention_shows_all_sentences():
-    both = AttentionExplorer(pair().data, cross().data).select(sentences="AB")
-    assert both.select(kind="cross").state["sentences"] == "all"
-    with pytest.raises(CourseError, match=r"sentences must be one of \['all'\], got 'AB'"):
-        both.select(sentences="AB")
+@pytest.mark.parametrize(
+    ("explorer", "changes", "message"),
+    [
+        (cross, {"sentences": "AB"}, "give explore_attention its second_sentence"),
+        (pair, {"sentences": "AC"}, "sentences must be one of all to BB, got 'AC'"),
+        (pair, {"sentences": "AB", "query": 3}, r"one of \[None, 0, 1, 2\], got 3"),
+        (pair, {"sentences": "AB", "query": 0, "key": 0}, r"one of \[None, 3, 4\], got 0"),
+        (
+            lambda: AttentionExplorer(cross().data, pair().data),
+            {"sentences": "AB"},
+            r"sentences must be one of \['all'\], got 'AB'",
+        ),
+    ],
+)
+def test_sentences_and_tokens_outside_of_them_that_do_not_exist_are_refused(
+    explorer, changes, message
+):
+    with pytest.raises(CourseError, match=message):
+        explorer().select(**changes)
 
 
 @pytest.mark.parametrize("index", [0, 5, -1, 1.5])

@@ -11,10 +11,10 @@ from course_lib.viz.style import new_axes
 TREE = [
     Branch(("me",), 0.45),
     Branch(("i",), 0.3),
-    Branch(("cold",), 0.25, "dropped"),
+    Branch(("cold",), 0.25, fate="dropped"),
     Branch(("i", "am"), 0.24),
-    Branch(("me", "is"), 0.225, "dropped"),
-    Branch(("i", "am", "cold"), 0.192, "ended"),
+    Branch(("me", "is"), 0.225, fate="dropped"),
+    Branch(("i", "am", "cold"), 0.192, fate="ended"),
 ]
 
 
@@ -63,7 +63,7 @@ def test_a_parent_is_half_way_between_its_children():
 
 
 def test_each_box_gives_the_probability_of_its_prefix():
-    ax = draw([*TREE, Branch(("i", "feel"), 0.00002, "dropped")])
+    ax = draw([*TREE, Branch(("i", "feel"), 0.00002, fate="dropped")])
     assert boxes(ax)["am"].get_text() == "am\n0.240"
     assert boxes(ax)["feel"].get_text() == "feel\n2e-05"
 
@@ -121,7 +121,7 @@ def test_the_alt_text_says_where_the_paths_end():
         "Mir ist kalt. A tree of 2 prefixes, most probable first: 'me' kept with 0.45; "
         "'i' kept with 0.3."
     )
-    only_dropped = [Branch(("me",), 0.45, "dropped")]
+    only_dropped = [Branch(("me",), 0.45, fate="dropped")]
     assert describe(draw(only_dropped)).endswith("'me' dropped with 0.45.")
 
 
@@ -153,7 +153,7 @@ def test_a_branch_must_extend_one_that_was_kept(orphan):
 
 def test_an_unknown_fate_is_refused(own_messages):
     with pytest.raises(ValueError, match="one of 'kept', 'ended', 'dropped', got 'lost'"):
-        draw([Branch(("me",), 0.45, "lost")])
+        draw([Branch(("me",), 0.45, fate="lost")])
 
 
 def test_a_best_that_is_not_a_branch_is_refused():

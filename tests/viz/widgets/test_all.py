@@ -12,8 +12,8 @@ from course_lib.data.batching import bucket
 from course_lib.training.schedules import inverse_sqrt_lr, warmup_cosine_lr
 from course_lib.viz import widgets
 from course_lib.viz.plots.plot_beam import Branch
+from course_lib.widget_output import WIDGET_VIEW
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 WORDS = "the dog barks .".split()
 
 
@@ -23,9 +23,11 @@ def attention_steps(_):
 
 
 def search(sentence, width, length_penalty):
-    first = [Branch(("i",), 0.6), Branch(("me",), 0.4, "kept" if width > 1 else "dropped")]
+    first = [Branch(("i",), 0.6), Branch(("me",), 0.4, fate="kept" if width > 1 else "dropped")]
     best = ("i", "<eos>") if length_penalty < 1 else ("i", "am", "<eos>")
-    more = [Branch(best[:n], 0.5, "ended" if n == len(best) else "kept") for n in (2, len(best))]
+    more = [
+        Branch(best[:n], 0.5, fate="ended" if n == len(best) else "kept") for n in (2, len(best))
+    ]
     return first[:width] + more[-(len(best) - 1) :], best
 
 
@@ -101,7 +103,7 @@ def test_every_change_of_a_control_changes_the_picture_and_its_alt_text(made):
 
 def test_the_stored_form_is_a_picture_and_an_alt_text_with_a_number(made):
     data, _ = made[0]._repr_mimebundle_(include=None, exclude=None)
-    assert set(data) == {VIEW, "text/html", "text/plain"}
+    assert set(data) == {WIDGET_VIEW, "text/html", "text/plain"}
     assert BeautifulSoup(data["text/html"], "html.parser").img["alt"] == data["text/plain"]
     assert any(character.isdigit() for character in data["text/plain"])
     assert len(made[0].image.value) < 60_000

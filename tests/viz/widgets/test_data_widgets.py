@@ -233,7 +233,7 @@ def test_schedules_that_require_other_arguments_are_refused():
 
 
 def test_the_best_branch_is_named_without_its_end():
-    tree = [Branch(("cold",), 0.5), Branch(("cold", "<eos>"), 0.25, "ended")]
+    tree = [Branch(("cold",), 0.5), Branch(("cold", "<eos>"), 0.25, fate="ended")]
     shown = beam_widget(lambda *_: (tree, ["cold", "<eos>"]), ["Kalt."])
     assert shown.alt == (
         "The tree shows 2 prefixes, 1 of them complete. The best is 'cold', with probability 0.25."

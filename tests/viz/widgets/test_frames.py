@@ -27,8 +27,8 @@ def squares(size=2, blue=False):
 def stops(most):
     sizes = [2, 3, 4, 5, 6, 7, 8, 9, 10][:most]
     return {
-        "size": Stops("size", "range", sizes, [str(size) for size in sizes], 1),
-        "blue": Stops("blue", "switch", [False, True], ["no", "yes"], 0),
+        "size": Stops("size", "range", values=sizes, texts=[str(size) for size in sizes], start=1),
+        "blue": Stops("blue", "switch", values=[False, True], texts=["no", "yes"], start=0),
     }
 
 
@@ -149,7 +149,7 @@ def test_a_sliders_stops_are_both_ends_where_it_is_and_some_between(slider, expe
 
 def test_the_other_controls_have_all_their_values():
     assert stops_of(make_control("norm", [("Pre", 1), ("Post", 2)], start=2), 3) == Stops(
-        "norm", "list", [1, 2], ["Pre", "Post"], 1
+        "norm", "list", values=[1, 2], texts=["Pre", "Post"], start=1
     )
     assert stops_of(make_control("scale", True), 3).start == 1
     assert stops_of(make_control("text", "a b"), 3) is None

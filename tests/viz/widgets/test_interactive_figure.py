@@ -8,8 +8,7 @@ from bs4 import BeautifulSoup
 from course_lib.viz.plots.curves import plot_curves
 from course_lib.viz.widgets.accessible_widgets import Slider
 from course_lib.viz.widgets.interactive_figure import interact, make_control
-
-VIEW = "application/vnd.jupyter.widget-view+json"
+from course_lib.widget_output import WIDGET_VIEW
 
 
 def draw(depth=3, norm="post"):
@@ -60,8 +59,8 @@ def test_an_error_in_the_first_drawing_is_raised_at_once():
 def test_a_stored_notebook_keeps_the_picture_and_its_alt_text():
     shown = figure()
     data, _ = shown._repr_mimebundle_(include=None, exclude=None)
-    assert set(data) == {VIEW, "text/html", "text/plain"}
-    assert data[VIEW]["model_id"] == shown.box.model_id
+    assert set(data) == {WIDGET_VIEW, "text/html", "text/plain"}
+    assert data[WIDGET_VIEW]["model_id"] == shown.box.model_id
     assert data["text/plain"] == "A line up to 3 with post-norm."
     page = BeautifulSoup(data["text/html"], "html.parser")
     assert page.img["alt"] == page.figcaption.text == data["text/plain"]
@@ -148,7 +147,7 @@ def test_colab_is_told_where_the_scripts_of_its_widgets_come_from(monkeypatch):
     monkeypatch.setitem(sys.modules, "google.colab.output", output)
     _, metadata = figure()._repr_mimebundle_()
     manager = {"custom_widget_manager": {"url": "https://example.org/manager.js"}}
-    assert metadata == {VIEW: {"colab": manager}}
+    assert metadata == {WIDGET_VIEW: {"colab": manager}}
 
 
 def test_each_answer_to_a_control_is_counted_and_an_error_is_one():

@@ -3,8 +3,8 @@ import torch
 
 from course_lib.errors import CourseError
 from course_lib.viz.widgets.quiz import markup, parse_shape, predict_shape, quiz
+from course_lib.widget_output import WIDGET_VIEW
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 CHOICES = ["the rows", "the columns, `dim=-2`", "neither <b>"]
 
 
@@ -41,7 +41,7 @@ def test_the_answer_can_be_revealed():
 
 def test_a_stored_quiz_is_the_question_with_its_answer_folded():
     data, _ = question()._repr_mimebundle_(include=None, exclude=None)
-    assert set(data) == {VIEW, "text/html", "text/plain"}
+    assert set(data) == {WIDGET_VIEW, "text/html", "text/plain"}
     shown, folded = data["text/html"].split("<details>")
     assert "Softmax" not in shown and "<li>b) the columns, <code>dim=-2</code></li>" in shown
     assert folded.startswith("<summary>Answer</summary>") and "b) the columns" in folded

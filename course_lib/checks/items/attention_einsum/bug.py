@@ -71,7 +71,10 @@ item = Item(
             "gradients reach x and all four weights",
             lambda draw: [
                 Call(
-                    draw_inputs(draw, length=5, heads=3, d=8, e=4), {}, "gradients", gradients=True
+                    draw_inputs(draw, length=5, heads=3, d=8, e=4),
+                    {},
+                    about="gradients",
+                    gradients=True,
                 )
             ],
         ),

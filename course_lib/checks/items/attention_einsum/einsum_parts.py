@@ -47,7 +47,9 @@ def puzzle_probes(property: str, different: Shapes, equal: Shapes, ones: Shapes)
     """Tests of one string: all sizes different, sizes that are equal or 1, and the usual others."""
 
     def call(draw: Draw, shapes: Shapes, about: str, gradients: bool = False) -> Call:
-        return Call(tuple(draw.normal(*shape) for shape in shapes), {}, about, gradients)
+        return Call(
+            tuple(draw.normal(*shape) for shape in shapes), {}, about=about, gradients=gradients
+        )
 
     def others(draw: Draw) -> list[Call]:
         doubles = tuple(draw.normal(*shape, dtype=torch.float64) for shape in different)

@@ -46,12 +46,17 @@ def _with_masks(draw: Draw, **more: bool) -> list[Call]:
         Call(
             (*inputs, recent_mask(5)),
             {},
-            "a mask that hides the future and the distant past",
+            about="a mask that hides the future and the distant past",
             **more,
         ),
-        Call(inputs, {"mask": hiding_mask(draw, 2, 1, 1, 5)}, "a mask that hides keys", **more),
         Call(
-            (*inputs, hiding_mask(draw, 2, 3, 5, 5)), {}, "a different mask for each head", **more
+            inputs, {"mask": hiding_mask(draw, 2, 1, 1, 5)}, about="a mask that hides keys", **more
+        ),
+        Call(
+            (*inputs, hiding_mask(draw, 2, 3, 5, 5)),
+            {},
+            about="a different mask for each head",
+            **more,
         ),
     ]
 

@@ -39,7 +39,9 @@ def _masks(draw: Draw) -> list[Call]:
     query, key, value = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 5)
     return [
         Call(
-            (query, key, value), {"mask": hiding_mask(draw, 2, 1, 1, 6)}, "a mask that hides keys"
+            (query, key, value),
+            {"mask": hiding_mask(draw, 2, 1, 1, 6)},
+            about="a mask that hides keys",
         ),
         Call((*inputs, recent_mask(4)), about="a mask that hides the future and the distant past"),
         Call(
@@ -94,7 +96,7 @@ ATTENTION_PROBES = (  # lesson 05 asks for the same function, with einsum
     Probe(
         "gradients reach query, key and value",
         lambda draw: [
-            Call(call.args, call.kwargs, call.about, gradients=True)
+            Call(call.args, call.kwargs, about=call.about, gradients=True)
             for call in (*_different_lengths(draw), *_masks(draw))
         ],
     ),
@@ -471,7 +473,12 @@ def layer_call(
     with torch.device("meta"):  # only its shapes are needed
         layer = Layer(**init).to(first.dtype)
     weights = draw.weights(layer)
-    return Call((first, *others), {"init": init, "weights": weights, **more}, about, gradients)
+    return Call(
+        (first, *others),
+        {"init": init, "weights": weights, **more},
+        about=about,
+        gradients=gradients,
+    )
 
 
 def three(draw: Draw) -> tuple[Tensor, Tensor, Tensor]:

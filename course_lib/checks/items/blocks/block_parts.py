@@ -93,7 +93,9 @@ def _call(make: type[nn.Module], draw: Draw, *inputs: Any, about: str, **more: A
     init = more.pop("init", None) or init_block(dropout=0.0)
     gradients = more.pop("gradients", False)
     weights = {name: w.to(inputs[0].dtype) for name, w in draw.weights(make(**init)).items()}
-    return Call(inputs, {"init": init, "weights": weights, **more}, about, gradients)
+    return Call(
+        inputs, {"init": init, "weights": weights, **more}, about=about, gradients=gradients
+    )
 
 
 def padding(draw: Draw, batch: int, length: int, *, left: bool = False) -> Tensor:
@@ -118,11 +120,16 @@ def _random_outputs_differ(about: str, want: Tensor, have: Any) -> Difference | 
     zeros, due = (float((x == 0).double().mean()) for x in (have, want))
     if abs(zeros - due) > 0.02:
         share = f"{due:.0%} zeros" if due else "no element to be zero"
-        return Difference("value", share, f"{zeros:.0%} zeros", "in the output, in training mode")
+        return Difference(
+            "value",
+            expected=share,
+            got=f"{zeros:.0%} zeros",
+            where="in the output, in training mode",
+        )
     where = f"copies of one sentence in training mode ({about})"
     if have.std(dim=0).max() < 1e-3 * want.std(dim=0).max():
         different = "a different output for each, since different elements are dropped"
-        return Difference("value", different, "the same output for all", where)
+        return Difference("value", expected=different, got="the same output for all", where=where)
     return _moments_differ(want, have, where)
 
 
@@ -140,7 +147,7 @@ def _moments_differ(want: Tensor, have: Tensor, where: str) -> Difference | None
             element = list(divmod(index, want.size(-1)))
             change = "too small" if b < a else "too large"
             where = f"the {name} of element {element} over {len(want)} {where} is {change}"
-            return Difference("value", f"{a:.2f}", f"{b:.2f}", where)
+            return Difference("value", expected=f"{a:.2f}", got=f"{b:.2f}", where=where)
     return None
 
 
@@ -186,11 +193,13 @@ def dropout_probes(
             Probe(
                 f"in training mode, dropout is applied to the output of {part}, before the sum",
                 partial(only, part),
-                compare_moments,
+                compare=compare_moments,
             )
             for part in parts
         ),
-        Probe("by default dropout is 0.1, and nothing else is dropped", usual, compare_moments),
+        Probe(
+            "by default dropout is 0.1, and nothing else is dropped", usual, compare=compare_moments
+        ),
     )
 
 

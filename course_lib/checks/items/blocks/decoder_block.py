@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from course_lib.checks.engine.adapters import use_module
 from course_lib.checks.engine.call import Call
@@ -28,6 +26,7 @@ from course_lib.checks.items.blocks.block_parts import (
     two_sides,
     zero_out,
 )
+from course_lib.checks.items.blocks.shared_misconceptions import add_drops_always
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 
@@ -603,19 +602,4 @@ class FixedDropoutOfAHalf(_Steps):
         self.dropout = nn.Dropout()
 
 
-@item.misconception(
-    "You drop elements in evaluation mode, too.",
-    why="A trained model gives another result at each call. F.dropout and a new nn.Dropout don't "
-    "know the mode of your block unless they are told.",
-    hint="Which of your lines drops something, and how would it know that training is over?",
-)
-class DropsAlways(_Steps):
-    rate: float | None = None
-
-    def drops(self) -> Any:
-        rate = self.dropout.p if self.rate is None else self.rate
-        return (partial(F.dropout, p=rate),) * 3
-
-
-for _rate in (0.1, 0.5):
-    item.spelling("DropsAlways")(type("Block", (DropsAlways,), {"rate": _rate}))
+add_drops_always(item, _Steps)

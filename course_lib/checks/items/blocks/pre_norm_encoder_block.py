@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from course_lib.checks.engine.adapters import use_module
 from course_lib.checks.engine.call import Call
@@ -23,6 +19,13 @@ from course_lib.checks.items.blocks.block_parts import (
     same,
     without_mask,
     zero_out,
+)
+from course_lib.checks.items.blocks.shared_misconceptions import (
+    add_drops_always,
+    add_mask_turned_round,
+    add_mask_unused,
+    add_one_norm_twice,
+    add_one_output_not_dropped,
 )
 
 
@@ -187,15 +190,7 @@ class SecondNormMissing(_Steps):
         return self.norm_1, same
 
 
-@item.misconception(
-    "Your block uses norm_1 twice and norm_2 never.",
-    why="Each norm has its own weight and bias. Those of norm_2 get no gradient, so they're never "
-    "trained.",
-    hint="Which submodules does your forward use, and how often?",
-)
-class FirstNormTwice(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, self.norm_1
+add_one_norm_twice(item, _Steps, name="FirstNormTwice")
 
 
 @item.misconception(
@@ -264,25 +259,8 @@ class StreamReplacedByFeedForward(_Steps):
         return torch.zeros_like(x)
 
 
-@item.misconception(
-    "The mask has no effect in your block, so padding gets weight like real tokens.",
-    why="Then the result for a sentence depends on how much padding its batch needs.",
-    hint="Which of the submodules needs the mask, and does the mask reach it?",
-)
-class MaskUnused(_Steps):
-    def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
-        return super().attend(x, y, None)
-
-
-@item.misconception(
-    "Your block inverts the mask before it passes it on.",
-    why="In this course True always means: may attend. Only "
-    "nn.MultiheadAttention wants the inverse.",
-    hint="Look at how you pass the mask to attention.",
-)
-class MaskTurnedRound(_Steps):
-    def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
-        return super().attend(x, y, None if mask is None else ~mask)
+add_mask_unused(item, _Steps, name="MaskUnused")
+add_mask_turned_round(item, _Steps)
 
 
 @item.misconception(
@@ -295,20 +273,11 @@ class DropoutUnused(_Steps):
         return same, same
 
 
-@item.misconception(
-    "Only one sublayer's output goes through dropout: the other is added as it is.",
+add_one_output_not_dropped(
+    item,
+    _Steps,
     why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
-    hint="There are two sublayers. Does the output of each go through dropout before it's added?",
 )
-class NoDropoutAfterFeedForward(_Steps):
-    def drops(self) -> tuple[Function, Function]:
-        return self.dropout, same
-
-
-@item.spelling("NoDropoutAfterFeedForward")
-class NoDropoutAfterAttention(_Steps):
-    def drops(self) -> tuple[Function, Function]:
-        return same, self.dropout
 
 
 @item.misconception(
@@ -336,19 +305,4 @@ class CopyDropped(_Steps):
         return same, same
 
 
-@item.misconception(
-    "You drop elements in evaluation mode, too.",
-    why="A trained model gives another result at each call. F.dropout and a new nn.Dropout don't "
-    "know the mode of your block unless they are told.",
-    hint="Which of your lines drops something, and how would it know that training is over?",
-)
-class DropsAlways(_Steps):
-    rate: float | None = None
-
-    def drops(self) -> Any:
-        rate = self.dropout.p if self.rate is None else self.rate
-        return (partial(F.dropout, p=rate),) * 3
-
-
-for _rate in (0.1, 0.5):
-    item.spelling("DropsAlways")(type("Block", (DropsAlways,), {"rate": _rate}))
+add_drops_always(item, _Steps)

@@ -11,6 +11,10 @@ from torch import Tensor
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.decoding.shared_switches import (
+    add_encodes_again,
+    add_mode_not_put_back,
+)
 from course_lib.checks.items.decoding.toy_model import (
     ToyModel,
     draw_model,
@@ -173,7 +177,7 @@ def _at_random(
         model = draw_model(draw, vocab=vocab, pad_id=pad_id, max_len=15, std=1.5)
         source = draw_sources(draw, 1, 5, pad_id=pad_id)
         args = (model, source, bos_id, eos_id, width, max_len, length_penalty)
-        if _same_with_greedy_prefix(call := Call(args, options, about)):
+        if _same_with_greedy_prefix(call := Call(args, options, about=about)):
             return call
 
 
@@ -506,23 +510,11 @@ item.switch(
     "step.",
     hint="`evaluating` is imported. What does it do?",
 )
-item.switch(
-    "mode_not_put_back",
-    "The model is in evaluation mode afterwards, although it came in training mode.",
-    why="If you translate a few sentences between two epochs, the rest of training would run "
-    "without dropout.",
-    hint="Which mode was the model in when your code got it?",
-)
+add_mode_not_put_back(item)
 item.switch(
     "gradients_recorded",
     "Your search records a graph for gradients that nobody needs.",
     why="Every step keeps its activations for a backward pass: that costs time and memory.",
     hint="What does `evaluating` switch off besides dropout?",
 )
-item.switch(
-    "encodes_again",
-    "Your code runs the encoder again for each token.",
-    why="The source doesn't change, so neither does its memory. The result is right, but it takes "
-    "longer.",
-    hint="Which part of the model's work can be done before the loop?",
-)
+add_encodes_again(item)

@@ -99,7 +99,7 @@ def _tokens(
     shape = batch, heads, past, d_head or width // heads
     old = (draw.normal(*shape, dtype=dtype), draw.normal(*shape, dtype=dtype)) if past else None
     about = f"{batch} rows, {heads} heads, {past} tokens in the past, {length} new"
-    return Call((x, old), {"init": init, "weights": weights}, about, gradients=gradients)
+    return Call((x, old), {"init": init, "weights": weights}, about=about, gradients=gradients)
 
 
 item = Item(

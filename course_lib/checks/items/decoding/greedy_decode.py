@@ -12,6 +12,10 @@ from course_lib import decoding
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.decoding.shared_switches import (
+    add_encodes_again,
+    add_mode_not_put_back,
+)
 from course_lib.checks.items.decoding.toy_model import draw_model, draw_sources, use_decoder
 from course_lib.model import Transformer
 
@@ -33,7 +37,7 @@ def _call(
     bos_id, eos_id, pad_id = ids
     model = draw_model(draw, *ends, pad_id=pad_id, max_len=limit) | {"pad_at": pad_at}
     source = draw_sources(draw, len(ends), draw.integer(4, 6), pad_id=pad_id, left=left)
-    return Call((model, source, bos_id, eos_id, max_len), options, about)
+    return Call((model, source, bos_id, eos_id, max_len), options, about=about)
 
 
 item = Item(
@@ -322,13 +326,7 @@ item.switch(
     "translations, both worse than necessary.",
     hint="`evaluating` is imported. What does it do?",
 )
-item.switch(
-    "mode_not_put_back",
-    "The model is in evaluation mode afterwards, although it came in training mode.",
-    why="If you translate a few sentences between two epochs, the rest of training would run "
-    "without dropout.",
-    hint="Which mode was the model in when your code got it?",
-)
+add_mode_not_put_back(item)
 item.switch(
     "always_training_afterwards",
     "The model is in training mode afterwards, although it came in evaluation mode.",
@@ -341,10 +339,4 @@ item.switch(
     why="Every step keeps its activations for a backward pass: that costs time and memory.",
     hint="What does `evaluating` switch off besides dropout?",
 )
-item.switch(
-    "encodes_again",
-    "Your code runs the encoder again for each token.",
-    why="The source doesn't change, so neither does its memory. The result is right, but it takes "
-    "longer.",
-    hint="Which part of the model's work can be done before the loop?",
-)
+add_encodes_again(item)

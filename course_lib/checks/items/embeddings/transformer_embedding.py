@@ -39,13 +39,13 @@ def _embed(
 ) -> Call:
     init = {"vocab_size": 20, "d_model": d_model, "pad_id": pad_id, "dropout": dropout}
     weights = {"tokens.weight": draw.normal(20, d_model, std=0.5)}
-    return Call((tokens,), {"init": init, "weights": weights, **kwargs}, about)
+    return Call((tokens,), {"init": init, "weights": weights, **kwargs}, about=about)
 
 
 def _dropped(draw: Draw) -> list[Call]:
     tokens = draw.ids(4, 40)
     one = _embed(draw, tokens, "dropout 0.25", d_model=32, dropout=0.25)
-    return [one, Call(one.args, {**one.kwargs, "train": True}, one.about)]
+    return [one, Call(one.args, {**one.kwargs, "train": True}, about=one.about)]
 
 
 item = Item(
@@ -110,7 +110,7 @@ item = Item(
         Probe(
             "dropout is applied to the sum, in training mode only",
             _dropped,
-            compare_last_dropout(0.25),
+            compare=compare_last_dropout(0.25),
         ),
         Probe(
             "a row gets a gradient from every position of its token",

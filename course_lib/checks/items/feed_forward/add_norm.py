@@ -15,7 +15,7 @@ from course_lib.checks.engine.call import Answer, Call
 from course_lib.checks.engine.compare import Difference, answers_differ
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Comparison, Item, Probe
-from course_lib.model import feed_forward as model
+from course_lib.model import add_norm as model
 
 SHARE = 0.25  # dropout rate
 
@@ -52,7 +52,7 @@ def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
             "norm.bias": draw.normal(d_model, dtype=x.dtype),
         },
     }
-    return Call((x,), {**parts, **kwargs}, about)
+    return Call((x,), {**parts, **kwargs}, about=about)
 
 
 def _dropped(*positional: float, **init: float) -> list[Call]:
@@ -71,7 +71,7 @@ def _dropped(*positional: float, **init: float) -> list[Call]:
         "weights": {"norm.weight": torch.ones(2 * half), "norm.bias": torch.zeros(2 * half)},
     }
     rate = f"dropout {SHARE}" if SHARE in (*positional, *init.values()) else "no dropout given"
-    return [Call((steps,), {**kwargs, "train": t}, rate) for t in (False, True)]
+    return [Call((steps,), {**kwargs, "train": t}, about=rate) for t in (False, True)]
 
 
 def _compare_dropout_of_output(share: float) -> Comparison:
@@ -91,15 +91,24 @@ def _compare_dropout_of_output(share: float) -> Comparison:
                 if unchanged
                 else "in evaluation mode"
             )
-            return Difference(difference.kind, difference.expected, difference.got, where)
+            return Difference(
+                difference.kind, expected=difference.expected, got=difference.got, where=where
+            )
         if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
             return answers_differ(expected[0], answers[1])
         if torch.allclose(noisy, clean, atol=1e-4):
             where = "in training mode"
-            return Difference("value", "some of the sublayer's output dropped", "nothing", where)
+            return Difference(
+                "value",
+                expected="some of the sublayer's output dropped",
+                got="nothing",
+                where=where,
+            )
         if (noisy == 0).float().mean() > 0.05:
             where = "the output in training mode"
-            return Difference("value", "no zeros, since the norm comes last", "zeros", where)
+            return Difference(
+                "value", expected="no zeros, since the norm comes last", got="zeros", where=where
+            )
         half = x.size(-1) // 2
         residual, seen = x[..., :half], noisy[..., :half]
         centred = residual - residual.mean(dim=-1, keepdim=True)
@@ -108,24 +117,40 @@ def _compare_dropout_of_output(share: float) -> Comparison:
         offset = (seen - slope * residual).mean(dim=-1, keepdim=True)
         if (slope * residual + offset - seen).abs().max() > 1e-2:
             where = "the residual path in training mode"
-            return Difference("value", "all of x", "x with some elements dropped", where)
+            return Difference(
+                "value", expected="all of x", got="x with some elements dropped", where=where
+            )
         added = ((noisy - offset) / slope - x)[..., half:]
         kept = added / (x @ calls[1].kwargs["matrix"])[..., half:] * (1 - share)  # 0 or 1 each
         level = kept[kept.abs() > 0.02]
         found = 1 - level.numel() / kept.numel()
         if abs(found - share) > 0.05 and level.std() < 0.02:
             where = "the share of the sublayer's output that is dropped"
-            return Difference("value", f"about {share:.2f}", f"{found:.2f}", where)
+            return Difference(
+                "value", expected=f"about {share:.2f}", got=f"{found:.2f}", where=where
+            )
         if (kept - kept.round()).abs().max() > 0.02 or kept.max() > 1.1:
             if level.std() < 0.02:
                 where, kept_as = "what dropout keeps of the sublayer's output", f"{1 - share:g}"
-                return Difference("value", f"it divided by {kept_as}", "another multiple", where)
+                return Difference(
+                    "value",
+                    expected=f"it divided by {kept_as}",
+                    got="another multiple",
+                    where=where,
+                )
             where = "the sublayer's output in training mode"
-            return Difference("value", "sublayer(x), or 0 where dropped", "other numbers", where)
+            return Difference(
+                "value",
+                expected="sublayer(x), or 0 where dropped",
+                got="other numbers",
+                where=where,
+            )
         zeroed = kept < 0.5
         if zeroed.all(dim=-1).any() or torch.equal(zeroed[0], zeroed[1]):
             where = "what is dropped of the sublayer's output"
-            return Difference("value", "each element independently", "many at once", where)
+            return Difference(
+                "value", expected="each element independently", got="many at once", where=where
+            )
         return None
 
     return compare
@@ -136,7 +161,12 @@ def _compare_what_became_of_x(
 ) -> Difference | None:
     if not answers[0].changed_inputs:
         return None
-    return Difference("changed input", "x as it was", "x with elements dropped", "x after the call")
+    return Difference(
+        "changed input",
+        expected="x as it was",
+        got="x with elements dropped",
+        where="x after the call",
+    )
 
 
 item = Item(
@@ -198,7 +228,7 @@ item = Item(
         Probe(
             "dropout is applied to the sublayer's output only",
             lambda draw: _dropped(d_model=256, dropout=SHARE),
-            _compare_dropout_of_output(SHARE),
+            compare=_compare_dropout_of_output(SHARE),
         ),
         Probe(
             "dropout leaves x as it was, even if the sublayer returns x itself",
@@ -212,17 +242,17 @@ item = Item(
                     train=True,
                 )
             ],
-            _compare_what_became_of_x,
+            compare=_compare_what_became_of_x,
         ),
         Probe(
             "the dropout rate is the second argument",
             lambda draw: _dropped(256, SHARE),
-            _compare_dropout_of_output(SHARE),
+            compare=_compare_dropout_of_output(SHARE),
         ),
         Probe(
             "the dropout rate is 0.1 by default",
             lambda draw: _dropped(256),
-            _compare_dropout_of_output(0.1),
+            compare=_compare_dropout_of_output(0.1),
         ),
         Probe(
             "the norm gets gradients, and x gets them on both paths",
@@ -233,8 +263,8 @@ item = Item(
                 Call(
                     (call := _around(draw, draw.normal(2, 3, 4), "")).args,
                     call.kwargs,
-                    "gradient of x",
-                    True,
+                    about="gradient of x",
+                    gradients=True,
                 ),
             ],
         ),

@@ -59,7 +59,7 @@ def _block(draw: Draw, x: Tensor, about: str, *, gradients: bool = False) -> Cal
         "outer": draw.normal(2 * d_model, d_model),
         "norms": torch.tensor([[1.0], [0.0]]) + draw.normal(2, 2, d_model, std=0.3),
     }
-    return Call((x,), parts, about, gradients)
+    return Call((x,), parts, about=about, gradients=gradients)
 
 
 item = Item(

@@ -28,7 +28,7 @@ def _use_network(
 def _network(draw: Draw, x: Tensor, d_ff: int, about: str, **kwargs: Any) -> Call:
     init: dict[str, Any] = {"d_model": x.size(-1), "d_ff": d_ff, "dropout": 0.0}
     weights = {name: w.to(x.dtype) for name, w in draw.weights(model.FeedForward(**init)).items()}
-    return Call((x,), {"init": init, "weights": weights, **kwargs}, about)
+    return Call((x,), {"init": init, "weights": weights, **kwargs}, about=about)
 
 
 _WIDTH, _SHARE = 16, 0.25  # of the input; dropout rate
@@ -46,7 +46,7 @@ def _pairs(draw: Draw, *positional: float, **init: float) -> list[Call]:
     kwargs = {"positional": positional, "init": init, "weights": weights}
     x = 1 + draw.normal(4, 30, _WIDTH).sigmoid()
     rate = f"dropout {_SHARE}" if _SHARE in (*positional, *init.values()) else "no dropout given"
-    return [Call((x,), {**kwargs, "train": train}, rate) for train in (False, True)]
+    return [Call((x,), {**kwargs, "train": train}, about=rate) for train in (False, True)]
 
 
 def _compare_hidden_dropout(share: float) -> Comparison:
@@ -65,40 +65,59 @@ def _compare_hidden_dropout(share: float) -> Comparison:
                 if unchanged
                 else "in evaluation mode"
             )
-            return Difference(difference.kind, difference.expected, difference.got, where)
+            return Difference(
+                difference.kind, expected=difference.expected, got=difference.got, where=where
+            )
         noisy, clean = answers[1].value, expected[0].value
         if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
             return answers_differ(expected[0], answers[1])
         if torch.allclose(noisy, clean, atol=1e-4):
             where = "in training mode"
-            return Difference("value", "some hidden units dropped", "nothing dropped", where)
+            return Difference(
+                "value", expected="some hidden units dropped", got="nothing dropped", where=where
+            )
         if (zeros := noisy == 0).any():
             level = noisy[~zeros] / clean[~zeros]
             alone = level.std() < 1e-3
             where = "the output in training mode" if alone else "the output, and more, in training"
-            return Difference("value", "no zeros, since the bias comes last", "zeros", where)
+            return Difference(
+                "value", expected="no zeros, since the bias comes last", got="zeros", where=where
+            )
         left = (noisy - 10.0) / calls[1].args[0]  # how many of the two are left, times their scale
         if (left < 0.01).all(dim=-1).any():
             where = "the hidden units of a position"
-            return Difference("value", "each dropped independently", "all dropped at once", where)
+            return Difference(
+                "value",
+                expected="each dropped independently",
+                got="all dropped at once",
+                where=where,
+            )
         scale = left[left > 0.01].min()
         if left.max() < 1.1 * scale:
             where = "two hidden units with the same input"
             independent = "each dropped independently"
-            return Difference("value", independent, "both dropped, or neither", where)
+            return Difference(
+                "value", expected=independent, got="both dropped, or neither", where=where
+            )
         left = left / scale
         if (left - left.round()).abs().max() > 1e-3 or left.max() > 2.1:
             where = "the hidden units in training mode"
-            return Difference("value", "each dropped or scaled by one factor", "others", where)
+            return Difference(
+                "value", expected="each dropped or scaled by one factor", got="others", where=where
+            )
         if abs((found := 1 - float(left.mean()) / 2) - share) > 0.05:
             where = "the share of hidden units that are dropped"
-            return Difference("value", f"about {share:.2f}", f"{found:.2f}", where)
+            return Difference(
+                "value", expected=f"about {share:.2f}", got=f"{found:.2f}", where=where
+            )
         if abs(float(scale) * (1 - share) - 1) > 0.01:
             where = "the factor on the hidden units that dropout keeps"
-            return Difference("value", f"1 / {1 - share:g}", f"{float(scale):.4g}", where)
+            return Difference(
+                "value", expected=f"1 / {1 - share:g}", got=f"{float(scale):.4g}", where=where
+            )
         if torch.equal(left[0].round(), left[1].round()):
             where = "the hidden units dropped in two sentences"
-            return Difference("value", "different ones", "the same", where)
+            return Difference("value", expected="different ones", got="the same", where=where)
         return None
 
     return compare
@@ -141,17 +160,17 @@ item = Item(
         Probe(
             "dropout is applied to the hidden layer, in training mode only",
             lambda draw: _pairs(draw, d_model=_WIDTH, d_ff=2 * _WIDTH, dropout=_SHARE),
-            _compare_hidden_dropout(_SHARE),
+            compare=_compare_hidden_dropout(_SHARE),
         ),
         Probe(
             "the arguments are d_model, d_ff and the dropout rate, in this order",
             lambda draw: _pairs(draw, _WIDTH, 2 * _WIDTH, _SHARE),
-            _compare_hidden_dropout(_SHARE),
+            compare=_compare_hidden_dropout(_SHARE),
         ),
         Probe(
             "the dropout rate is 0.1 by default",
             lambda draw: _pairs(draw, _WIDTH, 2 * _WIDTH),
-            _compare_hidden_dropout(0.1),
+            compare=_compare_hidden_dropout(0.1),
         ),
         Probe(
             "all four parameters get gradients",

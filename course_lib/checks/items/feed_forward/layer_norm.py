@@ -11,14 +11,14 @@ from torch import Tensor
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
-from course_lib.model import feed_forward as model
+from course_lib.model import add_norm as model
 
 
 def _norm(draw: Draw, x: Tensor, about: str, *, gradients: bool = False, **kwargs: Any) -> Call:
     """A call with random weight and bias."""
     weight = 1 + draw.normal(x.size(-1), std=0.5, dtype=x.dtype)
     bias = draw.normal(x.size(-1), dtype=x.dtype)
-    return Call((x, weight, bias), kwargs, about, gradients)
+    return Call((x, weight, bias), kwargs, about=about, gradients=gradients)
 
 
 item = Item(

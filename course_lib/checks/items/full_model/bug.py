@@ -97,7 +97,7 @@ def _stack(draw: Draw, blocks: str, *inputs: Any, about: str, **more: Any) -> Ca
     config = {**SMALL, **more}
     weights = draw.weights(_Stack(BLOCKS[blocks], TransformerConfig(**config)))
     kwargs = {"blocks": blocks, "config": config, "weights": weights, "learns": learns}
-    return Call(inputs, kwargs, about, gradients)
+    return Call(inputs, kwargs, about=about, gradients=gradients)
 
 
 def _fresh(draw: Draw) -> list[Call]:
@@ -106,7 +106,7 @@ def _fresh(draw: Draw) -> list[Call]:
     for kind, n in (("encoder", 3), ("decoder", 2), ("encoder", 1)):
         inputs = [draw.normal(2, 3, 8) for _ in range(1 + (kind == "decoder"))]
         kwargs = {"blocks": kind, "config": {**SMALL, "n_layers": n}}
-        calls.append(Call(tuple(inputs), kwargs, f"{n} new {kind} blocks"))
+        calls.append(Call(tuple(inputs), kwargs, about=f"{n} new {kind} blocks"))
     return calls
 
 

@@ -40,7 +40,9 @@ def model_call(draw: Draw, *inputs: Tensor, about: str, **more: Any) -> Call:
     config = {**SMALL, **more}
     model = Transformer(TransformerConfig(**config))
     weights = {name: weight.to(dtype) for name, weight in draw.weights(model).items()}
-    return Call(inputs, {"config": config, "weights": weights, **kwargs}, about, gradients)
+    return Call(
+        inputs, {"config": config, "weights": weights, **kwargs}, about=about, gradients=gradients
+    )
 
 
 def pair(

@@ -118,19 +118,19 @@ item = Item(
         Probe(
             "dropout is applied to the sum, in training mode only",
             lambda draw: _dropped(draw, d_model=32, dropout=0.25, max_len=60, about="dropout 0.25"),
-            compare_last_dropout(0.25),
+            compare=compare_last_dropout(0.25),
         ),
         Probe(
             "the dropout rate is 0.1 by default",
             lambda draw: _dropped(draw, d_model=32, about="no dropout given"),
-            compare_last_dropout(0.1, tolerance=1e-2),
+            compare=compare_last_dropout(0.1, tolerance=1e-2),
         ),
         Probe(
             "max_len is 5000 by default",
             lambda draw: [
                 Call((draw.normal(1, 5000, 2),), {"init": {"d_model": 2}}, about="5000 tokens")
             ],
-            _nearly_equal,
+            compare=_nearly_equal,
         ),
         Probe(
             "the arguments are d_model, dropout and max_len, in this order",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,14 @@ from torch.nn import functional as F
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.losses import (
+    EPSILONS,
+    add_wrong_axes,
+    add_wrong_sign,
+    as_returned,
+    log_probabilities,
+    mean_over_tokens,
+)
 from course_lib.training import loss
 
 
@@ -89,11 +96,6 @@ item = Item(
 )
 
 
-EPSILONS = {"logarithm_with_epsilon": 1e-9} | {
-    f"epsilon_{epsilon}": epsilon for epsilon in (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)
-}
-
-
 @item.switchable
 def smoothed_with(on: frozenset[str]) -> Callable[..., Any]:
     """label_smoothed_loss with these misconceptions."""
@@ -112,24 +114,18 @@ def smoothed_with(on: frozenset[str]) -> Callable[..., Any]:
             costs = F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="none")
         else:
             soft = soft_labels(logits, labels, pad_id, smoothing)
-            costs = -(soft * log_probabilities(logits)).sum(dim=-1)
+            costs = -(soft * log_probabilities(logits, on)).sum(dim=-1)
             if "one_sign_wrong" in on:
-                costs += 2 * smoothing * log_probabilities(logits).mean(dim=-1)
+                costs += 2 * smoothing * log_probabilities(logits, on).mean(dim=-1)
             if on & {"kl_divergence", "as_in_the_annotated_transformer"}:
                 costs = costs + torch.xlogy(soft, soft).sum(dim=-1)
-        loss = mean(costs, real)
+        loss = mean_over_tokens(costs, real, on)
         if any("pads_share_the_smoothing" in name for name in on):
-            uniform = -log_probabilities(logits).mean(dim=-1)
+            uniform = -log_probabilities(logits, on).mean(dim=-1)
             all_pads = "pads_share_the_smoothing_but_not_alone" in on and not real.any()
             of_all = 0.0 if all_pads else uniform.mean()
-            loss = loss + smoothing * (of_all - mean(uniform, real))
-        if "wrong_sign" in on:
-            loss = -loss
-        if "in_bits" in on:
-            loss = loss / math.log(2)
-        if "detached" in on:
-            return loss.detach()
-        return loss.item() if "cut_off_from_the_logits" in on else loss
+            loss = loss + smoothing * (of_all - mean_over_tokens(uniform, real, on))
+        return as_returned(loss, on)
 
     def soft_labels(logits: Tensor, labels: Tensor, pad_id: int, smoothing: float) -> Tensor:
         """The probability that each token should have, (B, T, V)."""
@@ -146,31 +142,6 @@ def smoothed_with(on: frozenset[str]) -> Callable[..., Any]:
         share = smoothing if "a_share_for_each" in on else smoothing / tokens
         kept = 1.0 if "nothing_taken_from_the_label" in on else 1 - smoothing
         return kept * right + share * shared
-
-    def log_probabilities(logits: Tensor) -> Tensor:
-        axis = 1 if "softmax_over_positions" in on else -1
-        axis = 0 if "softmax_over_sentences" in on else axis
-        for name, epsilon in EPSILONS.items():
-            if name in on:
-                return (logits.softmax(dim=axis) + epsilon).log()
-        if on & {"logarithm_of_softmax", "logarithm_of_softmax_by_product"}:
-            return logits.softmax(dim=axis).log()
-        return logits.log_softmax(dim=axis)
-
-    def mean(costs: Tensor, real: Tensor) -> Tensor:
-        kept = costs if "pads_counted" in on else costs.masked_fill(~real, 0.0)
-        if "logarithm_of_softmax_by_product" in on:
-            kept = costs * real  # infinity times 0 is NaN
-        least = 0 if "nothing_by_nothing" in on else 1
-        if "not_divided" in on:
-            return kept.sum()
-        if "divided_by_sentences" in on:
-            return kept.sum() / len(costs)
-        if "mean_of_sentences" in on:
-            return (kept.sum(dim=1) / real.sum(dim=1).clamp(min=least)).mean()
-        if on & {"pads_counted", "divides_by_all_positions"}:
-            return kept.mean()
-        return kept.sum() / real.sum().clamp(min=least)
 
     return answer
 
@@ -329,27 +300,8 @@ item.switch(
     hint="There's a function that does softmax and logarithm in one step.",
     spellings=list(EPSILONS)[1:],
 )
-item.switch(
-    "softmax_over_positions",
-    "Your softmax runs over another axis, not over the vocabulary.",
-    why="At each position the probabilities of all tokens have to sum to one.",
-    hint="Which axis of (B, T, V) is the vocabulary?",
-    spellings=["softmax_over_sentences"],
-)
-item.switch(
-    "words_on_the_wrong_axis",
-    "PyTorch's cross-entropy takes your positions for classes: it expects the vocabulary on axis "
-    "1.",
-    why="With (B, T, V) it fails, or, if T equals V, it computes a different loss without any "
-    "error.",
-    hint="Flatten three axes into two, or move the vocabulary to axis 1.",
-)
-item.switch(
-    "wrong_sign",
-    "Your loss has the wrong sign: it falls as the model gets worse.",
-    why="ln p is negative. Training minimises the loss, so the model would unlearn.",
-    hint="What is ln 0.5? And what should the loss be for p = 0.5?",
-)
+add_wrong_axes(item)
+add_wrong_sign(item)
 item.switch(
     "in_bits",
     "Your loss is in bits: 1.44 times what it is in nats.",

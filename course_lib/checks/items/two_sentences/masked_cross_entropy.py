@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,14 @@ from course_lib import training
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.losses import (
+    EPSILONS,
+    add_wrong_axes,
+    add_wrong_sign,
+    as_returned,
+    log_probabilities,
+    mean_over_tokens,
+)
 
 
 def _logits_and_labels(draw: Draw) -> list[Call]:
@@ -113,8 +120,14 @@ item = Item(
 )
 
 
-EPSILONS = {"logarithm_with_epsilon": 1e-9} | {
-    f"epsilon_{epsilon}": epsilon for epsilon in (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)
+# What `mean_over_tokens` calls the switches that have another name here.
+_OF_THE_MEAN = {
+    "a_sum": "not_divided",
+    "divided_by_all_positions": "divides_by_all_positions",
+    "logits_are_zero_and_all_counted": "pads_counted",
+    "logits_are_zero_at_padding": "pads_added",
+    "mean_of_sentence_means": "mean_of_sentences",
+    "nan_for_pads_alone": "nothing_by_nothing",
 }
 
 
@@ -132,14 +145,9 @@ def loss_with(on: frozenset[str]) -> Callable[..., Any]:
             real = ~real
         if on & {"logits_are_zero_at_padding", "logits_are_zero_and_all_counted"}:
             logits = logits * real[..., None]
-        loss = mean(-log_probability(logits, labels), real)
-        if "wrong_sign" in on:
-            loss = -loss
-        if "in_bits" in on:
-            loss = loss / math.log(2)
-        if "detached" in on:
-            return loss.detach()
-        return loss.item() if "cut_off_from_the_logits" in on else loss
+        costs = -log_probability(logits, labels)
+        loss = mean_over_tokens(costs, real, {_OF_THE_MEAN.get(name, name) for name in on})
+        return as_returned(loss, on)
 
     def log_probability(logits: Tensor, labels: Tensor) -> Tensor:
         """Of each label, (B, T)."""
@@ -147,34 +155,7 @@ def loss_with(on: frozenset[str]) -> Callable[..., Any]:
             logits = logits.softmax(dim=-1)
         if "words_on_the_wrong_axis" in on:
             return -F.cross_entropy(logits, labels, reduction="none")
-        axis = 1 if "softmax_over_positions" in on else -1
-        axis = 0 if "softmax_over_sentences" in on else axis
-        log_p = logits if "no_softmax" in on else logits.log_softmax(dim=axis)
-        if "no_logarithm" in on:
-            log_p = logits.softmax(dim=axis)
-        if on & {"logarithm_of_softmax", "logarithm_of_softmax_by_product"}:
-            log_p = logits.softmax(dim=axis).log()
-        for name, epsilon in EPSILONS.items():
-            if name in on:
-                log_p = (logits.softmax(dim=axis) + epsilon).log()
-        return log_p.gather(-1, labels[..., None])[..., 0]
-
-    def mean(costs: Tensor, real: Tensor) -> Tensor:
-        kept = costs.masked_fill(~real, 0.0)
-        if "logarithm_of_softmax_by_product" in on:
-            kept = costs * real  # infinity times 0 is NaN
-        if on & {"pads_counted", "logits_are_zero_at_padding", "logits_are_zero_and_all_counted"}:
-            kept = costs
-        least = 0 if "nan_for_pads_alone" in on else 1
-        if "a_sum" in on:
-            return kept.sum()
-        if "divided_by_sentences" in on:
-            return kept.sum() / len(costs)
-        if "mean_of_sentence_means" in on:
-            return (kept.sum(1) / real.sum(1).clamp(min=least)).mean()
-        if on & {"pads_counted", "divided_by_all_positions", "logits_are_zero_and_all_counted"}:
-            return kept.mean()
-        return kept.sum() / real.sum().clamp(min=least)
+        return log_probabilities(logits, on).gather(-1, labels[..., None])[..., 0]
 
     return answer
 
@@ -282,12 +263,7 @@ item.switch(
     hint="There's a function that does softmax and logarithm in one step.",
     spellings=list(EPSILONS)[1:],
 )
-item.switch(
-    "wrong_sign",
-    "Your loss has the wrong sign: it falls as the model gets worse.",
-    why="ln p is negative. Training minimises the loss, so the model would unlearn.",
-    hint="What is ln 0.5? And what should the loss be for p = 0.5?",
-)
+add_wrong_sign(item)
 item.switch(
     "in_bits",
     "Your loss is in bits: 1.44 times what it is in nats.",
@@ -295,21 +271,7 @@ item.switch(
     "and a division by ln 2 = 0.69 give bits.",
     hint="Which logarithm has e as its base?",
 )
-item.switch(
-    "softmax_over_positions",
-    "Your softmax runs over another axis, not over the vocabulary.",
-    why="At each position the probabilities of all tokens have to sum to one.",
-    hint="Which axis of (B, T, V) is the vocabulary?",
-    spellings=["softmax_over_sentences"],
-)
-item.switch(
-    "words_on_the_wrong_axis",
-    "PyTorch's cross-entropy takes your positions for classes: it expects the vocabulary on axis "
-    "1.",
-    why="With (B, T, V) it fails, or, if T equals V, it computes a different loss without any "
-    "error.",
-    hint="Flatten three axes into two, or move the vocabulary to axis 1.",
-)
+add_wrong_axes(item)
 item.switch(
     "view_of_a_slice",
     "Your code fails where labels are a slice, like target[:, 1:], or logits a transposed tensor, "

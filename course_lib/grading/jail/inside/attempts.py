@@ -43,6 +43,9 @@ def escapes(secret: str, folder: str) -> list[str]:
         "mount a folder": lambda: _libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0,
         "trace another process": lambda: _libc.ptrace(16, os.getppid(), 0, 0) == 0,
         "gain privileges later": lambda: _libc.prctl(39, 0, 0, 0, 0) != 1,
+        "watch a folder": lambda: _libc.inotify_init1(0) >= 0,
+        "share memory": _shares_memory,
+        "make a file without a name": lambda: os.memfd_create("escaped") >= 0,
         "be root": lambda: os.getuid() == 0 or os.geteuid() == 0,
         "use any amount of memory": lambda: resource.getrlimit(resource.RLIMIT_AS)[0] < 0,
     }
@@ -67,6 +70,11 @@ def _sends_signals() -> bool:
 
 def _has_signals_sent() -> bool:
     return fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid()) == 0
+
+
+def _shares_memory() -> bool:
+    made = _libc.shmget(0, 4096, 0)
+    return made >= 0 and _is_done(_libc.shmctl, made, 0, None)  # removed at once
 
 
 def _holds_capabilities() -> bool:

@@ -29,7 +29,7 @@ _DTYPES = {
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
 }
 _ODD_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_OF_A_FAILURE = ("kind", "message", "line", "variables")
+_FAILURE_FIELDS = ("kind", "message", "line", "variables")
 _TEXT_LIMITS = {"kind": 80, "message": 500, "line": 300, "variables": 300, "description": 300}
 
 
@@ -150,23 +150,23 @@ def _leaf(value: Any) -> Any:
     return {"unusual": [f"a value of type {type(value).__name__}"[:80]]}
 
 
-def _of_call(call: Call) -> list[Any]:
+def _call_parts(call: Call) -> list[Any]:
     return [call.args, dict(call.kwargs), call.about, call.gradients]
 
 
-def _of_answer(answer: Answer) -> list[Any]:
+def _answer_parts(answer: Answer) -> list[Any]:
     return [answer.value, answer.failure, answer.changed_inputs, answer.seconds]
 
 
-def _of_failure(failure: Failure) -> list[Any]:
+def _failure_parts(failure: Failure) -> list[Any]:
     return [failure.kind, failure.message, failure.line, failure.variables]
 
 
 # What a value of each kind is made of; the order decides, since every kind of dict is a Mapping.
 _PARTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
-    "call": (Call, _of_call),
-    "answer": (Answer, _of_answer),
-    "failure": (Failure, _of_failure),
+    "call": (Call, _call_parts),
+    "answer": (Answer, _answer_parts),
+    "failure": (Failure, _failure_parts),
     "unusual": (Unusual, lambda unusual: [unusual.description]),
     "dict": (Mapping, lambda mapping: [x for pair in mapping.items() for x in pair]),
     "tuple": (tuple, list),
@@ -237,7 +237,17 @@ def _is_key(value: Any) -> bool:
 def _answer(value: Any, failure: Any, changed: Any, seconds: Any) -> Answer:
     if not (failure is None or isinstance(failure, Failure)) or not isinstance(changed, bool):
         raise WireError("expected an answer's failure and whether it changed its inputs")
-    return Answer(value, failure, changed, float(seconds))
+    return Answer(value, failure=failure, changed_inputs=changed, seconds=float(seconds))
+
+
+def _call(args: Any, kwargs: Any, about: Any, gradients: Any) -> Call:
+    return Call(args, kwargs, about=about, gradients=gradients)
+
+
+def _failure(*parts: Any) -> Failure:
+    return Failure(
+        **{name: _text(part, name) for name, part in zip(_FAILURE_FIELDS, parts, strict=True)}
+    )
 
 
 def _dict(*parts: Any) -> dict[Any, Any]:
@@ -247,9 +257,9 @@ def _dict(*parts: Any) -> dict[Any, Any]:
 
 
 _MADE: dict[str, Callable[..., Any]] = {
-    "call": Call,
+    "call": _call,
     "answer": _answer,
-    "failure": lambda *parts: Failure(*map(_text, parts, _OF_A_FAILURE)),
+    "failure": _failure,
     "unusual": lambda description: Unusual(_text(description, "description")),
     "dict": _dict,
     "tuple": lambda *parts: parts,

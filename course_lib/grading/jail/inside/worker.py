@@ -10,6 +10,7 @@ the grader kills it.
 from __future__ import annotations
 
 import ast
+import base64
 import contextlib
 import gc
 import json
@@ -28,13 +29,13 @@ import torch
 
 import course_lib
 from course_lib import checks
-from course_lib.checks.engine.call import Answer, Call, Failure, ask, failure_of
+from course_lib.checks.engine.call import Answer, Call, Failure, ask, describe_exception
 from course_lib.checks.engine.isolation import PROCESSOR_TIME, within
 from course_lib.grading.jail.inside import confinement
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.jail.inside.wire import HEADER, decode, encode, sizes
 
-VIEW = "/view"  # where a child in bubblewrap sees the library
+VIEW = "/view"  # where an isolated child sees the library
 _LOADED_BEFORE = (
     "torch.nn.functional",
     "jaxtyping",
@@ -51,8 +52,8 @@ def serve(control: socket.socket, settings: dict[str, Any]) -> None:
     Args:
         control: where requests come from: JSON with the folder of the library and the limits, the
             child's socket attached.
-        settings: the level of isolation, the folders that are hidden from children, those that they
-            may read, and the unprivileged user that a child of root becomes.
+        settings: the folders that are hidden from children, and the filter of their system calls
+            in base64; empty if nothing isolates them.
     """
     for name in _LOADED_BEFORE:
         import_module(name)
@@ -107,35 +108,28 @@ def _first_call() -> None:
 
 
 def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Give up everything that the level of isolation says; the folder of the library.
+    """Give up everything that a learner's code must not have; the folder of the library.
 
     Raises:
         OSError: something could not be given up.
     """
-    library, level = str(request["library"]), settings["level"]
-    if level == "none":
+    if not settings:
         if sys.platform == "linux":
             confinement.die_with_parent()
         _introduce(connection, os.getpid())
         _forget_files(connection.fileno())
-        return library
+        return str(request["library"])
+    limits = confinement.Limits(**request["limits"])
     confinement.set_dumpable(True)  # otherwise its own files in /proc are not its own
-    confinement.set_limits(confinement.Limits(**request["limits"]))
-    if level == "bubblewrap":
-        _enter_own_jail(connection, library, settings["hide"])
-        library = VIEW
-    else:
-        _introduce(connection, os.getpid())
+    confinement.set_limits(limits)
+    _enter_own_jail(connection, str(request["library"]), settings["hide"])
+    confinement.limit_threads(limits.threads)
     confinement.refuse_privileges()
-    if os.getuid() == 0:
-        confinement.become(settings["user"])
     confinement.die_with_parent()
     _forget_files(connection.fileno())
-    if level == "landlock":
-        confinement.allow_reading_only([library, *settings["readable"]])
     confinement.drop_capabilities()
-    confinement.refuse_system_calls()
-    return library
+    confinement.refuse_system_calls(base64.b64decode(settings["filter"]))
+    return VIEW
 
 
 def _introduce(connection: socket.socket, pid: int) -> None:
@@ -210,11 +204,11 @@ class Cells:
                 within(seconds, partial(self._execute, name, source), PROCESSOR_TIME)
                 return None
         except BaseException as error:  # whatever it is, the learner's code raised it
-            failure, reached = failure_of(error), _line_reached(error, name)
+            failure, reached = describe_exception(error), _line_reached(error, name)
         try:
             within(seconds, partial(self._define, name, source, reached), PROCESSOR_TIME)
         except BaseException as error:
-            return failure or failure_of(error)
+            return failure or describe_exception(error)
         return failure
 
     def _execute(self, name: str, source: str) -> None:

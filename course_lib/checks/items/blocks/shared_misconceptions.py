@@ -1,0 +1,93 @@
+"""Misconceptions that blocks of several items may have, with the same words.
+
+Each function adds one to an item. ``steps`` is the item's block in steps, of which a misconception
+overrides one; it must be the only base of the new class, so that two can be put together.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.checks.engine.item import Item
+from course_lib.checks.items.blocks.block_parts import same
+
+Steps = type[Any]
+
+
+def _new_block(name: str, steps: Steps, **overrides: Any) -> Steps:
+    return type(name, (steps,), overrides)
+
+
+def add_one_norm_twice(item: Item, steps: Steps, *, name: str) -> None:
+    """Both norms of an encoder block are norm_1."""
+    item.misconception(
+        "Your block uses norm_1 twice and norm_2 never.",
+        why="Each norm has its own weight and bias. Those of norm_2 get no gradient, so they're "
+        "never trained.",
+        hint="Which submodules does your forward use, and how often?",
+    )(_new_block(name, steps, norms=lambda block: (block.norm_1, block.norm_1)))
+
+
+def add_mask_unused(item: Item, steps: Steps, *, name: str) -> None:
+    """The ``attend`` of an encoder block, whose last argument is the mask, gets none."""
+
+    def attend(block: Any, *inputs: Any) -> Tensor:
+        attended: Tensor = steps.attend(block, *inputs[:-1], None)
+        return attended
+
+    item.misconception(
+        "The mask has no effect in your block, so padding gets weight like real tokens.",
+        why="Then the result for a sentence depends on how much padding its batch needs.",
+        hint="Which of the submodules needs the mask, and does the mask reach it?",
+    )(_new_block(name, steps, attend=attend))
+
+
+def add_mask_turned_round(item: Item, steps: Steps) -> None:
+    """The ``attend`` of an encoder block, whose last argument is the mask, gets the inverse."""
+
+    def attend(block: Any, *inputs: Any) -> Tensor:
+        *vectors, mask = inputs
+        inverse = None if mask is None else ~mask
+        attended: Tensor = steps.attend(block, *vectors, inverse)
+        return attended
+
+    item.misconception(
+        "Your block inverts the mask before it passes it on.",
+        why="In this course True always means: may attend. Only "
+        "nn.MultiheadAttention wants the inverse.",
+        hint="Look at how you pass the mask to attention.",
+    )(_new_block("MaskTurnedRound", steps, attend=attend))
+
+
+def add_one_output_not_dropped(item: Item, steps: Steps, *, why: str) -> None:
+    """One of the two sublayers of an encoder block is without dropout."""
+    name = "NoDropoutAfterFeedForward"
+    item.misconception(
+        "Only one sublayer's output goes through dropout: the other is added as it is.",
+        why=why,
+        hint="There are two sublayers. Does the output of each go through dropout before it's "
+        "added?",
+    )(_new_block(name, steps, drops=lambda block: (block.dropout, same)))
+    other = _new_block("NoDropoutAfterAttention", steps, drops=lambda block: (same, block.dropout))
+    item.spelling(name)(other)
+
+
+def add_drops_always(item: Item, steps: Steps) -> None:
+    """Dropout at the block's rate, or at one that was written into the code, in every mode."""
+
+    def drops(block: Any, rate: float | None = None) -> Any:
+        return (partial(F.dropout, p=block.dropout.p if rate is None else rate),) * 3
+
+    item.misconception(
+        "You drop elements in evaluation mode, too.",
+        why="A trained model gives another result at each call. F.dropout and a new nn.Dropout "
+        "don't know the mode of your block unless they are told.",
+        hint="Which of your lines drops something, and how would it know that training is over?",
+    )(_new_block("DropsAlways", steps, drops=drops))
+    for rate in (0.1, 0.5):
+        block = _new_block("Block", steps, drops=lambda block, rate=rate: drops(block, rate))
+        item.spelling("DropsAlways")(block)

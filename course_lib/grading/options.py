@@ -1,0 +1,260 @@
+"""The options of ``course assign``, ``grade``, ``report``, ``export`` and ``similar``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from course_lib.arguments import option
+from course_lib.errors import CourseError
+
+ExportFormat = Literal["csv", "nbgrader", "canvas", "moodle", "gradescope"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssignOptions:
+    """How many groups, from which seed, of which assignments, and where to."""
+
+    seed: str = field(
+        default="",
+        metadata=option(
+            "decides who gets what, such as 2027-spring; any text",
+            metavar="TERM",
+            exclusive="action",
+            required=True,
+        ),
+    )
+    list_conventions: bool = field(
+        default=False,
+        metadata=option(
+            "only list which item takes which conventions",
+            flag="--list",
+            exclusive="action",
+            required=True,
+        ),
+    )
+    number: int = field(
+        default=6,
+        metadata=option("groups (default: %(default)s)", metavar="N", flag="--variants"),
+    )
+    assignments: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "such as 06_masks; may be repeated (default: all)",
+            metavar="NAME",
+            flag="--assignment",
+            many="repeat",
+        ),
+    )
+    output: Path = field(
+        default=Path("variants"),
+        metadata=option(
+            "where group_1/NAME, group_2/NAME, … and manifest.json go (default: %(default)s)",
+            metavar="DIR",
+        ),
+    )
+    exercises: Path | None = field(
+        default=None,
+        metadata=option(
+            "the public exercises (default: exercises, here or beside the library)", metavar="DIR"
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandedInOptions:
+    """Whose work is read, and for which assignment."""
+
+    incoming: Path = field(
+        metadata=option(
+            "a folder with a folder, or a notebook, for each student",
+            metavar="INCOMING",
+            positional=True,
+        )
+    )
+    assignment: str = field(metadata=option("such as 06_masks", metavar="NAME"))
+    exercises: Path | None = field(
+        default=None,
+        metadata=option(
+            "the exercises as released (default: exercises, here or beside the library)",
+            metavar="DIR",
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeOptions(HandedInOptions):
+    """Where the results go, how it is graded, and how much is trusted.
+
+    Raises:
+        CourseError: two options contradict each other, or one needs another.
+    """
+
+    results: Path = field(
+        default=Path("results"),
+        metadata=option(
+            "where NAME/STUDENT.json go (default: %(default)s); what is there and unchanged is "
+            "kept",
+            metavar="DIR",
+        ),
+    )
+    jobs: int = field(
+        default=1,
+        metadata=option("processes at the same time (default: %(default)s)", metavar="N"),
+    )
+    cluster: str = field(
+        default="",
+        metadata=option(
+            "grade on the workers of this Dask scheduler, such as tcp://host:8786, in place of "
+            "--jobs; they need the same folders, and each grades one submission at a time",
+            metavar="ADDRESS",
+        ),
+    )
+    variants: Path | None = field(
+        default=None,
+        metadata=option(
+            "the folder that course assign wrote: each student is graded by their own variant",
+            metavar="DIR",
+        ),
+    )
+    groups: Path | None = field(
+        default=None,
+        metadata=option(
+            "lines student,group (default: the group whose stamp is in the notebook)",
+            metavar="CSV",
+        ),
+    )
+    secret_file: Path | None = field(
+        default=None,
+        metadata=option(
+            "decides the test inputs; made if it is not there (default: DIR/secret). "
+            "Keep it: with another one everything is graded again",
+            metavar="F",
+        ),
+    )
+    diff: bool = field(
+        default=False,
+        metadata=option("show which earlier points would change, and write no results"),
+    )
+    gradebook: Path | None = field(
+        default=None,
+        metadata=option(
+            "also put the results into this course folder of nbgrader, to be marked and shown "
+            "with its formgrader; made if it is not there. Marks that a person gave stay",
+            metavar="DIR",
+        ),
+    )
+    trusted: bool = field(
+        default=False,
+        metadata=option(
+            "run the code as your own, with nothing to stop it; needs the next option",
+            flag="--no-sandbox",
+        ),
+    )
+    authors_known: bool = field(
+        default=False,
+        metadata=option("say that you know their authors", flag="--i-trust-these-submissions"),
+    )
+
+    def __post_init__(self) -> None:
+        if self.trusted != self.authors_known:
+            raise CourseError(
+                "--no-sandbox and --i-trust-these-submissions need each other: without a sandbox, "
+                "what is handed in can read and delete your files"
+            )
+        if self.jobs < 1:
+            raise CourseError(f"--jobs must be at least 1, got {self.jobs}")
+        if self.diff and self.gradebook:
+            raise CourseError(
+                "--diff writes nothing, so it can't be used with --gradebook: leave out one"
+            )
+        if self.groups and not self.variants:
+            raise CourseError("--groups names the students' groups, but --variants was not given")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarOptions(HandedInOptions):
+    """Where the pairs go."""
+
+    results: Path = field(
+        default=Path("results"),
+        metadata=option(
+            "where NAME/similar.csv goes, which course report shows (default: %(default)s)",
+            metavar="DIR",
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultsOptions:
+    """Which results are read, and where the points that a person gave are."""
+
+    results: Path = field(
+        metadata=option("the folder that course grade wrote", metavar="RESULTS", positional=True)
+    )
+    assignments: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "such as 06_masks; may be repeated (default: all)",
+            metavar="NAME",
+            flag="--assignment",
+            many="repeat",
+        ),
+    )
+    marks: Path | None = field(
+        default=None,
+        metadata=option(
+            "points that a person gave: CSV with the columns student, item, points "
+            "(default: all marks*.csv beside the results of each assignment)",
+            metavar="FILE",
+        ),
+    )
+    gradebook: Path | None = field(
+        default=None,
+        metadata=option(
+            "nbgrader's course folder, whose marks given in formgrader are read (default: where "
+            "course grade --gradebook put the results, if it did)",
+            metavar="DIR",
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(ResultsOptions):
+    """Where the page goes."""
+
+    output: Path = field(
+        default=Path("report"),
+        metadata=option(
+            "the folder of the page and the CSV files (default: %(default)s)", metavar="DIR"
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions(ResultsOptions):
+    """For which platform, and who is in the class."""
+
+    format: ExportFormat = field(metadata=option("the platform that reads it, or csv for a table"))
+    output: Path | None = field(
+        default=None,
+        metadata=option(
+            "default: FORMAT.csv; for gradescope the folder gradescope", metavar="FILE"
+        ),
+    )
+    roster: Path | None = field(
+        default=None,
+        metadata=option(
+            "CSV with the column student (the name of the folder that was graded), and for "
+            "canvas ID, SIS User ID or SIS Login ID, for moodle email, username or idnumber, for "
+            "nbgrader last_name, first_name and email",
+            metavar="FILE",
+        ),
+    )
+    partial: bool = field(
+        default=False,
+        metadata=option(
+            "leave empty what is not known yet and who handed in nothing, instead of refusing"
+        ),
+    )

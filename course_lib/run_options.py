@@ -1,0 +1,95 @@
+"""The options of one training run: what is chosen anew each time, whatever the recipe.
+
+They stand outside the package ``training``, which loads PyTorch, since ``course train --help``
+needs them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from course_lib.arguments import option
+from course_lib.errors import CourseError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How long to train, on what device, from which seed, and what to do with an earlier run.
+
+    ``device`` and ``precision`` may be "auto": ``training.runs.resolve_options`` replaces it.
+
+    Raises:
+        CourseError: a value makes no sense, or two of them contradict each other.
+    """
+
+    max_steps: int | None = field(
+        default=None,
+        metadata=option("steps, instead of epochs", metavar="N", exclusive="length"),
+    )
+    minutes: float | None = field(
+        default=None,
+        metadata=option("minutes, instead of epochs", metavar="M", exclusive="length"),
+    )
+    seed: int = field(
+        default=0,
+        metadata=option(
+            "seed of weights, dropout and order of batches (default: %(default)s)", metavar="S"
+        ),
+    )
+    device: str = field(
+        default="cpu",
+        metadata=option(
+            "cpu, cuda, …, or auto for a GPU if there is one (default: %(default)s)", metavar="D"
+        ),
+    )
+    precision: str = field(
+        default="fp32",
+        metadata=option(
+            "fp32, or bf16 (matrices are multiplied in bfloat16) where the device supports it, or "
+            "auto for bf16 where that is faster (default: %(default)s)",
+            metavar="P",
+        ),
+    )
+    scores: bool = field(
+        default=True,
+        metadata=option(
+            "translate no held-out sentences: no BLEU, no exact match, but done sooner"
+        ),
+    )
+    # On a CPU, exactly as if the run had never been stopped.
+    resume: bool = field(
+        default=False,
+        metadata=option("go on where the run was stopped", exclusive="earlier run"),
+    )
+    overwrite: bool = field(
+        default=False,
+        metadata=option("replace an earlier run in the folder", exclusive="earlier run"),
+    )
+    accept_changed_data: bool = field(
+        default=False,
+        metadata=option("with --resume: go on even if the data are no longer the same"),
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("max_steps", "minutes"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:  # put this way, it also refuses NaN
+                raise CourseError(f"{name} must be positive and finite, got {value}")
+        if self.max_steps is not None and self.minutes is not None:
+            raise CourseError(
+                f"expected max_steps or minutes, got both ({self.max_steps} and {self.minutes}): "
+                "a run ends after so many steps or after so much time, choose one"
+            )
+        if self.resume and self.overwrite:
+            raise CourseError(
+                "expected resume or overwrite, got both: resume goes on with the run in the "
+                "folder, overwrite replaces it"
+            )
+        if self.accept_changed_data and not self.resume:
+            raise CourseError(
+                "expected resume with accept_changed_data, got it alone: only a run that goes on "
+                "can find that its data have changed"
+            )
+        if not 0 <= self.seed < 2**63:
+            raise CourseError(f"seed must be a whole number from 0 to 2^63 - 1, got {self.seed}")

@@ -1,0 +1,167 @@
+"""``course translate`` and ``course translator``: the verbs that use a trained model.
+
+They stand beside the packages ``decoding`` and ``viz`` and not in them, since those load PyTorch,
+and ``course translate --help`` should not wait for that: what a verb needs is imported when it
+runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from course_lib.arguments import option
+from course_lib.errors import CourseError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslateOptions:
+    """What to translate, and with which run.
+
+    Raises:
+        CourseError: both sentences and a file are given, or none of them.
+    """
+
+    text: tuple[str, ...] = field(
+        default=(),
+        metadata=option("a sentence in quotes", metavar="TEXT", positional=True, many="*"),
+    )
+    run: Path | None = field(
+        default=None,
+        metadata=option(
+            "the folder of a run, or a checkpoint (default: the course's own German translator)",
+            metavar="DIR",
+        ),
+    )
+    input: Path | None = field(
+        default=None,
+        metadata=option("one sentence per line, plain or .gz (-: standard input)", metavar="FILE"),
+    )
+    output: Path | None = field(
+        default=None,
+        metadata=option(
+            "one translation per line (default: the screen); FILE.part until it is complete",
+            metavar="FILE",
+        ),
+    )
+    beam: int | None = field(
+        default=None,
+        metadata=option("beam search with W hypotheses (default: greedy decoding)", metavar="W"),
+    )
+
+    def __post_init__(self) -> None:
+        if bool(self.text) == bool(self.input):
+            raise CourseError("give sentences to translate, or a file with --input: one of the two")
+
+
+def run_translate(options: TranslateOptions) -> int:
+    """Print each sentence's translation on a line, and warn of words that could not be read."""
+    from course_lib.data import count_lines, stream_lines
+    from course_lib.decoding import Decoding
+    from course_lib.decoding.translate_file import translate_lines, warnings_for
+    from course_lib.training import load_translator
+
+    if options.input and options.output:
+        _refuse_to_overwrite(options.input, options.output)
+    decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
+    translator = load_translator(options.run, tell=_warn)
+    if options.input:
+        blocks = translate_lines(
+            translator,
+            stream_lines(options.input),
+            decoding=decoding,
+            warn=_warn,
+            total=count_lines(options.input) if sys.stderr.isatty() else None,
+        )
+        _write_blocks(blocks, options.output)
+        return 0
+    translations = translator.translate_texts(options.text, decoding=decoding)
+    for warning in (w for t in translations for w in warnings_for(translator, t)):
+        _warn(warning)
+    _write_blocks([[str(translation) for translation in translations]], options.output)
+    return 0
+
+
+def _refuse_to_overwrite(source: Path, output: Path) -> None:
+    """Refuse to write over the sentences that are translated, at the end or meanwhile."""
+    from course_lib.atomic import part_of
+
+    for written in (output, part_of(output)):
+        if written.is_file() and source.exists() and written.samefile(source):
+            raise CourseError(
+                f"expected another file for --output, got {output}: {written} would be written, "
+                f"and it is what --input {source} reads"
+            )
+
+
+def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
+    """Write blocks of lines as they come; if something stops them, say how many were written."""
+    from course_lib.atomic import grow_atomically, part_of
+
+    done = 0
+    with nullcontext(_print) if output is None else grow_atomically(output) as write:
+        try:
+            for block in blocks:
+                write("".join(f"{line}\n" for line in block))
+                done += len(block)
+        except BrokenPipeError:  # nobody wants to read on
+            raise
+        except BaseException:
+            if done:
+                where = f" and are in {part_of(output)}" if output else ""
+                _warn(f"the first {done:,} lines are translated{where}")
+            raise
+
+
+def _print(text: str) -> None:
+    print(text, end="", flush=True)
+
+
+def _warn(message: str) -> None:
+    from tqdm.auto import tqdm
+
+    tqdm.write(f"course translate: {message}", file=sys.stderr)  # above a progress bar
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorOptions:
+    """Where to put the page, and whether to open it."""
+
+    output: Path = field(
+        default=Path(),
+        metadata=option(
+            "where translator.html goes (default: here); one file to copy anywhere", metavar="DIR"
+        ),
+    )
+    browser: bool = field(default=True, metadata=option("write the page only"))
+
+
+def run_translator(options: TranslatorOptions) -> int:
+    """Write the course's translator as a page that needs neither Python nor a network; open it."""
+    from course_lib.atomic import write_atomically
+    from course_lib.data import load_corpus
+    from course_lib.lab import has_browser
+    from course_lib.training import load_translator
+    from course_lib.viz.web.translator_page import translator_page
+
+    translator = load_translator()
+    pairs = load_corpus("grammar_de_en").pairs("test", 300)
+    page = options.output / "translator.html"
+    text = translator_page(
+        translator.model,
+        translator.source_vocabulary.tokens,
+        translator.target_vocabulary.tokens,
+        sentences=[(pair.source_text, pair.target_text) for pair in pairs],
+    )
+    write_atomically(page, text)
+    print(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
+    if options.browser and has_browser():
+        import webbrowser
+
+        webbrowser.open(page.resolve().as_uri())
+    else:
+        print("Open it in a browser, on this or any other machine.")
+    return 0

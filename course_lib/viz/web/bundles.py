@@ -1,0 +1,19 @@
+"""The scripts of a page as one file, so that a learner's machine needs no JavaScript tools.
+
+Contributors make it again with ``python -m tools.bundles`` after a change of a script.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+BUNDLES = Path(__file__).parents[2] / "assets" / "bundles"
+
+
+def bundle(name: str) -> str:
+    """One minified ES module without imports.
+
+    Args:
+        name: of the bundle: "explorer", "model_diagram", "translator", "front_door" or "frames".
+    """
+    return (BUNDLES / f"{name}.js").read_text("utf-8")

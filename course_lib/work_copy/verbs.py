@@ -1,0 +1,59 @@
+"""``course progress``, ``course update`` and ``course reset``: the verbs of a learner's own work.
+
+What a verb needs is imported when it runs, so that ``course --help`` stays fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from course_lib.arguments import NoOptions, option
+
+SAVE = "Only what is saved is merged: save open notebooks in JupyterLab before an update."
+RELOAD = "If it is open in JupyterLab: File, Reload Notebook from Disk."
+
+
+def run_progress(options: NoOptions) -> int:
+    """Print which exercises are done and which comes next."""
+    from course_lib.checks import Progress
+
+    print(Progress())
+    return 0
+
+
+def run_update(options: NoOptions) -> int:
+    """Bring the course's changes into the learner's copy and say what happened."""
+    from course_lib.work_copy.folders import COURSE, work_folder
+    from course_lib.work_copy.trust import trust, unmodified_notebooks
+    from course_lib.work_copy.update import RELEASE, outdated, update
+
+    trust(unmodified_notebooks(COURSE))
+    work = work_folder()
+    if (work / RELEASE).is_dir() and outdated(work, COURSE):
+        print(SAVE, flush=True)
+    changed = update(work, COURSE)
+    print("\n".join([*changed, RELOAD] if changed else ["Nothing has changed."]))
+    return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetOptions:
+    """What to put back."""
+
+    what: str = field(
+        metadata=option(
+            "an item's id, such as 06.padding_mask, or a notebook in your copy of the course",
+            metavar="ITEM",
+            positional=True,
+        )
+    )
+
+
+def run_reset(options: ResetOptions) -> int:
+    """Put back an answer as it was released and say where the backup is."""
+    from course_lib.work_copy.folders import work_folder
+    from course_lib.work_copy.update import reset
+
+    print(reset(work_folder(), options.what))
+    print(RELOAD)
+    return 0

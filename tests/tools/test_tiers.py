@@ -1,0 +1,109 @@
+"""The two tiers together run every test, and say what they left out."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.tools.notebooks.sample_notebooks import code, notebook, stream
+from tools import ROOT, tiers
+from tools.notebooks.notebook_normal_form import to_bytes
+
+TESTS = """
+import pytest
+
+def test_is_fast(): pass
+
+@pytest.mark.slow
+def test_is_slow(): pass
+
+@pytest.mark.slow
+@pytest.mark.smoke
+def test_is_smoke(): pass
+
+def test_needs_what_is_missing(): pytest.skip("left out: get it with apt-get")
+
+def test_needs_another_system(): pytest.skip("not on this system")
+"""
+TRAINED = [
+    code("before", "x = 1\nprint(x)", [stream("1\n")]),
+    code("trains", "print(x + 1)", [stream("2\n")], tags=[tiers.LONG_TRAINING]),
+    code("after", "print(x + 2)", [stream("3\n")]),
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """``run(tier, *options)``: the names that passed, and what pytest printed."""
+    folder = tmp_path_factory.mktemp("tiers")
+    (folder / "test_it.py").write_text(TESTS)
+    (folder / "11_long.ipynb").write_bytes(to_bytes(notebook(*TRAINED)))
+    short = code("only", "print(1)", [stream("1\n")])
+    (folder / "01_short.ipynb").write_bytes(to_bytes(notebook(short)))
+
+    def run_(tier, *options):
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options]
+        command += ["-p", "tools.notebooks.nbval_plugin", "--nbval", "-p", "tools.tiers"]
+        command += ["--tier", tier, "--rootdir", str(folder), "-c", str(ROOT / "pyproject.toml")]
+        done = subprocess.run(
+            [*command, str(folder)], cwd=ROOT, capture_output=True, text=True, env=os.environ
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        passed = re.findall(r"::([\w-]+) (?:<- \S+ )?PASSED|PASSED \S*::([\w-]+)", done.stdout)
+        return sorted(a or b for a, b in passed), done.stdout
+
+    return run_
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_the_fast_tier_stops_before_the_long_training_and_says_what_it_left_out(run, workers):
+    passed, printed = run("fast", *workers)
+    assert passed == [
+        "before",
+        "only",
+        "stored-file",
+        "stored-file",
+        "test_is_fast",
+        "test_is_smoke",
+    ]
+    assert (
+        "Not run: 1 slow tests, and lessons 11 from their first long training on. "
+        "`make test-all` runs them, too."
+    ) in printed
+    assert "Left out 1 tests: get it with apt-get" in printed
+    assert "Left out 1 tests: not on this system" not in printed
+
+
+@pytest.mark.slow
+def test_the_other_tier_runs_slow_tests_and_long_lessons_whole(run):
+    passed, printed = run("rest")
+    assert passed == ["after", "before", "stored-file", "test_is_slow", "trains"]
+    assert "Not run" not in printed
+
+
+def test_files_that_changed_after_make_test_passed_are_checked_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(tiers, "ROOT", tmp_path)
+    monkeypatch.setattr(tiers, "PASSED", tmp_path / ".passed")
+    for command in (["init", "-q"], ["config", "core.excludesFile", "/dev/null"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    (tmp_path / ".gitignore").write_text(".passed\n")
+    (tmp_path / "code.py").write_text("x = 1\n")
+    assert tiers.main([]) == 1
+    assert tiers.main(["--passed"]) == 0
+    assert tiers.main([]) == 0
+    (tmp_path / "code.py").write_text("x = 2\n")
+    assert tiers.main([]) == 1
+    (tmp_path / "code.py").write_text("x = 1\n")
+    assert tiers.main([]) == 0
+    (tmp_path / "new.py").write_text("")
+    assert tiers.main([]) == 1
+
+
+def test_without_git_everything_is_run_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(tiers, "ROOT", tmp_path)
+    monkeypatch.setattr(tiers, "PASSED", tmp_path / ".passed")
+    assert tiers.main(["--passed"]) == 0
+    assert tiers.main([]) == 1
