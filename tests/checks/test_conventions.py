@@ -59,7 +59,7 @@ def errors_of(item):
 
 
 def named(item, subject, asked):
-    return [m.name for m in diagnose(item, subject, asked=asked).misconceptions]
+    return [m.name for m in diagnose(item, subject, ask_learner=asked).misconceptions]
 
 
 def texts(item):

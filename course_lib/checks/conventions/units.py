@@ -208,7 +208,7 @@ CONVENTIONS = (
         aspect="percent",
         paragraph="Accuracy is **in percent**: a number from 0 to 100, where the task has one from "
         "0 to 1.",
-        touched=touched("shares?|cent|percent|1|0|count|sum", also="100"),
+        touched=touched("shares?|cent|percent|1|count|sum", also="100"),
         taken=only({"11.masked_accuracy": Translation(result=times(100))}),
         lessons=("11",),
     ),
@@ -217,7 +217,7 @@ CONVENTIONS = (
         aspect="scale of BLEU",
         paragraph="BLEU runs **from 0 to 1**, where the task and sacrebleu have 0 to 100: return a "
         "hundredth of sacrebleu's score.",
-        touched=touched("100|0|1|to one|hundred|per cent|sacrebleu"),
+        touched=touched("100|1|to one|hundred|per cent|sacrebleu"),
         taken=only({"12.bleu": Translation(result=times(0.01))}),
         lessons=("12",),
     ),
@@ -226,7 +226,7 @@ CONVENTIONS = (
         aspect="scale of the share",
         paragraph="The result is a **percentage**, from 0 to 100, where the task has a share from "
         "0 to 1: a sample counts 100, 50 or 0, and the result is their mean.",
-        touched=touched("shares?|cent|percent|0|1|½|counts?|half", also=r"100|item\("),
+        touched=touched("shares?|cent|percent|1|½|counts?|half", also=r"100|item\("),
         taken=only({"12.paired_bootstrap": Translation(result=times(100))}),
         lessons=("12",),
     ),
@@ -255,7 +255,7 @@ CONVENTIONS = (
         name="percent",
         aspect="percent",
         paragraph="The result is **in percent**: multiply by 100.",
-        touched=touched("0|1|one|minus|perfect", also="1 -"),
+        touched=touched("1|one|minus|perfect", also="1 -"),
         taken=only({_RATES: Translation(result=value(lambda rate: 100 * rate))}),
         lessons=("14",),
     ),
