@@ -113,6 +113,22 @@ def test_texts_of_a_variant_are_the_item_s_own_without_what_its_convention_touch
         assert [text for text in shown if each.touches(text)] == []
 
 
+@pytest.mark.parametrize(("item", "names"), TOGETHER)
+def test_each_of_several_conventions_can_be_named_as_forgotten(item, names):
+    known = [m.name for m in load_item(item, names).misconceptions]
+    expected = {f"forgets_{name}" for name in names}
+    assert expected | ({"forgets_all_conventions"} if len(names) > 1 else set()) == {
+        name for name in known if name.startswith("forgets_")
+    }
+
+
+def test_a_convention_that_an_item_does_not_take_is_not_applied():
+    with pytest.raises(
+        CourseError, match=r"a convention that 02\.transformer_embedding takes, got"
+    ):
+        under(load_item("02.transformer_embedding"), convention("12.bleu", "bleu_to_one"))
+
+
 def test_a_text_that_is_left_out_leaves_the_name_or_a_reason():
     variant = load_item("06.causal_mask", ("true_hides",))
     assert variant.hints == (HINT_LEFT_OUT,) * 3
