@@ -34,9 +34,7 @@ def conventions_of(item: Item) -> tuple[Convention, ...]:
     return tuple(
         each
         for each in CONVENTIONS
-        if item.id[:2] in each.lessons
-        and (item.id, each.aspect) not in REFUSED
-        and each.taken(item) is not None
+        if (item.id, each.aspect) not in REFUSED and each.taken(item) is not None
     )
 
 

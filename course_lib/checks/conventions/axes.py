@@ -9,9 +9,8 @@ from torch import Tensor
 from course_lib.checks.conventions.changes import on, pair, same, value
 from course_lib.checks.conventions.convention import (
     Convention,
-    Taken,
+    Derived,
     Translation,
-    only,
     touched,
 )
 from course_lib.checks.conventions.reordering import Dims, by_shapes
@@ -47,7 +46,7 @@ def _with_a_batch(dims: Dims, indices: Sequence[int]) -> Sequence[int] | None:
     return indices if dims[0] == "batch" else None
 
 
-def _exactly(*names: str, order: Sequence[int]) -> Taken:
+def _exactly(*names: str, order: Sequence[int]) -> Derived:
     """For tensors with exactly these axes."""
     return by_shapes(lambda dims: order if dims == names else None)
 
@@ -69,13 +68,13 @@ _SAME_PARTS = (
 def _orders() -> tuple[Convention, ...]:
     """Of the axes batch, position and features."""
 
-    def convention(name: str, paragraph: str, taken: Taken, lessons: Sequence[str]) -> Convention:
+    def convention(name: str, paragraph: str, taken: Derived, lessons: Sequence[str]) -> Convention:
         return Convention(
             name=name,
             aspect="axes",
             paragraph=paragraph,
             touched=_TOUCHED,
-            taken=taken,
+            derived=taken,
             lessons=tuple(lessons),
         )
 
@@ -122,7 +121,7 @@ def _heads(name: str, sentence: str, exchanged: str, indices: Sequence[int]) -> 
         f"the task has four axes that end with E or V, exchange the {exchanged}, both in what your "
         "code is given and in what it returns.",
         touched=_TOUCHED,
-        taken=by_shapes(lambda dims: _of_heads(dims, indices)),
+        derived=by_shapes(lambda dims: _of_heads(dims, indices)),
         lessons=("04",),
     )
 
@@ -136,7 +135,7 @@ def _logits(name: str, paragraph: str, indices: Sequence[int]) -> Convention:
         "own functions. A model that you call returns the vocabulary last, as in the lesson: move "
         "its axes before you pass its logits on.",
         touched=touched(f"{_AXES}|V|position|gather", also=f"{_SHAPE}|{_CODE}|softmax"),
-        taken=_exactly("batch", "target", "vocab", order=indices),
+        derived=_exactly("batch", "target", "vocab", order=indices),
         lessons=("10", "11"),
     )
 
@@ -148,7 +147,7 @@ def _record(name: str, paragraph: str, indices: Sequence[int]) -> Convention:
         aspect="record",
         paragraph=paragraph,
         touched=_TOUCHED,
-        taken=_exactly("layers", "batch", "heads", "query", "key", order=indices),
+        derived=_exactly("layers", "batch", "heads", "query", "key", order=indices),
         lessons=("14",),
     )
 
@@ -177,19 +176,16 @@ def _columns(
             rf"columns?|even|odd|halves|half of|blocks?|diagonal|interleav\w*|layout|{words}",
             also=r"stack|cat\(|, sin|ω",
         ),
-        taken=only(
-            {
-                "01.sinusoidal_positions": Translation(result=value(there)),
-                "01.positional_encoding": Translation(
-                    given=on(x=there, first=there),
-                    understood=on(x=back),
-                    result=value(there),
-                    back=back,
-                ),
-                "01.shift_matrix": Translation(result=value(both_axes)),
-            }
-        ),
-        lessons=("01",),
+        items={
+            "01.sinusoidal_positions": Translation(result=value(there)),
+            "01.positional_encoding": Translation(
+                given=on(x=there, first=there),
+                understood=on(x=back),
+                result=value(there),
+                back=back,
+            ),
+            "01.shift_matrix": Translation(result=value(both_axes)),
+        },
     )
 
 
@@ -234,7 +230,7 @@ CONVENTIONS = (
         "task has (…, D), and there may be any number of axes after D. `weight` and `bias` stay "
         "(D,).",
         touched=_TOUCHED,
-        taken=_exactly("*batch", "d_model", order=(1, 0)),
+        derived=_exactly("*batch", "d_model", order=(1, 0)),
         lessons=("03",),
     ),
     Convention(
@@ -246,7 +242,7 @@ CONVENTIONS = (
         "these two; a padding mask is (B, 1, S, 1). Where the task speaks of a row of weights, "
         "scores or a mask, read column.",
         touched=_TOUCHED,
-        taken=by_shapes(_keys_then_queries),
+        derived=by_shapes(_keys_then_queries),
         lessons=("05", "06"),
     ),
     _heads(
@@ -272,7 +268,7 @@ CONVENTIONS = (
         "where the task has (B, S, E), read (S, E, B), both in what your code is given and in what "
         "it returns. Tensors without a batch, such as `w_q` or `share`, stay as they are.",
         touched=_TOUCHED,
-        taken=by_shapes(lambda dims: _with_a_batch(dims, [*range(1, len(dims)), 0])),
+        derived=by_shapes(lambda dims: _with_a_batch(dims, [*range(1, len(dims)), 0])),
         lessons=("05",),
     ),
     Convention(
@@ -284,7 +280,7 @@ CONVENTIONS = (
         "last. Tensors without a batch, such as `w_q` or `share`, stay as they are. What the task "
         "says of rows and columns, or of what comes first, is about its own order.",
         touched=_TOUCHED,
-        taken=by_shapes(lambda dims: _with_a_batch(dims, range(len(dims))[::-1])),
+        derived=by_shapes(lambda dims: _with_a_batch(dims, range(len(dims))[::-1])),
         lessons=("05",),
         apart=("keys_then_queries",),
     ),
@@ -307,7 +303,7 @@ CONVENTIONS = (
         paragraph="`resamples` has the shape **(N, R)**, where the task has (R, N): each column is "
         "one sample.",
         touched=touched(_AXES, also=f"{_SHAPE}|dim=|\\bR\\b"),
-        taken=_exactly("samples", "sentences", order=(1, 0)),
+        derived=_exactly("samples", "sentences", order=(1, 0)),
         lessons=("12",),
     ),
     Convention(
@@ -317,7 +313,7 @@ CONVENTIONS = (
         "the task has (B, T): what it calls a row is a column of what you return. The source, and "
         "what the model takes and gives, stay as in the lesson.",
         touched=_TOUCHED,
-        taken=_exactly("batch", "target", order=(1, 0)),
+        derived=_exactly("batch", "target", order=(1, 0)),
         lessons=("13",),
     ),
     Convention(
@@ -327,16 +323,13 @@ CONVENTIONS = (
         "heads, d_head)**: where the task has (B, H, t, E), read (B, t, H, E). The new token's key "
         "and value are at the last position.",
         touched=touched(f"{_AXES}|cat", also=f"{_SHAPE}|{_CODE}"),
-        taken=only(
-            {
-                "13.cached_step": Translation(
-                    given=on(past=_positions_second),
-                    understood=on(past=_positions_second),
-                    result=pair(same, _positions_second),
-                )
-            }
-        ),
-        lessons=("13",),
+        items={
+            "13.cached_step": Translation(
+                given=on(past=_positions_second),
+                understood=on(past=_positions_second),
+                result=pair(same, _positions_second),
+            )
+        },
     ),
     Convention(
         name="rows_are_sources",
@@ -345,7 +338,7 @@ CONVENTIONS = (
         "each of the decoder's input tokens. Where the task or its shape (T + 1, S) speaks of a "
         "row of weights, read column.",
         touched=touched(f"{_AXES}|argmax", also=f"{_SHAPE}|{_CODE}"),
-        taken=_exactly("rows", "source", order=(1, 0)),
+        derived=_exactly("rows", "source", order=(1, 0)),
         lessons=("14",),
     ),
     _record(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from course_lib.checks.conventions.changes import parameters_renamed
-from course_lib.checks.conventions.convention import Convention, only, touched
+from course_lib.checks.conventions.convention import Convention, touched
 
 
 def _called(item: str, name: str, aspect: str, **names: str) -> Convention:
@@ -19,8 +19,7 @@ def _called(item: str, name: str, aspect: str, **names: str) -> Convention:
         touched=touched(
             rf"named (?:{old})|and contract", also=rf"(?<=[.`])(?:{old})\b|\b(?:{old})(?=\.\w|\(|`)"
         ),
-        taken=only({item: parameters_renamed(**names)}),
-        lessons=(item[:2],),
+        items={item: parameters_renamed(**names)},
     )
 
 

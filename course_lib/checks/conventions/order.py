@@ -26,7 +26,6 @@ from course_lib.checks.conventions.convention import (
     Arguments,
     Convention,
     Translation,
-    only,
     touched,
 )
 from course_lib.checks.conventions.reordering import annotations_of, axes_in
@@ -53,15 +52,12 @@ def _tying(name: str, paragraph: str, written: Mapping[str, Any]) -> Convention:
         paragraph=f"{paragraph} Where the task lists the values of `tying`, read {listed}; it is "
         f"of type `{kind}`.",
         touched=touched("tying", also=r"[\"'](?:none|output|all)[\"']"),
-        taken=only(
-            {
-                "08.tie": Translation(
-                    given=on(tying=lambda word: written[word]),
-                    understood=on(tying=lambda value: back[value]),
-                )
-            }
-        ),
-        lessons=("08",),
+        items={
+            "08.tie": Translation(
+                given=on(tying=lambda word: written[word]),
+                understood=on(tying=lambda value: back[value]),
+            )
+        },
     )
 
 
@@ -75,8 +71,7 @@ def _batches(
         aspect=aspect,
         paragraph=f"{paragraph} By itself, this turns the task's example into `{example}`.",
         touched=touched(words, also=r"\["),
-        taken=only({"09.bucket": Translation(result=value(change))}),
-        lessons=("09",),
+        items={"09.bucket": Translation(result=value(change))},
     )
 
 
@@ -132,13 +127,10 @@ BEFORE_AXES = (
             "BOS|bos|begin|begins|first|starts?|max_len|length|how many|long|longer|longest",
             also=r"len\(|\[1:\]|\(B, T|\[:, 1",
         ),
-        taken=only(
-            {
-                "13.greedy_decode": Translation(result=_column_of_bos),
-                "13.beam_search": Translation(result=_bos_in_front),
-            }
-        ),
-        lessons=("13",),
+        items={
+            "13.greedy_decode": Translation(result=_column_of_bos),
+            "13.beam_search": Translation(result=_bos_in_front),
+        },
     ),
 )
 CONVENTIONS = (
@@ -148,7 +140,7 @@ CONVENTIONS = (
         paragraph="Attention returns **the weights first**, and then the context or output, where "
         "the task says the opposite.",
         touched=touched("first|second|order|returns?|unpacks?|pair", also=", weights|weights, "),
-        taken=_weights_first,
+        derived=_weights_first,
         lessons=("04", "05"),
     ),
     _tying(
@@ -167,13 +159,10 @@ CONVENTIONS = (
         paragraph="Pairs of results come in the **opposite order** of the task's: `(target, "
         "source)` and `(labels, decoder_input)`.",
         touched=touched("first|second|order|unpacks?|swapped|pair|exchanged"),
-        taken=only(
-            {
-                "09.collate": Translation(result=reversed_pair),
-                "09.teacher_forcing": Translation(result=reversed_pair),
-            }
-        ),
-        lessons=("09",),
+        items={
+            "09.collate": Translation(result=reversed_pair),
+            "09.teacher_forcing": Translation(result=reversed_pair),
+        },
     ),
     Convention(
         name="dict_results",
@@ -183,13 +172,10 @@ CONVENTIONS = (
         "cell, `-> tuple[Tensor, Tensor]` is the lesson's, too: replace it by "
         "`-> dict[str, Tensor]`.",
         touched=touched("first|second|order|unpacks?|swapped|tuple|exchanged"),
-        taken=only(
-            {
-                "09.collate": Translation(result=as_dict("source", "target")),
-                "09.teacher_forcing": Translation(result=as_dict("decoder_input", "labels")),
-            }
-        ),
-        lessons=("09",),
+        items={
+            "09.collate": Translation(result=as_dict("source", "target")),
+            "09.teacher_forcing": Translation(result=as_dict("decoder_input", "labels")),
+        },
     ),
     _batches(
         "indices_from_one",
@@ -206,14 +192,11 @@ CONVENTIONS = (
         "from 0. The defaults in the first lines of your cell are the lesson's: write `query: int "
         "= 1` and `sentence: int = 1`.",
         touched=touched(r"\d|index|indices|counts?|counted|numbers?|defaults?", also=r"\[|\d"),
-        taken=only(
-            {
-                "14.heads_for_figure": Translation(
-                    given=on(**_indices(1)), understood=on(**_indices(-1))
-                )
-            }
-        ),
-        lessons=("14",),
+        items={
+            "14.heads_for_figure": Translation(
+                given=on(**_indices(1)), understood=on(**_indices(-1))
+            )
+        },
     ),
     _batches(
         "longest_batch_first",
@@ -240,15 +223,12 @@ CONVENTIONS = (
         "and has the rate of the paper's step 1. Where the task and equation (3) say step, read "
         "step + 1.",
         touched=touched("steps?|counts?|zero|peak|warmup", also="√step"),
-        taken=only(
-            {
-                _RATE: Translation(
-                    given=on(steps=lambda steps: [step - 1 for step in steps]),
-                    understood=on(step=lambda step: step + 1),
-                )
-            }
-        ),
-        lessons=("11",),
+        items={
+            _RATE: Translation(
+                given=on(steps=lambda steps: [step - 1 for step in steps]),
+                understood=on(step=lambda step: step + 1),
+            )
+        },
     ),
     Convention(
         name="width_last",
@@ -257,15 +237,12 @@ CONVENTIONS = (
         "d_model)`. The task and the first line of your cell have the two the other way round: "
         "exchange them there. The check passes them by position.",
         touched=touched("arguments?|parameters?|second|third|order"),
-        taken=only(
-            {
-                _RATE: replace(
-                    exchanged("d_model", "warmup"),
-                    shown={"d_model": "warmup", "warmup": "d_model"},
-                )
-            }
-        ),
-        lessons=("11",),
+        items={
+            _RATE: replace(
+                exchanged("d_model", "warmup"),
+                shown={"d_model": "warmup", "warmup": "d_model"},
+            )
+        },
     ),
     Convention(
         name="references_first",
@@ -274,8 +251,7 @@ CONVENTIONS = (
         "max_n=4)`. The task and the first line of your cell have the two the other way round: "
         "exchange them there. The check passes them by position.",
         touched=touched("arguments?|order|first|second|swapped"),
-        taken=only({"12.bleu": exchanged("hypotheses", "references")}),
-        lessons=("12",),
+        items={"12.bleu": exchanged("hypotheses", "references")},
     ),
     Convention(
         name="first_wins",
@@ -283,8 +259,7 @@ CONVENTIONS = (
         paragraph="The result is the share of the samples that the **first** system wins: where "
         "the task says that the second one wins, or is higher, read the first.",
         touched=touched("first|second|higher|better|wins?|won", also="[<>]"),
-        taken=only({"12.paired_bootstrap": exchanged("first", "second")}),
-        lessons=("12",),
+        items={"12.paired_bootstrap": exchanged("first", "second")},
     ),
     Convention(
         name="score_first",
@@ -293,8 +268,7 @@ CONVENTIONS = (
         "task has the two the other way round, and so has `-> tuple[list[int], float]` in your "
         "cell: write `-> tuple[float, list[int]]`.",
         touched=touched("first|second|order|returns?|pair"),
-        taken=only({"13.beam_search": Translation(result=reversed_pair)}),
-        lessons=("13",),
+        items={"13.beam_search": Translation(result=reversed_pair)},
     ),
     Convention(
         name="values_first",
@@ -302,16 +276,13 @@ CONVENTIONS = (
         paragraph="A past, the old one and the new one, is the pair **(values, keys)**, where the "
         "task has the keys first.",
         touched=touched(r"first|order|pair|swapped|keys and (?:the )?values", also=r"past\["),
-        taken=only(
-            {
-                "13.cached_step": Translation(
-                    given=on(past=_values_first),
-                    understood=on(past=_values_first),
-                    result=pair(same, _values_first),
-                )
-            }
-        ),
-        lessons=("13",),
+        items={
+            "13.cached_step": Translation(
+                given=on(past=_values_first),
+                understood=on(past=_values_first),
+                result=pair(same, _values_first),
+            )
+        },
     ),
     Convention(
         name="possible_without_sure",
@@ -320,8 +291,7 @@ CONVENTIONS = (
         "task's formula, $P$ is both sets together. Where the task says that the sure links are "
         "among the possible ones, that holds for $P$ and not for `possible`.",
         touched=touched("possible|sets?|both"),
-        taken=only({_RATES: Translation(given=_merely_possible, understood=_all_possible)}),
-        lessons=("14",),
+        items={_RATES: Translation(given=_merely_possible, understood=_all_possible)},
     ),
     Convention(
         name="target_first",
@@ -329,10 +299,7 @@ CONVENTIONS = (
         paragraph="A link is **(target index, source index)**, where the task has the source "
         "first.",
         touched=touched("first|links?|order|turned", also=r"\(source|\(int|, t\)"),
-        taken=only(
-            {"14.align": Translation(result=value(lambda links: {(t, s) for s, t in links}))}
-        ),
-        lessons=("14",),
+        items={"14.align": Translation(result=value(lambda links: {(t, s) for s, t in links}))},
     ),
     Convention(
         name="words_from_one",
@@ -343,13 +310,8 @@ CONVENTIONS = (
             r"words? \d|word t|word s|\d|index|indices|numbers?|row t|starts?",
             also=r"\+ 1|- 1|argmax",
         ),
-        taken=only(
-            {
-                "14.align": Translation(
-                    result=value(lambda links: {(a + 1, b + 1) for a, b in links})
-                )
-            }
-        ),
-        lessons=("14",),
+        items={
+            "14.align": Translation(result=value(lambda links: {(a + 1, b + 1) for a, b in links}))
+        },
     ),
 )

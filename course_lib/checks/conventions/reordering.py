@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from course_lib.checks.conventions.changes import on, same
 from course_lib.checks.conventions.convention import (
-    Taken,
+    Derived,
     Translation,
 )
 from course_lib.checks.engine.item import Item
@@ -38,7 +38,7 @@ def axes_in(annotation: Any) -> Dims:
     return tuple(getattr(annotation, "dim_str", "").split())
 
 
-def by_shapes(order: Order) -> Taken:
+def by_shapes(order: Order) -> Derived:
     """For each tensor whose axes ``order`` gives in another order, by their indices."""
 
     def taken(item: Item) -> Translation | None:

@@ -19,7 +19,6 @@ from course_lib.checks.conventions.convention import (
     Arguments,
     Convention,
     Translation,
-    only,
     touched,
 )
 
@@ -35,8 +34,7 @@ def _bytes(name: str, sentence: str, factor: int) -> Convention:
         paragraph=f"{sentence} Where the task asks for a number of parameters, give this number of "
         "bytes instead; the 506 of its example are parameters.",
         touched=touched(r"numbers? of parameters|parameters each|\d{2,}|too (?:many|few)|times"),
-        taken=only({"08.count_parameters": Translation(result=times(factor))}),
-        lessons=("08",),
+        items={"08.count_parameters": Translation(result=times(factor))},
     )
 
 
@@ -97,24 +95,20 @@ BEFORE_AXES = (
         "that zeros change nothing. Where the task multiplies by `weight`, multiply by 1 + "
         "`weight`.",
         touched=touched("weights?|scaled?"),
-        taken=only(
-            {
-                "03.layer_norm": Translation(
-                    given=on(weight=lambda w: w - 1), understood=on(weight=lambda w: w + 1)
-                )
-            }
-        ),
-        lessons=("03",),
+        items={
+            "03.layer_norm": Translation(
+                given=on(weight=lambda w: w - 1), understood=on(weight=lambda w: w + 1)
+            )
+        },
     ),
     Convention(
         name="bias_subtracted",
         aspect="bias",
         paragraph="`bias` is **subtracted**, where the task adds it.",
         touched=touched("bias|shift(?:s|ed)?"),
-        taken=only(
-            {"03.layer_norm": Translation(given=on(bias=_negative), understood=on(bias=_negative))}
-        ),
-        lessons=("03",),
+        items={
+            "03.layer_norm": Translation(given=on(bias=_negative), understood=on(bias=_negative))
+        },
     ),
     Convention(
         name="smoothing_over_wrong",
@@ -126,12 +120,9 @@ BEFORE_AXES = (
         touched=touched(
             "smoothing|shares?|V|all tokens|all words|equally|divided|parts?|annotated|others"
         ),
-        taken=only(
-            {
-                "11.label_smoothed_loss": Translation(given=_over_wrong, understood=_over_all),
-            }
-        ),
-        lessons=("11",),
+        items={
+            "11.label_smoothed_loss": Translation(given=_over_wrong, understood=_over_all),
+        },
     ),
 )
 CONVENTIONS = (
@@ -161,15 +152,12 @@ CONVENTIONS = (
             "bits?|nats?|ln|log|log_softmax|logarithms?|perplexity|entropy|masked_cross_entropy",
             also="log2|log_softmax|−ln",
         ),
-        taken=only(
-            _results(
-                masked_cross_entropy=_bits,
-                train_step=_bits,
-                target_only_entropy=_bits,
-                label_smoothed_loss=_bits,
-            )
+        items=_results(
+            masked_cross_entropy=_bits,
+            train_step=_bits,
+            target_only_entropy=_bits,
+            label_smoothed_loss=_bits,
         ),
-        lessons=("10", "11"),
     ),
     Convention(
         name="sum",
@@ -183,15 +171,12 @@ CONVENTIONS = (
             r"how many|equally|weight|masked_cross_entropy",
             also=r"\.sum|\.mean|clamp| / ",
         ),
-        taken=only(
-            _results(
-                masked_cross_entropy=_total,
-                train_step=_total_of_step,
-                target_only_entropy=_total_of_pairs,
-                label_smoothed_loss=_total,
-            )
+        items=_results(
+            masked_cross_entropy=_total,
+            train_step=_total_of_step,
+            target_only_entropy=_total_of_pairs,
+            label_smoothed_loss=_total,
         ),
-        lessons=("10", "11"),
     ),
     Convention(
         name="relative_to_peak",
@@ -200,8 +185,7 @@ CONVENTIONS = (
         "highest, whatever the width and the warm-up: divide the task's rate by its highest value, "
         "1 / √(d_model · warmup).",
         touched=touched("width|wide|wider|d_model|peaks?|high|too far|to one|1", also=r"√|\^|\*\*"),
-        taken=only({_RATE: Translation(result=_relative)}),
-        lessons=("11",),
+        items={_RATE: Translation(result=_relative)},
     ),
     Convention(
         name="percent",
@@ -209,8 +193,7 @@ CONVENTIONS = (
         paragraph="Accuracy is **in percent**: a number from 0 to 100, where the task has one from "
         "0 to 1.",
         touched=touched("shares?|cent|percent|1|count|sum", also="100"),
-        taken=only({"11.masked_accuracy": Translation(result=times(100))}),
-        lessons=("11",),
+        items={"11.masked_accuracy": Translation(result=times(100))},
     ),
     Convention(
         name="bleu_to_one",
@@ -218,8 +201,7 @@ CONVENTIONS = (
         paragraph="BLEU runs **from 0 to 1**, where the task and sacrebleu have 0 to 100: return a "
         "hundredth of sacrebleu's score.",
         touched=touched("100|1|to one|hundred|per cent|sacrebleu"),
-        taken=only({"12.bleu": Translation(result=times(0.01))}),
-        lessons=("12",),
+        items={"12.bleu": Translation(result=times(0.01))},
     ),
     Convention(
         name="wins_in_percent",
@@ -227,18 +209,14 @@ CONVENTIONS = (
         paragraph="The result is a **percentage**, from 0 to 100, where the task has a share from "
         "0 to 1: a sample counts 100, 50 or 0, and the result is their mean.",
         touched=touched("shares?|cent|percent|1|½|counts?|half", also=r"100|item\("),
-        taken=only({"12.paired_bootstrap": Translation(result=times(100))}),
-        lessons=("12",),
+        items={"12.paired_bootstrap": Translation(result=times(100))},
     ),
     Convention(
         name="scores_in_bits",
         aspect="unit",
         paragraph="Scores are computed from **log₂ p**, where the task has ln p.",
         touched=touched("ln|log_p|logarithms?|scores?", also="log_softmax"),
-        taken=only(
-            {"13.beam_search": Translation(result=pair(same, lambda score: score / math.log(2)))}
-        ),
-        lessons=("13",),
+        items={"13.beam_search": Translation(result=pair(same, lambda score: score / math.log(2)))},
     ),
     Convention(
         name="agreement",
@@ -248,15 +226,13 @@ CONVENTIONS = (
         touched=touched(
             "rates?|0|1|precision|recall|perfect|minus|error|right|higher|lower", also="1 -"
         ),
-        taken=only({_RATES: Translation(result=value(lambda rate: 1 - rate))}),
-        lessons=("14",),
+        items={_RATES: Translation(result=value(lambda rate: 1 - rate))},
     ),
     Convention(
         name="percent",
         aspect="percent",
         paragraph="The result is **in percent**: multiply by 100.",
         touched=touched("1|one|minus|perfect", also="1 -"),
-        taken=only({_RATES: Translation(result=value(lambda rate: 100 * rate))}),
-        lessons=("14",),
+        items={_RATES: Translation(result=value(lambda rate: 100 * rate))},
     ),
 )
