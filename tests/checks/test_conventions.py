@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
 
 from course_lib.checks import TABLE, check, load_item
 from course_lib.checks.conventions import CONVENTIONS, WITHOUT, conventions_of
@@ -11,7 +13,7 @@ from course_lib.checks.diagnosis.diagnose import SEED, diagnose
 from course_lib.checks.diagnosis.trial import expected_answers
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import name_in_words
+from course_lib.checks.engine.item import Bug, Item, name_in_words
 from course_lib.errors import CourseError
 from course_lib.grading.variants.variant_draw import draw_variants, of_items, taken_in
 from tests.checks.first_failure import first_failure
@@ -77,6 +79,30 @@ def texts(item):
 def test_at_least_forty_items_take_conventions_and_each_convention_is_taken():
     assert len({item for item, _ in TAKEN}) >= 40
     assert {name for _, name in TAKEN} == {each.name for each in CONVENTIONS}
+
+
+def test_a_new_item_takes_the_conventions_that_its_signature_allows_without_an_entry():
+    def masked(
+        x: Float[Tensor, "batch length d_model"], mask: Bool[Tensor, "batch 1 query key"]
+    ) -> Float[Tensor, "batch length d_model"]:
+        return x
+
+    hints = ("A nudge.", "An approach.", "Almost the code.")
+    taken = [
+        each.name
+        for each in conventions_of(Item("07.new", reference=masked, probes=(), hints=hints))
+    ]
+    assert taken == [
+        *("true_hides", "ones_attend", "ones_hide"),
+        *("seq_first", "features_second", "batch_third"),
+    ]
+    bug = Item("07.new", reference=masked, probes=(), hints=hints, bug=Bug("return x", 1))
+    assert conventions_of(bug) == ()
+
+
+def test_an_item_may_refuse_what_its_signature_allows():
+    aspects = {each.aspect for each in conventions_of(load_item("03.add_norm"))}
+    assert aspects == {"name of the norm"}
 
 
 @pytest.mark.slow
