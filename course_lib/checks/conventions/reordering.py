@@ -75,7 +75,7 @@ def _each(found: Any, changes: Sequence[Callable[[Any], Any]]) -> Any:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Reordering:
     """Another order of the axes of one tensor.
 
@@ -122,4 +122,6 @@ def _reordering(annotation: Any, order: Order) -> _Reordering | None:
     indices = order(dims) if len(dims) > 1 else None
     if indices is None:
         return None
-    return _Reordering(dims, indices, all(dim.startswith("#") for dim in written))
+    return _Reordering(
+        dims=dims, indices=indices, broadcasts=all(dim.startswith("#") for dim in written)
+    )
