@@ -120,7 +120,16 @@ print("went on")
 """
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as in a terminal: tests that a shell starts in the background are to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Windows sends no such signal")
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_during_an_import_ends_the_process_even_if_the_module_swallows_it(tmp_path):
     (tmp_path / "swallows.py").write_text(SWALLOWS)
     path = os.pathsep.join([str(tmp_path), *sys.path])
@@ -133,6 +142,7 @@ def test_ctrl_c_during_an_import_ends_the_process_even_if_the_module_swallows_it
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped by Ctrl-C\n")
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_during_an_import_ends_with_the_status_that_shells_expect(
     tmp_path, monkeypatch, capfd
 ):
@@ -145,6 +155,7 @@ def test_ctrl_c_during_an_import_ends_with_the_status_that_shells_expect(
     assert capfd.readouterr().err == "\nstopped by Ctrl-C\n"
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_elsewhere_is_an_exception_as_ever():
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), interruptible_imports():

@@ -44,8 +44,8 @@ def write_bundles(folder: Path = BUNDLES) -> set[str]:
     entries = [f"{name}=./{path}" for name, path in ENTRIES.items()]
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")
-        places = (f"--outdir={folder}", f"--metafile={report}", "--log-level=warning")
-        subprocess.run([node, esbuild, *entries, *OPTIONS, *places], cwd=ASSETS, check=True)
+        outputs = (f"--outdir={folder}", f"--metafile={report}", "--log-level=warning")
+        subprocess.run([node, esbuild, *entries, *OPTIONS, *outputs], cwd=ASSETS, check=True)
         return set(json.loads(report.read_text("utf-8"))["inputs"])
 
 

@@ -58,7 +58,7 @@ def test_a_script_that_cannot_be_bundled_stops_the_command(made, tmp_path, monke
         write_bundles(tmp_path)
 
 
-def test_without_node_it_is_said_what_is_missing(tmp_path, monkeypatch):
+def test_without_node_the_error_names_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr(bundles, "npm_package", lambda name, version: tmp_path)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NoPackage, match="Node, which runs esbuild, found none: install it"):

@@ -48,7 +48,7 @@ def test_what_npm_says_of_a_package_that_it_cannot_fetch_is_passed_on(npm):
         npm_package("unknown", "1.0.0")
 
 
-def test_without_npm_it_is_said_what_is_missing(npm):
+def test_without_npm_the_error_names_what_is_missing(npm):
     npm.unlink()
     with pytest.raises(NoPackage, match="npm, which fetches some, found none: install Node"):
         npm_package("some", "1.2.3")

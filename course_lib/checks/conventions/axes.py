@@ -239,7 +239,7 @@ CONVENTIONS = (
         paragraph="Scores, masks and weights have the **keys before the queries**: (…, key, "
         "query). A query's weights are a column, not a row, and sum to one there. Where the task "
         "names the axis of the queries and then that of the keys, as in (B, H, Q, K), exchange "
-        "these two; a padding mask is (B, 1, S, 1). Where the task speaks of a row of weights, "
+        "these two; a padding mask is (B, 1, S, 1). Where the task mentions a row of weights, "
         "scores or a mask, read column.",
         touched=_TOUCHED,
         derived=by_shapes(_keys_then_queries),
@@ -335,7 +335,7 @@ CONVENTIONS = (
         name="rows_are_sources",
         aspect="weights",
         paragraph="The weights come **transposed**: a row for each source word, and a column for "
-        "each of the decoder's input tokens. Where the task or its shape (T + 1, S) speaks of a "
+        "each of the decoder's input tokens. Where the task or its shape (T + 1, S) mentions a "
         "row of weights, read column.",
         touched=touched(f"{_AXES}|argmax", also=f"{_SHAPE}|{_CODE}"),
         derived=_exactly("rows", "source", order=(1, 0)),

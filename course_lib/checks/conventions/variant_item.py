@@ -35,7 +35,7 @@ _ANY = "one of the inputs of this test"  # instead of words that a convention to
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 HINT_LEFT_OUT = (
     "This hint is left out: it is about the lesson, and your group's conventions change what it "
-    "speaks of."
+    "mentions."
 )
 
 
@@ -117,7 +117,7 @@ def _translation(item: Item, convention: Convention) -> Translation:
 def _named(name: str) -> str:
     return (
         f"The misconception “{name_in_words(name)}”. The lesson's explanation of it is left out, "
-        "since your group's conventions change what it speaks of."
+        "since your group's conventions change what it mentions."
     )
 
 

@@ -357,7 +357,7 @@ def traced(request):
     set_(before)
 
 
-def test_an_alarm_that_rings_in_a_tracer_leaves_it_in_place_and_its_lock_free(traced):
+def test_an_alarm_that_rings_in_a_tracer_leaves_it_set_and_its_lock_free(traced):
     lock, rung = threading.Lock(), []
 
     def called():
