@@ -4,6 +4,7 @@ The same few examples each time; with HYPOTHESIS_PROFILE=long many more, and oth
 """
 
 import contextlib
+import faulthandler
 import gzip
 import io
 import json
@@ -29,6 +30,13 @@ from course_lib.training.runs.run_folder import open_run_folder
 pytestmark = [pytest.mark.fuzz, pytest.mark.usefixtures("own_messages")]
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
+
+
+@pytest.fixture(autouse=True)
+def _no_time_limit():
+    """In the long profile one test may take half an hour."""
+    if LONG:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def fuzz(examples):

@@ -198,7 +198,7 @@ class _File:
 
     @property
     def headline(self) -> str:
-        """What is said of it wherever the update took it over."""
+        """How its line begins wherever the update took it over."""
         return f"{self.name}: up to date" + f" (it was {self.former})" * self.renamed
 
 

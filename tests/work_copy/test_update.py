@@ -234,8 +234,8 @@ def test_a_notebook_that_was_renamed_takes_its_answers_along(course, answered):
 
 
 def test_an_item_that_was_renamed_keeps_its_answer(course, work, monkeypatch):
-    monkeypatch.setitem(FORMER_IDS, "10.source_blind_floor", "10.target_only_entropy")
-    old, new = "10-source-blind-floor-answer", "10-target-only-entropy-answer"
+    monkeypatch.setitem(FORMER_IDS, "10.target_entropy", "10.target_only_entropy")
+    old, new = "10-target-entropy-answer", "10-target-only-entropy-answer"
     lesson = Path("exercises/10_two_sentences/two_sentences.ipynb")
     write(course / lesson, new_code_cell("# your code", id=old, metadata=ANSWER))
     create(work, course)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from course_lib.checks.conventions import axes, masks, names, values
+from course_lib.checks.conventions import axes, masks, names, order, units
 from course_lib.checks.conventions.convention import Convention
 from course_lib.checks.conventions.variant_item import forgets, under
 from course_lib.checks.engine.item import Item
@@ -14,9 +14,11 @@ from course_lib.errors import CourseError
 CONVENTIONS: tuple[Convention, ...] = (
     *masks.CONVENTIONS,
     *names.CONVENTIONS,
-    *values.BEFORE_AXES,
+    *units.BEFORE_AXES,
+    *order.BEFORE_AXES,
     *axes.CONVENTIONS,
-    *values.CONVENTIONS,
+    *units.CONVENTIONS,
+    *order.CONVENTIONS,
 )
 # Items that could take the conventions of an aspect and don't, with the reason.
 REFUSED = {("03.add_norm", "axes"): "the sublayer that it is given has the lesson's axes"}
@@ -32,9 +34,7 @@ def conventions_of(item: Item) -> tuple[Convention, ...]:
     return tuple(
         each
         for each in CONVENTIONS
-        if item.id[:2] in each.lessons
-        and (item.id, each.aspect) not in REFUSED
-        and each.taken(item) is not None
+        if (item.id, each.aspect) not in REFUSED and each.taken(item) is not None
     )
 
 

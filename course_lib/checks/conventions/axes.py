@@ -1,130 +1,19 @@
-"""The order of axes. Which tensors of an item it changes is read from the shapes in the signature
-of its reference, such as ``Float[Tensor, "batch length d_model"]``.
-"""
+"""The conventions of the order of axes, and of the columns of the positional encoding."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from course_lib.checks.conventions.changes import on, pair, same, value
 from course_lib.checks.conventions.convention import (
     Convention,
-    Taken,
+    Derived,
     Translation,
-    only,
     touched,
 )
-from course_lib.checks.engine.item import Item
-
-Dims = tuple[str, ...]  # names of axes; "*leading" stands for any number of them
-Order = Callable[[Dims], Sequence[int] | None]  # the indices of these axes in another order
-
-
-def annotations_of(reference: Any) -> tuple[dict[str, Any], Any]:
-    """The annotations of a function's or module's arguments, by name, and that of its result."""
-    is_module = isinstance(reference, type) and issubclass(reference, nn.Module)
-    hints = get_type_hints(reference.forward if is_module else reference)
-    return {name: hint for name, hint in hints.items() if name != "return"}, hints.get("return")
-
-
-def axes_in(annotation: Any) -> Dims:
-    """The axes of a tensor, () if the annotation is of something else or has no shape."""
-    if get_origin(annotation) in (Union, UnionType):
-        annotation = next(x for x in get_args(annotation) if x is not type(None))
-    return tuple(getattr(annotation, "dim_str", "").split())
-
-
-def by_shapes(order: Order) -> Taken:
-    """For each tensor whose axes ``order`` gives in another order, by their indices."""
-
-    def taken(item: Item) -> Translation | None:
-        arguments, result = annotations_of(item.reference)
-        moved = {name: m for name, hint in arguments.items() if (m := _reordering(hint, order))}
-        returned = [_reordering(hint, order) for hint in _entries(result)]
-        if not moved and not any(returned):
-            return None
-        there = [m.there if m else same for m in returned]
-        back = [m.back if m else same for m in returned]
-        return Translation(
-            given=on(**{name: m.there for name, m in moved.items()}),
-            understood=on(**{name: m.back for name, m in moved.items()}),
-            result=lambda found, arguments: _each(found, there),
-            back=lambda found: _each(found, back),
-        )
-
-    return taken
-
-
-def _entries(result: Any) -> Sequence[Any]:
-    """The annotations of the entries of a result that is a tuple, or its own."""
-    if hasattr(result, "_fields"):
-        return list(get_type_hints(result).values())
-    return get_args(result) if get_origin(result) is tuple else [result]
-
-
-def _each(found: Any, changes: Sequence[Callable[[Any], Any]]) -> Any:
-    """The result with its entries changed; a wrong one with other entries stays as it is."""
-    if len(changes) == 1:
-        return changes[0](found)
-    if isinstance(found, (tuple, list)) and len(found) == len(changes):
-        return tuple(change(entry) for change, entry in zip(changes, found, strict=True))
-    return found
-
-
-@dataclass(frozen=True)
-class _Reordering:
-    """Another order of the axes of one tensor.
-
-    Attributes:
-        dims: the axes' names in the lesson's order.
-        indices: of these names, in the new order.
-        broadcasts: whether axes may be missing on the left.
-    """
-
-    dims: Dims
-    indices: Sequence[int]
-    broadcasts: bool
-
-    def there(self, x: Any) -> Any:
-        """The tensor in the new order; one with another number of axes stays as it is."""
-        if isinstance(x, Tensor) and self.broadcasts and x.ndim < len(self.dims):
-            x = x.reshape((1,) * (len(self.dims) - x.ndim) + tuple(x.shape))
-        axes = self._axes(x)
-        return x if axes is None else x.permute(axes)
-
-    def back(self, x: Any) -> Any:
-        """The tensor in the lesson's order."""
-        axes = self._axes(x)
-        return x if axes is None else x.permute([axes.index(i) for i in range(x.ndim)])
-
-    def _axes(self, x: Any) -> list[int] | None:
-        if not isinstance(x, Tensor):
-            return None
-        starred = [dim.startswith("*") for dim in self.dims]
-        free = x.ndim - len(self.dims) + sum(starred)  # axes that a star stands for
-        if free < 0 or (free and not any(starred)):
-            return None
-        groups, first = [], 0
-        for star in starred:
-            size = free if star else 1
-            groups.append(range(first, first + size))
-            first += size
-        return [axis for i in self.indices for axis in groups[i]]
-
-
-def _reordering(annotation: Any, order: Order) -> _Reordering | None:
-    written = axes_in(annotation)
-    dims = tuple(dim.replace("#", "") for dim in written)
-    indices = order(dims) if len(dims) > 1 else None
-    if indices is None:
-        return None
-    return _Reordering(dims, indices, all(dim.startswith("#") for dim in written))
-
+from course_lib.checks.conventions.reordering import Dims, by_shapes
 
 _FEATURES = {"d_model", "d_inner", "heads*d_head"}
 
@@ -157,7 +46,7 @@ def _with_a_batch(dims: Dims, indices: Sequence[int]) -> Sequence[int] | None:
     return indices if dims[0] == "batch" else None
 
 
-def _exactly(*names: str, order: Sequence[int]) -> Taken:
+def _exactly(*names: str, order: Sequence[int]) -> Derived:
     """For tensors with exactly these axes."""
     return by_shapes(lambda dims: order if dims == names else None)
 
@@ -179,13 +68,13 @@ _SAME_PARTS = (
 def _orders() -> tuple[Convention, ...]:
     """Of the axes batch, position and features."""
 
-    def convention(name: str, paragraph: str, taken: Taken, lessons: Sequence[str]) -> Convention:
+    def convention(name: str, paragraph: str, taken: Derived, lessons: Sequence[str]) -> Convention:
         return Convention(
             name=name,
             aspect="axes",
             paragraph=paragraph,
             touched=_TOUCHED,
-            taken=taken,
+            derived=taken,
             lessons=tuple(lessons),
         )
 
@@ -197,8 +86,8 @@ def _orders() -> tuple[Convention, ...]:
             "with `batch_first=False`: (seq, batch) for ids, (seq, batch, d_model) for vectors. "
             "Where the task has two or three axes, the batch first, as in (B, S) or (B, S, D), "
             "exchange the first two, both in what your code is given and in what it returns; a "
-            "sentence is then a column, not a row. Tensors with four axes, such as masks, stay as "
-            f"they are. {_SAME_PARTS}",
+            "sentence is then a column, not a row. This is not about tensors with four axes, such "
+            f"as masks. {_SAME_PARTS}",
             by_shapes(lambda dims: _sequences(dims, (1, 0, 2))),
             ("02", "04", "07", "09"),
         ),
@@ -207,7 +96,7 @@ def _orders() -> tuple[Convention, ...]:
             "The **position is the last axis** of vectors: they are (batch, d_model, seq), as in "
             "convolutions. Where the task has (B, S, D), or the same with another letter for the "
             "position, exchange the last two axes, both in what your code is given and in what it "
-            f"returns. Tensors with four axes, such as masks, stay as they are. {_SAME_PARTS}",
+            f"returns. This is not about tensors with four axes, such as masks. {_SAME_PARTS}",
             by_shapes(lambda dims: _vectors(dims, (0, 2, 1))),
             ("03", "04", "07"),
         ),
@@ -232,7 +121,7 @@ def _heads(name: str, sentence: str, exchanged: str, indices: Sequence[int]) -> 
         f"the task has four axes that end with E or V, exchange the {exchanged}, both in what your "
         "code is given and in what it returns.",
         touched=_TOUCHED,
-        taken=by_shapes(lambda dims: _of_heads(dims, indices)),
+        derived=by_shapes(lambda dims: _of_heads(dims, indices)),
         lessons=("04",),
     )
 
@@ -246,7 +135,7 @@ def _logits(name: str, paragraph: str, indices: Sequence[int]) -> Convention:
         "own functions. A model that you call returns the vocabulary last, as in the lesson: move "
         "its axes before you pass its logits on.",
         touched=touched(f"{_AXES}|V|position|gather", also=f"{_SHAPE}|{_CODE}|softmax"),
-        taken=_exactly("batch", "target", "vocab", order=indices),
+        derived=_exactly("batch", "target", "vocab", order=indices),
         lessons=("10", "11"),
     )
 
@@ -258,7 +147,7 @@ def _record(name: str, paragraph: str, indices: Sequence[int]) -> Convention:
         aspect="record",
         paragraph=paragraph,
         touched=_TOUCHED,
-        taken=_exactly("layers", "batch", "heads", "query", "key", order=indices),
+        derived=_exactly("layers", "batch", "heads", "query", "key", order=indices),
         lessons=("14",),
     )
 
@@ -287,19 +176,16 @@ def _columns(
             rf"columns?|even|odd|halves|half of|blocks?|diagonal|interleav\w*|layout|{words}",
             also=r"stack|cat\(|, sin|ω",
         ),
-        taken=only(
-            {
-                "01.sinusoidal_positions": Translation(result=value(there)),
-                "01.positional_encoding": Translation(
-                    given=on(x=there, first=there),
-                    understood=on(x=back),
-                    result=value(there),
-                    back=back,
-                ),
-                "01.shift_matrix": Translation(result=value(both_axes)),
-            }
-        ),
-        lessons=("01",),
+        items={
+            "01.sinusoidal_positions": Translation(result=value(there)),
+            "01.positional_encoding": Translation(
+                given=on(x=there, first=there),
+                understood=on(x=back),
+                result=value(there),
+                back=back,
+            ),
+            "01.shift_matrix": Translation(result=value(both_axes)),
+        },
     )
 
 
@@ -344,7 +230,7 @@ CONVENTIONS = (
         "task has (…, D), and there may be any number of axes after D. `weight` and `bias` stay "
         "(D,).",
         touched=_TOUCHED,
-        taken=_exactly("*batch", "d_model", order=(1, 0)),
+        derived=_exactly("*batch", "d_model", order=(1, 0)),
         lessons=("03",),
     ),
     Convention(
@@ -356,7 +242,7 @@ CONVENTIONS = (
         "these two; a padding mask is (B, 1, S, 1). Where the task speaks of a row of weights, "
         "scores or a mask, read column.",
         touched=_TOUCHED,
-        taken=by_shapes(_keys_then_queries),
+        derived=by_shapes(_keys_then_queries),
         lessons=("05", "06"),
     ),
     _heads(
@@ -382,7 +268,7 @@ CONVENTIONS = (
         "where the task has (B, S, E), read (S, E, B), both in what your code is given and in what "
         "it returns. Tensors without a batch, such as `w_q` or `share`, stay as they are.",
         touched=_TOUCHED,
-        taken=by_shapes(lambda dims: _with_a_batch(dims, [*range(1, len(dims)), 0])),
+        derived=by_shapes(lambda dims: _with_a_batch(dims, [*range(1, len(dims)), 0])),
         lessons=("05",),
     ),
     Convention(
@@ -394,7 +280,7 @@ CONVENTIONS = (
         "last. Tensors without a batch, such as `w_q` or `share`, stay as they are. What the task "
         "says of rows and columns, or of what comes first, is about its own order.",
         touched=_TOUCHED,
-        taken=by_shapes(lambda dims: _with_a_batch(dims, range(len(dims))[::-1])),
+        derived=by_shapes(lambda dims: _with_a_batch(dims, range(len(dims))[::-1])),
         lessons=("05",),
         apart=("keys_then_queries",),
     ),
@@ -417,7 +303,7 @@ CONVENTIONS = (
         paragraph="`resamples` has the shape **(N, R)**, where the task has (R, N): each column is "
         "one sample.",
         touched=touched(_AXES, also=f"{_SHAPE}|dim=|\\bR\\b"),
-        taken=_exactly("samples", "sentences", order=(1, 0)),
+        derived=_exactly("samples", "sentences", order=(1, 0)),
         lessons=("12",),
     ),
     Convention(
@@ -427,7 +313,7 @@ CONVENTIONS = (
         "the task has (B, T): what it calls a row is a column of what you return. The source, and "
         "what the model takes and gives, stay as in the lesson.",
         touched=_TOUCHED,
-        taken=_exactly("batch", "target", order=(1, 0)),
+        derived=_exactly("batch", "target", order=(1, 0)),
         lessons=("13",),
     ),
     Convention(
@@ -437,16 +323,13 @@ CONVENTIONS = (
         "heads, d_head)**: where the task has (B, H, t, E), read (B, t, H, E). The new token's key "
         "and value are at the last position.",
         touched=touched(f"{_AXES}|cat", also=f"{_SHAPE}|{_CODE}"),
-        taken=only(
-            {
-                "13.cached_step": Translation(
-                    given=on(past=_positions_second),
-                    understood=on(past=_positions_second),
-                    result=pair(same, _positions_second),
-                )
-            }
-        ),
-        lessons=("13",),
+        items={
+            "13.cached_step": Translation(
+                given=on(past=_positions_second),
+                understood=on(past=_positions_second),
+                result=pair(same, _positions_second),
+            )
+        },
     ),
     Convention(
         name="rows_are_sources",
@@ -455,7 +338,7 @@ CONVENTIONS = (
         "each of the decoder's input tokens. Where the task or its shape (T + 1, S) speaks of a "
         "row of weights, read column.",
         touched=touched(f"{_AXES}|argmax", also=f"{_SHAPE}|{_CODE}"),
-        taken=_exactly("rows", "source", order=(1, 0)),
+        derived=_exactly("rows", "source", order=(1, 0)),
         lessons=("14",),
     ),
     _record(

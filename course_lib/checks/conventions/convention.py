@@ -44,7 +44,7 @@ class Translation:
     shown: Mapping[str, str] = field(default_factory=dict)
 
 
-Taken = Callable[[Item], Translation | None]
+Derived = Callable[[Item], Translation | None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,8 +58,10 @@ class Convention:
             which stays as it is, has to be read otherwise.
         touched: words, shapes and code that may be wrong under it. A hint, an explanation or a
             description in which one of them occurs is left out of a variant.
-        taken: from a public item to what the convention does to it, or None.
-        lessons: in which it is handed out.
+        items: what it does to each item that takes it, by the item's id.
+        derived: for one that can be told from an item's signature instead: from a public item to
+            what the convention does to it, or None.
+        lessons: to which a derived one is limited; without any, items of all lessons may take it.
         apart: names of conventions that are not handed out together with it, since each paragraph
             would be false beside the other.
     """
@@ -68,9 +70,16 @@ class Convention:
     aspect: str
     paragraph: str
     touched: re.Pattern[str]
-    taken: Taken
-    lessons: tuple[str, ...]
+    items: Mapping[str, Translation] = field(default_factory=dict)
+    derived: Derived | None = None
+    lessons: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
+
+    def taken(self, item: Item) -> Translation | None:
+        """What it does to a public item; None if the item doesn't take it."""
+        if self.derived is None:
+            return self.items.get(item.id)
+        return self.derived(item) if not self.lessons or item.id[:2] in self.lessons else None
 
     def touches(self, *texts: str) -> bool:
         """Whether one of the texts may be wrong under the convention."""
@@ -81,11 +90,6 @@ def touched(words: str, also: str = "") -> re.Pattern[str]:
     """A pattern for whole words, "first|last|rows?", and for code or shapes; in any case."""
     whole = rf"(?<!\w)(?:{words})(?!\w)"
     return re.compile(f"{whole}|{also}" if also else whole, re.IGNORECASE)
-
-
-def only(items: Mapping[str, Translation]) -> Taken:
-    """For a convention that can't be told from an item's arguments: the items that take it."""
-    return lambda item: items.get(item.id)
 
 
 def renamed(name: str, names: Mapping[str, str]) -> str:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.checks.conventions.axes import annotations_of
 from course_lib.checks.conventions.changes import Function, on, value
 from course_lib.checks.conventions.convention import (
     Convention,
-    Taken,
+    Derived,
     Translation,
     as_it_is,
     touched,
 )
+from course_lib.checks.conventions.reordering import annotations_of
 from course_lib.checks.engine.item import Item
 
-_LESSONS = ("04", "05", "06", "07")
 _TOUCHED = touched(
     "True|False|true|false|bool|booleans?|invert(?:s|ed)?|inverse|numbers 1 and 0|'and'|'or'|masks",
     also=r"~|[&|]|, mask\b|mask ==|masked_fill\(mask",
@@ -36,7 +35,7 @@ def _translated(boolean: Function, *, inverted: bool) -> Function:
     return there
 
 
-def _taken(there: Function, back: Function) -> Taken:
+def _taken(there: Function, back: Function) -> Derived:
     def taken(item: Item) -> Translation | None:
         arguments, result = annotations_of(item.reference)
         names = [name for name in arguments if name == "mask" or name.endswith("_mask")]
@@ -63,8 +62,7 @@ def _convention(name: str, paragraph: str, there: Function, back: Function) -> C
         aspect="mask",
         paragraph=f"{paragraph} {scope}",
         touched=_TOUCHED,
-        taken=_taken(there, back),
-        lessons=_LESSONS,
+        derived=_taken(there, back),
     )
 
 

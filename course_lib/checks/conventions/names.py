@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from course_lib.checks.conventions.changes import parameters_renamed
-from course_lib.checks.conventions.convention import Convention, only, touched
+from course_lib.checks.conventions.convention import Convention, touched
 
 
 def _called(item: str, name: str, aspect: str, **names: str) -> Convention:
     listed = ", ".join(f"**`{new}`** instead of `{old}`" for old, new in names.items())
     old = "|".join(names)
-    parts = "parts have other names" if len(names) > 1 else "part has another name"
+    parts = "Parts of the module have other names" if len(names) > 1 else "A part is renamed"
     return Convention(
         name=name,
         aspect=aspect,
-        paragraph=f"The module's {parts}: {listed}. Where the task or your cell has the old "
+        paragraph=f"{parts}: {listed}. Where the task or your cell has the old "
         "name, as an attribute or in the name of a parameter, write the new one. Names of "
         "arguments stay, and so do those of the course's own models.",
         touched=touched(
             rf"named (?:{old})|and contract", also=rf"(?<=[.`])(?:{old})\b|\b(?:{old})(?=\.\w|\(|`)"
         ),
-        taken=only({item: parameters_renamed(**names)}),
-        lessons=(item[:2],),
+        items={item: parameters_renamed(**names)},
     )
 
 

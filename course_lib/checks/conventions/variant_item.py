@@ -68,13 +68,19 @@ def under(item: Item, convention: Convention) -> Item:
     def misconception(m: Misconception) -> Misconception:
         subject, *others = (translated(s, item, convention) for s in (m.subject, *m.spellings))
         told = replace(m, subject=subject, spellings=others)
-        forgetting = m.name.startswith(_FORGETS)  # it states another convention
-        if forgetting or not convention.touches(m.symptom, m.why, m.hint):
+        if is_of_a_variant(m) or not convention.touches(m.symptom, m.why, m.hint):
             return told
         return replace(told, symptom=_named(m.name), why="", hint="")
 
+    def is_of_a_variant(m: Misconception) -> bool:
+        return m.name.startswith(_FORGETS)  # its texts are another convention's
+
     # The name of a misconception that is about the convention itself would say the wrong thing.
-    known = [m for m in item.misconceptions if not convention.touches(name_in_words(m.name))]
+    known = [
+        m
+        for m in item.misconceptions
+        if is_of_a_variant(m) or not convention.touches(name_in_words(m.name))
+    ]
     nudge, approach, code = (
         HINT_LEFT_OUT if convention.touches(hint) else hint for hint in item.hints
     )

@@ -212,7 +212,7 @@ def _with_gradients(
     use: Use, subject: Any, args: Any, kwargs: Any, inputs: list[Tensor]
 ) -> dict[str, Any]:
     """The value, and the gradient of Σ cos(i) · outputᵢ with respect to each float input."""
-    # In place: these are the tensors inside of args and kwargs.
+    # These tensors themselves stand in args and kwargs, so the call below records them.
     real = [x.requires_grad_() for x in inputs if x.is_floating_point()]
     value = use(subject, *args, **kwargs)
     outputs = [x for x in tree.tree_leaves(value) if isinstance(x, Tensor) and x.requires_grad]
@@ -225,8 +225,8 @@ def _with_gradients(
 
 def weighted_sum(x: Tensor) -> Tensor:
     """Σ cos(i) · xᵢ: a number whose gradient is different for every element of x."""
-    # A plain sum would miss most mistakes: its gradient is 1 everywhere, whatever is exchanged,
-    # and after a softmax or a LayerNorm it is a constant, whose gradient is 0.
+    # A plain sum has the gradient 1 everywhere, even if elements are in the wrong order, and after
+    # a softmax or a LayerNorm it is a constant: its gradient would show nothing.
     return (torch.cos(torch.arange(x.numel(), dtype=x.dtype)).view(x.shape) * x).sum()
 
 

@@ -62,8 +62,8 @@ _GLOBAL_HOOKS = tuple(
     if re.fullmatch(r"_global_.*_hooks", name)
 )
 MOST_RECURSION = 10_000
-RING_AGAIN = 0.1  # seconds after which an alarm rings again, even if its handler broke off
-PATIENCE = 10.0  # seconds for which a tracer or a debugger is not stopped when the time is over
+RING_AGAIN = 0.01  # seconds after which an alarm rings again, even if its handler broke off
+PATIENCE = 5.0  # seconds for which a tracer or a debugger is not stopped when the time is over
 watched: list[object] = []  # objects with attributes that are put back, too
 _GetAndSet = tuple[Callable[[], Any], Callable[[Any], None]]
 _PROFILER: _GetAndSet = (sys.getprofile, sys.setprofile)

@@ -37,11 +37,13 @@ _PACKAGES = ("data", "decoding", "model", "training", "viz")
 _MODULES = (
     "__init__",
     "alignment_error_rate",
+    "arguments",
     "atomic",
     "errors",
     "folder_lock",
     "home",
     "lesson",
+    "run_options",
     "terminal",
     "widget_output",
 )

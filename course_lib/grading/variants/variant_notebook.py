@@ -23,7 +23,7 @@ _COLAB = re.compile(
 _DOCSTRING = re.compile(r'^ +"""(?:.*?)"""\n', re.MULTILINE | re.DOTALL)
 _HEAD = (
     "> **Conventions for your group.** The task below is the lesson's, word for word. Where its "
-    "text or its title says otherwise, these conventions count:"
+    "text, its title or the first lines of your cell say otherwise, these conventions count:"
 )
 _NONE_HERE = "> **No conventions for your group here**: this task follows the lesson."
 STAMP = re.compile(r"Your variant: `([0-9a-f]{12})`")

@@ -34,7 +34,7 @@ from course_lib.grading.variants.variant_notebook import STAMP, variant_notebook
 MANIFEST, FORMAT = "manifest.json", 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Variant:
     """What a group gets: the stamp of its notebook, its conventions, and the exercise."""
 
@@ -51,7 +51,7 @@ class Variant:
         return f"Graded as the variant of group {self.group}: {', '.join(self.conventions)}."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Variants:
     """The variants of one assignment, and the group of each student where a list says it."""
 
@@ -204,8 +204,14 @@ def load_variants(folder: Path, assignment: str, groups: Path | None = None) -> 
                 "names: it was changed after it was made; write it again with course assign"
             )
         names = tuple(entry["conventions"])
-        variants[group] = Variant(group, entry["stamp"], names, exercise)
-    return Variants(assignment, variants, _groups(groups, variants) if groups else None)
+        variants[group] = Variant(
+            group=group, stamp=entry["stamp"], conventions=names, exercise=exercise
+        )
+    return Variants(
+        assignment=assignment,
+        of_groups=variants,
+        groups=_groups(groups, variants) if groups else None,
+    )
 
 
 def _groups(path: Path, known: Mapping[str, Variant]) -> dict[str, str]:

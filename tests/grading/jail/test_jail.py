@@ -54,7 +54,7 @@ def test_without_isolation_the_attempts_succeed(unlocked, tmp_path):
         assert session.run("attempts", source.replace('"start a process"', '"-"'), 10) is None
         calls = ("read a file outside", "write a file outside", "open a connection")
         calls += ("change a file's permissions", "change a file's times", "shorten a file")
-        calls += ("have signals sent to another process",)
+        calls += ("have signals sent to another process", "watch a folder", "share memory")
         only = f"attempts_wanted = {calls}"
         assert session.run("only", only, 5) is None
         answer = session.ask("escapes", PLAINLY, Call((str(secret), str(tmp_path))), 10)

@@ -309,8 +309,10 @@ def test_one_result_that_cannot_be_stored_does_not_end_it_for_the_others(
 ):
     original = gradebook_module.autograded_notebook
 
-    def fails_for_ana(*args, **options):
-        return original(*args, **options) if args[3].student != "ana" else 1 / 0
+    def fails_for_ana(released, exercise, *, result, **options):
+        if result.student == "ana":
+            raise ZeroDivisionError("division by zero")
+        return original(released, exercise, result=result, **options)
 
     monkeypatch.setattr(gradebook_module, "autograded_notebook", fails_for_ana)
     stored = store(result_of(masks), result_of(masks, "ben"))

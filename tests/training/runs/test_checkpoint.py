@@ -202,7 +202,7 @@ def test_the_courses_own_models_are_stored_as_they_would_be_saved_today(path, tm
 
 @pytest.mark.parametrize(
     ("recipe", "dropped", "found"),
-    [({}, "crc32", "one without a checksum"), ({"faults": []}, None, "a recipe with faults")],
+    [({}, "crc32", "one without a checksum"), ({"peak": 0.1}, None, "a recipe with peak")],
 )
 @pytest.mark.parametrize("read", [read_checkpoint, read_info, read_tokenizers])
 def test_a_checkpoint_of_another_form_is_refused_with_a_way_out(
