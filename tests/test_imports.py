@@ -3,6 +3,7 @@ import pytest
 HEAVY = {"matplotlib", "seaborn", "ipywidgets", "tokenizers", "datasets", "sacrebleu", "pandas"}
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["course_lib", "course_lib.model", "course_lib.data"])
 def test_importing_a_package_loads_none_of_the_heavy_dependencies(module, loaded):

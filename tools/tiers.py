@@ -27,7 +27,7 @@ import pytest
 
 from tools import ROOT
 
-LONG_TRAINING = "long-training"  # the tag of a cell that trains for more than ten seconds
+LONG_TRAINING = "long-training"  # the tag of a cell that trains for more than twenty seconds
 LEFT_OUT = "left out: "  # how the reason of a skipped test begins if something is missing here
 PASSED = ROOT / ".venv" / ".passed-fast"
 _deselected = pytest.StashKey[dict[str, list[str]]]()

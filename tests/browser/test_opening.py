@@ -54,6 +54,7 @@ def learner(lab, clone, stop_kernels, open_page, monkeypatch):  # in this order,
     return open_
 
 
+@pytest.mark.smoke
 def test_explorer_and_diagram_of_the_first_lesson_are_live_and_the_files_are_folded(learner):
     page = learner("00_start_here.ipynb")
     assert page.evaluate(FOLDED)

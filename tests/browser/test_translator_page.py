@@ -40,6 +40,7 @@ def act(page, action):
     page.wait_for_selector(f'body:not([data-runs="{runs}"])')
 
 
+@pytest.mark.smoke
 def test_a_typed_sentence_is_translated_by_enter_alone(open_translator):
     page = open_translator()
     assert page.inner_text("#translation") == "the old dog sees the cat."

@@ -79,6 +79,7 @@ def test_an_item_keeps_the_rule(item, rule):
     fail_with(*rule(item))
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 @pytest.mark.unmeasured  # the same lines as in grading/test_marks_over_the_pipe.py
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)

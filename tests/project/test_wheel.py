@@ -69,6 +69,7 @@ def wheel(tmp_path_factory):
     return path
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 def test_the_wheel_is_small_and_has_every_lesson_and_exercise(wheel):
     assert wheel.stat().st_size <= MOST_BYTES

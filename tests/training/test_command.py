@@ -25,6 +25,7 @@ from tests.training.test_loop import interrupt_at
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home, capsys):
     assert main(["train", "toy"]) == 0

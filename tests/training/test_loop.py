@@ -27,6 +27,7 @@ def weights(run):
     return torch.cat([p.detach().flatten() for p in run.translator.model.parameters()])
 
 
+@pytest.mark.smoke
 def test_the_loss_of_the_toy_falls_by_half(toy):
     run = train(replace(toy, epochs=8, lr=2e-2))
     assert run.finished and run.epochs[-1]["loss"] < 0.5 * run.epochs[0]["loss"]
@@ -99,6 +100,7 @@ def interrupt_at(monkeypatch, step):
     monkeypatch.setattr(training_trainer, "train_step", interrupted_step)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("step", [1, 4, 9, 15])  # an epoch has 10
 def test_ctrl_c_saves_and_resuming_gives_the_uninterrupted_weights(
     toy, tmp_path, monkeypatch, step

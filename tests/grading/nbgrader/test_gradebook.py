@@ -399,6 +399,7 @@ def test_rubrics_come_from_the_solutions_and_are_not_needed(tmp_path):
     assert rubrics(Path(shutil.copy(EXERCISE, copied))) == {}
 
 
+@pytest.mark.smoke
 @pytest.mark.slow
 def test_the_command_grades_into_a_gradebook(jail, course, tmp_path, notebook, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -44,6 +44,7 @@ def test_questions_of_a_lesson_are_sections_in_the_contents(site):
     assert '<a class="reference internal" href="#Q0a.-What-will-you-build?">' in page
 
 
+@pytest.mark.smoke
 def test_links_lead_to_pages_of_the_site_and_else_to_the_repository(site):
     page = read(site / "docs" / "map.html")
     assert 'href="../notebooks/00_start_here.html"' in page

@@ -29,6 +29,7 @@ def start(target, *arguments):
     return process
 
 
+@pytest.mark.smoke
 @pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
 def test_a_run_killed_at_random_moments_ends_with_the_same_bits(tmp_path):
     def train(*arguments):
