@@ -47,7 +47,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --n
 # `make test-all` measures what the tests cover. In CI `make test` does, too, so that `make test-all`
 # does not repeat what has passed.
 MEASURED := --cov --cov-fail-under=0 --cov-report=
-REST := $(PYTEST) --tier rest --cov --cov-append --cov-report=term-missing:skip-covered tests notebooks exercises
+REST := $(PYTEST) --tier rest --cov --cov-append --cov-report=term-missing:skip-covered \
+	tests notebooks solutions exercises
 
 test: env
 	@$(MAKE) -s fast MEASURE='$(if $(CI),$(MEASURED))'

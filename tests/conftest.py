@@ -69,7 +69,7 @@ def missing(reason):
 
 @pytest.fixture(scope="session")
 def browser():
-    """One for all tests of a process, which are in the group ``browser``."""
+    """One for all tests of a process."""
     try:
         with start_chromium() as running:
             yield running

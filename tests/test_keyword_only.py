@@ -85,3 +85,6 @@ def test_from_the_third_on_the_parameters_of_a_function_are_keyword_only():
             if len(parameters) > 2:
                 left.append(f"{module.__name__}.{function.__qualname__}")
     assert not left, "write a * before the third parameter"
+    names = [f"{module.__name__}." for module in modules()]
+    for prefix in HELD:
+        assert any(name.startswith(f"course_lib.{prefix}.") for name in names), prefix

@@ -2,12 +2,13 @@
 
     python -m pytest -p tools.tiers --tier fast      # what `make test` runs
     python -m pytest -p tools.tiers --tier rest      # what it leaves out
-    python -m tools.tiers                            # has `make test` passed on these very files?
+    python -m tools.tiers                            # did `make test` pass, measured, on these files?
     python -m tools.tiers --passed                   # note that it has
 
 The fast tier has every test that is not marked ``slow``, and those that are marked ``smoke``: one
 for each part of the course that only slow tests try. Of a lesson that trains for long it has the
-cells before the first one with the tag `LONG_TRAINING`; the other tier runs that lesson whole.
+cells before the first one with the tag `LONG_TRAINING`; the other tier runs that lesson whole, and
+the exercises, whose sources are compared with the solutions by tests of the fast tier.
 
 At the end stands what was not run, and what is missing on this machine.
 """
@@ -29,7 +30,8 @@ from tools import ROOT
 
 LONG_TRAINING = "long-training"  # the tag of a cell that trains for more than twenty seconds
 LEFT_OUT = "left out: "  # how the reason of a skipped test begins if something is missing here
-PASSED = ROOT / ".venv" / ".passed-fast"
+PASSED, COVERED = ROOT / ".venv" / ".passed-fast", ROOT / ".coverage"
+EXERCISES = ROOT / "exercises"
 _deselected = pytest.StashKey[dict[str, list[str]]]()
 
 
@@ -65,6 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     whole = set()  # the cells of lessons that the other tier runs from their first cell on
     for cells in notebooks.values():
         first = next((i for i, cell in enumerate(cells) if _trains_for_long(cell)), len(cells))
+        if cells[0].path.is_relative_to(EXERCISES):
+            first = 0
         fast.update(cells[:first])
         if first < len(cells):
             whole.update(cells)
@@ -144,7 +148,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Note that the fast tier has passed on these files, or ask whether it has: 0, else 1."""
     parser = argparse.ArgumentParser(prog="python -m tools.tiers", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--passed", action="store_true", help="note that `make test` has passed")
+    parser.add_argument(
+        "--passed", action="store_true", help="note that `make test` has passed, and was measured"
+    )
     options = parser.parse_args(arguments)
     try:
         state = state_of_files()
@@ -153,7 +159,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.passed:
         PASSED.write_text(state, encoding="utf-8")
         return 0
-    return 0 if PASSED.exists() and PASSED.read_text(encoding="utf-8") == state else 1
+    if not (PASSED.exists() and COVERED.exists()):
+        return 1
+    # What was measured since is not what the fast tests covered.
+    is_theirs = COVERED.stat().st_mtime <= PASSED.stat().st_mtime
+    return 0 if is_theirs and PASSED.read_text(encoding="utf-8") == state else 1
 
 
 if __name__ == "__main__":

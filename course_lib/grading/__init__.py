@@ -1,7 +1,6 @@
 """Grade notebooks that may have been written by anybody: ``course grade``.
 
-Reading order: ``submission``, ``exercise``, ``transplant`` for what was handed in;
-``library_view``, ``wire``, ``jail``, ``worker`` for running it; ``item_run``, ``grade``,
-``class_run`` for the results; ``class_marks``, ``exports``, ``report_page`` and ``similarity`` for
-what an instructor does with them.
+Reading order: ``submissions`` for what was handed in; ``jail``, and in it ``inside``, for running
+it; ``class_run`` for the results; ``marks``, ``nbgrader`` and ``reports`` for what an instructor
+does with them; ``variants`` for assignments that differ from group to group.
 """

@@ -17,7 +17,8 @@ def assign_and_report(options: AssignOptions) -> None:
     Raises:
         CourseError: the options name something that is not there, or the folder is in use.
     """
-    if not options.seed.strip():
+    seed = options.seed or ""
+    if not seed.strip():
         raise CourseError("--seed must be a text such as 2027-spring, got an empty one")
     names = list(options.assignments) or [f"{n}_{topic}" for n, topic in TOPICS.items()]
     drawn = write_variants(
@@ -25,7 +26,7 @@ def assign_and_report(options: AssignOptions) -> None:
         options.output,
         names,
         number=options.number,
-        seed=options.seed,
+        seed=seed,
     )
     for assignment, choices in drawn.items():
         print(assignment if choices else f"{assignment}: as it is, no item takes conventions")

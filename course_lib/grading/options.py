@@ -16,8 +16,8 @@ ExportFormat = Literal["csv", "nbgrader", "canvas", "moodle", "gradescope"]
 class AssignOptions:
     """How many groups, from which seed, of which assignments, and where to."""
 
-    seed: str = field(
-        default="",
+    seed: str | None = field(
+        default=None,
         metadata=option(
             "decides who gets what, such as 2027-spring; any text",
             metavar="TERM",

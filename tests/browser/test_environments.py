@@ -8,6 +8,7 @@ from nbclient import NotebookClient
 
 from course_lib.lab import NOTEBOOKS
 from course_lib.pages import page_of
+from course_lib.widget_output import WIDGET_VIEW
 from tests.browser.controls import UNANSWERED, dead_controls, operate_first
 from tests.browser.lab import run, without_kernel
 from tests.browser.test_lesson_widgets import HEAD, QUIZ, SHAPE, WIDGETS
@@ -19,7 +20,6 @@ MORE = """
 from course_lib.checks import check
 from course_lib.training import load_translator
 from course_lib.viz import interact, plot_curves
-from course_lib.widget_output import WIDGET_VIEW
 translator = load_translator()
 def line(depth=3, norm="post", bold=False, text=""):
     ax = plot_curves({norm: [0.0, depth]}, x_label="x", y_label="y", title=f"{bold} {text}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.lab import fold_file_browser
 from course_lib.work_copy.trust import trust, unmodified_notebooks
 from tests.browser.lab import wait_until_open
 
@@ -45,7 +46,7 @@ def learner(lab, clone, stop_kernels, open_page, monkeypatch):  # in this order,
         git(clone, "commit", "-qm", "the course")
         change(clone / "notebooks" / lesson)
         trust(unmodified_notebooks(clone))
-        course_lab.fold_file_browser()
+        fold_file_browser()
         address = lab.address_of_a_learner(f"clone/notebooks/{lesson}")
         page = open_page(address, network=True, width=1300)
         wait_until_open(page, kernel=False)

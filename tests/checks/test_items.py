@@ -81,7 +81,7 @@ def test_an_item_keeps_the_rule(item, rule):
 
 @pytest.mark.smoke
 @pytest.mark.slow
-@pytest.mark.unmeasured  # the same lines as in grading/test_marks_over_the_pipe.py
+@pytest.mark.unmeasured  # the same lines as in grading/jail/test_marks_over_the_pipe.py
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)
 def test_a_misconception_fails_and_is_called_by_its_name(item, misconception, ask_once):
     diagnosis = diagnose(item, misconception.subject, line=line_of(item), ask_learner=ask_once)

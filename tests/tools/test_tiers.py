@@ -87,9 +87,11 @@ def test_the_other_tier_runs_slow_tests_and_long_lessons_whole(run):
 def test_files_that_changed_after_make_test_passed_are_checked_again(tmp_path, monkeypatch):
     monkeypatch.setattr(tiers, "ROOT", tmp_path)
     monkeypatch.setattr(tiers, "PASSED", tmp_path / ".passed")
+    monkeypatch.setattr(tiers, "COVERED", tmp_path / ".coverage")
+    (tmp_path / ".coverage").write_text("")
     for command in (["init", "-q"], ["config", "core.excludesFile", "/dev/null"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    (tmp_path / ".gitignore").write_text(".passed\n")
+    (tmp_path / ".gitignore").write_text(".passed\n.coverage\n")
     (tmp_path / "code.py").write_text("x = 1\n")
     assert tiers.main([]) == 1
     assert tiers.main(["--passed"]) == 0
@@ -100,6 +102,20 @@ def test_files_that_changed_after_make_test_passed_are_checked_again(tmp_path, m
     assert tiers.main([]) == 0
     (tmp_path / "new.py").write_text("")
     assert tiers.main([]) == 1
+    (tmp_path / "new.py").unlink()
+    assert tiers.main([]) == 0
+    os.utime(tmp_path / ".coverage", (2e9, 2e9))  # another run has measured since
+    assert tiers.main([]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("tier", "left_out"), [("fast", True), ("rest", False)])
+def test_exercises_belong_to_the_other_tier(tier, left_out):
+    path = tiers.EXERCISES / "06_masks" / "masks.ipynb"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.notebooks.nbval_plugin"]
+    command += ["--nbval", "-p", "tools.tiers", "--tier", tier, "--collect-only", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ("no tests collected" in done.stdout) == left_out, done.stdout
 
 
 def test_without_git_everything_is_run_again(tmp_path, monkeypatch):

@@ -38,7 +38,7 @@ class Term:
         avoid: a regular expression for the words of our own.
         use: the standard term.
         only: patterns of the paths to which the entry is limited.
-        except_in: patterns of the paths that need the word: the glossary, old file formats.
+        except_in: patterns of the paths that need the word: the glossary, for one.
         allow: regular expressions for phrases in which the word means something else.
     """
 

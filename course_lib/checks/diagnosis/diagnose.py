@@ -110,7 +110,7 @@ def diagnose(
         subject: the learner's function or class.
         line: for a spot-the-bug item, the wrong line's number or a function that returns it.
         seed: of the random test inputs.
-        asked: makes each call of the learner's code; grading has it made elsewhere.
+        ask_learner: makes each call of the learner's code; grading has it made elsewhere.
     """
     named_line = _ask_line(line, ask_learner) if item.bug else None
     trials: list[Trial] = []

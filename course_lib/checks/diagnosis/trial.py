@@ -17,7 +17,7 @@ STOPPED = ("TookTooLong", "Interrupted")
 REFUSALS = ("ValueError", "CourseError")  # a reference may raise them: an item may ask for that
 ALL_TESTS_TOOK = "all tests together took more than"
 REFERENCE_SECONDS = 300.0  # on a busy machine, PyTorch alone may load for longer than ``SECONDS``
-AskLearner = Callable[..., Answer]  # asked(subject, call, use, seconds=…): ``ask``, or one like it
+AskLearner = Callable[..., Answer]  # (subject, call, use, seconds=…): ``ask``, or one like it
 
 
 @dataclass(frozen=True, kw_only=True)

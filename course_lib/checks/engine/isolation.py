@@ -52,9 +52,9 @@ _CLASSES = (Tensor, nn.Module)  # nothing is added to them while learners' code 
 _is = operator.is_
 _CHECKS = Path(__file__).parents[1]
 _MODULES = tuple(  # of the checks, whose names a learner's code must not change either
-    ".".join(("course_lib.checks", *file.relative_to(_CHECKS).with_suffix("").parts))
-    for file in _CHECKS.rglob("*.py")
-    if file.stem != "__init__" and "items" not in file.parts
+    ".".join(("course_lib.checks", *file.with_suffix("").parts))
+    for file in (path.relative_to(_CHECKS) for path in _CHECKS.rglob("*.py"))
+    if file.stem != "__init__" and file.parts[0] != "items"
 )
 _GLOBAL_HOOKS = tuple(
     hooks

@@ -5,6 +5,7 @@ import builtins
 import inspect
 import re
 import textwrap
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -20,7 +21,7 @@ from course_lib.grading.jail.library_view import (
     withheld_names,
     without,
 )
-from course_lib.grading.jail.source_slice import slice_of
+from course_lib.grading.jail.source_slice import course_imports, slice_of
 from tests.grading.notebooks_to_hand_in import ROOT
 
 EXERCISES = ROOT / "exercises"
@@ -94,7 +95,9 @@ def test_the_view_of_an_item_has_no_definition_of_what_it_asks_for(item_id):
     for path, source in view.items():
         for body in definition.findall(source):
             assert "is what this exercise asks you to write" in body
-        assert not path.startswith(("checks/table", "checks/diagnose", "cli", "doctor"))
+    allowed = ("checks/__init__.py", "checks/engine/", "checks/items/")
+    assert [p for p in view if p.startswith("checks/") and not p.startswith(allowed)] == []
+    assert [p for p in view if p.startswith(("cli", "doctor", "grading/class_run"))] == []
     items = {path for path in view if path.startswith("checks/items/")}
     assert items == set(use_files(item)) | {"checks/items/__init__.py"}
 
@@ -163,6 +166,17 @@ def unwanted(): return os
         assert word not in made
     with pytest.raises(KeyError):
         slice_of(source, {"missing"})
+
+
+def test_what_runs_in_the_jail_imports_of_the_course_what_is_in_the_jail():
+    files = engine_files()
+    for path, source in files.items():
+        for module, names in course_imports(source).items():
+            where = Path(*module.split(".")[1:])
+            inside = {where.with_suffix(".py"), where / "__init__.py"} if where.parts else set()
+            inside |= {where / f"{name}.py" for name in names}
+            inside |= {where / name / "__init__.py" for name in names}
+            assert {str(each) for each in inside} & set(files), (path, module)
 
 
 def test_the_engine_in_the_jail_is_the_engine_that_checks():

@@ -326,6 +326,7 @@ def test_the_command_writes_variants_and_lists_conventions(tmp_path, capsys):
     assert "06.bug                          none: it shows code with one wrong line" in listed
 
 
-def test_the_command_refuses_an_empty_seed(tmp_path, capsys):
-    assert main(["assign", "--seed", " ", "--output", str(tmp_path)]) == 1
+@pytest.mark.parametrize("seed", ["", " "])
+def test_the_command_refuses_an_empty_seed(tmp_path, capsys, seed):
+    assert main(["assign", "--seed", seed, "--output", str(tmp_path)]) == 1
     assert "--seed must be a text such as 2027-spring" in capsys.readouterr().err
