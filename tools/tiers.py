@@ -2,7 +2,7 @@
 
     python -m pytest -p tools.tiers --tier fast      # what `make test` runs
     python -m pytest -p tools.tiers --tier rest      # what it leaves out
-    python -m tools.tiers                            # did `make test` pass, measured, on these files?
+    python -m tools.tiers                            # has `make test` passed on these very files?
     python -m tools.tiers --passed                   # note that it has
 
 The fast tier has every test that is not marked ``slow``, and those that are marked ``smoke``: one

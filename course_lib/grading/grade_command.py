@@ -48,6 +48,9 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
             "results": options.results,
             "exercises": exercises,
             "variants": options.variants,
+            "secret": options.secret_file,
+            "groups": options.groups,
+            "gradebook": options.gradebook,
         }
         refuse_shown({name: folder for name, folder in folders.items() if folder is not None})
     students = students_in(options.incoming)

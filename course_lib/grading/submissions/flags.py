@@ -15,7 +15,7 @@ _UNUSUAL = {
     *("importlib", "__import__", "_exit", "os.system", "sys"),
     *("_getframe", "settrace", "setprofile", "__subclasses__", "__globals__", "__code__"),
     *("__torch_function__", "__torch_dispatch__", "get_objects", "get_referrers", "atexit"),
-    *("course_lib.grading", "load_item"),
+    *("course_lib.grading", "course_lib.checks.engine", "course_lib.checks.items", "load_item"),
     *("eval(", "exec(", "compile("),  # but model.eval() and re.compile() are usual
 }
 _ATTENTION = {"scaled_dot_product_attention", "MultiheadAttention", "multi_head_attention_forward"}
@@ -69,7 +69,9 @@ def _unusual(text: str) -> Iterator[str]:
     for dotted, bracket in _DOTTED.findall(_code(text)):
         if not dotted.isascii():  # Python reads ｇｃ as gc
             dotted = unicodedata.normalize("NFKC", dotted[:_MOST_NORMALIZED])
+        parts = dotted[:_MOST_NORMALIZED].split(".")
         names = {dotted, *dotted.split("."), *(() if "." in dotted else [dotted + bracket])}
+        names |= {".".join(parts[:end]) for end in range(2, len(parts))}
         yield from sorted(name.rstrip("(") for name in names & _UNUSUAL)
 
 

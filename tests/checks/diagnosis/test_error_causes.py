@@ -103,7 +103,7 @@ def recurses(x):
         (raises, "own_error", "`raise` of your own"),
         (asserts, "own_assertion", "`assert` of your own"),
         (recurses, "endless_recursion", "without end"),
-        (lambda x: misspelt, "unknown_name", "misspelt"),
+        (lambda x: misspelt, "unknown_name", "misspelt"),  # noqa: F821
         (lambda x: {}["key"], "no_such_key", "no entry"),
     ],
 )

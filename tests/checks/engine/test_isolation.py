@@ -428,7 +428,7 @@ def test_the_report_is_about_the_call_that_was_stopped(monkeypatch):
         (None, "You haven't named one yet."),
         (lambda: torch.tensor([1, 2]), "Expected a number, such as 3, got tensor"),
         (lambda: "3", "Expected a number, such as 3, got '3'."),
-        (lambda: undefined, "raised NameError"),
+        (lambda: undefined, "raised NameError"),  # noqa: F821
         (lambda: 99, "It isn't line 99."),
         (99, "It isn't line 99."),
         (lambda: True, "Expected a number"),

@@ -103,8 +103,9 @@ def test_every_call_that_is_not_listed_is_refused(errors_of):
 
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_GET_NO_NEW_PRIVS = 1, 4, 22, 39
+A_THREAD, NO_KERNEL_TAKES = 0x10F00, 0x401000  # CLONE_DETACHED with CLONE_PIDFD
 TIOCSTI, FIOSETOWN, TCGETS, CLONE_THREAD, CLONE_NEWUSER = 0x5412, 0x8901, 0x5401, 1 << 16, 1 << 28
-F_GETFD, F_SETOWN, F_SETSIG, F_NOTIFY = 1, 8, 10, 1026
+F_GETFD, F_SETLK, F_SETOWN, F_SETSIG, F_NOTIFY = 1, 6, 8, 10, 1026
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,11 @@ F_GETFD, F_SETOWN, F_SETSIG, F_NOTIFY = 1, 8, 10, 1026
         ("clone", (17,), "EPERM"),
         ("clone", (CLONE_NEWUSER | 17,), "EPERM"),
         ("clone", (CLONE_THREAD | CLONE_NEWUSER,), "ENOSYS"),
-        ("clone", (CLONE_THREAD,), "EINVAL"),  # the kernel's own answer: it was asked
+        ("clone", (CLONE_THREAD,), "ENOSYS"),  # with descriptors of its own, beyond their limit
+        ("clone", (A_THREAD | NO_KERNEL_TAKES,), "EINVAL"),  # the kernel's own answer: it was asked
+        ("flock", (0, 2), "EPERM"),
+        ("utimensat", (0, 0, 0, 0), "EPERM"),
+        ("fcntl", (0, F_SETLK, 0), "ENOSYS"),
         ("clone3", (), "ENOSYS"),
         ("fcntl", (0, F_GETFD), None),
         ("fcntl", (0, F_SETOWN, 1), "ENOSYS"),

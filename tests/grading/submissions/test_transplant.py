@@ -164,6 +164,9 @@ def test_the_definitions_of_a_cell_can_be_run_alone():
     ("item", "source", "flags"),
     [
         ("06.bug", "import ctypes", ["unusual in this course: ctypes"]),
+        ("06.bug", "from course_lib.grading.jail import inside", ["unusual"]),
+        ("06.bug", "import course_lib.checks.engine.call as call", ["unusual"]),
+        ("06.bug", "from course_lib.checks import check", []),
         ("06.bug", "from os import _exit", ["unusual in this course: _exit"]),
         ("06.bug", "x = eval('1')", ["unusual in this course: eval"]),
         ("06.bug", "model.eval(); re.compile(x)  # ctypes", []),

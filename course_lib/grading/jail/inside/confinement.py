@@ -33,7 +33,7 @@ class Limits:
     file: int = 16 << 20
     cpu_seconds: int = 120
     open_files: int = 64
-    threads: int = 100
+    threads: int = 4  # more would take the processor from the submissions that run beside it
 
 
 def _check(result: int, what: str) -> int:

@@ -127,6 +127,7 @@ def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[
     confinement.refuse_privileges()
     confinement.die_with_parent()
     _forget_files(connection.fileno())
+    confinement.set_dumpable(False)  # a crash must not start the system's helper for core dumps
     confinement.drop_capabilities()
     confinement.refuse_system_calls(base64.b64decode(settings["filter"]))
     return VIEW
