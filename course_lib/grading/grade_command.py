@@ -11,8 +11,8 @@ from tqdm.auto import tqdm
 from course_lib.checks.engine.call import truncated
 from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret, students_in
 from course_lib.grading.class_run.regrade_changes import changes_between, changes_summary
+from course_lib.grading.jail.bubblewrap import refuse_shown
 from course_lib.grading.jail.jail import Jail
-from course_lib.grading.jail.jail_command import refuse_shown
 from course_lib.grading.jail.server import Server
 from course_lib.grading.options import GradeOptions
 from course_lib.grading.results import SubmissionResult, shown_points, shown_text

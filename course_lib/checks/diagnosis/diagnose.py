@@ -15,7 +15,16 @@ from course_lib.checks.diagnosis.naming import misconceptions_in
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.relations import find_relation
 from course_lib.checks.diagnosis.trial import ALL_TESTS_TOOK, AskLearner, Trial, try_probe
-from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure, Use, ask, call_plainly
+from course_lib.checks.engine.call import (
+    SECONDS,
+    SECONDS_IN_ALL,
+    Answer,
+    Call,
+    Failure,
+    Use,
+    ask,
+    call_plainly,
+)
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.engine.isolation import usual_defaults
 from course_lib.checks.engine.item import Item, Misconception
@@ -23,7 +32,6 @@ from course_lib.checks.progress import under_nbgrader
 
 Status = Literal["passed", "not yet", "not started"]
 SEED = 2017  # of the test inputs; grading uses others
-SECONDS_IN_ALL = 60.0  # time limit of all calls of the learner's code in the tests
 
 
 @dataclass(frozen=True, kw_only=True)

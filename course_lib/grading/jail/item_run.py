@@ -18,7 +18,7 @@ from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure, Use
 from course_lib.checks.engine.item import Item
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import view_of
-from course_lib.grading.jail.session import PATIENCE, Session, SessionEnded
+from course_lib.grading.jail.session import REAL_SECONDS, Session, SessionEnded
 from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
@@ -164,7 +164,7 @@ class _Pipe:
 
     def __init__(self, session: Session, seconds: float) -> None:
         self.session, self.left = session, seconds
-        self.end = time.monotonic() + PATIENCE * seconds
+        self.end = time.monotonic() + REAL_SECONDS * seconds
 
     def ask(self, subject: StandIn, call: Call, use: Use, *, seconds: float = SECONDS) -> Answer:
         """As ``course_lib.checks.engine.call.ask``, in the jail."""

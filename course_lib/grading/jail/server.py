@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.grading.jail import library_view
-from course_lib.grading.jail.jail_command import command_of
+from course_lib.grading.jail.bubblewrap import command_of
 
 _START_SECONDS = 120.0  # PyTorch is read from a cold disk, at worst
 

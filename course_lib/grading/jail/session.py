@@ -14,7 +14,7 @@ from course_lib.checks.engine.call import Answer, Call, Failure
 from course_lib.grading.jail.inside.wire import HEADER, WireError, decode, encode, sizes
 
 GRACE_SECONDS = 1.0  # after a time limit, for the process to stop the code itself and say so
-PATIENCE = 3  # seconds of real time for each second of processor time: others may need it, too
+REAL_SECONDS = 3  # for each second of processor time, since others may need the processor, too
 _START_SECONDS = 30.0
 
 
@@ -68,7 +68,7 @@ class Session:
         """
         message: dict[str, Any] = {"do": "run", "name": name, "source": source, "seconds": seconds}
         message["only_definitions"] = only_definitions
-        failure = self._exchange(message, PATIENCE * seconds)
+        failure = self._exchange(message, REAL_SECONDS * seconds)
         if not (failure is None or isinstance(failure, Failure)):
             raise self._end("it sent something else than what a cell raised")
         return failure
@@ -87,7 +87,7 @@ class Session:
         """
         message = {"do": "ask", "subject": subject, "use": use, "call": call, "seconds": seconds}
         start = time.perf_counter()
-        answer = self._exchange(message, PATIENCE * seconds)
+        answer = self._exchange(message, REAL_SECONDS * seconds)
         if not isinstance(answer, Answer):
             raise self._end("it sent something else than an answer")
         took = time.perf_counter() - start

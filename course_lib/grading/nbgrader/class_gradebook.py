@@ -10,13 +10,13 @@ from pathlib import Path
 from course_lib.errors import CourseError
 from course_lib.grading.class_run.class_run import ClassRun
 from course_lib.grading.class_run.grade import HandIn, read_hand_in
+from course_lib.grading.nbgrader.assignment_gradebook import AssignmentGradebook, read_timestamp
 from course_lib.grading.nbgrader.course_folder import (
     CourseFolder,
     copy_file,
     open_course_folder,
     student_id,
 )
-from course_lib.grading.nbgrader.gradebook import AssignmentGradebook, read_timestamp
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise
 from course_lib.grading.submissions.submission import SubmissionError, read_regular_file

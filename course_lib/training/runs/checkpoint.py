@@ -1,5 +1,7 @@
 """A checkpoint is one file: tensors, and a JSON description of what they are.
 
+Which checkpoints a run keeps, `run_folder` decides.
+
 safetensors holds both, runs no code when it is read, and is replaced in one step, so there is
 always a whole file: the old one or the new one. A checksum in the description tells if a bit of
 either has changed since; and before a model is built, its sizes are compared with the tensors.

@@ -12,7 +12,7 @@ import torch
 from course_lib.checks.engine.call import Call
 from course_lib.checks.progress import load_passed, note_passed, progress_file
 from course_lib.errors import CourseError
-from course_lib.grading.jail import jail_command
+from course_lib.grading.jail import bubblewrap
 from course_lib.grading.jail.inside.confinement import Limits
 from course_lib.grading.jail.item_run import StandIn
 from course_lib.grading.jail.jail import Jail
@@ -69,13 +69,13 @@ def test_the_isolation_is_known(unlocked, jail):
 
 
 def test_without_bubblewrap_there_is_no_jail_and_no_fall_back(monkeypatch):
-    monkeypatch.setattr(jail_command.shutil, "which", lambda name: None)
+    monkeypatch.setattr(bubblewrap.shutil, "which", lambda name: None)
     with pytest.raises(CourseError, match="program bwrap is not installed.*apt install bubblewrap"):
         Jail()
 
 
 def test_without_linux_there_is_no_jail(monkeypatch):
-    monkeypatch.setattr(jail_command.sys, "platform", "darwin")
+    monkeypatch.setattr(bubblewrap.sys, "platform", "darwin")
     with pytest.raises(CourseError, match="bubblewrap needs Linux.*or grade in the container"):
         Jail()
 
@@ -105,7 +105,7 @@ def test_a_jail_from_which_code_escapes_is_not_used(monkeypatch):
 
 
 def test_a_process_that_does_not_start_is_named_where_nothing_isolates(monkeypatch):
-    monkeypatch.setattr(jail_command, "_python", lambda: "/usr/bin/false")
+    monkeypatch.setattr(bubblewrap, "_python", lambda: "/usr/bin/false")
     with pytest.raises(CourseError, match="the process that runs notebooks does not work"):
         Jail(trusted=True)
 
@@ -175,11 +175,11 @@ def test_processor_time_is_limited_and_waiting_is_not(session):
 def test_packages_may_lie_where_the_jail_has_its_own_folder(tmp_path, monkeypatch):
     (tmp_path / "only_there.py").write_text("x = 3")
     tmp_path.chmod(0o755)  # root runs the jail as nobody
-    sites = [*jail_command._site_packages(), str(tmp_path)]
-    monkeypatch.setattr(jail_command, "_site_packages", lambda: sites)
+    sites = [*bubblewrap._site_packages(), str(tmp_path)]
+    monkeypatch.setattr(bubblewrap, "_site_packages", lambda: sites)
     with Jail() as jail, jail.session(jail.library("engine", engine_files())) as session:
         assert session.run("cell", "import only_there, torch", 5) is None
-    monkeypatch.setattr(jail_command.sys, "base_prefix", "/tmp/python")
+    monkeypatch.setattr(bubblewrap.sys, "base_prefix", "/tmp/python")
     with pytest.raises(CourseError, match="Python is in /tmp/python, where the jail has a folder"):
         Jail()
 
@@ -248,7 +248,7 @@ def test_a_server_that_has_begun_is_used_and_closed():
 
 
 def test_no_server_begins_where_it_cannot_work(monkeypatch):
-    monkeypatch.setattr(jail_command.shutil, "which", lambda name: None)
+    monkeypatch.setattr(bubblewrap.shutil, "which", lambda name: None)
     with early_server(trusted=False) as begun:
         assert begun is None
 
@@ -268,23 +268,23 @@ def test_the_stand_in_of_a_function_cannot_be_called_here():
 
 def test_an_installed_course_is_hidden(tmp_path, monkeypatch):
     (tmp_path / "course_lib").mkdir()
-    monkeypatch.setattr(jail_command, "_site_packages", lambda: [str(tmp_path)])
+    monkeypatch.setattr(bubblewrap, "_site_packages", lambda: [str(tmp_path)])
     command = in_bubblewrap(tmp_path, monkeypatch)
     assert command[command.index("/packages/0/course_lib") - 1] == "--tmpfs"
 
 
 def in_bubblewrap(folder, monkeypatch):
     """The command of an ordinary user."""
-    monkeypatch.setattr(jail_command.shutil, "which", lambda name: "bwrap")
-    monkeypatch.setattr(jail_command.os, "getuid", lambda: 1000)
-    return jail_command._in_bubblewrap([], folder, 1000)
+    monkeypatch.setattr(bubblewrap.shutil, "which", lambda name: "bwrap")
+    monkeypatch.setattr(bubblewrap.os, "getuid", lambda: 1000)
+    return bubblewrap._in_bubblewrap([], folder, 1000)
 
 
 def test_a_clone_below_a_folder_that_is_shown_is_hidden(tmp_path, monkeypatch):
     clone = tmp_path / "src" / "app"
     clone.mkdir(parents=True)
-    monkeypatch.setattr(jail_command, "_SYSTEM", (str(tmp_path),))
-    monkeypatch.setattr(jail_command, "LIBRARY", clone / "course_lib")
+    monkeypatch.setattr(bubblewrap, "_SYSTEM", (str(tmp_path),))
+    monkeypatch.setattr(bubblewrap, "LIBRARY", clone / "course_lib")
     command = in_bubblewrap(tmp_path, monkeypatch)
     assert command[command.index(str(clone)) - 1] == "--tmpfs"
     assert command[command.index("--remount-ro") + 1] == str(clone)
@@ -292,22 +292,22 @@ def test_a_clone_below_a_folder_that_is_shown_is_hidden(tmp_path, monkeypatch):
 
 def test_packages_in_a_hidden_clone_are_shown_elsewhere(monkeypatch):
     site = "/usr/src/app/.venv/lib/site-packages"
-    monkeypatch.setattr(jail_command, "_site_packages", lambda: [site])
-    assert jail_command._sites_inside() == {site: site}
-    monkeypatch.setattr(jail_command, "LIBRARY", Path("/usr/src/app/course_lib"))
-    assert jail_command._sites_inside() == {site: "/packages/0"}
+    monkeypatch.setattr(bubblewrap, "_site_packages", lambda: [site])
+    assert bubblewrap._sites_inside() == {site: site}
+    monkeypatch.setattr(bubblewrap, "LIBRARY", Path("/usr/src/app/course_lib"))
+    assert bubblewrap._sites_inside() == {site: "/packages/0"}
 
 
 def test_a_folder_that_learners_could_read_is_refused(tmp_path, monkeypatch):
-    jail_command.refuse_shown({"results": tmp_path})
+    bubblewrap.refuse_shown({"results": tmp_path})
     with pytest.raises(CourseError, match="expected the results .*/usr/src/x, which is in /usr"):
-        jail_command.refuse_shown({"students' work": tmp_path, "results": Path("/usr/src/x")})
-    monkeypatch.setattr(jail_command, "LIBRARY", Path("/usr/src/x/course_lib"))
-    jail_command.refuse_shown({"results": Path("/usr/src/x/results")})  # hidden with the clone
+        bubblewrap.refuse_shown({"students' work": tmp_path, "results": Path("/usr/src/x")})
+    monkeypatch.setattr(bubblewrap, "LIBRARY", Path("/usr/src/x/course_lib"))
+    bubblewrap.refuse_shown({"results": Path("/usr/src/x/results")})  # hidden with the clone
 
 
 def test_what_learners_pass_is_not_noted_as_progress_of_the_instructor(tmp_path, monkeypatch):
-    _, environment = jail_command.command_of(tmp_path, 3, trusted=True)
+    _, environment = bubblewrap.command_of(tmp_path, 3, trusted=True)
     for name in ("COURSE_PROGRESS", "HOME"):
         monkeypatch.setenv(name, environment[name])
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)

@@ -20,11 +20,11 @@ from course_lib.errors import CourseError
 from course_lib.grading import grade_command as command
 from course_lib.grading.class_run.class_run import ClassRun
 from course_lib.grading.marks.formgrader_marks import recorded
+from course_lib.grading.nbgrader import assignment_gradebook as gradebook_module
 from course_lib.grading.nbgrader import class_gradebook
-from course_lib.grading.nbgrader import gradebook as gradebook_module
+from course_lib.grading.nbgrader.assignment_gradebook import NOT_RUN, read_timestamp
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from course_lib.grading.nbgrader.course_folder import open_course_folder, rubrics, student_id
-from course_lib.grading.nbgrader.gradebook import NOT_RUN, read_timestamp
 from course_lib.grading.nbgrader.nbgrader_hooks import ExportWhatIsMarked
 from course_lib.grading.submissions.exercise import load_exercise
 from tests.grading.nbgrader.nbgrader_course import WRITTEN, hand_in, result_of, unreadable

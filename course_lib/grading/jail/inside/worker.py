@@ -30,7 +30,7 @@ import torch
 import course_lib
 from course_lib import checks
 from course_lib.checks.engine.call import Answer, Call, Failure, ask, describe_exception
-from course_lib.checks.engine.isolation import PROCESSOR_TIME, within
+from course_lib.checks.engine.time_limit import PROCESSOR_TIME, within
 from course_lib.grading.jail.inside import confinement
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.jail.inside.wire import HEADER, decode, encode, sizes

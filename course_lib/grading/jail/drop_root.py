@@ -3,7 +3,7 @@
 That user may not be able to reach the Python installation (below /root, say), so what the jail is
 to contain is first mounted where everybody can reach it, in mounts of this process only.
 
-    python -m course_lib.grading.jail.launch SETTINGS
+    python -m course_lib.grading.jail.drop_root SETTINGS
 
 The settings are JSON: {"user": 65534, "stage": DIR, "folders": […], "command": […]}
 """
@@ -18,7 +18,7 @@ from typing import Any
 from course_lib.grading.jail.inside import confinement
 
 
-def launch(settings: dict[str, Any]) -> None:
+def start_unprivileged(settings: dict[str, Any]) -> None:
     """Mount each folder at a number below the stage, become the user, and start the command.
 
     Raises:
@@ -32,4 +32,4 @@ def launch(settings: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    launch(json.loads(sys.argv[1]))
+    start_unprivileged(json.loads(sys.argv[1]))

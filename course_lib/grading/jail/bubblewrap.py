@@ -209,4 +209,4 @@ def _in_bubblewrap(worker: list[str], folder: Path, user: int) -> list[str]:
     (folder / "stage").chmod(0o755)
     settings = {"user": user, "stage": str(folder / "stage")}
     settings |= {"folders": list(shown), "command": command}
-    return [_python(), "-m", "course_lib.grading.jail.launch", json.dumps(settings)]
+    return [_python(), "-m", "course_lib.grading.jail.drop_root", json.dumps(settings)]
