@@ -43,10 +43,16 @@ TOY_RECIPE = Recipe(
 
 @pytest.fixture(autouse=True)
 def keyboard_interrupts():
-    """Ctrl-C works as in a terminal, also where the tests run in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Ctrl-C and Ctrl-\\ work as in a terminal, also where a shell runs the tests in the background
+    and has told them to ignore both.
+    """
+    handlers = {signal.SIGINT: signal.default_int_handler}
+    if hasattr(signal, "SIGQUIT"):
+        handlers[signal.SIGQUIT] = signal.SIG_DFL
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
