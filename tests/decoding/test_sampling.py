@@ -62,6 +62,12 @@ def test_without_options_the_probabilities_are_the_models():
     )
 
 
+def test_a_token_that_reaches_top_p_exactly_is_the_last_one():
+    logits = torch.tensor([[math.log(2), 0.0, 0.0]], dtype=torch.float64)  # 1/2, 1/4, 1/4
+    assert sampling_probabilities(logits, top_p=0.5).tolist() == [[1.0, 0.0, 0.0]]
+    assert sampling_probabilities(logits, top_p=0.5 + 1e-9)[0, 1] > 0
+
+
 def test_temperature_divides_the_logits():
     logits = torch.tensor([[math.log(4), math.log(1)]])
     assert sampling_probabilities(logits, temperature=0.5)[0].tolist() == pytest.approx(

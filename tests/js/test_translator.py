@@ -65,6 +65,7 @@ def assert_equal(translator, texts, results, *, width=0):
 
 
 @pytest.mark.slow
+@pytest.mark.smoke
 @pytest.mark.parametrize("width", [0, 4])
 def test_logits_weights_and_translations_are_those_of_pytorch(in_node, translator, width):
     texts = (*SHORT, LONG)

@@ -256,6 +256,7 @@ def test_a_run_whose_preset_was_another_is_not_resumed(toy, tmp_path):
         train(toy, RunOptions(max_steps=2, resume=True), folder=tmp_path)
 
 
+@pytest.mark.smoke
 def test_a_last_checkpoint_that_lacks_something_is_refused_by_name(toy, tmp_path):
     train(toy, RunOptions(max_steps=2), folder=tmp_path)
     path = tmp_path / "last.safetensors"

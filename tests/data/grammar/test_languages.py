@@ -245,3 +245,11 @@ def test_every_frame_names_kinds_that_exist():
     kinds = {noun.kind for noun in NOUNS} | {"speaker"}
     frames = [verb.subjects | verb.objects for verb in VERBS] + [a.kinds for a in ADJECTIVES]
     assert frozenset().union(*frames) <= kinds
+
+
+@pytest.mark.parametrize(
+    ("noun", "form"), [("man.m", "männern"), ("woman.f", "frauen"), ("dog", "hunden")]
+)
+def test_the_dative_plural_ends_in_n(noun, form):
+    assert german.noun_form(N[noun], plural=True, case="dative") == form
+    assert german.noun_form(N[noun], plural=True, case="nominative") == N[noun].de.plural
