@@ -280,6 +280,22 @@ def in_bubblewrap(folder, monkeypatch):
     return bubblewrap._in_bubblewrap([], folder, 1000)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--unshare-all --unshare-user",
+        "--die-with-parent",
+        "--new-session",
+        "--uid 1000 --gid 1000",
+        "--cap-drop ALL",  # started by root, bubblewrap would keep them
+        "--clearenv",
+        "--remount-ro /dev --remount-ro /",
+    ],
+)
+def test_bubblewrap_is_asked_to_take_everything_away(tmp_path, monkeypatch, words):
+    assert f" {words} " in " ".join(in_bubblewrap(tmp_path, monkeypatch))
+
+
 def test_a_clone_below_a_folder_that_is_shown_is_hidden(tmp_path, monkeypatch):
     clone = tmp_path / "src" / "app"
     clone.mkdir(parents=True)
