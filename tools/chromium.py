@@ -48,6 +48,10 @@ def start_chromium() -> Iterator[Browser]:
                 channel=None if path else "chrome",
             )
         except Error as error:
-            raise NoChromium(f"Chromium or Chrome, found none that starts: {error}") from error
+            reason = str(error).strip().splitlines()[0]
+            raise NoChromium(
+                "Chromium or Chrome, found none that starts: install it, such as with apt-get "
+                f"install chromium, or name one in COURSE_CHROMIUM ({reason})"
+            ) from error
         yield running
         running.close()

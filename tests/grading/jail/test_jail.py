@@ -98,6 +98,7 @@ def test_without_the_filter_of_system_calls_there_is_no_jail(module, message, mo
         Jail()
 
 
+@pytest.mark.usefixtures("jail")  # or none works here
 def test_a_jail_from_which_code_escapes_is_not_used(monkeypatch):
     monkeypatch.setattr(Jail, "_try_to_escape", escaped)
     with pytest.raises(CourseError, match="code in it could escape"):
@@ -172,6 +173,7 @@ def test_processor_time_is_limited_and_waiting_is_not(session):
     assert session.run("works", "while True: pass", 0.2).kind == "TookTooLong"
 
 
+@pytest.mark.usefixtures("jail")  # or none works here
 def test_packages_may_lie_where_the_jail_has_its_own_folder(tmp_path, monkeypatch):
     (tmp_path / "only_there.py").write_text("x = 3")
     tmp_path.chmod(0o755)  # root runs the jail as nobody
@@ -213,6 +215,7 @@ def test_a_server_that_has_died_is_started_again(jail):
         assert session.run("cell", "1", 5) is None
 
 
+@pytest.mark.usefixtures("jail")  # or none works here
 def test_a_process_started_ahead_sees_its_own_library_or_ends():
     """After a, b, a the jail expects b; c comes instead."""
     with Jail() as jail:
