@@ -172,8 +172,8 @@ def test_an_ignored_ctrl_c_stays_ignored():
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_until_the_command_takes_over_ctrl_c_just_ends_it(monkeypatch):
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     seen = []
     verb = SimpleNamespace(
         options=NoOptions, run=lambda options: seen.append(signal.getsignal(signal.SIGINT)) or 7
@@ -185,8 +185,5 @@ def test_until_the_command_takes_over_ctrl_c_just_ends_it(monkeypatch):
         seen.append(signal.getsignal(signal.SIGINT))
         return Namespace(verb="recipes", debug=False)
 
-    try:
-        assert start.main() == 7
-    finally:
-        signal.signal(signal.SIGINT, before)
+    assert start.main() == 7
     assert seen[0] == signal.SIG_DFL and callable(seen[1])
