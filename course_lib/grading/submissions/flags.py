@@ -69,9 +69,9 @@ def _unusual(text: str) -> Iterator[str]:
     for dotted, bracket in _DOTTED.findall(_code(text)):
         if not dotted.isascii():  # Python reads ｇｃ as gc
             dotted = unicodedata.normalize("NFKC", dotted[:_MOST_NORMALIZED])
-        parts = dotted[:_MOST_NORMALIZED].split(".")
-        names = {dotted, *dotted.split("."), *(() if "." in dotted else [dotted + bracket])}
-        names |= {".".join(parts[:end]) for end in range(2, len(parts))}
+        parts = dotted.split(".")
+        names = {dotted, *parts, *(() if "." in dotted else [dotted + bracket])}
+        names |= {".".join(parts[:2]), ".".join(parts[:3])}  # what a longer name begins with
         yield from sorted(name.rstrip("(") for name in names & _UNUSUAL)
 
 
