@@ -45,7 +45,7 @@ class Diagnosis:
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
     line: Answer | None = None  # spot the bug: which line the learner names
     observation: Observation | None = None  # where no misconception is explained
-    borrowed: bool = False  # it is right, because it calls the reference (see ``own_work``)
+    borrowed: str = ""  # it is right, because it calls this, which is ready-made: see ``own_work``
 
     @property
     def misconception(self) -> Misconception | None:

@@ -13,6 +13,7 @@ from course_lib.checks.diagnosis.facts import raised
 from course_lib.checks.diagnosis.trial import Trial
 from course_lib.checks.engine.compare import Difference, short
 from course_lib.checks.engine.item import Bug
+from course_lib.checks.engine.ready_made import refusal
 from course_lib.checks.progress import Progress, under_nbgrader
 from course_lib.checks.report.example import Example, smallest_failing_call
 from course_lib.checks.table import TABLE
@@ -62,12 +63,7 @@ class Report:
         if diagnosis.status != "not yet":
             return
         if diagnosis.borrowed:
-            name = diagnosis.item.id.split(".")[1]
-            yield (
-                "What I see",
-                "The result is right, but it comes from the course's own code. This task asks you "
-                f"to write {name} yourself; PyTorch and the course's other parts may help you.",
-            )
+            yield "What I see", refusal(diagnosis.borrowed, diagnosis.item.id)
         if diagnosis.item.bug:
             yield "The wrong line", _describe_line(diagnosis, diagnosis.item.bug)
         trial = diagnosis.most_telling_trial

@@ -1,44 +1,29 @@
-"""Notice an answer that hands in the course's own code for the function it was asked to write."""
+"""Notice an answer that hands in ready-made code for the function it was asked to write."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 from course_lib.checks.diagnosis.diagnose import Diagnosis
-from course_lib.checks.engine.call import Call, ask
-from course_lib.checks.engine.item import Item
+from course_lib.checks.engine.ready_made import find_ready_made, find_running
 
 
 def refuse_borrowed_answer(diagnosis: Diagnosis) -> Diagnosis:
-    """The diagnosis, not passed if the learner's code calls the reference; a bug has none."""
-    item = diagnosis.item
+    """The diagnosis, not passed if the learner's code calls the reference or what is ready-made for
+    the item; a bug has none.
+    """
+    item, subject = diagnosis.item, diagnosis.subject
     if diagnosis.status != "passed" or item.bug is not None:
         return diagnosis
-    if not calls_reference(item, diagnosis.subject, call=diagnosis.trials[0].calls[0]):
-        return diagnosis
-    return replace(diagnosis, status="not yet", borrowed=True)
-
-
-def calls_reference(item: Item, subject: Any, *, call: Call) -> bool:
-    """Whether the item's reference runs when this call is made of the learner's code."""
-    codes, found = set(_codes(item.reference)), False
-
-    def notice(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal found
-        found = found or (event == "call" and frame.f_code in codes)
-
-    before = sys.getprofile()
-    sys.setprofile(notice)
-    try:
-        ask(subject, call, item.use)
-    finally:
-        sys.setprofile(before)
-    return found
+    calls = [trial.calls[0] for trial in diagnosis.trials]
+    reference = dict.fromkeys(_codes(item.reference), "the course's own code")
+    found = find_running(reference, subject, calls[0], use=item.use)
+    found = found or find_ready_made(item.id, subject, calls, use=item.use)
+    return replace(diagnosis, status="not yet", borrowed=found) if found else diagnosis
 
 
 def _codes(reference: Any) -> Iterator[CodeType]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,12 +16,14 @@ import torch
 
 from course_lib.checks.diagnosis.diagnose import Diagnosis
 from course_lib.checks.engine.call import truncated
+from course_lib.checks.engine.ready_made import refusal
 from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise, Task
 from course_lib.grading.submissions.flags import find_flags
+from course_lib.grading.submissions.own_modules import own_modules
 from course_lib.grading.submissions.submission import (
     Submission,
     SubmissionError,
@@ -30,9 +31,19 @@ from course_lib.grading.submissions.submission import (
     read_submission,
 )
 from course_lib.grading.submissions.transplant import AnotherExercise, Transplant, transplant
+from course_lib.grading.submissions.which_copy import sort_key
 
+READY_MADE_NAME = (
+    "ready_made"  # of right answers that call what is ready-made, among misconceptions
+)
 _MOST_TEXT = 50_000  # characters of an answer in words
 _MOST_NOTES = 100
+_NOT_IN_THE_NOTEBOOK = (
+    "it was handed in beside the notebook, and only the notebook is run; put its definitions into "
+    "a cell above the first answer, or ask for that, and grade again"
+)
+# What is raised where an own module is missing: by its import, or by what uses its names.
+_MISSING = ("ImportError", "ModuleNotFoundError", "NameError")
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -73,7 +84,7 @@ def grade_submission(
         return known  # what could not be run is tried again
     end = time.monotonic() + limits.submission
     run = SubmissionRun(jail=jail, cells=transplanted.cells, limits=limits, end=end)
-    items = tuple(_graded(task, transplanted, run, secret) for task in exercise.tasks)
+    items = tuple(_graded(task, handed_in, run, secret) for task in exercise.tasks)
     notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
         student=student,
@@ -110,16 +121,21 @@ def derive_seed(secret: bytes, item_id: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class HandIn:
-    """What a student handed in: the notebook that counts, its answers, and why that one."""
+    """What a student handed in: the notebook that counts, its answers, why that one, and the
+    student's own modules that it imports.
+    """
 
     path: Path
     submission: Submission
     transplant: Transplant
     notes: tuple[str, ...]
+    modules: tuple[str, ...] = ()
 
 
 def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     """The notebook of a student that counts. Nothing of it is executed.
+
+    The one with the most answers counts, and of equally many the one that ``which_copy`` tells.
 
     Args:
         folder: the student's; or the notebook itself.
@@ -138,9 +154,9 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
             error.__context__ = None
             errors.append(error)
             continue
-        read.append(path)
-        # Of equally many answers, "masks (10)" is later than "masks (9)", and that than "masks".
-        rank = (len(transplanted.answered), _numbers(path, folder), path.stem)
+        answers = len(transplanted.answered)
+        read.append((path, answers))
+        rank = answers, sort_key(path.relative_to(folder), exercise.file.stem)
         if best is None or rank > best[0]:
             best = rank, submission, transplanted, path
     if best is None:
@@ -149,21 +165,31 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     # Notebooks of other exercises in the same folder are nothing to worry about.
     notes = tuple(str(error) for error in errors if not isinstance(error, AnotherExercise))
     if len(read) > 1:
-        others = ", ".join(str(p.relative_to(folder)) for p in read if p != path)
-        notes += (
-            f"There are {len(read)} notebooks; {path.relative_to(folder)} has the most answers "
-            f"({len(transplanted.answered)}) and was graded, not {others}.",
-        )
-    return HandIn(path=path, submission=submission, transplant=transplanted, notes=notes)
+        notes += (_which_one(read, path, folder),)
+    modules = own_modules(transplanted.cells, [] if path == folder else [path.parent, folder])
+    if modules:
+        notes += (f"{path.name} needs {', '.join(modules)}: {_NOT_IN_THE_NOTEBOOK}.",)
+    return HandIn(
+        path=path, submission=submission, transplant=transplanted, notes=notes, modules=modules
+    )
 
 
-def _numbers(path: Path, folder: Path) -> list[int]:
-    """The numbers in the names of a file and its folders, by which later copies are told."""
-    return [int(digits) for digits in re.findall(r"\d+", str(path.relative_to(folder)))]
+def _which_one(read: Sequence[tuple[Path, int]], graded: Path, folder: Path) -> str:
+    """A note about several notebooks: which one was graded, which ones were not, and why."""
+    most = dict(read)[graded]
+    others = [(path.relative_to(folder), answers) for path, answers in read if path != graded]
+    listed = ", ".join(f"{path} ({answers})" for path, answers in others)
+    reason = "it has the most answers"
+    if any(answers == most for _, answers in others):
+        reason = "of those with the most answers, it has the name that says released or later"
+    return (
+        f"There are {len(read)} notebooks. {graded.relative_to(folder)} ({most} answers) was "
+        f"graded, and not {listed}: {reason}."
+    )
 
 
-def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: bytes) -> ItemResult:
-    entry = task.entry
+def _graded(task: Task, handed_in: HandIn, run: SubmissionRun, secret: bytes) -> ItemResult:
+    entry, transplanted = task.entry, handed_in.transplant
     if entry.kind == "written":
         text = truncated(transplanted.written.get(entry.id, ""), _MOST_TEXT)
         if not text:
@@ -184,7 +210,9 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
         )
     try:
         seed = derive_seed(secret, entry.id)
-        diagnosis = run.diagnose(task, seed)
+        diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
+        if handed_in.modules and entry.id in transplanted.answered and _lacks_a_module(diagnosis):
+            raise NotRun(f"it needs {', '.join(handed_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
         flags = find_flags(entry.id, transplanted.cells)
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
@@ -203,6 +231,12 @@ def _graded(task: Task, transplanted: Transplant, run: SubmissionRun, secret: by
     )
 
 
+def _lacks_a_module(diagnosis: Diagnosis) -> bool:
+    """Whether it failed as code does of which an import failed: then a person decides."""
+    failures = [a.failure for trial in diagnosis.trials for a in trial.answers if a.failure]
+    return diagnosis.status == "not started" or any(each.kind in _MISSING for each in failures)
+
+
 def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
     """Whether the answer passes the item as the course has it."""
     try:
@@ -215,6 +249,9 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     names = [misconception.name for misconception in diagnosis.misconceptions]
     if not names and diagnosis.observation and diagnosis.observation.name:
         names = [diagnosis.observation.name]
+    if diagnosis.borrowed:
+        names = [READY_MADE_NAME]
+        flags = (refusal(diagnosis.borrowed, task.entry.id), *flags)
     passed = diagnosis.status == "passed"
     return ItemResult(
         id=task.entry.id,

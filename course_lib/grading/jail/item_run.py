@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from course_lib.checks import load_item
 from course_lib.checks.diagnosis.diagnose import Diagnosis, diagnose
 from course_lib.checks.diagnosis.trial import expected_answers
 from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure, Use
 from course_lib.checks.engine.item import Item
+from course_lib.checks.engine.ready_made import READY_MADE
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import view_of
-from course_lib.grading.jail.session import REAL_SECONDS, Session, SessionEnded
-from course_lib.grading.submissions.exercise import Task
+from course_lib.grading.jail.session import REAL_SECONDS, MachineBusy, Session, SessionEnded
+from course_lib.grading.submissions.exercise import Task, bound_names, names_not_called
 from course_lib.grading.submissions.transplant import CodeCell
 
 
@@ -68,6 +70,7 @@ class SubmissionRun:
             of these, only the definitions are run from then on.
         skipped: those whose definitions alone did it again; they are not run any more.
         failures: what the other cells raised, when they were run last.
+        as_checked: the items that count as they stood at the learner's own check.
     """
 
     jail: Jail
@@ -77,31 +80,63 @@ class SubmissionRun:
     stopped: dict[int, str] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
     failures: dict[int, Failure] = field(default_factory=dict)
+    as_checked: list[str] = field(default_factory=list)
 
-    def diagnose(self, task: Task, seed: int) -> Diagnosis:
+    def diagnose(self, task: Task, seed: int, *, checked: int | None = None) -> Diagnosis:
         """The diagnosis of what the learner wrote for a task.
+
+        What counts is what stands at the end of the notebook, so that an answer may be improved
+        further down. Where that fails, and cells below the learner's own check may have overwritten
+        what it saw, the cells above the check are run once more without them, and the better of
+        the two diagnoses counts: it is what the learner's check said, and nothing else.
+
+        Args:
+            task: the item.
+            seed: of its test inputs.
+            checked: how many cells come before the learner's own check of it, if that is known.
 
         Raises:
             NotRun: it could not be found out.
         """
+        last = self._diagnose(task, seed, self.cells)
+        if last.status == "passed" or checked is None or not self._may_overwrite(checked):
+            return last
+        failures = dict(self.failures)
+        seen = self._diagnose(task, seed, self.cells[:checked])
+        self.failures = failures | self.failures
+        if _how_bad(seen) >= _how_bad(last):
+            return last
+        self.as_checked.append(task.entry.id)
+        return seen
+
+    def _diagnose(self, task: Task, seed: int, cells: Sequence[CodeCell]) -> Diagnosis:
         item = load_item(task.entry.id, task.conventions)
         try:
             library = self.jail.library(item.id, view_of(item.id, task.subject))
-            with self._started(library) as session:
+            with self._started(library, cells) as session:
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
-                return diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
+                found = diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
+                return replace(found, **pipe.look(found)) if found.status == "passed" else found
         except SessionEnded as error:
             raise NotRun(str(error)) from None
+
+    def _may_overwrite(self, checked: int) -> bool:
+        """Whether cells below a check are the learner's own, or use a name that stands above it in
+        another way than to call it.
+        """
+        below = [cell for cell in self.cells[checked:] if not cell.ours]
+        names = frozenset().union(*(bound_names(cell.source) for cell in self.cells[:checked]))
+        return any(not cell.item or names & names_not_called(cell.source) for cell in below)
 
     def _seconds_for(self, item: Item, seed: int) -> float:
         expected = [expected_answers(p, item, seed=seed + i)[1] for i, p in enumerate(item.probes)]
         reference = sum(answer.seconds for answers in expected for answer in answers)
         return max(self.limits.item, self.limits.times_reference * reference)
 
-    def _started(self, library: Path) -> Session:
-        """A session in which the cells have been run.
+    def _started(self, library: Path, cells: Sequence[CodeCell]) -> Session:
+        """A session in which these cells, the first ones, have been run.
 
         A cell that ends the process costs a new start, but no cell does so twice.
 
@@ -112,16 +147,18 @@ class SubmissionRun:
         while True:
             session = self.jail.session(library)
             try:
-                self._run_cells(session)
+                self._run_cells(session, cells)
                 return session
+            except MachineBusy:
+                raise
             except SessionEnded:
                 session.kill()
             except BaseException:
                 session.kill()
                 raise
 
-    def _run_cells(self, session: Session) -> None:
-        for number, cell in enumerate(self.cells):
+    def _run_cells(self, session: Session, cells: Sequence[CodeCell]) -> None:
+        for number, cell in enumerate(cells):
             left = self.end - time.monotonic()
             if left <= 0:
                 raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
@@ -132,6 +169,8 @@ class SubmissionRun:
         again = number in self.stopped
         try:
             failure = session.run(cell.name, cell.source, seconds, only_definitions=again)
+        except MachineBusy:
+            raise
         except SessionEnded as error:
             if again:
                 self.skipped.add(number)
@@ -156,7 +195,16 @@ class SubmissionRun:
         for number, failure in sorted(self.failures.items()):
             message = f": {failure.message}" if failure.message else ""
             notes.append(f"The cell {self.cells[number].name} raised {failure.kind}{message}.")
+        for item_id in self.as_checked:
+            notes.append(
+                f"{item_id} was graded as it stood at the learner's own check: a cell below "
+                "overwrites what it needs."
+            )
         return notes
+
+
+def _how_bad(diagnosis: Diagnosis) -> tuple[int, int]:
+    return ("passed", "not yet", "not started").index(diagnosis.status), len(diagnosis.failed)
 
 
 class _Pipe:
@@ -164,17 +212,34 @@ class _Pipe:
 
     def __init__(self, session: Session, seconds: float) -> None:
         self.session, self.left = session, seconds
-        self.end = time.monotonic() + REAL_SECONDS * seconds
+        self.end, self.before = time.monotonic() + REAL_SECONDS * seconds, session.usage()
 
     def ask(self, subject: StandIn, call: Call, use: Use, *, seconds: float = SECONDS) -> Answer:
         """As ``course_lib.checks.engine.call.ask``, in the jail."""
-        if self.left <= 0 or time.monotonic() > self.end:
+        waited = max(0.0, self.session.usage().waited - self.before.waited)
+        if self.left <= 0 or time.monotonic() > self.end + waited:
             return Answer(failure=Failure("TookTooLong", "the time for this item is over"))
         function = f"{use.__module__}:{use.__qualname__}"
         try:
             answer = self.session.ask(subject.name, function, call, min(seconds, self.left))
             self.left -= answer.seconds
             return answer
+        except MachineBusy:
+            raise
         except SessionEnded as error:
             kind = "TookTooLong" if error.timed_out else "ProcessEnded"
             return Answer(failure=Failure(kind, str(error)))
+
+    def look(self, passed: Diagnosis) -> dict[str, Any]:
+        """What to change in the diagnosis of a right answer if it calls what is ready-made."""
+        item, use = passed.item, passed.item.use
+        if item.id not in READY_MADE:
+            return {}
+        found = self.session.look(
+            passed.subject.name,
+            f"{use.__module__}:{use.__qualname__}",
+            item=item.id,
+            calls=[trial.calls[0] for trial in passed.trials],
+            seconds=SECONDS,
+        )
+        return {"status": "not yet", "borrowed": found} if found else {}

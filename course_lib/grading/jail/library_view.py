@@ -19,6 +19,7 @@ import ast
 import hashlib
 import os
 import py_compile
+import shutil
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.util import cache_from_source
@@ -70,6 +71,11 @@ class NotChecked:
 def check(item_id, subject, line=None, *, seed=0, conventions=()):
     """Do nothing."""
     return NotChecked()
+
+
+def load_item(item_id, conventions=()):
+    """Raise an error: an item has the answer."""
+    raise ImportError("items are not available while an answer is graded")
 
 
 Progress = NotChecked
@@ -175,6 +181,20 @@ def use_files(item: Item) -> dict[str, str]:
         for imported, more in course_imports(source).items():
             wanted.setdefault(imported, set()).update(more)
     return files
+
+
+def link_assets(folder: Path, store: Path) -> None:
+    """Put what modules read beside them, styles, scripts and weights, into a library.
+
+    No item's answer is in them: they hold no Python, and what is trained is another model than any
+    item makes. They are copied once, into the folder ``store``, and linked from there.
+    """
+    copies = store / "assets"
+    if not copies.exists():
+        shutil.copytree(LIBRARY / "assets", copies, copy_function=shutil.copyfile)
+        for path in (copies, *copies.rglob("*")):  # the clone may be closed to others
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    shutil.copytree(copies, folder / "course_lib" / "assets", copy_function=os.link)
 
 
 def write_files(files: Files, folder: Path, store: Path) -> None:

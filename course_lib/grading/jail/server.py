@@ -59,13 +59,15 @@ class Server:
         """A library that processes can be given; written once for each name."""
         folder = self.folder / "views" / name
         if not folder.exists():
-            self._write(files, folder)
+            self._write(files, folder, assets=True)
         return folder
 
-    def _write(self, files: Mapping[str, str], folder: Path) -> None:
-        before = os.umask(0o022)  # the user that code runs as has to read it
+    def _write(self, files: Mapping[str, str], folder: Path, *, assets: bool = False) -> None:
+        before, store = os.umask(0o022), self.folder / "contents"  # the code's user has to read it
         try:
-            library_view.write_files(files, folder, self.folder / "contents")
+            library_view.write_files(files, folder, store)
+            if assets:
+                library_view.link_assets(folder, store)
         finally:
             os.umask(before)
 

@@ -1,4 +1,11 @@
-"""One process in the jail that runs a learner's cells and answers calls, as the grader sees it."""
+"""One process in the jail that runs a learner's cells and answers calls, as the grader sees it.
+
+Its time limits are in processor time, which the process measures itself. In case it doesn't, or
+sleeps, there is a limit in real time, too, from which the time is taken off in which it could run
+and other processes had the processor: the kernel counts that. So a busy machine stops nobody, and
+sleeping is the process's own doing on any machine, as is using up its processor time. One that
+still waits for a processor after `MOST_REAL_SECONDS` for each second is given up without a result.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +14,18 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from course_lib.checks.engine.call import Answer, Call, Failure
+from course_lib.checks.engine.ready_made import READY_MADE
 from course_lib.grading.jail.inside.wire import HEADER, WireError, decode, encode, sizes
 
 GRACE_SECONDS = 1.0  # after a time limit, for the process to stop the code itself and say so
-REAL_SECONDS = 3  # for each second of processor time, since others may need the processor, too
+REAL_SECONDS = 3  # for each second of processor time: reading files takes some, too
+MOST_REAL_SECONDS = 30  # in all, on a machine that is so busy
 _START_SECONDS = 30.0
 
 
@@ -24,6 +35,17 @@ class SessionEnded(Exception):
     def __init__(self, reason: str, *, timed_out: bool = False) -> None:
         super().__init__(reason)
         self.timed_out = timed_out
+
+
+class MachineBusy(SessionEnded):
+    """The process got so little of the processor that nothing is known about its code."""
+
+
+class Usage(NamedTuple):
+    """Seconds of processor time of a process, and seconds for which it waited for a processor."""
+
+    processor: float
+    waited: float
 
 
 class Session:
@@ -42,6 +64,7 @@ class Session:
             raise SessionEnded("it did not introduce itself")
         self.pid = int(message)
         self.handle = descriptors[0] if descriptors else None
+        self.kernel = _folder_of(self.handle)
         if (first := connection.recv(1)) != b"R":
             reason = connection.recv(500).decode("utf-8", "replace") if first else "it died"
             raise self._end(reason)
@@ -68,7 +91,7 @@ class Session:
         """
         message: dict[str, Any] = {"do": "run", "name": name, "source": source, "seconds": seconds}
         message["only_definitions"] = only_definitions
-        failure = self._exchange(message, REAL_SECONDS * seconds)
+        failure = self._exchange(message, seconds)
         if not (failure is None or isinstance(failure, Failure)):
             raise self._end("it sent something else than what a cell raised")
         return failure
@@ -87,11 +110,25 @@ class Session:
         """
         message = {"do": "ask", "subject": subject, "use": use, "call": call, "seconds": seconds}
         start = time.perf_counter()
-        answer = self._exchange(message, REAL_SECONDS * seconds)
+        answer = self._exchange(message, seconds)
         if not isinstance(answer, Answer):
             raise self._end("it sent something else than an answer")
         took = time.perf_counter() - start
         return replace(answer, seconds=min(max(0.0, answer.seconds), took))  # it may say anything
+
+    def look(
+        self, subject: str, use: str, *, item: str, calls: Sequence[Call], seconds: float
+    ) -> str:
+        """What runs that is ready-made for an item when these calls are made again, "" for nothing.
+
+        Raises:
+            SessionEnded: the process died, took too long, or sent nonsense.
+        """
+        message = {"do": "look", "subject": subject, "use": use, "item": item, "calls": list(calls)}
+        found = self._exchange(message, seconds)
+        if found not in ("", *READY_MADE.get(item, ())):
+            raise self._end("it sent something else than what is ready-made")
+        return str(found)
 
     def kill(self) -> None:
         """End the process and all that it started."""
@@ -115,15 +152,19 @@ class Session:
         if self.ended:
             raise self.ended
         self.number += 1
-        end = time.monotonic() + seconds + GRACE_SECONDS
+        clock = _Clock(self.usage, seconds)
         try:
-            self.connection.settimeout(seconds + GRACE_SECONDS)
+            self.connection.settimeout(clock.left())
             self.connection.sendall(encode({"number": self.number, **message}))
-            text, tensors = sizes(self._received(HEADER.size, end))
-            reply = decode(self._received(text, end), self._received(tensors, end))
+            text, tensors = sizes(self._received(HEADER.size, clock))
+            reply = decode(self._received(text, clock), self._received(tensors, clock))
         except TimeoutError:
-            reason = f"still running after {seconds:.3g} seconds"
+            reason = f"still running after {REAL_SECONDS * seconds:.3g} seconds"
             raise self._end(reason, timed_out=True) from None
+        except MachineBusy as error:
+            self.ended = error
+            self.kill()
+            raise
         except WireError as error:
             raise self._end(f"it sent something else than an answer: {error}") from None
         except OSError:
@@ -132,14 +173,74 @@ class Session:
             raise self._end("it sent an answer to another question")
         return reply.get("reply")
 
-    def _received(self, size: int, end: float) -> bytes:
+    def usage(self) -> Usage:
+        """What the kernel has counted for the process so far; nothing where it doesn't."""
+        if self.kernel is None:
+            return Usage(0.0, 0.0)
+        try:
+            waited = self.kernel.joinpath("schedstat").read_text(encoding="ascii").split()[1]
+            fields = self.kernel.joinpath("stat").read_text("utf-8", "replace").rpartition(")")[2]
+            ticks = sum(map(int, fields.split()[11:13]))
+        except (OSError, ValueError, IndexError):  # it has ended
+            return Usage(0.0, 0.0)
+        return Usage(ticks / os.sysconf("SC_CLK_TCK"), int(waited) / 1e9)
+
+    def _received(self, size: int, clock: _Clock) -> bytes:
         data = bytearray()
         while len(data) < size:
-            self.connection.settimeout(max(1e-3, end - time.monotonic()))
-            part = self.connection.recv(min(1 << 20, size - len(data)))
+            self.connection.settimeout(clock.left())
+            try:
+                part = self.connection.recv(min(1 << 20, size - len(data)))
+            except TimeoutError:
+                continue  # the clock knows whether the time is over
             if not part:
                 raise ConnectionError
             data += part
-            if time.monotonic() > end:
-                raise TimeoutError
         return bytes(data)
+
+
+class _Clock:
+    """The limit in real time of one message: see the top of this file.
+
+    Args:
+        usage: what the process has used so far.
+        seconds: its limit in processor time.
+    """
+
+    def __init__(self, usage: Callable[[], Usage], seconds: float) -> None:
+        self.usage, self.processor = usage, seconds + GRACE_SECONDS
+        self.real = REAL_SECONDS * seconds + GRACE_SECONDS
+        self.start, self.before = time.monotonic(), usage()
+
+    def left(self) -> float:
+        """The seconds until the limit, as far as one can say now.
+
+        Raises:
+            TimeoutError: it is reached.
+            MachineBusy: the process has waited for a processor for too long.
+        """
+        real = time.monotonic() - self.start
+        if real < self.real:
+            return self.real - real
+        now = self.usage()
+        left = self.real - real + now.waited - self.before.waited
+        if left <= 0.01 or now.processor - self.before.processor > self.processor:
+            raise TimeoutError
+        if real > self.real * MOST_REAL_SECONDS / REAL_SECONDS:
+            raise MachineBusy(
+                f"the machine was too busy: in {real:.0f} seconds, it ran for "
+                f"{now.processor - self.before.processor:.1f}; grade again later"
+            )
+        return left
+
+
+def _folder_of(handle: int | None) -> Path | None:
+    """The folder in which Linux tells about a process; None if it doesn't."""
+    if handle is None:
+        return None
+    try:
+        known = Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii")
+        pid = int(known.partition("\nPid:")[2].split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return Path(f"/proc/{pid}") if pid > 0 else None

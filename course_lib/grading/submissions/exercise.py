@@ -189,3 +189,20 @@ _DEFINITION = re.compile(
 def defined_names(source: str) -> frozenset[str]:
     """The functions, classes and variables that a cell defines, even if it is no valid Python."""
     return frozenset(a or b for a, b in _DEFINITION.findall(source))
+
+
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^\n#]+)", re.MULTILINE)
+_USE = re.compile(r"(?<![\w.])(?:(def|class)[ \t]+)?([^\W\d]\w*)(?=[ \t]*([.(\[]?))")
+
+
+def bound_names(source: str) -> frozenset[str]:
+    """What a cell defines or imports, even if it is no valid Python."""
+    imported = " ".join(_IMPORT.findall(source))
+    return defined_names(source) | frozenset(re.findall(r"\w+", imported))
+
+
+def names_not_called(source: str) -> frozenset[str]:
+    """The names that stand in a cell otherwise than to be called, looked into or indexed: only so
+    can it overwrite or delete one. Those that it defines are among them.
+    """
+    return frozenset(name for defines, name, after in _USE.findall(source) if defines or not after)

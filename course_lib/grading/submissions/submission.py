@@ -13,7 +13,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -37,13 +37,21 @@ class SubmissionError(CourseError):
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as it was handed in; ``id`` and ``grade_id`` are "" where there is none."""
+    """A cell as it was handed in; ``id`` and ``grade_id`` are "" where there is none, and
+    ``number`` counts the notebook's cells from 1, where it is known.
+    """
 
     kind: Literal["code", "text"]
     source: str
     _: KW_ONLY
     id: str = ""
     grade_id: str = ""
+    number: int = 0
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is code, and no text."""
+        return self.kind == "code"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +173,9 @@ def find_notebooks(path: Path, assignment: str) -> list[Path]:
     """The notebooks that a student may have handed in for an assignment, sorted by name.
 
     Args:
-        path: a notebook, or the student's folder. In a folder that is named after the assignment
-            only that one counts, and never one that is named after another assignment.
+        path: a notebook, or the student's folder. If it has folders that are named after the
+            assignment, "06 Masks" or "06_masks (1)", only these count, and never one that is named
+            after another assignment.
         assignment: such as "06_masks".
 
     Raises:
@@ -180,15 +189,15 @@ def find_notebooks(path: Path, assignment: str) -> list[Path]:
             "student's work in a folder of its own"
         )
     folders = [entry for entry in _scanned(path) if entry.is_dir(follow_symlinks=False)]
-    own = [Path(entry.path) for entry in folders if _normal(entry.name) == assignment]
+    own = [Path(entry.path) for entry in folders if _is_named_after(entry.name, assignment)]
+    others = _ASSIGNMENTS - {assignment}
     found = sorted(
-        (each for folder in own or [path] for each in _notebooks_below(folder, DEEPEST_FOLDER)),
-        key=str,
+        (each for folder in own or [path] for each in _notebooks_below(folder, others)), key=str
     )
     if not found:
         raise SubmissionError(
             f"expected a notebook (.ipynb) in {path}, got none: was the folder handed in empty, "
-            "or the notebook saved as another kind of file?"
+            "or the notebook saved as another kind of file? Names that begin with a dot aren't read"
         )
     if len(found) > MOST_NOTEBOOKS:
         raise SubmissionError(
@@ -203,11 +212,19 @@ def _normal(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
-def _notebooks_below(folder: Path, depth: int) -> Iterator[Path]:
+def _is_named_after(name: str, assignment: str) -> bool:
+    """Also a second one, as unpacking an archive twice makes it."""
+    return f"{_normal(name)}_".startswith(f"{assignment}_")
+
+
+def _notebooks_below(
+    folder: Path, others: Collection[str], depth: int = DEEPEST_FOLDER
+) -> Iterator[Path]:
+    """Those in a folder and the folders in it, but for folders with the names of ``others``."""
     for entry in _scanned(folder):
         if entry.is_dir(follow_symlinks=False):
-            if depth > 0 and _normal(entry.name) not in _ASSIGNMENTS:
-                yield from _notebooks_below(Path(entry.path), depth - 1)
+            if depth > 0 and _normal(entry.name) not in others:
+                yield from _notebooks_below(Path(entry.path), others, depth - 1)
         elif entry.name.lower().endswith(".ipynb"):
             yield Path(entry.path)
 

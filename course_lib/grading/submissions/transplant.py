@@ -2,7 +2,9 @@
 
 The copy starts with our own cells: set-up, imports and the unfinished definitions, as released.
 Then come the learner's cells in their order: answers, helper functions, and locked cells that they
-changed. Python's own rule then decides what counts: the last definition of a name.
+changed. Python's own rule then decides what counts: the last definition of a name. If that fails,
+what the learner's own check saw counts, which a cell further down may have overwritten: for that,
+it is noted how many cells had run before each check.
 """
 
 from __future__ import annotations
@@ -10,14 +12,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from course_lib.grading.results import shown_text
 from course_lib.grading.submissions.exercise import Exercise, ReleasedCell, defined_names
+from course_lib.grading.submissions.prose import words_in
 from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
 
 # The cells of an item in any exercise, such as 06-bug-answer.
 _ITEM_CELL = re.compile(r"\d\d-.+-(task|hints|code|answer|check|written)")
+_CHECKED = re.compile(r"""\bcheck\(\s*["'](\d\d\.\w+)["']""")  # in a cell of the learner's own
+_BLOCKS = re.compile(r"^(?:async +def|def|class) +(\w+)", re.MULTILINE)
 _NEAR = 2  # cells above or below those of an answer in words, where a part of it may stand
 _MOST_SHOWN = 300  # characters of such a text
 
@@ -44,12 +49,15 @@ class Transplant:
     Attributes:
         cells: the code, in the order in which it runs.
         written: answers in words, by item.
+        checked: of the cells, how many the item's check comes after; not for items of which the
+            learner has written nothing above it.
         answered: the items with something of the learner's own.
         notes: what an instructor should know about how the cells were found.
     """
 
     cells: tuple[CodeCell, ...]
     written: dict[str, str]
+    checked: dict[str, int]
     answered: frozenset[str]
     notes: tuple[str, ...]
 
@@ -80,16 +88,13 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
         for cell in exercise.cells
         if cell.is_code and cell.role != "check"
     ]
-    theirs = [
-        CodeCell(target.id if target else f"cell {number}", cell.source, item=_item(target))
-        for number, (cell, target) in enumerate(matched, 1)
-        if cell.kind == "code" and _is_own_work(cell, target)
-    ]
+    theirs, checked = _code(matched)
     written = _written(matched, exercise)
     answered = {cell.item for cell in theirs} | written.keys()
     return Transplant(
         cells=(*ours, *theirs),
         written=written,
+        checked={item: len(ours) + number for item, number in checked.items()},
         answered=frozenset(answered - {""}),
         notes=tuple(_notes(matched, exercise, written)),
     )
@@ -108,20 +113,76 @@ def _is_another(submission: Submission, exercise: Exercise) -> bool:
     return not ids & own and any(map(_ITEM_CELL.fullmatch, ids))
 
 
+def _code(matched: list[Match]) -> tuple[list[CodeCell], dict[str, int]]:
+    """The learner's code, and how many of these cells come before each item's last check; where
+    there is none, those up to the last cell that defines a function or class that it asks for.
+    """
+    theirs: list[CodeCell] = []
+    checked: dict[str, int] = {}
+    defined: dict[str, int] = {}
+    for cell, target in matched:
+        if cell.kind != "code":
+            continue
+        if target is not None and target.role == "check":
+            checked[target.item] = len(theirs)
+        if _is_own_work(cell, target):
+            name = target.id if target else f"cell {cell.number}"
+            theirs.append(CodeCell(name, cell.source, item=_item(target)))
+        if target is None or target.role != "check":
+            checked |= dict.fromkeys(_CHECKED.findall(cell.source), len(theirs))
+        if target is not None and target.defines.intersection(_BLOCKS.findall(cell.source)):
+            defined[target.item] = len(theirs)
+    begun = {cell.item: number for number, cell in reversed(list(enumerate(theirs)))}
+    found = defined | checked
+    return theirs, {i: found[i] for i in begun if i in found and found[i] > begun[i]}
+
+
 def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:
-    by_id = {cell.id: cell for cell in exercise.cells}
-    by_source = {(cell.is_code, *_lines(cell.source)): cell for cell in exercise.cells}
-    answers = [cell for cell in exercise.cells if cell.role == "answer"]
-    for cell in submission.cells:
-        target = by_id.get(cell.grade_id) or by_id.get(cell.id)
-        if target is not None and target.is_code != (cell.kind == "code"):
-            target = None  # a text cell that was turned into code, or the other way round
-        if target is None:
-            target = by_source.get((cell.kind == "code", *_lines(cell.source)))
-        if target is None and cell.kind == "code":
+    """Each cell with the released one that it is. Words in a code cell where an answer in words is
+    asked for are a text cell of their own; if there is code beside them, that stays a code cell.
+    """
+    find = _Finder(exercise)
+    item, wanted = "", _written_items(exercise)
+    for number, handed_in in enumerate(submission.cells, 1):
+        cell = replace(handed_in, number=number)
+        target = find.by_id(cell) or find.by_content(cell)
+        words, has_code = "", True
+        if target is not None:
+            item = target.item
+        if cell.kind == "code" and item in wanted:
+            words, has_code = words_in(cell.source)
+            if target is not None and target.role == "written":
+                words = words or cell.source
+            elif target is not None:
+                words = ""
+        if words:
+            yield replace(cell, kind="text", source=words), target
+        if has_code or not words:
+            yield cell, find.by_content(cell) if words else target
+
+
+class _Finder:
+    """Finds the released cell that a learner's cell is."""
+
+    def __init__(self, exercise: Exercise) -> None:
+        self.ids = {cell.id: cell for cell in exercise.cells}
+        self.sources = {(cell.is_code, *_lines(cell.source)): cell for cell in exercise.cells}
+        self.answers = [cell for cell in exercise.cells if cell.role == "answer"]
+
+    def by_id(self, cell: Cell) -> ReleasedCell | None:
+        """The one with its grade_id or id; an answer in words may have become code."""
+        found = self.ids.get(cell.grade_id) or self.ids.get(cell.id)
+        if found is not None and found.role != "written" and found.is_code != cell.is_code:
+            return None  # text was turned into code, or the other way round
+        return found
+
+    def by_content(self, cell: Cell) -> ReleasedCell | None:
+        """The one with its source, or the answer that defines one of its names."""
+        found = self.sources.get((cell.is_code, *_lines(cell.source)))
+        if found is None and cell.is_code:
             names = defined_names(cell.source)
-            target = next((answer for answer in answers if answer.defines & names), None)
-        yield cell, target
+            found = next((answer for answer in self.answers if answer.defines & names), None)
+        return found
 
 
 def _item(target: ReleasedCell | None) -> str:
@@ -218,5 +279,5 @@ def _texts_near(matched: list[Match], exercise: Exercise, written: dict[str, str
         if near:
             yield (
                 f"Text near {near[0]} does not count as part of its answer; read it (cell "
-                f"{number + 1}): {shown_text(cell.source, _MOST_SHOWN)}"
+                f"{cell.number}): {shown_text(cell.source, _MOST_SHOWN)}"
             )

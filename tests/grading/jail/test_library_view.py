@@ -11,9 +11,10 @@ import nbformat
 import pytest
 
 from course_lib import model
-from course_lib.checks import TABLE, load_item, load_items
+from course_lib.checks import TABLE, TOPICS, load_item, load_items
 from course_lib.checks.diagnosis.trial import try_probe
 from course_lib.grading.jail import library_view
+from course_lib.grading.jail.inside.cell_source import without_magics
 from course_lib.grading.jail.library_view import (
     engine_files,
     use_files,
@@ -185,6 +186,59 @@ def test_the_engine_in_the_jail_is_the_engine_that_checks():
     assert len(engine) > 5
     for path in engine:
         assert files[f"{library_view.ENGINE}/{path.name}"] == path.read_text("utf-8")
+
+
+def course_imports_of(path):
+    """The statements of a notebook that import from the course."""
+    found = {}
+    for cell in nbformat.read(path, as_version=4)["cells"]:
+        source = without_magics(cell["source"]) if cell["cell_type"] == "code" else ""
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                module = getattr(node, "module", None) or node.names[0].name
+                if module.split(".")[0] == "course_lib":
+                    found[ast.unparse(node)] = None
+    return list(found)
+
+
+def what_fails(session, statements):
+    """What each statement raises in the jail, where it raises something."""
+    failures = {each: session.run("cell", each, 20) for each in statements}
+    return {each: f"{f.kind}: {f.message}" for each, f in failures.items() if f}
+
+
+@pytest.mark.parametrize("lesson", TOPICS)
+def test_what_a_lesson_and_its_exercise_import_of_the_course_is_in_the_jail(lesson, jail):
+    paths = sorted(ROOT.glob(f"notebooks/{lesson}_*.ipynb")) + sorted(
+        EXERCISES.glob(f"{lesson}_*/*.ipynb")
+    )
+    assert len(paths) == 2
+    statements = [each for path in paths for each in course_imports_of(path)]
+    assert statements
+    statements.append("import course_lib.viz")
+    [item_id, *_] = load_items(lesson)
+    with jail.session(jail.library(item_id, view_of(item_id, "its_subject"))) as session:
+        assert what_fails(session, statements) == {}
+
+
+def test_what_the_course_s_modules_read_when_they_are_used_is_in_the_jail(jail):
+    used = """
+from course_lib import viz
+from course_lib.training import load_translator
+from course_lib.viz.web.bundles import bundle
+import torch
+load_translator()
+viz.plot_attention(torch.ones(2, 2) / 2, ["a", "b"], ["c", "d"])
+"""
+    with jail.session(jail.library("06.bug", view_of("06.bug", "its_subject"))) as session:
+        assert session.run("cell", used, 20) is None
+
+
+def test_the_course_s_assets_hold_no_python():
+    for path in (library_view.LIBRARY / "assets").rglob("*"):
+        assert path.suffix not in (".py", ".ipynb", ".pt", ".pkl")
+        if path.suffix not in (".safetensors", ".png") and path.is_file():
+            assert not re.search(r"^ *def \w+\(", path.read_text("utf-8"), re.MULTILINE), path
 
 
 def test_the_course_still_works_in_a_view_and_says_what_is_missing(jail):

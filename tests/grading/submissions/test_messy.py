@@ -63,6 +63,79 @@ def test_an_answer_after_an_error_in_its_own_cell_counts_if_it_was_defined(
     assert "raised ZeroDivisionError: division by zero." in result.notes[0]
 
 
+def test_the_definition_in_a_block_below_an_error_counts(graded, notebook, one_item):
+    answer = """\
+import a_package_that_nobody_has
+try:
+    import another_one
+except ImportError:
+    another_one = None
+if another_one is None:
+    axes = (None, None)
+with torch.no_grad():
+    def padding_mask(tokens, pad_id):
+        return (tokens != pad_id)[:, *axes]
+"""
+    result = graded(answered(notebook, {"06-padding-mask-answer": answer}), one_item)
+    assert points(result) == {"06.padding_mask": 2.0}
+
+
+@pytest.mark.parametrize("decorator", ["@torch.compile", "@torch.compile(fullgraph=True)"])
+def test_a_compiled_answer_runs_without_a_compiler(decorator, graded, notebook, one_item):
+    answer = f"{decorator}\n{RIGHT['06-padding-mask-answer']}"
+    assert points(graded(answered(notebook, {"06-padding-mask-answer": answer}), one_item)) == {
+        "06.padding_mask": 2.0
+    }
+
+
+OVERWRITING = {
+    "a call's result": "causal_mask = causal_mask(5)",
+    "loops": "for padding_mask in range(3): pass\nfor causal_mask, x in [(1, 2)]: pass",
+    "del": "del causal_mask, padding_mask",
+    "with": "import io\nwith io.StringIO() as causal_mask: pass",
+    "an import": "import math as causal_mask",
+    "another function's import": "from math import exp as padding_mask",
+    "a stub": "def causal_mask(size):\n    raise NotImplementedError",
+    "a stub for a test": "def padding_mask(tokens, pad_id):\n    return torch.ones(2, 1, 1, 5)",
+    "an assignment in an expression": "print(causal_mask := 3)",
+    "a class": "class decoder_mask:\n    pass",
+    "everything": "from torch import *\nglobals().update(causal_mask=3, padding_mask=4)",
+}
+
+
+@pytest.mark.parametrize("name", OVERWRITING)
+@pytest.mark.parametrize("change", [lambda notebook: notebook, "without_any_id"])
+def test_a_cell_further_down_takes_nothing_away_that_the_learner_s_check_saw(
+    name, change, graded, notebook, three_items
+):
+    handed_in = with_cell(answered(notebook, RIGHT), OVERWRITING[name], after="06-bug-check")
+    if isinstance(change, str):
+        handed_in = globals()[change](handed_in)
+    result = graded(handed_in, three_items)
+    assert points(result) == THREE
+    assert any("was graded as it stood at the learner's own check" in n for n in result.notes)
+
+
+def test_an_answer_that_is_improved_further_down_counts_as_improved(graded, notebook, three_items):
+    wrong = {name: source.replace("return", "return ~") for name, source in RIGHT.items()}
+    handed_in = with_cell(
+        answered(notebook, wrong), "\n".join(RIGHT.values()), after="06-bug-check"
+    )
+    assert points(graded(handed_in, three_items)) == THREE
+
+
+def test_an_answer_that_neither_the_end_nor_the_check_saw_right_earns_nothing(
+    graded, notebook, one_item
+):
+    between = with_cell(notebook, RIGHT["06-padding-mask-answer"], after="06-padding-mask-answer")
+    wrong = "def padding_mask(tokens, pad_id):\n    return tokens == pad_id"
+    last = with_cell(between, f"{wrong}\n", after="06-padding-mask-check", id="last")
+    cells = {cell["id"]: cell for cell in last["cells"]}
+    cells["06-padding-mask-check"]["source"] = ""
+    handed_in = with_cell(last, wrong + "  # again", after="own", id="again")
+    assert points(graded(handed_in, one_item)) == {}
+
+
 def test_a_copied_cell_counts_as_it_was_answered_last(graded, notebook, three_items):
     copies = answered(notebook, RIGHT)
     cells = copies["cells"]
@@ -234,7 +307,10 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
     result = grade_submission(folder.parent, three_items, jail=jail, secret=SECRET, limits=SHORT)
     assert points(result) == THREE
     assert result.student == "O'Neil, Jr"
-    assert any("There are 2 notebooks; 06 Masks/masks-final.ipynb has" in n for n in result.notes)
+    assert (
+        "There are 2 notebooks. 06 Masks/masks-final.ipynb (3 answers) was graded, and not 06 Masks"
+        "/masks.ipynb (0): it has the most answers."
+    ) in result.notes
     assert any("broken.ipynb" in note for note in result.notes)
 
 
@@ -245,15 +321,38 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
         ("masks.ipynb", "masks (1).ipynb"),
         ("attempt_1/masks.ipynb", "attempt_2/masks.ipynb"),
         ("attempt_9/masks.ipynb", "attempt_10/a.ipynb"),
+        ("masks.ipynb", "masks-1.ipynb"),
+        ("masks.ipynb", "masks_final.ipynb"),
+        ("masks (1).ipynb", "masks_final.ipynb"),
+        ("masks.ipynb", "masks_v2.ipynb"),
+        ("masks.ipynb", "resubmission/masks.ipynb"),
+        ("06_masks/masks.ipynb", "06_masks (1)/masks.ipynb"),
+        ("masks_old.ipynb", "masks.ipynb"),
+        ("masks-Copy1.ipynb", "masks.ipynb"),
+        ("Copy of masks.ipynb", "masks.ipynb"),
+        ("masks_v1.ipynb", "masks.ipynb"),
+        ("backup/masks.ipynb", "masks.ipynb"),
+        ("old/masks_final.ipynb", "masks.ipynb"),
+        ("masks_final_old.ipynb", "masks.ipynb"),
+        ("masks_2027-01-05.ipynb", "masks.ipynb"),
+        ("hw6.ipynb", "masks.ipynb"),
+        ("masks_ana.ipynb", "masks.ipynb"),
+        ("x/y/masks.ipynb", "x/masks.ipynb"),
+        ("masks-Copy1.ipynb", "masks-Copy2.ipynb"),
     ],
 )
-def test_of_copies_with_equally_many_answers_the_one_with_the_highest_number_counts(
+def test_of_copies_with_equally_many_answers_the_one_counts_whose_name_says_so(
     first, last, notebook, masks, tmp_path
 ):
     for name in (first, last):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text(json.dumps(answered(notebook, RIGHT)))
-    assert read_hand_in(tmp_path, masks).path == tmp_path / last
+    handed_in = read_hand_in(tmp_path, masks)
+    assert handed_in.path == tmp_path / last
+    assert handed_in.notes == (
+        f"There are 2 notebooks. {last} (3 answers) was graded, and not {first} (3): of those with "
+        "the most answers, it has the name that says released or later.",
+    )
 
 
 def test_a_notebook_of_another_exercise_does_not_count(jail, notebook, three_items, tmp_path):
@@ -292,6 +391,54 @@ def test_words_are_carried_over_and_wait_for_a_person(graded, notebook, masks):
     )
     assert graded(beside, masks).items[-1].text == words
     assert graded(notebook, masks).items[-1].status == "no answer"
+
+
+IN_CODE = {
+    "words": ("Because the softmax runs over the keys.\nPads are keys.", None),
+    "a comment": ("# Because the softmax runs over the keys.\n# Pads are keys.", None),
+    "a string": ('"""Because the softmax runs over the keys.\nPads are keys."""', None),
+    "a variable": ('answer = """Because the softmax runs over the keys.\nPads are keys."""', None),
+}
+
+
+@pytest.mark.parametrize("name", IN_CODE)
+@pytest.mark.parametrize("new", [True, False])
+def test_an_answer_in_words_in_a_code_cell_is_to_be_marked(name, new, graded, notebook, masks):
+    source = IN_CODE[name][0]
+    written = next(cell for cell in notebook["cells"] if cell["id"] == "06-why-not-rows-written")
+    if new:
+        notebook["cells"].remove(written)
+        handed_in = with_cell(notebook, source, after="06-why-not-rows-task")
+    else:
+        written.update(cell_type="code", source=source, outputs=[])
+        handed_in = notebook
+    result = graded(handed_in, masks)
+    item = result.items[-1]
+    words = "Because the softmax runs over the keys.\nPads are keys."
+    assert (item.status, item.points, item.text) == ("to be marked", None, words)
+    assert not any("is missing" in n or "SyntaxError" in n for n in result.notes if "written" in n)
+
+
+def test_scratch_code_below_a_question_in_words_is_no_answer(graded, notebook, masks):
+    code = "# the mask of two sentences\nx = torch.ones(2, 5)\nfor row in x: print(row)"
+    for source in (code, "padding_mask(tokens, 0).shape", "# print(x.shape)", "import math"):
+        handed_in = with_cell(notebook, source, after="06-why-not-rows-task")
+        assert graded(handed_in, masks).items[-1].status == "no answer"
+
+
+def test_an_own_module_beside_the_notebook_is_named_and_costs_no_silent_zero(
+    graded, notebook, three_items, tmp_path
+):
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "my_masks.py").write_text("def real(tokens, pad_id): return 1")
+    answers = {**RIGHT, "06-padding-mask-answer": "def padding_mask(t, p): return real(t, p)"}
+    handed_in = with_cell(answered(notebook, answers), "from my_masks import real")
+    result = graded(handed_in, three_items)
+    assert [item.status for item in result.items] == ["not run", "passed", "not run"]
+    assert result.items[0].reason.startswith("it needs my_masks.py: it was handed in beside")
+    assert any("masks.ipynb needs my_masks.py: it was handed in" in n for n in result.notes)
+    wrong = {"06-padding-mask-answer": "def padding_mask(tokens, pad_id): return tokens"}
+    assert graded(answered(notebook, wrong), three_items).items[0].status == "not yet"
 
 
 def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded, notebook, masks):

@@ -133,6 +133,13 @@ def test_the_folder_of_another_assignment_does_not_count(tmp_path):
     assert find_notebooks(tmp_path, "05_attention_einsum") == [tmp_path / "more" / "x.ipynb"]
 
 
+@pytest.mark.parametrize("inner", ["06_masks/06_masks", "06_masks (1)/06_masks", "all/06_masks"])
+def test_a_folder_of_the_assignment_is_found_in_any_folder(inner, tmp_path):
+    (tmp_path / inner).mkdir(parents=True)
+    (tmp_path / inner / "masks.ipynb").write_text("")
+    assert find_notebooks(tmp_path, "06_masks") == [tmp_path / inner / "masks.ipynb"]
+
+
 def test_a_notebook_can_stand_for_a_folder(tmp_path):
     (tmp_path / "ana.ipynb").write_text("")
     assert find_notebooks(tmp_path / "ana.ipynb", "06_masks") == [tmp_path / "ana.ipynb"]

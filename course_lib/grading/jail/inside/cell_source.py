@@ -12,6 +12,8 @@ from typing import Any
 from IPython.core.inputtransformer2 import TransformerManager
 
 _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BLOCKS = (ast.If, ast.Try, ast.With, ast.For)
+_BODIES = ("body", "orelse", "finalbody")
 _COMPUTES = (ast.Call, ast.BinOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NOT_PARSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -41,12 +43,49 @@ def without_magics(source: str) -> str:
 
 
 def definitions_of(source: str, *, after: int = 0) -> list[ast.stmt]:
-    """What a cell imports, defines and plainly assigns below a line; [] if it is no Python."""
+    """What a cell imports, defines and plainly assigns below a line; [] if it is no Python.
+
+    Of an ``if``, ``try``, ``with`` or ``for`` these statements are kept, and nothing else.
+    """
     try:
         body = ast.parse(source).body
     except _NOT_PARSED:
         return []
-    return [node for node in body if node.lineno > after and _defines(node)]
+    return _below(body, after)
+
+
+def _below(body: list[ast.stmt], line: int) -> list[ast.stmt]:
+    """The definitions below a line; of a block in which the line is, those in its rest."""
+    found: list[ast.stmt] = []
+    for node in body:
+        if node.lineno > line:
+            found += _definitions([node])
+        elif isinstance(node, (ast.If, ast.With, ast.Try)) and line < (node.end_lineno or 0):
+            parts = [node.body, node.orelse] if isinstance(node, ast.If) else [node.body]
+            part = next((each for each in reversed(parts) if each and each[0].lineno <= line), None)
+            found += _below(part, line) if part else []
+    return found
+
+
+def _definitions(body: list[ast.stmt]) -> list[ast.stmt]:
+    return [kept for node in body if (kept := _definition(node)) is not None]
+
+
+def _definition(node: ast.stmt) -> ast.stmt | None:
+    """The statement if it defines something; of a block, what it defines under its conditions."""
+    if not isinstance(node, _BLOCKS):
+        return node if _defines(node) else None
+    owners: list[Any] = [node, *getattr(node, "handlers", ())]
+    keeps_any = False
+    for owner in owners:
+        for name in _BODIES:
+            kept = _definitions(getattr(owner, name, []))
+            keeps_any = keeps_any or bool(kept)
+            if hasattr(owner, name):
+                setattr(owner, name, kept or ([ast.Pass()] if name == "body" else []))
+    if isinstance(node, ast.Try) and not node.handlers:  # it needs one or the other
+        node.finalbody = node.finalbody or [ast.Pass()]
+    return ast.fix_missing_locations(node) if keeps_any else None
 
 
 def _defines(node: ast.stmt) -> bool:

@@ -1,0 +1,115 @@
+"""Ready-made versions of what an item asks a learner to write, found by running the answer.
+
+Only what is listed here is refused, for these items alone: an answer may use everything else of
+PyTorch, and a module of PyTorch may use any of this inside another item's answer. This also runs
+inside the jail. It finds what an honest learner calls; somebody who hides a call can do so.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+from course_lib.checks.engine.call import Call, Use, ask, call_plainly
+from course_lib.checks.engine.time_limit import REAL_TIME, Timer
+
+_ATTENTION = (
+    "torch.nn.functional.scaled_dot_product_attention",
+    "torch.nn.functional.multi_head_attention_forward",
+)
+_MULTI_HEAD = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
+# Functions, classes (of which their own methods count) and whole packages.
+READY_MADE: Mapping[str, tuple[str, ...]] = {
+    "03.layer_norm": (
+        "torch.nn.functional.layer_norm",
+        "torch.layer_norm",
+        "torch.native_layer_norm",
+    ),
+    "04.scaled_dot_product_attention": _ATTENTION,
+    "04.multi_head_attention": _MULTI_HEAD,
+    "05.attention_einsum": _ATTENTION,
+    "05.multi_head_einsum": _MULTI_HEAD,
+    "07.encoder_block": ("torch.nn.TransformerEncoderLayer",),
+    "07.decoder_block": ("torch.nn.TransformerDecoderLayer",),
+    "07.pre_norm_encoder_block": ("torch.nn.TransformerEncoderLayer",),
+    "12.bleu": ("sacrebleu", "nltk", "evaluate", "torchmetrics", "torchtext", "ignite"),
+}
+
+
+def refusal(name: str, item_id: str) -> str:
+    """What to tell of an answer that calls this."""
+    return (
+        f"It works, but it comes from {name}: that is ready-made, so there are no points. This "
+        f"task asks you to write {item_id.split('.')[1]} yourself; everything else in PyTorch and "
+        "the course may help you."
+    )
+
+
+def find_ready_made(
+    item_id: str,
+    subject: Any,
+    calls: Sequence[Call],
+    *,
+    use: Use = call_plainly,
+    timer: Timer = REAL_TIME,
+) -> str:
+    """What is ready-made for the item and runs when these calls are made; "" for nothing."""
+    wanted: dict[Any, str] = {}
+    for name in READY_MADE.get(item_id, ()):
+        wanted |= dict.fromkeys(_code_of(name), name)
+    if not wanted:
+        return ""
+    found = (find_running(wanted, subject, call, use=use, timer=timer) for call in calls)
+    return next(filter(None, found), "")
+
+
+def _code_of(name: str) -> Iterator[Any]:
+    """The code of a function, of a class's own methods; or the name of a package."""
+    module, _, attribute = name.rpartition(".")
+    found = getattr(import_module(module), attribute) if module else name
+    if inspect.isclass(found):
+        methods = filter(inspect.isfunction, vars(found).values())
+        yield from (method.__code__ for method in methods if method.__name__ != "__init__")
+    else:
+        yield getattr(found, "__code__", found)
+
+
+def find_running(
+    wanted: Mapping[Any, str],
+    subject: Any,
+    call: Call,
+    *,
+    use: Use = call_plainly,
+    timer: Timer = REAL_TIME,
+) -> str:
+    """What of some code runs when this call is made of a learner's code; "" for nothing.
+
+    Args:
+        wanted: what to call it, by code objects, functions that are written in C, and the names of
+            packages.
+        subject: the learner's.
+        call: its arguments.
+        use: how it is called.
+        timer: of the call's time limit.
+    """
+    found = ""
+
+    def notice(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal found
+        if event == "call":
+            package = str(frame.f_globals.get("__name__")).partition(".")[0]
+            found = found or wanted.get(frame.f_code) or wanted.get(package, "")
+        elif event == "c_call":
+            found = found or wanted.get(argument, "")
+
+    before = sys.getprofile()
+    sys.setprofile(notice)
+    try:
+        ask(subject, call, use, timer=timer)
+    finally:
+        sys.setprofile(before)
+    return found

@@ -1,0 +1,50 @@
+"""Modules of a student's own that a notebook imports: they are not run, so a person must know."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from course_lib.grading.results import shown_text
+from course_lib.grading.submissions.transplant import CodeCell
+
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\.*(\w+)|import[ \t]+([^\n#;]+))", re.MULTILINE)
+_FILE = re.compile(r"[\w/\\]+\.py\b")  # %run my_layers.py, open("my_layers.py")
+_MOST_CHARACTERS = 500_000  # of a submission that are looked at
+_MOST, _MOST_NAME = 5, 80
+
+
+def own_modules(cells: Sequence[CodeCell], folders: Iterable[Path]) -> tuple[str, ...]:
+    """The files and folders with Python in these folders that a learner's cells name; sorted."""
+    there: dict[str, str] = {}
+    for folder in folders:
+        there |= {name.partition(".")[0]: name for name in _modules_in(folder)}
+    if not there:
+        return ()
+    source = "\n".join(cell.source for cell in cells if not cell.ours)[:_MOST_CHARACTERS]
+    named = {Path(file.replace("\\", "/")).stem for file in _FILE.findall(source)}
+    for module, several in _IMPORT.findall(source):
+        named |= {module, *(re.split(r"\W", part.strip())[0] for part in several.split(","))}
+    found = sorted(shown_text(there[name], _MOST_NAME) for name in named & there.keys())
+    return tuple(found[:_MOST])
+
+
+def _modules_in(folder: Path) -> list[str]:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return []
+    files = [e.name for e in entries if e.name.endswith(".py") and e.is_file(follow_symlinks=False)]
+    return [
+        *files,
+        *(e.name for e in entries if e.is_dir(follow_symlinks=False) and _has_python(e)),
+    ]
+
+
+def _has_python(entry: os.DirEntry[str]) -> bool:
+    try:
+        return any(inner.name.endswith(".py") for inner in os.scandir(entry.path))
+    except OSError:
+        return False
