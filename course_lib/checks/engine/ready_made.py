@@ -60,14 +60,14 @@ def find_ready_made(
     """What is ready-made for the item and runs when these calls are made; "" for nothing."""
     wanted: dict[Any, str] = {}
     for name in READY_MADE.get(item_id, ()):
-        wanted |= dict.fromkeys(_code_of(name), name)
+        wanted |= dict.fromkeys(code_of(name), name)
     if not wanted:
         return ""
     found = (find_running(wanted, subject, call, use=use, timer=timer) for call in calls)
     return next(filter(None, found), "")
 
 
-def _code_of(name: str) -> Iterator[Any]:
+def code_of(name: str) -> Iterator[Any]:
     """The code of a function, of a class's own methods; or the name of a package."""
     module, _, attribute = name.rpartition(".")
     found = getattr(import_module(module), attribute) if module else name

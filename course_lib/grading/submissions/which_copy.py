@@ -12,12 +12,12 @@ from pathlib import PurePath
 
 # Words in names that people and programs give: Jupyter's "masks-Copy1", Colab's "Copy of masks".
 _EARLIER = frozenset(
-    "old older copy kopie copie copia cópia backup bak save saved archive orig original draft wip "
-    "first previous before test tests scratch blank empty template untouched alt antigo velho".split()
+    "old older copy kopie copie copia cópia backup bak save saved archive orig original draft "
+    "first previous before wip test tests scratch blank empty template untouched".split()
 )
 _LATER = frozenset(
     "final finished last latest new newer newest fixed corrected improved done complete completed "
-    "submit submitted submission resubmission resubmitted neu novo definitivo".split()
+    "submit submitted submission resubmission resubmitted".split()
 )
 _DATE = re.compile(r"\d{4}[-_. ]?\d\d[-_. ]?\d\d")  # says when, not whether it is later
 _WORDS = re.compile(r"[^\W\d_]+|\d+")

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from course_lib.grading.class_run.grade import grade_submission, read_hand_in
+from course_lib.grading.submissions.exercise import load_exercise
 from tests.checks.alternatives import masks as alternatives
+from tests.checks.alternatives.feed_forward import norm_by_torch
 from tests.grading.notebooks_to_hand_in import (
     RIGHT,
     ROOT,
@@ -439,6 +441,25 @@ def test_an_own_module_beside_the_notebook_is_named_and_costs_no_silent_zero(
     assert any("masks.ipynb needs my_masks.py: it was handed in" in n for n in result.notes)
     wrong = {"06-padding-mask-answer": "def padding_mask(tokens, pad_id): return tokens"}
     assert graded(answered(notebook, wrong), three_items).items[0].status == "not yet"
+
+
+def test_a_right_answer_that_is_ready_made_has_no_points_and_says_why(graded):
+    exercise = load_exercise(ROOT / "exercises", "03_feed_forward")
+    exercise = replace(exercise, tasks=exercise.tasks[:1])
+    notebook = json.loads(exercise.file.read_text())
+    answer = inspect.getsource(norm_by_torch).replace("norm_by_torch", "layer_norm")
+    cell = {"03-layer-norm-answer": f"from torch.nn import functional as F\n{answer}"}
+    [item] = graded(answered(notebook, cell), exercise).items
+    assert (item.status, item.points) == ("not yet", 0.0)
+    assert item.misconceptions == ("ready_made",)
+    assert not any(test.difference for test in item.tests)
+    assert item.flags[0].startswith("It works, but it comes from torch.nn.functional.layer_norm")
+    by_hand = "    y = x - x.mean(-1, keepdim=True)\n    return weight * y / (y.var(-1, "
+    by_hand += "unbiased=False, keepdim=True) + eps).sqrt() + bias"
+    source = f"def layer_norm(x, weight, bias, eps=1e-5):\n{by_hand}"
+    assert points(graded(answered(notebook, {"03-layer-norm-answer": source}), exercise)) == {
+        "03.layer_norm": 4.0
+    }
 
 
 def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded, notebook, masks):

@@ -99,9 +99,8 @@ def _child(connection: socket.socket, request: dict[str, Any], settings: dict[st
 
 
 def _run_eagerly(model: Any = None, **options: Any) -> Any:
-    """What stands for ``torch.compile``, which starts a compiler: processes, which the jail refuses.
-
-    The result is the same without it.
+    """What stands for ``torch.compile``, which would start a compiler, and the jail refuses to start
+    any process. The result is the same.
     """
     return (lambda decorated: decorated) if model is None else model
 
