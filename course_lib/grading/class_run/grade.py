@@ -84,7 +84,10 @@ def grade_submission(
         return known  # what could not be run is tried again
     end = time.monotonic() + limits.submission
     run = SubmissionRun(jail=jail, cells=transplanted.cells, limits=limits, end=end)
-    items = tuple(_graded(task, handed_in, run, secret) for task in exercise.tasks)
+    items = tuple(
+        _graded(task, exercise, handed_in=handed_in, run=run, secret=secret)
+        for task in exercise.tasks
+    )
     notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
         student=student,
@@ -188,7 +191,9 @@ def _which_one(read: Sequence[tuple[Path, int]], graded: Path, folder: Path) -> 
     )
 
 
-def _graded(task: Task, handed_in: HandIn, run: SubmissionRun, secret: bytes) -> ItemResult:
+def _graded(
+    task: Task, exercise: Exercise, *, handed_in: HandIn, run: SubmissionRun, secret: bytes
+) -> ItemResult:
     entry, transplanted = task.entry, handed_in.transplant
     if entry.kind == "written":
         text = truncated(transplanted.written.get(entry.id, ""), _MOST_TEXT)
@@ -213,7 +218,7 @@ def _graded(task: Task, handed_in: HandIn, run: SubmissionRun, secret: bytes) ->
         diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
         if handed_in.modules and entry.id in transplanted.answered and _lacks_a_module(diagnosis):
             raise NotRun(f"it needs {', '.join(handed_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
-        flags = find_flags(entry.id, transplanted.cells)
+        flags = find_flags(entry.id, transplanted.cells, others=_flagged_elsewhere(task, exercise))
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
         return _item_result(task, diagnosis, flags)
@@ -229,6 +234,13 @@ def _graded(task: Task, handed_in: HandIn, run: SubmissionRun, secret: bytes) ->
         most=entry.points,
         reason=_plain(reason),
     )
+
+
+def _flagged_elsewhere(task: Task, exercise: Exercise) -> set[str]:
+    """The items of the exercise that flag what is in a cell; the first has what is no answer."""
+    checked = [each.entry.id for each in exercise.tasks if each.entry.kind != "written"]
+    first = {"", *checked} if task.entry.id != checked[0] else set(checked)
+    return first - {task.entry.id}
 
 
 def _lacks_a_module(diagnosis: Diagnosis) -> bool:

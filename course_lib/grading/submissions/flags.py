@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import StringIO
+from itertools import chain
 
 from course_lib.grading.submissions.transplant import CodeCell
 
@@ -39,29 +40,61 @@ _MOST_NORMALIZED = 200  # characters of a name; no unusual one is as long
 _DOTTED = re.compile(r"([\w.]+)(\(?)")  # takes each character once: a line may have millions
 
 
-def find_flags(item_id: str, cells: Sequence[CodeCell]) -> tuple[str, ...]:
-    """The flags of an item: ready-made functions in its answer, unusual names anywhere."""
+def find_flags(
+    item_id: str, cells: Sequence[CodeCell], *, others: Collection[str] = ()
+) -> tuple[str, ...]:
+    """The flags of an item: ready-made functions in its answer first, then unusual names.
+
+    Args:
+        item_id: such as "06.bug".
+        cells: of the submission.
+        others: the items at which the unusual names in their answers are flagged, so not at this
+            one; the first item also has those of the cells that are no answer.
+    """
     found: dict[str, None] = {}  # as an ordered set
-    for flag in _all_flags(item_id, cells):
+    theirs = [cell for cell in cells if not cell.ours]
+    for flag in chain(
+        _too_long(theirs),
+        _ready_made(item_id, [cell for cell in theirs if cell.item in ("", item_id)]),
+        _unusual_names([cell for cell in theirs if cell.item not in others]),
+    ):
         found[flag] = None
         if len(found) == _MOST:  # a cell may have millions more
             break
     return tuple(found)
 
 
-def _all_flags(item_id: str, cells: Sequence[CodeCell]) -> Iterator[str]:
-    theirs, left = [cell for cell in cells if not cell.ours], _MOST_CHARACTERS
-    if sum(len(cell.source) for cell in theirs) > left:
-        yield f"more than {left:,} characters of code: nothing was looked for in the rest"
-    for cell in theirs:
+def _too_long(cells: Sequence[CodeCell]) -> Iterator[str]:
+    if sum(len(cell.source) for cell in cells) > _MOST_CHARACTERS:
+        most = f"{_MOST_CHARACTERS:,}"
+        yield f"more than {most} characters of code: nothing was looked for in the rest"
+
+
+def _ready_made(item_id: str, cells: Sequence[CodeCell]) -> Iterator[str]:
+    names = sorted(_READY_MADE.get(item_id, ()))
+    for where, text in _lines_of(cells if names else ()):
+        for name in names:
+            if _is_imported_or_looked_up(name, text):
+                yield f"ready-made for this item: {name} {where}"
+
+
+def _unusual_names(cells: Sequence[CodeCell]) -> Iterator[str]:
+    """Each name once, where it stands first: many lines with one must not crowd out another."""
+    known: set[str] = set()
+    for where, text in _lines_of(cells):
+        for name in _unusual(text):
+            if name not in known:
+                known.add(name)
+                yield f"unusual in this course: {name} {where}"
+
+
+def _lines_of(cells: Iterable[CodeCell]) -> Iterator[tuple[str, str]]:
+    """The lines of cells, of so many characters in all, and where each is."""
+    left = _MOST_CHARACTERS
+    for cell in cells:
         source, left = cell.source[:left], max(0, left - len(cell.source))
         for line, text in enumerate(StringIO(source), 1):
-            where = f"(cell {cell.name}, line {line})"
-            for name in _unusual(text):
-                yield f"unusual in this course: {name} {where}"
-            for name in _READY_MADE.get(item_id, ()):
-                if cell.item in ("", item_id) and _is_imported_or_looked_up(name, text):
-                    yield f"ready-made for this item: {name} {where}"
+            yield f"(cell {cell.name}, line {line})", text
 
 
 # The source is read as text: parsing a hostile one could crash this process.

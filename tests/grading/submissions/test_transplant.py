@@ -14,7 +14,7 @@ from course_lib.grading.submissions.exercise import defined_names, load_exercise
 from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
 from course_lib.grading.submissions.transplant import CodeCell, transplant
-from tests.grading.notebooks_to_hand_in import ROOT
+from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, answered, with_cell
 
 
 def submitted(*cells):
@@ -217,7 +217,29 @@ def test_looking_for_flags_takes_no_longer_than_reading(text):
     assert time.process_time() - start < 5.0  # and not hours
 
 
-@pytest.mark.parametrize(("name", "flagged", "lines"), [("gc", 10, 9), ("xy", 1, 1000)])
+def test_what_is_ready_made_comes_first_and_no_name_crowds_it_out():
+    cells = [CodeCell("cell 1", "import sys\n" * 20 + "import gc, ctypes")]
+    cells += [CodeCell(f"cell {n}", "sys.exit()") for n in range(2, 20)]
+    cells.append(CodeCell("answer", "y = F.layer_norm(x)\nimport socket", item="03.layer_norm"))
+    found = find_flags("03.layer_norm", cells)
+    assert found[0] == "ready-made for this item: layer_norm (cell answer, line 1)"
+    unusual = [("sys", "cell 1", 1), ("gc", "cell 1", 21), ("ctypes", "cell 1", 21)]
+    assert found[1:] == tuple(
+        f"unusual in this course: {name} (cell {cell}, line {line})"
+        for name, cell, line in [*unusual, ("socket", "answer", 2)]
+    )
+
+
+def test_what_is_unusual_is_flagged_at_one_item(graded, notebook, three_items):
+    answers = {name: f"import gc\n{source}" for name, source in RIGHT.items()}
+    handed_in = with_cell(answered(notebook, answers), "import ctypes")
+    flags = [item.flags for item in graded(handed_in, three_items).items]
+    assert [len(each) for each in flags] == [2, 1, 1]
+    assert "ctypes" in flags[0][0]
+    assert "06-causal-mask-answer" in flags[1][0]
+
+
+@pytest.mark.parametrize(("name", "flagged", "lines"), [("gc", 2, 1000), ("xy", 1, 1000)])
 def test_a_cell_of_many_megabytes_is_not_looked_at_whole(monkeypatch, name, flagged, lines):
     looked_at = []
 
