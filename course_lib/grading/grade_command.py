@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +10,19 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from course_lib.checks.engine.call import truncated
-from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret, students_in
+from course_lib.grading.class_run.class_run import (
+    ClassRun,
+    grade_class,
+    hidden_in,
+    load_secret,
+    students_in,
+)
 from course_lib.grading.class_run.regrade_changes import changes_between, changes_summary
 from course_lib.grading.jail.bubblewrap import refuse_shown
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.server import Server
 from course_lib.grading.options import GradeOptions
-from course_lib.grading.results import SubmissionResult, shown_points, shown_text
+from course_lib.grading.results import SubmissionResult, list_names, shown_points, shown_text
 from course_lib.grading.submissions.exercise import exercise_file, exercises_folder, load_exercise
 from course_lib.grading.variants.variants import load_variants
 
@@ -72,6 +79,11 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
     print(table(results))
+    if hidden := hidden_in(options.incoming):
+        print(
+            f"\nNot graded, since their names begin with a dot: {list_names(hidden)}. If they are "
+            "students' work, rename them and grade again."
+        )
     folder = options.results / options.assignment
     changes = [
         change for each in results for change in changes_between(earlier.get(each.student), each)
@@ -81,6 +93,10 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
     if options.gradebook:
         text, all_stored = _store_in_gradebook(options.gradebook, run, results, exercises)
         print(text)
+    if options.diff:
+        print("Next: the same command without --diff")
+    else:
+        print(f"Next: course report {shlex.quote(str(options.results))}")
     return all_stored and all(result.points is not None for result in results)
 
 
@@ -106,7 +122,7 @@ def _store_in_gradebook(
             "the cause is gone; if you see none, please report it:"
         )
         lines += [
-            f"  {truncated(name, _MOST_NAME)}: {shown_text(why, _MOST_NOTE)}"
+            f"  {shown_text(name, _MOST_NAME)}: {shown_text(why, _MOST_NOTE)}"
             for name, why in stored.failed.items()
         ]
     put = [each for each in results if each.student not in stored.failed]
@@ -143,7 +159,7 @@ def table(results: Sequence[SubmissionResult]) -> str:
             *(f"{i.id} was not run: {i.reason}" for i in result.items if i.reason),
         ]
         if notes:
-            lines += ["", f"{truncated(result.student, _MOST_NAME)}:"]
+            lines += ["", f"{shown_text(result.student, _MOST_NAME)}:"]
             lines += [f"  {truncated(note, _MOST_NOTE)}" for note in notes[:_NOTES]]
             if len(notes) > _NOTES:
                 lines.append(f"  … and {len(notes) - _NOTES} more in the result file")
@@ -151,7 +167,7 @@ def table(results: Sequence[SubmissionResult]) -> str:
 
 
 def _row(result: SubmissionResult) -> tuple[str, ...]:
-    name = truncated(result.student, _MOST_NAME)
+    name = shown_text(result.student, _MOST_NAME)
     if not result.readable:
         return name, "?", "", "", "could not be read"
     flags = sum(bool(item.flags) for item in result.items)

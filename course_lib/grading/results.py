@@ -161,4 +161,4 @@ def clean_name(name: str) -> str:
 def list_names(names: Sequence[str]) -> str:
     """Names for a message, of which there may be hundreds."""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return "; ".join(name[:200] for name in names[:_MOST_NAMED]) + more
+    return "; ".join(shown_text(name, 200) for name in names[:_MOST_NAMED]) + more

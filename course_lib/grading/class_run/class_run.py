@@ -130,9 +130,27 @@ def students_in(incoming: Path) -> list[str]:
     if not names:
         raise CourseError(
             f"expected a folder for each student in {incoming}, got none: unpack what was "
-            "handed in there"
+            "handed in there; names that begin with a dot aren't read"
         )
     return names
+
+
+_NO_WORK = (".ipynb_checkpoints", ".git")
+
+
+def hidden_in(incoming: Path) -> list[str]:
+    """The folders and notebooks whose names begin with a dot: nobody's work, as far as one knows.
+
+    They are not graded, and named, since a student's name may begin with one.
+    """
+    with contextlib.suppress(OSError):
+        return sorted(
+            entry.name
+            for entry in os.scandir(incoming)
+            if entry.name.startswith(".") and entry.name not in _NO_WORK
+            if entry.is_dir() or (entry.name.endswith(".ipynb") and not entry.name.startswith("._"))
+        )
+    return []
 
 
 def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:

@@ -73,7 +73,7 @@ def grade_submission(
         known: an earlier result; it is returned if everything that it depends on is unchanged.
         remarks: notes that come first in the result.
     """
-    limits, student = limits or TimeLimits(), _plain(student or path.name)
+    limits, student = limits or TimeLimits(), student or path.name
     try:
         handed_in = read_hand_in(path, exercise)
     except SubmissionError as error:
@@ -90,7 +90,7 @@ def grade_submission(
     )
     notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
-        student=student,
+        student=_encodable(student),
         assignment=exercise.assignment,
         isolation=jail.isolation,
         key=key,
@@ -106,7 +106,7 @@ def unreadable(
     """The result of what can't be graded, which is tried again at every run."""
     note = (_plain(str(error)),)
     return SubmissionResult(
-        student=_plain(student),
+        student=_encodable(student),
         assignment=exercise.assignment,
         isolation=jail.isolation,
         key="",
@@ -282,10 +282,14 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     )
 
 
+def _encodable(name: str) -> str:
+    """A student's name as it is, control characters too: by it a roster finds the result."""
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
 def _plain(text: str) -> str:
     """Text that may come from a learner, on one line and without control characters."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join(c if c.isprintable() else " " for c in text)[:1000]
+    return "".join(c if c.isprintable() else " " for c in _encodable(text))[:1000]
 
 
 def _key(

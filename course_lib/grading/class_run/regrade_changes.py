@@ -7,9 +7,8 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from course_lib.checks.engine.call import truncated
 from course_lib.errors import CourseError
-from course_lib.grading.results import SubmissionResult, shown_points
+from course_lib.grading.results import SubmissionResult, shown_points, shown_text
 from course_lib.grading.safe_csv import Rows, csv_text
 
 CHANGES_FILE = "changes.csv"
@@ -96,7 +95,7 @@ def changes_table(changes: Sequence[Change]) -> str:
     """A row for each change: student, item, before → after, and the difference of the points."""
     rows = [
         (
-            truncated(each.student, _MOST_NAME),
+            shown_text(each.student, _MOST_NAME),
             each.item,
             f"{each.before} {shown_points(each.before_points)}",
             f"→ {each.after} {shown_points(each.after_points)}",

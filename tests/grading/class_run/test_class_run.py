@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from course_lib.grading.class_run import grade as grade_module
 from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret
 from course_lib.grading.class_run.grade import derive_seed
 from course_lib.grading.results import ItemResult, SubmissionResult, shown_points
+from course_lib.grading.safe_csv import read_csv, write_csv
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
 
 STUDENTS = ["=cmd()", "O'Neil, Jr", "ana", "empty", "gone wrong"]
@@ -275,8 +277,48 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     assert f"Isolation: {jail.isolation}" in printed.err
     assert "O'Neil, Jr  6 of 12" in printed.out
     assert str(tmp_path / "out" / "06_masks") in printed.out
+    assert "dot" not in printed.out
     (incoming / "empty").mkdir()
     assert cli.main(arguments) == 1
+    for name in (".ana", ".ipynb_checkpoints"):
+        (incoming / name).mkdir()
+    for name in (".DS_Store", "._ana.ipynb", ".bo.ipynb"):
+        (incoming / name).touch()
+    capsys.readouterr()
+    assert cli.main(arguments) == 1
+    assert "names begin with a dot: .ana; .bo.ipynb. If" in capsys.readouterr().out
+
+
+def test_the_last_line_is_a_command_that_works(incoming, jail, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "Jail", lambda trusted, begun: Borrowed(jail))
+    results = tmp_path / "the results"
+    arguments = ["grade", str(incoming), "--assignment", "06_masks", "--results", str(results)]
+    arguments += ["--exercises", str(ROOT / "exercises")]
+    assert cli.main([*arguments, "--diff"]) == 1
+    assert capsys.readouterr().out.endswith("\nNext: the same command without --diff\n")
+    assert cli.main(arguments) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"Next: course report '{results}'"
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(shlex.split(last)[2:]) == 0
+
+
+@pytest.mark.parametrize("name", ["Ana\nBerg", "Ana\tBerg", "\u202eAna Berg", "Ana\u200bBerg"])
+def test_a_result_has_the_name_of_the_folder_whatever_characters_it_has(
+    name, run, jail, tmp_path, capsys
+):
+    (run.incoming / "ana").rename(run.incoming / name)
+    for other in set(STUDENTS) - {"ana"}:
+        shutil.rmtree(run.incoming / other)
+    [result] = grade(run, jail)
+    assert (result.student, result.points) == (name, 2)
+    assert run.load_result(name) == result
+    assert name not in command.table([result])
+    roster = tmp_path / "roster.csv"
+    write_csv(roster, [["student"], [name]])
+    arguments = ["export", str(run.results), "--format", "csv", "--roster", str(roster)]
+    assert cli.main([*arguments, "--output", str(tmp_path / "points.csv")]) == 0
+    assert {row["student"] for row in read_csv(tmp_path / "points.csv", ())} == {name}
 
 
 class Borrowed:
@@ -319,7 +361,7 @@ def test_a_command_that_cannot_begin_leaves_no_secret_behind(tmp_path, capsys):
 
 
 def test_an_error_of_the_grader_is_told_and_the_others_are_graded(run, jail, monkeypatch):
-    monkeypatch.setattr(grade_module, "find_flags", lambda *args: 1 / 0)
+    monkeypatch.setattr(grade_module, "find_flags", lambda *args, **options: 1 / 0)
     results = grade(run, jail)
     assert [result.points for result in results] == [0, None, None, None, None]
     assert results[2].items[0].reason == (
