@@ -35,7 +35,8 @@ class ItemResult:
             not be graded.
         points: None where a person has to decide.
         most: the points that it is worth.
-        misconceptions: the names of those that were recognised.
+        misconceptions: the names of those that were recognised, or of what was observed.
+        seen: what was observed, in a sentence; "" for a misconception, whose item has its words.
         tests: of the learner's code.
         line_found: for a spot-the-bug item, whether the wrong line was named; else None.
         flags: what a person should look at; they deduct nothing.
@@ -50,6 +51,7 @@ class ItemResult:
     points: float | None
     most: float
     misconceptions: tuple[str, ...] = ()
+    seen: str = ""
     tests: tuple[PropertyResult, ...] = ()
     line_found: bool | None = None
     flags: tuple[str, ...] = ()

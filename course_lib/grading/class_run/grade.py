@@ -258,12 +258,12 @@ def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
 
 
 def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> ItemResult:
-    names = [misconception.name for misconception in diagnosis.misconceptions]
+    names, seen = [misconception.name for misconception in diagnosis.misconceptions], ""
     if not names and diagnosis.observation and diagnosis.observation.name:
-        names = [diagnosis.observation.name]
+        names, seen = [diagnosis.observation.name], diagnosis.observation.sentence
     if diagnosis.borrowed:
-        names = [READY_MADE_NAME]
-        flags = (refusal(diagnosis.borrowed, task.entry.id), *flags)
+        names, seen = [READY_MADE_NAME], refusal(diagnosis.borrowed, task.entry.id)
+        flags = (seen, *flags)
     passed = diagnosis.status == "passed"
     return ItemResult(
         id=task.entry.id,
@@ -272,6 +272,7 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
         points=float(task.entry.points) if passed else 0.0,
         most=task.entry.points,
         misconceptions=tuple(names),
+        seen=_plain(seen),
         tests=tuple(
             PropertyResult(trial.probe.property, _plain(str(trial.difference or "")))
             for trial in diagnosis.trials

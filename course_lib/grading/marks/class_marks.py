@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
@@ -52,6 +53,11 @@ class ItemMark:
         return (*found, self.review) if self.review else found
 
     @property
+    def is_written(self) -> bool:
+        """Whether it is an answer in words, as far as the result tells."""
+        return self.result is not None and self.result.status in ("to be marked", "no answer")
+
+    @property
     def passed(self) -> bool | None:
         """Whether it earned all its points; None while that is not known."""
         return None if self.points is None else self.points >= self.most
@@ -91,6 +97,13 @@ class Mark:
         return sum(points for points, _ in known), sum(most for _, most in known)
 
     @property
+    def automatic(self) -> float | None:
+        """The points without those of answers in words; None while one of them is not known."""
+        items = [item for item in self.items if not item.is_written]
+        points = [item.points for item in items if item.points is not None]
+        return sum(points) if len(points) == len(items) else None
+
+    @property
     def waits_for(self) -> str:
         """What a person has to do before the points are known; "" for nothing."""
         if not self.open_items:
@@ -101,6 +114,21 @@ class Mark:
         unmarked = [item.id for item in self.open_items if item.id not in unrun]
         parts = [("not run", unrun), ("to be marked", unmarked)]
         return "; ".join(f"{what}: {', '.join(ids)}" for what, ids in parts if ids)
+
+
+class Distribution(NamedTuple):
+    """The points that a class's pictures show: of everybody whose points are known; or, as long as
+    answers in words are still to be marked, the automatic points alone, which more students have.
+    """
+
+    of_marks: tuple[tuple[Mark, float], ...]
+    most: float
+    automatic: bool
+
+    @property
+    def points(self) -> list[float]:
+        """The points without whose they are."""
+        return [points for _, points in self.of_marks]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +146,21 @@ class Assignment:
     def most(self) -> float:
         """The points that can be earned."""
         return self.marks[0].most
+
+    @property
+    def distribution(self) -> Distribution:
+        """The points of the class, in its pictures."""
+        whole = [(mark, mark.points) for mark in self.marks]
+        alone = [(mark, mark.automatic) for mark in self.marks]
+        known, graded = (
+            tuple((mark, points) for mark, points in each if points is not None)
+            for each in (whole, alone)
+        )
+        if len(graded) <= len(known):
+            return Distribution(known, self.most, automatic=False)
+        items = graded[0][0].items
+        most = sum(item.most for item in items if not item.is_written)
+        return Distribution(graded, most, automatic=True)
 
     @property
     def waiting(self) -> tuple[Mark, ...]:

@@ -134,6 +134,8 @@ def _misconceptions(item: ItemResult) -> Iterator[str]:
                 yield _indented(f"Why it matters: {told.why}")
             if told.hint:
                 yield _indented(f"Where to look: {told.hint}")
+        elif item.seen:
+            yield _indented(f"What I see: {item.seen}")
 
 
 def _indented(sentence: str) -> str:

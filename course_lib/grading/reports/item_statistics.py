@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.grading.marks.class_marks import Assignment, ItemMark, Mark
+from course_lib.grading.marks.class_marks import Assignment, ItemMark
 
 FEWEST = 20  # students; of fewer, a correlation says next to nothing
 _EQUAL = 1e-9  # of points: 1.2 - 1 is not quite 0.2
@@ -58,27 +58,37 @@ class ItemStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion:
-    """A misconception of an item, and the students in whose work it was recognised."""
+    """A misconception of an item, and the students in whose work it was recognised; of what was
+    only observed, the sentence of the first of them.
+    """
 
     item: str
     misconception: str
     students: tuple[str, ...]
+    seen: str = ""
 
 
 def item_statistics(assignment: Assignment) -> list[ItemStatistics]:
     """The statistics of each item, in the order of the exercise."""
     ids = list(dict.fromkeys(item.id for mark in assignment.marks for item in mark.items))
-    return [_statistics(item_id, assignment.marks) for item_id in ids]
+    return [_statistics(item_id, assignment) for item_id in ids]
 
 
-def _statistics(item_id: str, marks: Sequence[Mark]) -> ItemStatistics:
-    found = [(mark, item) for mark in marks for item in mark.items if item.id == item_id]
+def _statistics(item_id: str, assignment: Assignment) -> ItemStatistics:
+    found = [(mark, item) for mark in assignment.marks for item in mark.items if item.id == item_id]
     known = [item for _, item in found if item.points is not None]
     passed = sum(bool(item.passed) for item in known)
     low, high = wilson_interval(passed, len(known))
     # A submission counts where every point of it is known: a sum with gaps is no total.
+    shown = assignment.distribution
+    totals = {mark.student: total for mark, total in shown.of_marks}
     complete = [
-        (item.points or 0.0, (mark.points or 0.0)) for mark, item in found if mark_known(mark)
+        (
+            item.points,
+            totals[mark.student] + (item.points if item.is_written and shown.automatic else 0),
+        )
+        for mark, item in found
+        if mark.student in totals and item.points is not None
     ]
     discrimination, undefined = correlation_with_rest(complete)
     lines = Counter(item.result.line_found for _, item in found if item.result)
@@ -97,11 +107,6 @@ def _statistics(item_id: str, marks: Sequence[Mark]) -> ItemStatistics:
         lines_missed=lines[False],
         waiting=sum(item.points is None and item.result is not None for _, item in found),
     )
-
-
-def mark_known(mark: Mark) -> bool:
-    """Whether all points of the submission are known."""
-    return mark.points is not None
 
 
 def wilson_interval(passed: int, known: int) -> tuple[float, float]:
@@ -138,12 +143,14 @@ def correlation_with_rest(points: Sequence[tuple[float, float]]) -> tuple[float 
 def count_confusions(assignment: Assignment) -> list[Confusion]:
     """The misconceptions that were recognised, the most frequent of all items first."""
     who: dict[tuple[str, str], list[str]] = {}
+    seen: dict[tuple[str, str], str] = {}
     for mark in assignment.marks:
         for item in mark.items:
             for name in item.result.misconceptions if item.result else ():
                 who.setdefault((item.id, name), []).append(mark.student)
+                seen.setdefault((item.id, name), item.result.seen if item.result else "")
     found = [
-        Confusion(item=item, misconception=name, students=tuple(students))
+        Confusion(item=item, misconception=name, students=tuple(students), seen=seen[item, name])
         for (item, name), students in who.items()
     ]
     return sorted(found, key=lambda each: (-len(each.students), each.item, each.misconception))

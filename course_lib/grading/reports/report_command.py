@@ -135,7 +135,7 @@ def _confusion_rows(assignments: Sequence[Assignment]) -> Rows:
     rows: Rows = [["assignment", "item", "misconception", "sentence", "student"]]
     for assignment in assignments:
         for each in count_confusions(assignment):
-            sentence = misconception_sentence(each.item, each.misconception)
+            sentence = misconception_sentence(each.item, each.misconception, each.seen)
             rows += [
                 [assignment.name, each.item, each.misconception, sentence, student]
                 for student in each.students
@@ -144,14 +144,13 @@ def _confusion_rows(assignments: Sequence[Assignment]) -> Rows:
 
 
 @cache
-def misconception_sentence(item_id: str, name: str) -> str:
-    """What a learner was told of a misconception; its name in words if it is another kind of error.
-
-    Errors of all kinds of items, such as a missing ``return``, have a name only.
+def misconception_sentence(item_id: str, name: str, seen: str = "") -> str:
+    """What a learner was told of a misconception; of another kind of error its name in words, and
+    what one learner was told, whose sentence ``seen`` is.
     """
     try:
         known = load_item(item_id).misconceptions
     except (CourseError, ImportError):
         known = []
     symptom = next((each.symptom for each in known if each.name == name), None)
-    return symptom or f"{name_in_words(name).capitalize()}."
+    return symptom or f"{name_in_words(name).capitalize()}{': ' if seen else ''}{seen or '.'}"

@@ -34,7 +34,7 @@ from course_lib.grading.results import shown_points, shown_text
 
 PAGE = Path(__file__).parents[2] / "assets" / "class_report.html"
 SimilarPairs = Sequence[Mapping[str, str]]  # the rows of similar.csv
-Sentence = Callable[[str, str], str]  # of an item's id and a misconception's name
+Sentence = Callable[[str, str, str], str]  # of an item's id, a misconception's name, what was seen
 
 
 def report_page(
@@ -96,11 +96,13 @@ def _trusted(picture: str) -> Markup:
 def _section(assignment: Assignment, sentence: Sentence) -> Mapping[str, object]:
     """What the page says of an assignment."""
     statistics, confusions = item_statistics(assignment), count_confusions(assignment)
-    points = [mark.points for mark in assignment.marks if mark.points is not None]
+    shown = assignment.distribution
+    points = shown.points
     lower, median, upper = np.quantile(points, [0.25, 0.5, 0.75]) if points else [None] * 3
     return {
         "name": assignment.name,
         "most": shown_points(assignment.most),
+        "automatic": shown_points(shown.most) if shown.automatic else "",
         "submitted": len(assignment.marks),
         "known": len(points),
         "median": shown_points(median),
@@ -111,7 +113,7 @@ def _section(assignment: Assignment, sentence: Sentence) -> Mapping[str, object]
         "confusions": [
             {
                 "item": each.item,
-                "sentence": sentence(each.item, each.misconception),
+                "sentence": sentence(each.item, each.misconception, each.seen),
                 "students": each.students,
             }
             for each in confusions

@@ -80,8 +80,16 @@ def svg(figure: Figure, *, name: str, alt: str) -> str:
 
 
 def points_as_shares(assignment: Assignment) -> np.ndarray:
-    """The points of each student as a share of all, where they are known."""
-    return np.array([m.points / m.most for m in assignment.marks if m.points is not None])
+    """The points of each student as a share of all that ``distribution`` tells."""
+    shown = assignment.distribution
+    return np.array([points / shown.most for points in shown.points])
+
+
+def _name(assignment: Assignment) -> str:
+    """What is shown, and of how many."""
+    shown = assignment.distribution
+    automatic = ", automatic points" if shown.automatic else ""
+    return f"{assignment.name}{automatic}  (n = {len(shown.points)})"
 
 
 @_styled
@@ -109,8 +117,7 @@ def plot_overview(assignments: Sequence[Assignment]) -> Figure:
             height = row + random.uniform(-0.16, 0.16, len(shares))
             axes.plot(shares, height, "o", color=_FIRST, markersize=4, alpha=0.7, markeredgewidth=0)
         axes.plot(np.median(shares), row, "D", color=_SECOND, markersize=6, markeredgewidth=0)
-    names = [f"{each.name}  (n = {len(points_as_shares(each))})" for each in assignments]
-    _rows(axes, names)
+    _rows(axes, [_name(each) for each in assignments])
     _share_axis(axes, "share of the points earned")
     beyond = max((share for each in assignments for share in points_as_shares(each)), default=1.0)
     axes.set_xlim(right=max(1.02, beyond + 0.02))  # more than all, with extra credit
@@ -122,18 +129,19 @@ def plot_overview(assignments: Sequence[Assignment]) -> Figure:
 def plot_distribution(assignment: Assignment) -> Figure:
     """How many students earned how many points in an assignment."""
     figure, axes = _figure(3.6, 2.5)
-    points = np.array([m.points for m in assignment.marks if m.points is not None])
-    most = int(np.ceil(max([assignment.most, *points])))  # more than all, with extra credit
+    shown = assignment.distribution
+    points = np.array(shown.points)
+    most = int(np.ceil(max([shown.most, *points])))  # more than all, with extra credit
     width = max(1, round(most / 25))
     edges = np.arange(-0.5, most + width + 0.5, width)
     counts, _ = np.histogram(points, edges)
     axes.bar(edges[:-1] + width / 2, counts, width * 0.86, color=_FIRST)
-    axes.set(xlim=(-0.9, most + 0.9), xlabel=f"points of {assignment.most:g}", ylabel="students")
+    axes.set(xlim=(-0.9, most + 0.9), xlabel=f"points of {shown.most:g}", ylabel="students")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
     axes.set_ylim(0, max(1, counts.max()) * 1.06)
     axes.grid(False, axis="x")
-    axes.set_title(f"{assignment.name}  (n = {len(points)})")
+    axes.set_title(_name(assignment))
     if len(points):
         axes.axvline(float(np.median(points)), color=_SECOND, linestyle="--", linewidth=1.6)
     return figure

@@ -8,6 +8,7 @@ import pytest
 from course_lib import cli
 from course_lib.checks.engine.item import name_in_words
 from course_lib.grading.marks.class_marks import load_class, mark_assignment
+from course_lib.grading.marks.given_marks import GivenMark
 from course_lib.grading.reports.report_command import csv_files, misconception_sentence
 from course_lib.grading.reports.report_page import report_page
 from course_lib.grading.results import ItemResult, SubmissionResult
@@ -128,6 +129,45 @@ def test_what_is_known_of_a_submission_is_shown_while_the_rest_waits():
     assert "could not be read" not in text and "Nobody solved" not in text
 
 
+def test_before_marking_the_pictures_show_everybody_s_automatic_points_and_say_so():
+    words = {"id": "06.why_not_rows", "title": "t", "most": 2}
+    results = [
+        SubmissionResult(
+            student=f"s{number}",
+            assignment="06_masks",
+            isolation="none",
+            key="k",
+            notebook="n",
+            items=(
+                ItemResult(
+                    id="06.causal_mask",
+                    title="t",
+                    status="not yet",
+                    points=float(number),
+                    most=4,
+                    misconceptions=("one_number",),
+                    seen="It is one number.",
+                ),
+                ItemResult(status="to be marked", points=None, text="Because.", **words)
+                if number
+                else ItemResult(status="no answer", points=0.0, **words),
+            ),
+        )
+        for number in range(5)
+    ]
+    assignment = mark_assignment("06_masks", results)
+    shown = assignment.distribution
+    assert (shown.points, shown.most, shown.automatic) == ([0, 1, 2, 3, 4], 4, True)
+    page = report_page([assignment], misconception_sentence)
+    assert page.count("06_masks, automatic points  (n = 5)") == 2
+    row = ["5", "5", "2", "1 to 3", "4"]
+    assert "automatic points</span></th>" + "".join(f'<td class="n">{x}</td>' for x in row) in page
+    assert "One number: It is one number." in page
+    given = {(f"s{n}", "06.why_not_rows"): GivenMark(points=1.0) for n in range(5)}
+    marked = mark_assignment("06_masks", results, given=given).distribution
+    assert (marked.points, marked.most, marked.automatic) == ([1, 2, 3, 4, 5], 6, False)
+
+
 def test_one_submission_without_any_known_points_still_gives_a_page():
     unread = SubmissionResult(
         student="eva", assignment="06_masks", isolation="none", key="k", notebook="", items=()
@@ -211,4 +251,6 @@ def test_a_misconception_has_its_sentence_and_another_error_its_name_in_words():
     )
     assert misconception_sentence("06.causal_mask", "nothing_returned") == "Nothing returned."
     assert misconception_sentence("06.why_not_rows", "anything") == "Anything."
+    seen = "Your function returns the same number for all inputs."
+    assert misconception_sentence("06.causal_mask", "one_number", seen) == f"One number: {seen}"
     assert name_in_words("MadeAParameter") == "made a parameter"
