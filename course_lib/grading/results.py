@@ -71,6 +71,7 @@ class SubmissionResult:
         notebook: the file that was graded, "" if none could be read.
         items: in the order of the exercise; none if nothing could be read.
         notes: what an instructor should know.
+        handed_in: when, as nbgrader's timestamp.txt has it; "" where there is none.
     """
 
     student: str
@@ -80,6 +81,7 @@ class SubmissionResult:
     notebook: str
     items: tuple[ItemResult, ...]
     notes: tuple[str, ...] = ()
+    handed_in: str = ""
 
     @property
     def readable(self) -> bool:

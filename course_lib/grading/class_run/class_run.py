@@ -26,7 +26,7 @@ from course_lib.grading.class_run.regrade_changes import append_changes, changes
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise
-from course_lib.grading.submissions.submission import SubmissionError
+from course_lib.grading.submissions.submission import SubmissionError, read_regular_file
 from course_lib.grading.variants.variants import Variants
 
 SECRET_BYTES = 32
@@ -86,6 +86,17 @@ class ClassRun:
         variant = self.variants.of(student, self.incoming / student)
         return variant.exercise, (variant.note,)
 
+    def timestamp(self, student: str) -> bytes | None:
+        """What is in nbgrader's timestamp.txt, if there is one.
+
+        Only where nbgrader or an instructor puts it: in a deeper folder, it is the student's own.
+        """
+        own = self.incoming / student
+        for folder in (own, own / self.exercise.assignment):
+            with contextlib.suppress(SubmissionError):
+                return read_regular_file(folder / "timestamp.txt", most=100)
+        return None
+
     def grade(self, student: str, jail: Jail) -> SubmissionResult:
         """Grade one student's work, unless that was done before and nothing has changed."""
         try:
@@ -100,6 +111,7 @@ class ClassRun:
             student=student,
             known=self.load_result(student),
             remarks=remarks,
+            handed_in=(self.timestamp(student) or b"").decode("utf-8", "replace"),
         )
 
 

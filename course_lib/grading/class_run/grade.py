@@ -60,6 +60,7 @@ def grade_submission(
     limits: TimeLimits | None = None,
     known: SubmissionResult | None = None,
     remarks: Sequence[str] = (),
+    handed_in: str = "",
 ) -> SubmissionResult:
     """Grade what a student handed in for an assignment. Whatever it is, there is a result.
 
@@ -72,21 +73,21 @@ def grade_submission(
         limits: of time.
         known: an earlier result; it is returned if everything that it depends on is unchanged.
         remarks: notes that come first in the result.
+        handed_in: when; "" if that is not known.
     """
     limits, student = limits or TimeLimits(), student or path.name
     try:
-        handed_in = read_hand_in(path, exercise)
+        hand_in = read_hand_in(path, exercise)
     except SubmissionError as error:
         return unreadable(student, exercise, jail=jail, error=error)
-    submission, transplanted, notes = handed_in.submission, handed_in.transplant, handed_in.notes
-    key = _key(exercise, jail, secret, limits, submission.sha256, *notes)
+    submission, transplanted, notes = hand_in.submission, hand_in.transplant, hand_in.notes
+    key = _key(exercise, jail, secret, limits, submission.sha256, handed_in, *notes)
     if known is not None and known.key == key and known.points is not None:
         return known  # what could not be run is tried again
     end = time.monotonic() + limits.submission
     run = SubmissionRun(jail=jail, cells=transplanted.cells, limits=limits, end=end)
     items = tuple(
-        _graded(task, exercise, handed_in=handed_in, run=run, secret=secret)
-        for task in exercise.tasks
+        _graded(task, exercise, hand_in=hand_in, run=run, secret=secret) for task in exercise.tasks
     )
     notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
@@ -97,6 +98,7 @@ def grade_submission(
         notebook=_plain(submission.name),
         items=items,
         notes=tuple(map(_plain, notes[:_MOST_NOTES])),
+        handed_in=_plain(handed_in.strip()),
     )
 
 
@@ -192,9 +194,9 @@ def _which_one(read: Sequence[tuple[Path, int]], graded: Path, folder: Path) -> 
 
 
 def _graded(
-    task: Task, exercise: Exercise, *, handed_in: HandIn, run: SubmissionRun, secret: bytes
+    task: Task, exercise: Exercise, *, hand_in: HandIn, run: SubmissionRun, secret: bytes
 ) -> ItemResult:
-    entry, transplanted = task.entry, handed_in.transplant
+    entry, transplanted = task.entry, hand_in.transplant
     if entry.kind == "written":
         text = truncated(transplanted.written.get(entry.id, ""), _MOST_TEXT)
         if not text:
@@ -216,8 +218,8 @@ def _graded(
     try:
         seed = derive_seed(secret, entry.id)
         diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
-        if handed_in.modules and entry.id in transplanted.answered and _lacks_a_module(diagnosis):
-            raise NotRun(f"it needs {', '.join(handed_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
+        if hand_in.modules and entry.id in transplanted.answered and _lacks_a_module(diagnosis):
+            raise NotRun(f"it needs {', '.join(hand_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
         flags = find_flags(entry.id, transplanted.cells, others=_flagged_elsewhere(task, exercise))
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from course_lib.checks.engine.call import Answer, Call, Failure
 from course_lib.checks.engine.ready_made import READY_MADE
-from course_lib.grading.jail.inside.wire import HEADER, WireError, decode, encode, sizes
+from course_lib.grading.jail.inside.wire import HEADER, WireError, decode, digest, encode, sizes
 
 GRACE_SECONDS = 1.0  # after a time limit, for the process to stop the code itself and say so
 REAL_SECONDS = 3  # for each second of processor time: reading files takes some, too
@@ -99,6 +99,10 @@ class Session:
     def ask(self, subject: str, use: str, call: Call, seconds: float) -> Answer:
         """Make a call of what the learner defined under a name.
 
+        Whether it changes its arguments is seen by comparing them with what the process has then,
+        and not only told by the process, in which a learner's code may patch what notices it. Who
+        can send the arguments as they were has kept a copy, and could have computed on that.
+
         Args:
             subject: the name.
             use: the function that makes the call, as "module:name".
@@ -110,11 +114,17 @@ class Session:
         """
         message = {"do": "ask", "subject": subject, "use": use, "call": call, "seconds": seconds}
         start = time.perf_counter()
-        answer = self._exchange(message, seconds)
+        reply = self._exchange(message, seconds)
+        answer = reply.get("answer") if isinstance(reply, dict) else None
         if not isinstance(answer, Answer):
             raise self._end("it sent something else than an answer")
         took = time.perf_counter() - start
-        return replace(answer, seconds=min(max(0.0, answer.seconds), took))  # it may say anything
+        changed = answer.failure is None and reply.get("arguments") != digest((call.args, call.kwargs))
+        return replace(
+            answer,
+            seconds=min(max(0.0, answer.seconds), took),  # it may say anything
+            changed_inputs=answer.changed_inputs or changed,
+        )
 
     def look(
         self, subject: str, use: str, *, item: str, calls: Sequence[Call], seconds: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +57,7 @@ def store_class(
                 exercise, hand_in = _hand_in(run, result)
                 timestamp = None
                 if hand_in is not None:
-                    timestamp = _timestamp(run, result)
+                    timestamp = run.timestamp(result.student)
                     _keep_submission(folder, run, result, hand_in, notebook.name, timestamp)
                 time = None if timestamp is None else read_timestamp(timestamp)
                 to_mark += gradebook.store(result, hand_in, given=exercise, timestamp=time)
@@ -82,18 +81,6 @@ def _hand_in(run: ClassRun, result: SubmissionResult) -> tuple[Exercise, HandIn 
         return exercise, read_hand_in(run.incoming / result.student, exercise)
     except SubmissionError:  # it is gone since it was graded
         return run.exercise, None
-
-
-def _timestamp(run: ClassRun, result: SubmissionResult) -> bytes | None:
-    """What is in nbgrader's timestamp.txt, if there is one.
-
-    Only where nbgrader or an instructor puts it: in a deeper folder, it is the student's own.
-    """
-    own = run.incoming / result.student
-    for folder in (own, own / run.exercise.assignment):
-        with contextlib.suppress(SubmissionError):
-            return read_regular_file(folder / "timestamp.txt", most=100)
-    return None
 
 
 def _keep_submission(

@@ -61,7 +61,7 @@ def _table(assignments: Sequence[Assignment], roster: Roster | None) -> _Table:
 def csv_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
     """A row for each student and item, with all that is known: for your own evaluation."""
     header: list[Cell] = ["student", "assignment", "item", "title", "points", "max_points"]
-    rows = [[*header, "by_person", "status", "misconceptions", "flags"]]
+    rows = [[*header, "by_person", "status", "misconceptions", "handed_in", "flags"]]
     for assignment in assignments:
         for mark in assignment.marks:
             rows += [_csv_row(mark, item) for item in mark.items]
@@ -80,6 +80,7 @@ def _csv_row(mark: Mark, item: ItemMark) -> list[Cell]:
         "yes" if item.by_person else "no",
         result.status if result else "could not be read",
         ", ".join(result.misconceptions) if result else "",
+        mark.result.handed_in,
         "; ".join(item.flags),
     ]
 
@@ -91,18 +92,29 @@ _NBGRADER = """assignment duedate timestamp student_id last_name first_name emai
 def nbgrader_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
     """The columns of nbgrader's own exporter, ``nbgrader.plugins.export.CsvExportPlugin``.
 
-    Names and email come from the roster. Due dates, times and penalties are not known here, so
-    they are empty, and the score is the raw score.
+    Names and email come from the roster. Due dates and penalties are not known here, so they are
+    empty, and the score is the raw score.
     """
     rows: Rows = [[*_NBGRADER.split()]]
     table = _table(assignments, roster)
+    times = {(m.student, each.name): m.result.handed_in for each in assignments for m in each.marks}
     for assignment in assignments:
         for student in table.students:
             row = (roster or {}).get(student, {})
             person: list[Cell] = [row.get(n, "") for n in ("last_name", "first_name", "email")]
             points = table.points.get((student, assignment.name))
             rows.append(
-                [assignment.name, "", "", student, *person, points, "", points, assignment.most]
+                [
+                    assignment.name,
+                    "",
+                    times.get((student, assignment.name), ""),
+                    student,
+                    *person,
+                    points,
+                    "",
+                    points,
+                    assignment.most,
+                ]
             )
     return rows
 

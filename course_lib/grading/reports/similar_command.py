@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
 
 from tqdm.auto import tqdm
 
@@ -44,13 +46,20 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
     )
     known = frozenset().union(*(names_in(cell.source) for cell in exercise.cells if cell.is_code))
     submissions = {}
+    files: dict[str, list[str]] = {}
     for student in tqdm(run.students(), desc="reading", unit="submission", delay=2, leave=False):
         try:
-            transplanted = read_hand_in(run.incoming / student, exercise).transplant
+            hand_in = read_hand_in(run.incoming / student, exercise)
         except SubmissionError:
             continue  # course grade tells who could not be read
-        submissions[shown_text(student, _MOST_STORED)] = _tokens(transplanted, known)
-    found = find_similar_pairs(submissions, _released(exercise, known))
+        name = shown_text(student, _MOST_STORED)
+        submissions[name] = _tokens(hand_in.transplant, known)
+        if hand_in.transplant.answered:  # untouched ones are the same by nature
+            files.setdefault(hand_in.submission.sha256, []).append(name)
+    same = tuple(pair for names in files.values() for pair in combinations(names, 2))
+    similar = find_similar_pairs(submissions, _released(exercise, known))
+    others = tuple(pair for pair in similar.pairs if (pair.first, pair.second) not in same)
+    found = replace(similar, pairs=others, identical=same)
     store_pairs(options.results / exercise.assignment, found)
     return found, len(submissions)
 
@@ -77,6 +86,17 @@ def _released(exercise: Exercise, known: frozenset[str]) -> list[list[str]]:
 
 def similar_table(found: Similarity, submissions: int) -> str:
     """The pairs as text, or that none stands out, or that the class is too small."""
+    same = [
+        f"{shown_text(a, _MOST_NAME)} and {shown_text(b, _MOST_NAME)}" for a, b in found.identical
+    ]
+    lines = [f"Identical files: {pair}" for pair in same[:_MOST_PAIRS]]
+    if len(same) > _MOST_PAIRS:
+        lines.append(f"… and {len(same) - _MOST_PAIRS} more in {SIMILAR_FILE}")
+    return "\n".join([*lines, *([""] if lines else []), _rare(found, submissions)])
+
+
+def _rare(found: Similarity, submissions: int) -> str:
+    """The pairs that agree in what is rare."""
     if submissions < FEWEST:
         return (
             f"{submissions} submissions could be read, and only in a class of {FEWEST} or more can "

@@ -56,11 +56,13 @@ class Pair:
 class Similarity:
     """The pairs that stand out, and the highest share that a student usually has with another.
 
-    ``usual`` is the median over the students; a pair stands out well above it.
+    ``usual`` is the median over the students; a pair stands out well above it. ``identical`` are
+    the pairs that handed in the same file, byte for byte, whatever the others wrote.
     """
 
     pairs: tuple[Pair, ...]
     usual: float
+    identical: tuple[tuple[str, str], ...] = ()
 
 
 def tokenize_source(source: str, known: frozenset[str] = frozenset()) -> list[str]:

@@ -8,6 +8,7 @@ from course_lib.grading.reports.similarity import Similarity
 from course_lib.grading.safe_csv import Rows, read_csv, write_csv
 
 SIMILAR_FILE = "similar.csv"
+IDENTICAL = "identical files"
 _COLUMNS = ("first", "second", "share", "surprise_bits", "usual_share", "where")
 
 
@@ -18,6 +19,7 @@ def store_pairs(folder: Path, found: Similarity) -> None:
         CourseError: they can't be written.
     """
     rows: Rows = [[*_COLUMNS]]
+    rows += [[*pair, 1.0, "", round(found.usual, 3), IDENTICAL] for pair in found.identical]
     for pair in found.pairs:
         numbers = round(pair.share, 3), round(pair.surprise, 1), round(found.usual, 3)
         rows.append([pair.first, pair.second, *numbers, ", ".join(pair.where)])

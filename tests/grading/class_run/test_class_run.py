@@ -19,6 +19,8 @@ from course_lib.grading.class_run import class_run
 from course_lib.grading.class_run import grade as grade_module
 from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_secret
 from course_lib.grading.class_run.grade import derive_seed
+from course_lib.grading.marks.class_marks import load_class
+from course_lib.grading.reports.exports import csv_rows, nbgrader_rows
 from course_lib.grading.results import ItemResult, SubmissionResult, shown_points
 from course_lib.grading.safe_csv import read_csv, write_csv
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
@@ -91,6 +93,17 @@ def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
     assert [run.load_result(name).student for name in names] == names
     assert run.result_file("y" * 250).name == "y" * 250 + ".json"
     assert run.result_file("x" * 252) != run.result_file("x" * 253)
+
+
+def test_when_it_was_handed_in_stands_in_the_exported_points(run, jail, tmp_path):
+    time = "2027-01-05 12:00:00.000000 UTC"
+    (run.incoming / "ana" / "timestamp.txt").write_text(f"{time}\n")
+    assert [result.handed_in for result in grade(run, jail)] == ["", "", time, "", ""]
+    (run.incoming / "ana" / "timestamp.txt").write_text("later")
+    assert grade(run, jail)[2].handed_in == "later"
+    assignments = load_class(run.results)
+    assert {row[0]: row[-2] for row in csv_rows(assignments, None)}["ana"] == "later"
+    assert {row[3]: row[2] for row in nbgrader_rows(assignments, None)}["ana"] == "later"
 
 
 def test_a_stored_result_that_is_no_text_is_graded_again(run, jail):

@@ -10,6 +10,7 @@ import os
 import socket
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -435,6 +436,44 @@ def test_an_attack_gains_nothing_and_touches_nothing(
     assert content(outside) == before
     assert server[1] == []
     assert ipc_objects()
+
+
+# Each hides that a right answer changes its input in place, which costs all points of the item.
+CONCEALED = {
+    "nothing": "",
+    "torch.equal is patched": "torch.equal = lambda *a: True",
+    "what notices it is patched": """
+from course_lib.checks.engine import call
+call._changed = lambda *a: False
+call._data = lambda *a: 0
+""",
+    "the answer is patched": """
+from course_lib.checks.engine import call
+def unchanged(self, value=None, *, failure=None, changed_inputs=False, seconds=0.0):
+    for name, each in (("value", value), ("failure", failure), ("seconds", seconds)):
+        object.__setattr__(self, name, each)
+    object.__setattr__(self, "changed_inputs", False)
+call.Answer.__init__ = unchanged
+""",
+}
+
+
+@pytest.mark.parametrize("name", CONCEALED)
+def test_an_answer_that_changes_its_inputs_cannot_hide_it(name, graded, notebook, masks):
+    answer = """
+def masked_softmax(scores, mask=None):
+    if mask is None:
+        return scores.softmax(-1)
+    lowest = torch.finfo(scores.dtype).min
+    IN_PLACE
+    return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0.0)
+"""
+    task = next(task for task in masks.tasks if task.entry.id == "06.masked_softmax")
+    exercise = replace(masks, tasks=(task,))
+    for change, most in [("pass", 4.0), ("scores.data.masked_fill_(~mask, lowest)", 0.0)]:
+        source = CONCEALED[name] + answer.replace("IN_PLACE", change)
+        result = graded(answered(notebook, {"06-masked-softmax-answer": source}), exercise)
+        assert result.points == most
 
 
 WITHIN_REACH = """

@@ -34,11 +34,12 @@ def test_a_cell_runs_and_what_it_raises_is_recorded(cells):
 
 def test_only_the_definitions_of_a_cell_can_be_run(cells):
     assert cells.run(run("def f(): return 1\nraise OSError", only_definitions=True)) is None
-    assert cells.ask({"subject": "f", "use": PLAINLY, "call": Call(()), "seconds": 5.0}).value == 1
+    assert value_of(cells, "f") == 1
 
 
 def value_of(cells, name):
-    return cells.ask({"subject": name, "use": PLAINLY, "call": Call(()), "seconds": 5.0}).value
+    asked = {"subject": name, "use": PLAINLY, "call": Call(()), "seconds": 5.0}
+    return cells.ask(asked)["answer"].value
 
 
 def test_what_a_cell_defines_below_an_error_counts(cells):
@@ -62,7 +63,7 @@ def test_commands_of_a_notebook_do_not_cost_the_answer_below_them(cells, first):
 
 
 def test_a_name_that_is_not_defined_is_a_name_error(cells):
-    answer = cells.ask({"subject": "f", "use": PLAINLY, "call": Call(()), "seconds": 5.0})
+    answer = cells.ask({"subject": "f", "use": PLAINLY, "call": Call(()), "seconds": 5.0})["answer"]
     assert (answer.failure.kind, answer.failure.message) == (
         "NameError",
         "name 'f' is not defined",
@@ -82,7 +83,7 @@ def test_each_message_is_answered_with_its_number_until_the_grader_is_gone(cells
         thread.join(10)
     assert not thread.is_alive()
     assert first == {"number": 1, "reply": None}
-    assert (second["number"], second["reply"].value) == (2, 6)
+    assert (second["number"], second["reply"]["answer"].value) == (2, 6)
 
 
 def received(connection):

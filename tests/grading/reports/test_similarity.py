@@ -176,6 +176,21 @@ def test_the_command_lists_pairs_and_stores_them_for_the_report(
     assert stored_pairs(tmp_path / "06_masks") == []
 
 
+def test_identical_files_are_named_first_whatever_the_class(tmp_path, notebook, capsys):
+    for student, source in [("a", "x = 1"), ("b", "x = 1"), ("c", ""), ("d", ""), ("e", "y = 2")]:
+        (tmp_path / "incoming" / student).mkdir(parents=True)
+        answers = {"06-padding-mask-answer": source} if source else {}
+        text = json.dumps(answered(notebook, answers))
+        (tmp_path / "incoming" / student / "masks.ipynb").write_text(text)
+    command = ["similar", str(tmp_path / "incoming"), "--assignment", "06_masks"]
+    command += ["--results", str(tmp_path), "--exercises", str(ROOT / "exercises")]
+    assert cli.main(command) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Identical files: a and b\n\n5 submissions could be read")
+    (pair,) = stored_pairs(tmp_path / "06_masks")
+    assert (pair["first"], pair["second"], pair["where"]) == ("a", "b", "identical files")
+
+
 def test_a_class_that_is_too_small_is_told_so_and_a_long_list_is_cut():
     assert "only in a class of 10 or more" in similar_table(Similarity((), 0.0), 9)
     pairs = tuple(

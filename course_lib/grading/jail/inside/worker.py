@@ -34,7 +34,7 @@ from course_lib.checks.engine.ready_made import find_ready_made
 from course_lib.checks.engine.time_limit import PROCESSOR_TIME, within
 from course_lib.grading.jail.inside import confinement
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
-from course_lib.grading.jail.inside.wire import HEADER, decode, encode, sizes
+from course_lib.grading.jail.inside.wire import HEADER, decode, digest, encode, sizes
 
 VIEW = "/view"  # where an isolated child sees the library
 _LOADED_BEFORE = (
@@ -99,8 +99,8 @@ def _child(connection: socket.socket, request: dict[str, Any], settings: dict[st
 
 
 def _run_eagerly(model: Any = None, **options: Any) -> Any:
-    """What stands for ``torch.compile``, which would start a compiler, and the jail refuses to start
-    any process. The result is the same.
+    """What stands for ``torch.compile``, which would start a compiler; the jail refuses to start any
+    process. The result is the same.
     """
     return (lambda decorated: decorated) if model is None else model
 
@@ -230,15 +230,24 @@ class Cells:
             with contextlib.suppress(Exception):
                 exec(compile(ast.Module([node], []), name, "exec"), self.main.__dict__)
 
-    def ask(self, message: dict[str, Any]) -> Answer:
-        """Make a call of what the learner defined under a name."""
-        name = message["subject"]
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Make a call of what the learner defined under a name: the answer, and what its arguments
+        are afterwards.
+        """
+        name, call = message["subject"], message["call"]
         if name not in self.main.__dict__:
-            return Answer(failure=Failure("NameError", f"name {name!r} is not defined"))
-        use, seconds = _function(message["use"]), message["seconds"]
-        return ask(
-            self.main.__dict__[name], message["call"], use, seconds=seconds, timer=PROCESSOR_TIME
-        )
+            answer = Answer(failure=Failure("NameError", f"name {name!r} is not defined"))
+            return {"answer": answer, "arguments": ""}
+        use, arguments = _function(message["use"]), (call.args, dict(call.kwargs))
+
+        def recorded(subject: Any, *args: Any, **kwargs: Any) -> Any:
+            nonlocal arguments
+            arguments = args, kwargs
+            return use(subject, *args, **kwargs)
+
+        subject, seconds = self.main.__dict__[name], message["seconds"]
+        answer = ask(subject, call, recorded, seconds=seconds, timer=PROCESSOR_TIME)
+        return {"answer": answer, "arguments": digest(arguments)}
 
     def look(self, message: dict[str, Any]) -> str:
         """Make calls once more, and tell what runs then that is ready-made for the item."""
