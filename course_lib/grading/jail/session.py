@@ -119,7 +119,8 @@ class Session:
         if not isinstance(answer, Answer):
             raise self._end("it sent something else than an answer")
         took = time.perf_counter() - start
-        changed = answer.failure is None and reply.get("arguments") != digest((call.args, call.kwargs))
+        sent = digest((call.args, dict(call.kwargs)))
+        changed = answer.failure is None and reply.get("arguments") != sent
         return replace(
             answer,
             seconds=min(max(0.0, answer.seconds), took),  # it may say anything

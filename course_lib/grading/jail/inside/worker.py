@@ -99,8 +99,8 @@ def _child(connection: socket.socket, request: dict[str, Any], settings: dict[st
 
 
 def _run_eagerly(model: Any = None, **options: Any) -> Any:
-    """What stands for ``torch.compile``, which would start a compiler; the jail refuses to start any
-    process. The result is the same.
+    """What stands for ``torch.compile``, which would start a compiler; the jail refuses to start
+    processes. The result is the same.
     """
     return (lambda decorated: decorated) if model is None else model
 
