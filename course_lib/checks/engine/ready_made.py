@@ -25,10 +25,12 @@ _MULTI_HEAD = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_at
 # Functions, classes (of which their own methods count) and whole packages.
 READY_MADE: Mapping[str, tuple[str, ...]] = {
     "03.layer_norm": (
+        "torch.nn.LayerNorm",
         "torch.nn.functional.layer_norm",
         "torch.layer_norm",
         "torch.native_layer_norm",
     ),
+    "03.feed_forward": ("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer"),
     "04.scaled_dot_product_attention": _ATTENTION,
     "04.multi_head_attention": _MULTI_HEAD,
     "05.attention_einsum": _ATTENTION,

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import chain
 
+from course_lib.checks.engine.ready_made import READY_MADE
 from course_lib.grading.submissions.transplant import CodeCell
 
 # Names that exercises have no use for, and that attempts to cheat or to escape need.
@@ -18,20 +19,6 @@ _UNUSUAL = {
     *("__torch_function__", "__torch_dispatch__", "get_objects", "get_referrers", "atexit"),
     *("course_lib.grading", "course_lib.checks.engine", "course_lib.checks.items", "load_item"),
     *("eval(", "exec(", "compile("),  # but model.eval() and re.compile() are usual
-}
-_ATTENTION = {"scaled_dot_product_attention", "MultiheadAttention", "multi_head_attention_forward"}
-# Ready-made versions of what an item asks for, in PyTorch and elsewhere.
-_READY_MADE = {
-    "03.layer_norm": {"LayerNorm", "layer_norm", "native_layer_norm"},
-    "03.feed_forward": {"TransformerEncoderLayer", "TransformerDecoderLayer"},
-    "04.scaled_dot_product_attention": _ATTENTION,
-    "04.multi_head_attention": _ATTENTION,
-    "05.attention_einsum": _ATTENTION,
-    "05.multi_head_einsum": _ATTENTION,
-    "07.encoder_block": {"TransformerEncoderLayer"},
-    "07.decoder_block": {"TransformerDecoderLayer"},
-    "07.pre_norm_encoder_block": {"TransformerEncoderLayer"},
-    "12.bleu": {"sacrebleu", "nltk", "bleu_score", "corpus_bleu", "sentence_bleu"},
 }
 _MOST = 10  # flags of one item
 _MOST_CHARACTERS = 500_000  # that are looked at for one item: 20 MB take minutes
@@ -71,7 +58,7 @@ def _too_long(cells: Sequence[CodeCell]) -> Iterator[str]:
 
 
 def _ready_made(item_id: str, cells: Sequence[CodeCell]) -> Iterator[str]:
-    names = sorted(_READY_MADE.get(item_id, ()))
+    names = sorted({name.rpartition(".")[2] for name in READY_MADE.get(item_id, ())})
     for where, text in _lines_of(cells if names else ()):
         for name in names:
             if _is_imported_or_looked_up(name, text):

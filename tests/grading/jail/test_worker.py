@@ -50,6 +50,35 @@ def test_what_a_cell_defines_below_an_error_counts(cells):
     assert [value_of(cells, name) for name in "fgh"] == [3, 2, 4]
 
 
+def test_what_a_cell_computes_below_an_error_counts_unless_it_takes_too_long(cells):
+    source = "import none\nthree = int('3')\ndef f(): return three"
+    cells.run(run(source))
+    assert value_of(cells, "f") == 3
+    slow = "import none\nx = [None for _ in iter(int, 1)]\ndef g(): return 2"
+    assert cells.run(run(slow, seconds=0.1)).kind == "ModuleNotFoundError"
+    assert value_of(cells, "g") == 2
+
+
+@pytest.mark.parametrize(
+    ("block", "value"),
+    [
+        ("try:\n    import none\nexcept ImportError:\n    x = 3", 3),
+        ("try:\n    x = 3\nfinally:\n    print('done')", 3),
+        ("if True:\n    print(none)\n    x = 3\nelse:\n    x = 4", 3),
+        ("with open('/dev/null') as file:\n    x = 3", 3),
+        ("for x in (1, 2, 3):\n    y = x", 3),
+        ("if True:\n    if True:\n        def x(): return 3", None),
+    ],
+)
+def test_what_a_block_defines_below_an_error_counts(block, value, cells):
+    call = "return x() if callable(x) else x"
+    cells.run(run(f"import none\n{block}\ndef f(): {call}"))
+    assert value_of(cells, "f") == (value or 3)
+    within = "\n    ".join(["if True:", "import none", *block.splitlines(), f"def h(): {call}"])
+    cells.run(run(within))
+    assert value_of(cells, "h") == (value or 3)
+
+
 def test_what_a_cell_defines_below_a_loop_without_end_counts(cells):
     source = "while True: pass\ndef f(): return 1"
     assert cells.run(run(source, seconds=0.1)).kind == "TookTooLong"

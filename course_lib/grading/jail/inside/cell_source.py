@@ -42,44 +42,49 @@ def without_magics(source: str) -> str:
         return TransformerManager().transform_cell(plain)
 
 
-def definitions_of(source: str, *, after: int = 0) -> list[ast.stmt]:
-    """What a cell imports, defines and plainly assigns below a line; [] if it is no Python.
+def definitions_of(source: str, *, after: int = 0, computed: bool = False) -> list[ast.stmt]:
+    """What a cell imports, defines and assigns below a line; [] if it is no Python.
 
     Of an ``if``, ``try``, ``with`` or ``for`` these statements are kept, and nothing else.
+
+    Args:
+        source: of the cell.
+        after: the line.
+        computed: also what it assigns after computing it, which may take long.
     """
     try:
         body = ast.parse(source).body
     except _NOT_PARSED:
         return []
-    return _below(body, after)
+    return _below(body, after, computed)
 
 
-def _below(body: list[ast.stmt], line: int) -> list[ast.stmt]:
+def _below(body: list[ast.stmt], line: int, computed: bool) -> list[ast.stmt]:
     """The definitions below a line; of a block in which the line is, those in its rest."""
     found: list[ast.stmt] = []
     for node in body:
         if node.lineno > line:
-            found += _definitions([node])
+            found += _definitions([node], computed)
         elif isinstance(node, (ast.If, ast.With, ast.Try)) and line < (node.end_lineno or 0):
             parts = [node.body, node.orelse] if isinstance(node, ast.If) else [node.body]
             part = next((each for each in reversed(parts) if each and each[0].lineno <= line), None)
-            found += _below(part, line) if part else []
+            found += _below(part, line, computed) if part else []
     return found
 
 
-def _definitions(body: list[ast.stmt]) -> list[ast.stmt]:
-    return [kept for node in body if (kept := _definition(node)) is not None]
+def _definitions(body: list[ast.stmt], computed: bool) -> list[ast.stmt]:
+    return [kept for node in body if (kept := _definition(node, computed)) is not None]
 
 
-def _definition(node: ast.stmt) -> ast.stmt | None:
+def _definition(node: ast.stmt, computed: bool) -> ast.stmt | None:
     """The statement if it defines something; of a block, what it defines under its conditions."""
     if not isinstance(node, _BLOCKS):
-        return node if _defines(node) else None
+        return node if _defines(node, computed) else None
     owners: list[Any] = [node, *getattr(node, "handlers", ())]
     keeps_any = False
     for owner in owners:
         for name in _BODIES:
-            kept = _definitions(getattr(owner, name, []))
+            kept = _definitions(getattr(owner, name, []), computed)
             keeps_any = keeps_any or bool(kept)
             if hasattr(owner, name):
                 setattr(owner, name, kept or ([ast.Pass()] if name == "body" else []))
@@ -88,8 +93,8 @@ def _definition(node: ast.stmt) -> ast.stmt | None:
     return ast.fix_missing_locations(node) if keeps_any else None
 
 
-def _defines(node: ast.stmt) -> bool:
+def _defines(node: ast.stmt, computed: bool) -> bool:
     if isinstance(node, (ast.Assign, ast.AnnAssign)):  # a constant, a type, another name
         computes = any(isinstance(part, _COMPUTES) for part in ast.walk(node))
-        return isinstance(node.value, ast.Lambda) or not computes
+        return computed or isinstance(node.value, ast.Lambda) or not computes
     return isinstance(node, _DEFINITIONS)

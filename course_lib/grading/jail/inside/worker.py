@@ -215,18 +215,22 @@ class Cells:
                 return None
         except BaseException as error:  # whatever it is, the learner's code raised it
             failure, reached = describe_exception(error), _line_reached(error, name)
-        try:
-            within(seconds, partial(self._define, name, source, reached), PROCESSOR_TIME)
-        except BaseException as error:
-            return failure or describe_exception(error)
+        has_time = reached and failure is not None and failure.kind != "TookTooLong"
+        for computed in (True, False) if has_time else (False,):
+            try:
+                define = partial(self._define, name, source, reached, computed=computed)
+                within(seconds, define, PROCESSOR_TIME)
+                return failure
+            except BaseException as error:  # it took too long: then without what is computed
+                failure = failure or describe_exception(error)
         return failure
 
     def _execute(self, name: str, source: str) -> None:
         exec(compile(_plain(name, source), name, "exec"), self.main.__dict__)
 
-    def _define(self, name: str, source: str, reached: int) -> None:
+    def _define(self, name: str, source: str, reached: int, *, computed: bool) -> None:
         """Run the definitions below a line, each whatever becomes of the others."""
-        for node in definitions_of(_plain(name, source), after=reached):
+        for node in definitions_of(_plain(name, source), after=reached, computed=computed):
             with contextlib.suppress(Exception):
                 exec(compile(ast.Module([node], []), name, "exec"), self.main.__dict__)
 
