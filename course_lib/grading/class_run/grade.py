@@ -85,7 +85,13 @@ def grade_submission(
     if known is not None and known.key == key and known.points is not None:
         return known  # what could not be run is tried again
     end = time.monotonic() + limits.submission
-    run = SubmissionRun(jail=jail, cells=transplanted.cells, limits=limits, end=end)
+    run = SubmissionRun(
+        jail=jail,
+        cells=transplanted.cells,
+        limits=limits,
+        end=end,
+        asked_for=[name for task in exercise.tasks for name in (task.subject, task.line) if name],
+    )
     items = tuple(
         _graded(task, exercise, hand_in=hand_in, run=run, secret=secret) for task in exercise.tasks
     )

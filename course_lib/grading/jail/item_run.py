@@ -66,6 +66,7 @@ class SubmissionRun:
         cells: in the order in which they run.
         limits: of time.
         end: when the submission's time is over.
+        asked_for: the names of the functions and classes that the exercise asks for.
         stopped: the numbers of cells that ended their process or took too long, with the reason;
             of these, only the definitions are run from then on.
         skipped: those whose definitions alone did it again; they are not run any more.
@@ -77,6 +78,7 @@ class SubmissionRun:
     cells: Sequence[CodeCell]
     limits: TimeLimits
     end: float
+    asked_for: Sequence[str] = ()
     stopped: dict[int, str] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
     failures: dict[int, Failure] = field(default_factory=dict)
@@ -86,9 +88,10 @@ class SubmissionRun:
         """The diagnosis of what the learner wrote for a task.
 
         What counts is what stands at the end of the notebook, so that an answer may be improved
-        further down. Where that fails, and cells below the learner's own check may have overwritten
-        what it saw, the cells above the check are run once more without them, and the better of
-        the two diagnoses counts: it is what the learner's check said, and nothing else.
+        further down. Where that fails, and a cell may have overwritten what the learner's own check
+        saw, the cells above the check are run once more, without those below, and a function that
+        the exercise asks for stays one even if a cell uses its name for something else. The better
+        of the two diagnoses counts.
 
         Args:
             task: the item.
@@ -98,22 +101,24 @@ class SubmissionRun:
         Raises:
             NotRun: it could not be found out.
         """
-        last = self._diagnose(task, seed, self.cells)
+        last = self._diagnose(task, seed, self.cells, keep=())
         if last.status == "passed" or checked is None or not self._may_overwrite(checked):
             return last
         failures = dict(self.failures)
-        seen = self._diagnose(task, seed, self.cells[:checked])
+        seen = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
         self.failures = failures | self.failures
         if _how_bad(seen) >= _how_bad(last):
             return last
         self.as_checked.append(task.entry.id)
         return seen
 
-    def _diagnose(self, task: Task, seed: int, cells: Sequence[CodeCell]) -> Diagnosis:
+    def _diagnose(
+        self, task: Task, seed: int, cells: Sequence[CodeCell], *, keep: Sequence[str]
+    ) -> Diagnosis:
         item = load_item(task.entry.id, task.conventions)
         try:
             library = self.jail.library(item.id, view_of(item.id, task.subject))
-            with self._started(library, cells) as session:
+            with self._started(library, cells, keep) as session:
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
@@ -123,19 +128,26 @@ class SubmissionRun:
             raise NotRun(str(error)) from None
 
     def _may_overwrite(self, checked: int) -> bool:
-        """Whether cells below a check are the learner's own, or use a name that stands above it in
-        another way than to call it.
+        """Whether there are cells of the learner's own beside the answers; or a cell makes
+        something else of a name that the exercise asks for, as far as its text tells; or one below
+        the check does so with a name from above it, or defines it again.
         """
-        below = [cell for cell in self.cells[checked:] if not cell.ours]
-        names = frozenset().union(*(bound_names(cell.source) for cell in self.cells[:checked]))
-        return any(not cell.item or names & names_not_called(cell.source) for cell in below)
+        theirs = [cell for cell in self.cells if not cell.ours]
+        below = [cell.source for cell in self.cells[checked:]]
+        above = (bound_names(cell.source) for cell in self.cells[:checked])
+        names, asked_for = frozenset[str]().union(*above), frozenset(self.asked_for)
+        return (
+            not all(cell.item for cell in theirs)
+            or any(asked_for & names_not_called(cell.source) for cell in theirs)
+            or any(names & (names_not_called(source) | bound_names(source)) for source in below)
+        )
 
     def _seconds_for(self, item: Item, seed: int) -> float:
         expected = [expected_answers(p, item, seed=seed + i)[1] for i, p in enumerate(item.probes)]
         reference = sum(answer.seconds for answers in expected for answer in answers)
         return max(self.limits.item, self.limits.times_reference * reference)
 
-    def _started(self, library: Path, cells: Sequence[CodeCell]) -> Session:
+    def _started(self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str]) -> Session:
         """A session in which these cells, the first ones, have been run.
 
         A cell that ends the process costs a new start, but no cell does so twice.
@@ -147,7 +159,7 @@ class SubmissionRun:
         while True:
             session = self.jail.session(library)
             try:
-                self._run_cells(session, cells)
+                self._run_cells(session, cells, keep)
                 return session
             except MachineBusy:
                 raise
@@ -157,18 +169,22 @@ class SubmissionRun:
                 session.kill()
                 raise
 
-    def _run_cells(self, session: Session, cells: Sequence[CodeCell]) -> None:
-        for number, cell in enumerate(cells):
+    def _run_cells(self, session: Session, cells: Sequence[CodeCell], keep: Sequence[str]) -> None:
+        for number in range(len(cells)):
             left = self.end - time.monotonic()
             if left <= 0:
                 raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
             if number not in self.skipped:
-                self._run_cell(session, number, cell, min(self.limits.cell, left))
+                self._run_cell(session, number, min(self.limits.cell, left), keep=keep)
 
-    def _run_cell(self, session: Session, number: int, cell: CodeCell, seconds: float) -> None:
-        again = number in self.stopped
+    def _run_cell(
+        self, session: Session, number: int, seconds: float, *, keep: Sequence[str]
+    ) -> None:
+        cell, again = self.cells[number], number in self.stopped
         try:
-            failure = session.run(cell.name, cell.source, seconds, only_definitions=again)
+            failure = session.run(
+                cell.name, cell.source, seconds, only_definitions=again, keep=keep
+            )
         except MachineBusy:
             raise
         except SessionEnded as error:
@@ -197,7 +213,7 @@ class SubmissionRun:
             notes.append(f"The cell {self.cells[number].name} raised {failure.kind}{message}.")
         for item_id in self.as_checked:
             notes.append(
-                f"{item_id} was graded as it stood at the learner's own check: a cell below "
+                f"{item_id} was graded as it stood at the learner's own check: another cell "
                 "overwrites what it needs."
             )
         return notes

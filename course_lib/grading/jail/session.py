@@ -76,7 +76,13 @@ class Session:
         self.kill()
 
     def run(
-        self, name: str, source: str, seconds: float, *, only_definitions: bool = False
+        self,
+        name: str,
+        source: str,
+        seconds: float,
+        *,
+        only_definitions: bool = False,
+        keep: Sequence[str] = (),
     ) -> Failure | None:
         """Run a cell; what it raised, if anything.
 
@@ -85,12 +91,13 @@ class Session:
             source: its code.
             seconds: time limit, in processor time.
             only_definitions: run only what it imports and defines.
+            keep: names of functions and classes that it must not make anything else of.
 
         Raises:
             SessionEnded: the process died, took too long, or sent nonsense.
         """
         message: dict[str, Any] = {"do": "run", "name": name, "source": source, "seconds": seconds}
-        message["only_definitions"] = only_definitions
+        message |= {"only_definitions": only_definitions, "keep": list(keep)}
         failure = self._exchange(message, seconds)
         if not (failure is None or isinstance(failure, Failure)):
             raise self._end("it sent something else than what a cell raised")

@@ -202,7 +202,9 @@ def bound_names(source: str) -> frozenset[str]:
 
 
 def names_not_called(source: str) -> frozenset[str]:
-    """The names that stand in a cell otherwise than to be called, looked into or indexed: only so
-    can it overwrite or delete one. Those that it defines are among them.
+    """The names that stand in a cell otherwise than to be called, looked into, indexed, or defined
+    as a function or class: only so can it make something else of one, or delete it.
     """
-    return frozenset(name for defines, name, after in _USE.findall(source) if defines or not after)
+    return frozenset(
+        name for defines, name, after in _USE.findall(source) if not (defines or after)
+    )

@@ -115,7 +115,7 @@ def _is_another(submission: Submission, exercise: Exercise) -> bool:
 
 def _code(matched: list[Match]) -> tuple[list[CodeCell], dict[str, int]]:
     """The learner's code, and how many of these cells come before each item's last check; where
-    there is none, those up to the last cell that defines a function or class that it asks for.
+    the answer is not above it, those up to the last cell that defines what the item asks for.
     """
     theirs: list[CodeCell] = []
     checked: dict[str, int] = {}
@@ -133,8 +133,9 @@ def _code(matched: list[Match]) -> tuple[list[CodeCell], dict[str, int]]:
         if target is not None and target.defines.intersection(_BLOCKS.findall(cell.source)):
             defined[target.item] = len(theirs)
     begun = {cell.item: number for number, cell in reversed(list(enumerate(theirs)))}
-    found = defined | checked
-    return theirs, {i: found[i] for i in begun if i in found and found[i] > begun[i]}
+    found = {item: (checked.get(item, 0), defined.get(item, 0)) for item in begun}
+    first = {item: next((n for n in found[item] if n > begun[item]), 0) for item in begun}
+    return theirs, {item: number for item, number in first.items() if number}
 
 
 def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:

@@ -21,7 +21,7 @@ def cells(monkeypatch):
 
 def run(source, **options):
     message = {"do": "run", "name": "cell 1", "source": source, "seconds": 5.0}
-    return message | {"only_definitions": False} | options
+    return message | {"only_definitions": False, "keep": []} | options
 
 
 def test_a_cell_runs_and_what_it_raises_is_recorded(cells):
@@ -77,6 +77,14 @@ def test_what_a_block_defines_below_an_error_counts(block, value, cells):
     within = "\n    ".join(["if True:", "import none", *block.splitlines(), f"def h(): {call}"])
     cells.run(run(within))
     assert value_of(cells, "h") == (value or 3)
+
+
+def test_what_is_to_be_kept_stays_a_function(cells):
+    cells.run(run("def f(): return 1\ndef g(): return 2\nx = 3"))
+    cells.run(run("f = f()\ndel g\nx = None", keep=["f", "g", "x", "none"]))
+    assert [value_of(cells, name) for name in "fg"] == [1, 2]
+    cells.run(run("f = lambda: 4\n1 / 0", keep=["f"]))
+    assert value_of(cells, "f") == 4
 
 
 def test_what_a_cell_defines_below_a_loop_without_end_counts(cells):

@@ -118,6 +118,25 @@ def test_a_cell_further_down_takes_nothing_away_that_the_learner_s_check_saw(
     assert any("was graded as it stood at the learner's own check" in n for n in result.notes)
 
 
+@pytest.mark.parametrize(
+    "scratch",
+    ["causal_mask = causal_mask(5)", "x = 1\ndel causal_mask", "for causal_mask in range(2): pass"],
+)
+def test_a_scratch_cell_between_two_answers_takes_nothing_away_from_the_second(
+    scratch, graded, notebook, three_items
+):
+    handed_in = with_cell(answered(notebook, RIGHT), scratch, after="06-causal-mask-check")
+    result = graded(handed_in, three_items)
+    assert points(result) == THREE
+    assert sum("was graded as it stood" in note for note in result.notes) == 2
+
+
+def test_an_answer_below_its_check_is_not_lost_either(graded, notebook, one_item):
+    answer = with_cell(notebook, RIGHT["06-padding-mask-answer"], after="06-padding-mask-check")
+    handed_in = with_cell(answer, "padding_mask = 3", after="own", id="scratch")
+    assert points(graded(handed_in, one_item)) == {"06.padding_mask": 2.0}
+
+
 def test_an_answer_that_is_improved_further_down_counts_as_improved(graded, notebook, three_items):
     wrong = {name: source.replace("return", "return ~") for name, source in RIGHT.items()}
     handed_in = with_cell(

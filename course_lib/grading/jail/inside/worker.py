@@ -204,6 +204,18 @@ class Cells:
             connection.sendall(encode({"number": message["number"], "reply": reply}))
 
     def run(self, message: dict[str, Any]) -> Failure | None:
+        """Run a cell; what it raised, if anything. Functions and classes that are to be kept and
+        are none any more after it are put back.
+        """
+        names = self.main.__dict__
+        kept = {name: names[name] for name in message["keep"] if callable(names.get(name))}
+        failure = self._run(message)
+        for name, value in kept.items():
+            if not callable(names.get(name)):
+                names[name] = value
+        return failure
+
+    def _run(self, message: dict[str, Any]) -> Failure | None:
         """Run a cell; what it raised, if anything. Then what it defines further down still counts:
         a missing file or package is no reason to lose an answer.
         """
