@@ -111,22 +111,21 @@ def ablated(blocks: Collection[nn.Module], parts: Collection[str]) -> Iterator[N
         parts: some of PARTS; those that a block does not have are ignored.
     """
     with ExitStack() as hooks:
-        for module in (m for block in blocks for m in block.modules()):
-            for hook in _hooks(module, parts):
+        for name, module in (named for block in blocks for named in block.named_modules()):
+            if hook := _hook(name, module, parts):
                 hooks.callback(module.register_forward_hook(hook).remove)
-        for block in blocks:
-            for name, part in block.named_children():
-                if name in SUBLAYERS and name in parts:
-                    hooks.callback(part.register_forward_hook(_zeros).remove)
         yield
 
 
-def _hooks(module: nn.Module, parts: Collection[str]) -> list[Callable[..., Any]]:
+def _hook(name: str, module: nn.Module, parts: Collection[str]) -> Callable[..., Any] | None:
+    """What ablates a module of a block, which has this name in it; None if it stays."""
+    if name in SUBLAYERS and name in parts:
+        return _zeros
     if isinstance(module, nn.LayerNorm) and "norms" in parts:
-        return [lambda _, args, output: args[0]]
+        return lambda _, args, output: args[0]
     if isinstance(module, AddNorm) and "residuals" in parts:
-        return [_without_residual]
-    return []
+        return _without_residual
+    return None
 
 
 def _zeros(_: nn.Module, args: Any, output: Tensor) -> Tensor:
