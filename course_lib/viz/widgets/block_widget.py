@@ -49,17 +49,8 @@ def block_widget(
         )
     intact = _predict(model, source, target)
 
-    def draw(
-        stack: str = "decoder",
-        layer: int = ALL,
-        self_attention: bool = True,
-        cross_attention: bool = True,
-        feed_forward: bool = True,
-        norms: bool = True,
-        residuals: bool = True,
-    ) -> DrawnFigure:
-        checked = (self_attention, cross_attention, feed_forward, norms, residuals)
-        off = [part for part, on in zip(PARTS, checked, strict=True) if not on]
+    def draw(stack: str = "decoder", layer: int = ALL, **checked: bool) -> DrawnFigure:
+        off = [part for part in PARTS if not checked[part]]
         layers = getattr(model, stack).layers
         with ablated(list(layers) if layer == ALL else [layers[layer]], off):
             predicted = _predict(model, source, target)
@@ -81,7 +72,7 @@ def block_widget(
             f"{stack.capitalize()}, {where}, {what}: {change.mean():.2f} of the probability moves "
             "to other tokens."
         )
-        if stack == "encoder" and not cross_attention:
+        if stack == "encoder" and "cross_attention" in off:
             text += " An encoder has no cross-attention to ablate."
         if vocabulary is not None:
             before, after = (
