@@ -116,13 +116,20 @@ class Item:
 
     def spelling(self, name: str) -> Callable[[Subject], Subject]:
         """Decorate another implementation of the misconception of this name."""
-        known = next(m for m in self.misconceptions if m.name == name)
 
         def add(subject: Subject) -> Subject:
-            known.spellings.append(subject)
+            self._named(name).spellings.append(subject)
             return subject
 
         return add
+
+    def spelling_with(self, name: str, **overrides: Any) -> None:
+        """Add another implementation of a misconception: its class, with these attributes."""
+        known = self._named(name)
+        known.spellings.append(type(name, (known.subject,), overrides))
+
+    def _named(self, name: str) -> Misconception:
+        return next(m for m in self.misconceptions if m.name == name)
 
     def switchable(self, variant: Callable[[frozenset[str]], Subject]) -> None:
         """Decorate a function that makes the answer in which these switches are on.

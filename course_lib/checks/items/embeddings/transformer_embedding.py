@@ -14,6 +14,7 @@ from course_lib.checks.engine.adapters import compare_last_dropout, use_module
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, DROPS_BEFORE_THE_SUM
 from course_lib.model import embedding, positions
 
 
@@ -282,13 +283,7 @@ class CountsThePaddingFromZero(_Embedding):
         return (tokens == self.pad_id).cumsum(dim=1)
 
 
-@item.misconception(
-    "Your dropout is active in evaluation mode, too.",
-    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
-    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
-    "results.",
-    hint="How does dropout find out that your module is in evaluation mode?",
-)
+@item.misconception(**DROPS_ALWAYS)
 class DropsAlways(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
         total = self.embed(tokens) + self.encodings[self.positions_of(tokens)]
@@ -305,14 +300,7 @@ class NoPositions(_Embedding):
         return self.dropout(self.embed(tokens))
 
 
-@item.misconception(
-    "Your dropout isn't applied to the sum: in training mode, hardly any element of the result is "
-    "zero.",
-    why="The paper applies dropout to the sum (section 5.4). If it's applied to one of the two "
-    "terms, the other is still there wherever an element is dropped.",
-    hint="Ordinary dropout sets elements to zero, and in this task it's the last operation. What "
-    "comes after it in your code?",
-)
+@item.misconception(**DROPS_BEFORE_THE_SUM)
 class DropsBeforeTheSum(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
         return self.dropout(self.embed(tokens)) + self.encodings[self.positions_of(tokens)]

@@ -15,6 +15,11 @@ from course_lib.checks.engine.call import Answer, Call
 from course_lib.checks.engine.compare import Difference, answers_differ
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.dropout_misconceptions import (
+    DROPS_ALWAYS,
+    DROPS_BEFORE_THE_SUM,
+    add_wrong_rates,
+)
 from course_lib.model import positions
 
 
@@ -304,14 +309,7 @@ class OverridesCall(_Encoding):
         return self.forward(x)
 
 
-@item.misconception(
-    "Your dropout isn't applied to the sum: in training mode, hardly any element of the result is "
-    "zero.",
-    why="The paper applies dropout to the sum (section 5.4). If it's applied to one of the two "
-    "terms, the other is still there wherever an element is dropped.",
-    hint="Ordinary dropout sets elements to zero, and in this task it's the last operation. What "
-    "comes after it in your code?",
-)
+@item.misconception(**DROPS_BEFORE_THE_SUM)
 class DropsBeforeTheSum(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
         return self.add(self.drop(x), self.rows(x))
@@ -328,52 +326,14 @@ class DropsNothing(_Encoding):
         return total
 
 
-@item.misconception(
-    "Your dropout is active in evaluation mode, too.",
-    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
-    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
-    "results.",
-    hint="How does dropout find out that your module is in evaluation mode?",
-)
+@item.misconception(**DROPS_ALWAYS)
 class DropsAlways(_Encoding):
     def drop(self, total: Tensor) -> Tensor:
         return F.dropout(total, self.dropout.p)
 
 
-@item.spelling("DropsAlways")
-class DropsHalfAlways(_Encoding):
-    def drop(self, total: Tensor) -> Tensor:
-        return F.dropout(total)
-
-
-@item.misconception(
-    "If no dropout rate is given, yours isn't 0.1.",
-    why="The paper drops a tenth, and so does PositionalEncoding(d_model) in this task. "
-    "nn.Dropout() without an argument drops half.",
-    hint="Which rate does dropout get after PositionalEncoding(d_model), with no rate given? Mind "
-    "the defaults in your constructor.",
-)
-class AnotherDefault(_Encoding):
-    def __init__(self, d_model: int, dropout: float = 0.5, max_len: int = 5000) -> None:
-        super().__init__(d_model, dropout, max_len)
-
-
-@item.spelling("AnotherDefault")
-class NoDropoutByDefault(_Encoding):
-    def __init__(self, d_model: int, dropout: float = 0.0, max_len: int = 5000) -> None:
-        super().__init__(d_model, dropout, max_len)
-
-
-@item.misconception(
-    "Your dropout rate is always the same, whatever the argument is.",
-    why="The rate is an argument so that each model can have its own: small data needs more "
-    "dropout, and 0 switches it off.",
-    hint="Follow the argument dropout from your constructor to where dropout is applied. Does it "
-    "get there?",
-)
-class IgnoresTheRate(_Encoding):
-    def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
-        super().__init__(d_model, 0.1, max_len)
+item.spelling_with("DropsAlways", drop=lambda module, total: F.dropout(total))
+add_wrong_rates(item, _Encoding, call="PositionalEncoding(d_model)")
 
 
 @item.misconception(
