@@ -15,18 +15,22 @@ from course_lib.checks.items.blocks.block_parts import (
     SUBLAYERS,
     TINY,
     DecoderBlock,
-    Function,
     Mask,
     decode,
     dropout_probes,
     init_block,
     padding,
     plain_norms,
-    same,
     two_sides,
     zero_out,
 )
-from course_lib.checks.items.blocks.shared_misconceptions import add_drops_always
+from course_lib.checks.items.blocks.shared_misconceptions import (
+    add_dropout_on_the_sums,
+    add_drops_always,
+    add_norms_the_sublayer_only,
+    dropouts,
+    norms_in_order,
+)
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 
@@ -120,6 +124,8 @@ class _Steps(DecoderBlock):
     own, its: the masks of target and memory.
     """
 
+    norms, drops = norms_in_order(1, 2, 3), dropouts(1, 1, 1)
+
     def target_mask(self, own: Mask, its: Mask) -> Mask:
         return own
 
@@ -131,12 +137,6 @@ class _Steps(DecoderBlock):
 
     def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
         return self.cross_attention(x, memory, memory, mask)
-
-    def norms(self) -> tuple[Function, Function, Function]:
-        return self.norm_1, self.norm_2, self.norm_3
-
-    def drops(self) -> tuple[Function, Function, Function]:
-        return self.dropout, self.dropout, self.dropout
 
     def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
         return self.norms()[i](x + self.drops()[i](update))
@@ -232,16 +232,8 @@ class MasksTurnedRound(_Steps):
         return None if its is None else ~its
 
 
-@item.spelling("MasksTurnedRound")
-class TargetMaskTurnedRound(_Steps):
-    def target_mask(self, own: Mask, its: Mask) -> Mask:
-        return None if own is None else ~own
-
-
-@item.spelling("MasksTurnedRound")
-class MemoryMaskTurnedRound(_Steps):
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return None if its is None else ~its
+item.spelling_with("MasksTurnedRound", memory_mask=_Steps.memory_mask)
+item.spelling_with("MasksTurnedRound", target_mask=_Steps.target_mask)
 
 
 @item.misconception(
@@ -292,19 +284,8 @@ class MemoryIsNeverRead(_Steps):
         return self.cross_attention(x, x, x, mask)
 
 
-@item.spelling("MemoryIsNeverRead")
-class MemoryIsNeverReadWithItsMask(_Steps):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
-        return self.cross_attention(x, x, x, mask)
-
-
-@item.spelling("MemoryIsNeverRead")
-class MemoryIsNeverReadWithoutAMask(_Steps):
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return None
-
-    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
-        return self.cross_attention(x, x, x, mask)
+item.spelling_with("MemoryIsNeverRead", memory_mask=_Steps.memory_mask)
+item.spelling_with("MemoryIsNeverRead", memory_mask=SourcePadsAreRead.memory_mask)
 
 
 @item.misconception(
@@ -376,12 +357,7 @@ class MemoryFirst(_Steps):
         return self.frame(2, self.residual_3(x), self.transform(before, x))
 
 
-@item.spelling("MemoryFirst")
-class MemoryFirstWithItsOwnNorm(_Steps):
-    def sublayers(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        x = self.frame(1, self.residual_2(x), self.attend_to_memory(x, memory, its))
-        before, x = x, self.frame(0, self.residual_1(x), self.attend_to_target(x, own))
-        return self.frame(2, self.residual_3(x), self.transform(before, x))
+item.spelling_with("MemoryFirst", norms=norms_in_order(2, 1, 3))
 
 
 @item.misconception(
@@ -417,20 +393,7 @@ class PreNormInstead(_Steps):
         return x + drops[2](self.feed_forward(norms[2](x)))
 
 
-@item.misconception(
-    "You normalise the output of each sublayer, and add x afterwards.",
-    why="The sum itself is never normalised, so the residual stream grows with every block.",
-    hint="Is x added inside or outside the norm's brackets?",
-)
-class NormsTheSublayerOnly(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
-        return x + self.norms()[i](self.drops()[i](update))
-
-
-@item.spelling("NormsTheSublayerOnly")
-class NormsThenDrops(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
-        return x + self.drops()[i](self.norms()[i](update))
+add_norms_the_sublayer_only(item, _Steps)
 
 
 @item.misconception(
@@ -441,23 +404,11 @@ class NormsThenDrops(_Steps):
     hint="Which norm comes after each of the three sums?",
 )
 class NormsOutOfPlace(_Steps):
-    def norms(self) -> tuple[Function, Function, Function]:
-        return self.norm_1, self.norm_1, self.norm_1
-
-
-def _with_norms(*order: int) -> type[_Steps]:
-    """Each sublayer followed by the norm of this number, or by none if it is 0."""
-
-    class Block(_Steps):
-        def norms(self) -> Any:
-            every = same, self.norm_1, self.norm_2, self.norm_3
-            return tuple(every[i] for i in order)
-
-    return Block
+    norms = norms_in_order(1, 1, 1)
 
 
 for _order in ((1, 1, 3), (1, 2, 2), (1, 2, 1), (2, 1, 3), (1, 3, 2)):
-    item.spelling("NormsOutOfPlace")(_with_norms(*_order))
+    item.spelling_with("NormsOutOfPlace", norms=norms_in_order(*_order))
 
 
 @item.misconception(
@@ -467,12 +418,11 @@ for _order in ((1, 1, 3), (1, 2, 2), (1, 2, 1), (2, 1, 3), (1, 3, 2)):
     hint="Which norm comes after each of the three sums, and do you go on with its result?",
 )
 class LastNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function, Function]:
-        return self.norm_1, self.norm_2, same
+    norms = norms_in_order(1, 2, 0)
 
 
 for _order in ((1, 0, 3), (0, 2, 3), (0, 0, 3), (0, 0, 0)):
-    item.spelling("LastNormMissing")(_with_norms(*_order))
+    item.spelling_with("LastNormMissing", norms=norms_in_order(*_order))
 
 
 @item.misconception(
@@ -491,7 +441,7 @@ class AnotherEps(_Steps):
 
 
 for _eps in (1e-12, 1e-8, 1e-3):
-    item.spelling("AnotherEps")(type("Block", (AnotherEps,), {"eps": _eps}))
+    item.spelling_with("AnotherEps", eps=_eps)
 
 
 @item.misconception(
@@ -537,15 +487,7 @@ class DropoutOnTheStream(_Steps):
         return self.drops()[i](self.norms()[i](x + update))
 
 
-@item.misconception(
-    "You apply dropout to the sums, between the sum and the norm.",
-    why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
-    "sum is dropped, the token's own vector loses it, too.",
-    hint="What should be inside the brackets of dropout: the sum, or what you add?",
-)
-class DropoutOnTheSums(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
-        return self.norms()[i](self.drops()[i](x + update))
+add_dropout_on_the_sums(item, _Steps)
 
 
 @item.misconception(
@@ -554,8 +496,7 @@ class DropoutOnTheSums(_Steps):
     hint="What does your block do with its argument dropout?",
 )
 class NothingDropped(_Steps):
-    def drops(self) -> tuple[Function, Function, Function]:
-        return same, same, same
+    drops = dropouts(0, 0, 0)
 
 
 @item.misconception(
@@ -565,22 +506,11 @@ class NothingDropped(_Steps):
     hint="There are three sublayers. Does the output of each go through dropout before it's added?",
 )
 class NoDropoutAfterFeedForward(_Steps):
-    def drops(self) -> tuple[Function, Function, Function]:
-        return self.dropout, self.dropout, same
+    drops = dropouts(1, 1, 0)
 
 
-def _dropping(*kept: bool) -> type[_Steps]:
-    """Dropout after these sublayers only."""
-
-    class Block(_Steps):
-        def drops(self) -> Any:
-            return tuple(self.dropout if keep else same for keep in kept)
-
-    return Block
-
-
-for _first, _second, _third in ((1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 0)):
-    item.spelling("NoDropoutAfterFeedForward")(_dropping(bool(_first), bool(_second), bool(_third)))
+for _applied in ((1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 0)):
+    item.spelling_with("NoDropoutAfterFeedForward", drops=dropouts(*_applied))
 
 
 @item.misconception(
@@ -590,16 +520,11 @@ for _first, _second, _third in ((1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 
     hint="What does your block do with its argument dropout?",
 )
 class FixedDropout(_Steps):
+    rate = 0.1
+
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
-        super().__init__(d_model, n_heads, d_ff, dropout)
-        self.dropout = nn.Dropout(0.1)
+        super().__init__(d_model, n_heads, d_ff, self.rate)
 
 
-@item.spelling("FixedDropout")
-class FixedDropoutOfAHalf(_Steps):
-    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
-        super().__init__(d_model, n_heads, d_ff, dropout)
-        self.dropout = nn.Dropout()
-
-
+item.spelling_with("FixedDropout", rate=0.5)
 add_drops_always(item, _Steps)

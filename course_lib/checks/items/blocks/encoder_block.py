@@ -13,15 +13,18 @@ from course_lib.checks.items.blocks.block_parts import (
     EncoderBlock,
     Function,
     Mask,
-    same,
     without_mask,
 )
 from course_lib.checks.items.blocks.shared_misconceptions import (
+    add_dropout_on_the_sums,
     add_drops_always,
     add_mask_turned_round,
     add_mask_unused,
+    add_norms_the_sublayer_only,
     add_one_norm_twice,
     add_one_output_not_dropped,
+    dropouts,
+    norms_in_order,
 )
 
 item = Item(
@@ -46,15 +49,11 @@ item = Item(
 class _Steps(EncoderBlock):
     """An encoder block in steps; each misconception overrides one of them."""
 
+    norms, drops = norms_in_order(1, 2), dropouts(1, 1)
+
     def attend(self, x: Tensor, mask: Mask) -> Tensor:
         attended: Tensor = self.self_attention(x, x, x, mask)
         return attended
-
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, self.norm_2
-
-    def drops(self) -> tuple[Function, Function]:
-        return self.dropout, self.dropout
 
     def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
         return self.norms()[i](x + self.drops()[i](update))
@@ -132,22 +131,7 @@ class PreNormInstead(_Steps):
         return x + drops[1](self.feed_forward(norms[1](x)))
 
 
-@item.misconception(
-    "You normalise the output of each sublayer, and add x afterwards.",
-    why="The sum itself is never normalised, so the residual stream grows with every block.",
-    hint="Is x added inside or outside the norm's brackets?",
-)
-class NormsTheSublayerOnly(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
-        return x + self.norms()[i](self.drops()[i](update))
-
-
-@item.spelling("NormsTheSublayerOnly")
-class NormsThenDrops(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
-        return x + self.drops()[i](self.norms()[i](update))
-
-
+add_norms_the_sublayer_only(item, _Steps)
 add_one_norm_twice(item, _Steps, name="OneNormTwice")
 
 
@@ -158,8 +142,7 @@ add_one_norm_twice(item, _Steps, name="OneNormTwice")
     hint="Which norm does the task give to attention?",
 )
 class NormsSwapped(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_2, self.norm_1
+    norms = norms_in_order(2, 1)
 
 
 @item.misconception(
@@ -169,20 +152,11 @@ class NormsSwapped(_Steps):
     hint="Which norm comes after each of your two sums, and do you go on with its result?",
 )
 class SecondNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, same
+    norms = norms_in_order(1, 0)
 
 
-@item.spelling("SecondNormMissing")
-class FirstNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return same, self.norm_2
-
-
-@item.spelling("SecondNormMissing")
-class BothNormsMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return same, same
+for _order in ((0, 2), (0, 0)):
+    item.spelling_with("SecondNormMissing", norms=norms_in_order(*_order))
 
 
 @item.misconception(
@@ -192,11 +166,8 @@ class BothNormsMissing(_Steps):
     hint="The constructor has created two norms for you.",
 )
 class NormsMadeAnew(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        def plain(x: Tensor) -> Tensor:
-            return F.layer_norm(x, x.shape[-1:])
-
-        return plain, plain
+    def norms(self) -> list[Function]:
+        return [lambda x: F.layer_norm(x, x.shape[-1:])] * 2
 
 
 @item.misconception(
@@ -211,13 +182,7 @@ class FeedForwardFirst(_Steps):
         return self.frame(1, x, self.attend(x, mask))
 
 
-@item.spelling("FeedForwardFirst")
-class FeedForwardFirstWithItsOwnNorm(_Steps):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.frame(1, x, self.feed_forward(x))
-        return self.frame(0, x, self.attend(x, mask))
-
-
+item.spelling_with("FeedForwardFirst", norms=norms_in_order(2, 1))
 add_mask_unused(item, _Steps, name="MaskForgotten")
 add_mask_turned_round(item, _Steps)
 
@@ -233,15 +198,7 @@ class DropoutAfterTheNorm(_Steps):
         return self.drops()[i](self.norms()[i](x + update))
 
 
-@item.misconception(
-    "You apply dropout to the sums, between the sum and the norm.",
-    why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
-    "sum is dropped, the token's own vector loses it, too.",
-    hint="What should be inside the brackets of dropout: the sum, or what you add?",
-)
-class DropoutOnTheSums(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
-        return self.norms()[i](self.drops()[i](x + update))
+add_dropout_on_the_sums(item, _Steps)
 
 
 @item.misconception(
@@ -251,8 +208,7 @@ class DropoutOnTheSums(_Steps):
     hint="Where does your forward use self.dropout, and is its result what you add?",
 )
 class NoDropout(_Steps):
-    def drops(self) -> tuple[Function, Function]:
-        return same, same
+    drops = dropouts(0, 0)
 
 
 add_one_output_not_dropped(
@@ -261,8 +217,6 @@ add_one_output_not_dropped(
     why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
     "relies on none of them too much.",
 )
-
-
 add_drops_always(item, _Steps)
 
 
@@ -273,11 +227,10 @@ add_drops_always(item, _Steps)
     hint="Does dropout come before or after the sublayer in your lines?",
 )
 class InputDropped(_Steps):
+    drops = dropouts(0, 0)
+
     def attend(self, x: Tensor, mask: Mask) -> Tensor:
         return super().attend(self.dropout(x), mask)
 
     def transform(self, x: Tensor, y: Tensor) -> Tensor:
         return super().transform(x, self.dropout(y))
-
-    def drops(self) -> tuple[Function, Function]:
-        return same, same

@@ -16,7 +16,6 @@ from course_lib.checks.items.blocks.block_parts import (
     Mask,
     PreNormEncoderBlock,
     encode,
-    same,
     without_mask,
     zero_out,
 )
@@ -26,6 +25,8 @@ from course_lib.checks.items.blocks.shared_misconceptions import (
     add_mask_unused,
     add_one_norm_twice,
     add_one_output_not_dropped,
+    dropouts,
+    norms_in_order,
 )
 
 
@@ -60,15 +61,11 @@ class _Steps(PreNormEncoderBlock):
     x is the residual stream, y its normalised copy.
     """
 
+    norms, drops = norms_in_order(1, 2), dropouts(1, 1)
+
     def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
         attended: Tensor = self.self_attention(y, y, y, mask)
         return attended
-
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, self.norm_2
-
-    def drops(self) -> tuple[Function, Function]:
-        return self.dropout, self.dropout
 
     def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
         return x + self.drops()[i](update)
@@ -120,14 +117,13 @@ class SecondIsPostNorm(_Steps):
     hint="What should your block return if both sublayers return zeros?",
 )
 class NormAtTheEnd(_Steps):
+    last = 1
+
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        return self.norms()[1](super().forward(x, mask))
+        return self.norms()[self.last](super().forward(x, mask))
 
 
-@item.spelling("NormAtTheEnd")
-class FirstNormAtTheEnd(_Steps):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        return self.norms()[0](super().forward(x, mask))
+item.spelling_with("NormAtTheEnd", last=0)
 
 
 @item.misconception(
@@ -144,16 +140,8 @@ class AddsToTheCopy(_Steps):
         return y
 
 
-@item.spelling("AddsToTheCopy")
-class AddsAttentionToTheCopy(_Steps):
-    def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
-        return y
-
-
-@item.spelling("AddsToTheCopy")
-class AddsFeedForwardToTheCopy(_Steps):
-    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
-        return y
+item.spelling_with("AddsToTheCopy", residual_1=_Steps.residual_1)
+item.spelling_with("AddsToTheCopy", residual_2=_Steps.residual_2)
 
 
 @item.misconception(
@@ -175,8 +163,7 @@ class OnlyTheQueryIsNormed(_Steps):
     hint="The input of both sublayers should be a normalised copy.",
 )
 class FirstNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return same, self.norm_2
+    norms = norms_in_order(0, 2)
 
 
 @item.misconception(
@@ -186,8 +173,7 @@ class FirstNormMissing(_Steps):
     hint="The input of both sublayers should be a normalised copy.",
 )
 class SecondNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, same
+    norms = norms_in_order(1, 0)
 
 
 add_one_norm_twice(item, _Steps, name="FirstNormTwice")
@@ -200,8 +186,7 @@ add_one_norm_twice(item, _Steps, name="FirstNormTwice")
     hint="Which norm does the task give to attention?",
 )
 class NormsSwapped(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_2, self.norm_1
+    norms = norms_in_order(2, 1)
 
 
 @item.misconception(
@@ -269,8 +254,7 @@ add_mask_turned_round(item, _Steps)
     hint="Where does your forward use self.dropout, and is its result what you add?",
 )
 class DropoutUnused(_Steps):
-    def drops(self) -> tuple[Function, Function]:
-        return same, same
+    drops = dropouts(0, 0)
 
 
 add_one_output_not_dropped(
@@ -297,12 +281,10 @@ class StreamDropped(_Steps):
     hint="Does dropout come before or after the sublayer in your lines?",
 )
 class CopyDropped(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        norms, dropout = super().norms(), self.dropout
-        return (lambda x: dropout(norms[0](x))), (lambda x: dropout(norms[1](x)))
+    drops = dropouts(0, 0)
 
-    def drops(self) -> tuple[Function, Function]:
-        return same, same
+    def norms(self) -> list[Function]:
+        return [lambda x: self.dropout(self.norm_1(x)), lambda x: self.dropout(self.norm_2(x))]
 
 
 add_drops_always(item, _Steps)

@@ -1,11 +1,13 @@
-"""Misconceptions that blocks of several items may have, with the same words.
+"""Steps and misconceptions that blocks of several items may have, the latter with the same words.
 
-Each function adds one to an item. ``steps`` is the item's block in steps, of which a misconception
-overrides one; it must be the only base of the new class, so that two can be put together.
+Each ``add_…`` adds a misconception to an item. ``steps`` is the item's block in steps, of which a
+misconception overrides one; it must be the only base of the new class, so that two can be put
+together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,9 +15,20 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.checks.engine.item import Item
-from course_lib.checks.items.blocks.block_parts import same
+from course_lib.checks.items.blocks.block_parts import Function, same
 
 Steps = type[Any]
+Step = Callable[[Any], list[Function]]  # from a block to a norm or dropout for each sublayer
+
+
+def norms_in_order(*numbers: int) -> Step:
+    """The norms of these numbers; none for 0."""
+    return lambda block: [getattr(block, f"norm_{i}") if i else same for i in numbers]
+
+
+def dropouts(*applied: int) -> Step:
+    """Dropout for 1, none for 0."""
+    return lambda block: [block.dropout if one else same for one in applied]
 
 
 def _new_block(name: str, steps: Steps, **overrides: Any) -> Steps:
@@ -29,7 +42,7 @@ def add_one_norm_twice(item: Item, steps: Steps, *, name: str) -> None:
         why="Each norm has its own weight and bias. Those of norm_2 get no gradient, so they're "
         "never trained.",
         hint="Which submodules does your forward use, and how often?",
-    )(_new_block(name, steps, norms=lambda block: (block.norm_1, block.norm_1)))
+    )(_new_block(name, steps, norms=norms_in_order(1, 1)))
 
 
 def add_mask_unused(item: Item, steps: Steps, *, name: str) -> None:
@@ -71,9 +84,8 @@ def add_one_output_not_dropped(item: Item, steps: Steps, *, why: str) -> None:
         why=why,
         hint="There are two sublayers. Does the output of each go through dropout before it's "
         "added?",
-    )(_new_block(name, steps, drops=lambda block: (block.dropout, same)))
-    other = _new_block("NoDropoutAfterAttention", steps, drops=lambda block: (same, block.dropout))
-    item.spelling(name)(other)
+    )(_new_block(name, steps, drops=dropouts(1, 0)))
+    item.spelling_with(name, drops=dropouts(0, 1))
 
 
 def add_drops_always(item: Item, steps: Steps) -> None:
@@ -89,5 +101,36 @@ def add_drops_always(item: Item, steps: Steps) -> None:
         hint="Which of your lines drops something, and how would it know that training is over?",
     )(_new_block("DropsAlways", steps, drops=drops))
     for rate in (0.1, 0.5):
-        block = _new_block("Block", steps, drops=lambda block, rate=rate: drops(block, rate))
-        item.spelling("DropsAlways")(block)
+        item.spelling_with("DropsAlways", drops=lambda block, rate=rate: drops(block, rate))
+
+
+def add_norms_the_sublayer_only(item: Item, steps: Steps) -> None:
+    """The ``frame`` of a post-norm block normalises what is added, before dropout or after it."""
+
+    def norms_first(block: Any, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return x + block.drops()[i](block.norms()[i](update))
+
+    def drops_first(block: Any, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return x + block.norms()[i](block.drops()[i](update))
+
+    name = "NormsTheSublayerOnly"
+    item.misconception(
+        "You normalise the output of each sublayer, and add x afterwards.",
+        why="The sum itself is never normalised, so the residual stream grows with every block.",
+        hint="Is x added inside or outside the norm's brackets?",
+    )(_new_block(name, steps, frame=drops_first))
+    item.spelling_with(name, frame=norms_first)
+
+
+def add_dropout_on_the_sums(item: Item, steps: Steps) -> None:
+    """The ``frame`` of a post-norm block drops elements of the sum."""
+
+    def frame(block: Any, i: int, x: Tensor, update: Tensor) -> Tensor:
+        return block.norms()[i](block.drops()[i](x + update))
+
+    item.misconception(
+        "You apply dropout to the sums, between the sum and the norm.",
+        why="If an element of a sublayer's output is dropped, x is still there. If an element of "
+        "the sum is dropped, the token's own vector loses it, too.",
+        hint="What should be inside the brackets of dropout: the sum, or what you add?",
+    )(_new_block("DropoutOnTheSums", steps, frame=frame))
