@@ -197,7 +197,17 @@ def attention_with(
     return answer
 
 
-_attention = attention_with(frozenset())
+def attending(*on: str) -> Callable[..., Tensor]:
+    """The step ``attend`` of ``Layer`` with these misconceptions: the context alone."""
+    attention = attention_with(frozenset(on))
+
+    def attend(
+        layer: Layer, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        context: Tensor = attention(query, key, value, mask)[0]
+        return context
+
+    return attend
 
 
 def add_attention_switches(item: Item) -> None:
@@ -415,6 +425,8 @@ def add_attention_switches(item: Item) -> None:
 class Layer(nn.Module):
     """Multi-head attention in steps; each misconception of the items overrides one of them."""
 
+    attend = attending()
+
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
@@ -428,10 +440,6 @@ class Layer(nn.Module):
 
     def split(self, x: Tensor) -> Tensor:
         return model.split_heads(x, self.n_heads)
-
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        context: Tensor = _attention(query, key, value, mask)[0]
-        return context
 
     def merge(self, context: Tensor) -> Tensor:
         return model.merge_heads(context)

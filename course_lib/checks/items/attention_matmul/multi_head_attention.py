@@ -15,6 +15,7 @@ from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
+    attending,
     attention_with,
     gradient_calls,
     layer_call,
@@ -85,8 +86,7 @@ item = Item(
     "after the split.",
 )
 class ScaledByDModel(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query / math.sqrt(self.n_heads), key, value, mask)
+    attend = attending("scaled_by_d_model")
 
 
 @item.misconception(
@@ -95,8 +95,7 @@ class ScaledByDModel(Layer):
     hint="Which step comes between the scores and softmax?",
 )
 class NotScaled(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query * math.sqrt(query.size(-1)), key, value, mask)
+    attend = attending("not_scaled")
 
 
 @item.misconception(
@@ -149,10 +148,7 @@ class EveryOtherColumn(Layer):
         return every_other_column(x, self.n_heads)
 
 
-@item.spelling("EveryOtherColumn")
-class EveryOtherColumnMergedAlike(EveryOtherColumn):
-    def merge(self, context: Tensor) -> Tensor:
-        return heads_take_turns(context)
+item.spelling_with("EveryOtherColumn", merge=lambda layer, context: heads_take_turns(context))
 
 
 @item.misconception(
@@ -175,12 +171,6 @@ class InputAdded(Layer):
 class HeadsReadHeads(Layer):
     def split(self, x: Tensor) -> Tensor:
         return x.unflatten(2, (self.n_heads, -1))
-
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
-        if mask is not None:
-            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-        return scores.softmax(dim=-1) @ value
 
     def merge(self, context: Tensor) -> Tensor:
         return context.flatten(2)
@@ -247,8 +237,7 @@ class NotMixed(Layer):
     hint="Follow the variable mask through your forward.",
 )
 class MaskLost(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query, key, value, None)
+    attend = attending("mask_ignored")
 
 
 @item.misconception(
@@ -258,8 +247,7 @@ class MaskLost(Layer):
     hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
 class MaskTurnedRound(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query, key, value, None if mask is None else ~mask)
+    attend = attending("mask_turned_round")
 
 
 @item.misconception(
@@ -269,8 +257,7 @@ class MaskTurnedRound(Layer):
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
 class DividedByDHead(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query / math.sqrt(query.size(-1)), key, value, mask)
+    attend = attending("divided_by_d_head")
 
 
 @item.misconception(
@@ -280,8 +267,7 @@ class DividedByDHead(Layer):
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
 class SoftmaxOverQueries(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return _context({"softmax_over_queries"}, query, key, value, mask)
+    attend = attending("softmax_over_queries")
 
 
 @item.misconception(
@@ -291,8 +277,7 @@ class SoftmaxOverQueries(Layer):
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
 class HiddenAfterSoftmax(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return _context({"hidden_after_softmax"}, query, key, value, mask)
+    attend = attending("hidden_after_softmax")
 
 
 @item.misconception(
@@ -302,8 +287,7 @@ class HiddenAfterSoftmax(Layer):
     hint="Print mask.shape before and after. The task says to what it broadcasts.",
 )
 class MaskWithAnotherAxis(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query, key, value, None if mask is None else mask[:, None])
+    attend = attending("mask_with_another_axis")
 
 
 @item.misconception(
@@ -356,10 +340,3 @@ class WeightsReturned(Layer):
         output = super().forward(query, key, value, mask)
         query, key, value = (self.split(x) for x in self.project(query, key, value))
         return output, attention_with(frozenset())(query, key, value, mask)[1]
-
-
-def _context(
-    on: set[str], query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> Tensor:
-    context: Tensor = attention_with(frozenset(on))(query, key, value, mask)[0]
-    return context
