@@ -204,8 +204,7 @@ def attending(*on: str) -> Callable[..., Tensor]:
     def attend(
         layer: Layer, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     ) -> Tensor:
-        context: Tensor = attention(query, key, value, mask)[0]
-        return context
+        return attention(query, key, value, mask)[0]
 
     return attend
 
@@ -445,8 +444,7 @@ class Layer(nn.Module):
         return model.merge_heads(context)
 
     def project_out(self, merged: Tensor) -> Tensor:
-        output: Tensor = self.out_proj(merged)
-        return output
+        return self.out_proj(merged)
 
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None

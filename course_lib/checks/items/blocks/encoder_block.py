@@ -52,8 +52,7 @@ class _Steps(EncoderBlock):
     norms, drops = norms_in_order(1, 2), dropouts(1, 1)
 
     def attend(self, x: Tensor, mask: Mask) -> Tensor:
-        attended: Tensor = self.self_attention(x, x, x, mask)
-        return attended
+        return self.self_attention(x, x, x, mask)
 
     def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
         return self.norms()[i](x + self.drops()[i](update))
@@ -67,8 +66,7 @@ class _Steps(EncoderBlock):
         return y
 
     def transform(self, x: Tensor, y: Tensor) -> Tensor:
-        transformed: Tensor = self.feed_forward(y)
-        return transformed
+        return self.feed_forward(y)
 
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.frame(0, self.residual_1(x), self.attend(x, mask))

@@ -64,8 +64,7 @@ class _Steps(PreNormEncoderBlock):
     norms, drops = norms_in_order(1, 2), dropouts(1, 1)
 
     def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
-        attended: Tensor = self.self_attention(y, y, y, mask)
-        return attended
+        return self.self_attention(y, y, y, mask)
 
     def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
         return x + self.drops()[i](update)
@@ -152,8 +151,7 @@ item.spelling_with("AddsToTheCopy", residual_2=_Steps.residual_2)
 )
 class OnlyTheQueryIsNormed(_Steps):
     def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
-        attended: Tensor = self.self_attention(y, x, x, mask)
-        return attended
+        return self.self_attention(y, x, x, mask)
 
 
 @item.misconception(

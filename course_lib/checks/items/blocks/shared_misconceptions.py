@@ -49,8 +49,7 @@ def add_mask_unused(item: Item, steps: Steps, *, name: str) -> None:
     """The ``attend`` of an encoder block, whose last argument is the mask, gets none."""
 
     def attend(block: Any, *inputs: Any) -> Tensor:
-        attended: Tensor = steps.attend(block, *inputs[:-1], None)
-        return attended
+        return steps.attend(block, *inputs[:-1], None)
 
     item.misconception(
         "The mask has no effect in your block, so padding gets weight like real tokens.",
@@ -65,8 +64,7 @@ def add_mask_turned_round(item: Item, steps: Steps) -> None:
     def attend(block: Any, *inputs: Any) -> Tensor:
         *vectors, mask = inputs
         inverse = None if mask is None else ~mask
-        attended: Tensor = steps.attend(block, *vectors, inverse)
-        return attended
+        return steps.attend(block, *vectors, inverse)
 
     item.misconception(
         "Your block inverts the mask before it passes it on.",

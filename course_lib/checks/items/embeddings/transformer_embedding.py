@@ -147,8 +147,7 @@ class _Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def embed(self, tokens: Tensor) -> Tensor:
-        row: Tensor = self.tokens(tokens)
-        return row * self.factor
+        return self.tokens(tokens) * self.factor
 
     def positions_of(self, tokens: Tensor) -> Tensor:
         return positions.token_positions(tokens, self.pad_id)
@@ -189,8 +188,7 @@ class FactorOnTheSum(_Embedding):
 )
 class FactorD(_Embedding):
     def embed(self, tokens: Tensor) -> Tensor:
-        row: Tensor = self.tokens(tokens)
-        return row * self.factor**2
+        return self.tokens(tokens) * self.factor**2
 
 
 @item.misconception(
@@ -201,8 +199,7 @@ class FactorD(_Embedding):
 )
 class DividesByTheRoot(_Embedding):
     def embed(self, tokens: Tensor) -> Tensor:
-        row: Tensor = self.tokens(tokens)
-        return row / self.factor
+        return self.tokens(tokens) / self.factor
 
 
 @item.misconception(
@@ -271,16 +268,14 @@ class CountsThePadding(_Embedding):
         return ((tokens == self.pad_id).cumsum(dim=1) - 1).clamp(min=0)
 
 
-@item.spelling("CountsThePadding")
-class CountsThePaddingFromMinusOne(_Embedding):
-    def positions_of(self, tokens: Tensor) -> Tensor:
-        return (tokens == self.pad_id).cumsum(dim=1) - 1
-
-
-@item.spelling("CountsThePadding")
-class CountsThePaddingFromZero(_Embedding):
-    def positions_of(self, tokens: Tensor) -> Tensor:
-        return (tokens == self.pad_id).cumsum(dim=1)
+item.spelling_with(
+    "CountsThePadding",
+    positions_of=lambda module, tokens: (tokens == module.pad_id).cumsum(dim=1) - 1,
+)
+item.spelling_with(
+    "CountsThePadding",
+    positions_of=lambda module, tokens: (tokens == module.pad_id).cumsum(dim=1),
+)
 
 
 @item.misconception(**DROPS_ALWAYS)

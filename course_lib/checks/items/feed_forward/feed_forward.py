@@ -226,10 +226,9 @@ class GeluForRelu(_Network):
         return F.gelu(hidden)
 
 
-@item.spelling("GeluForRelu")
-class GeluByTanh(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return F.gelu(hidden, approximate="tanh")
+item.spelling_with(
+    "GeluForRelu", activation=lambda module, hidden: F.gelu(hidden, approximate="tanh")
+)
 
 
 @item.misconception(

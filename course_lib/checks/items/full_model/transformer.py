@@ -169,6 +169,11 @@ class _Variant(Transformer):
         return self.logits(self.decoder(self.embed(target), memory, *masks))
 
 
+def _with_dropouts(config: TransformerConfig, source: float, target: float) -> TransformerConfig:
+    """The config with these rates for the two embeddings."""
+    return replace(config, source_embedding_dropout=source, target_embedding_dropout=target)
+
+
 @item.misconception(
     "Your decoder uses the target's mask for the memory, too.",
     why="The memory's columns are source positions. With different lengths that's usually an "
@@ -181,10 +186,10 @@ class TargetMaskForTheMemory(_Variant):
         return self.target_mask(target)
 
 
-@item.spelling("TargetMaskForTheMemory")
-class TargetPaddingForTheMemory(_Variant):
-    def memory_mask(self, source: Tensor, target: Tensor) -> Any:
-        return padding_mask(target, self.config.pad_id)
+item.spelling_with(
+    "TargetMaskForTheMemory",
+    memory_mask=lambda model, source, target: padding_mask(target, model.config.pad_id),
+)
 
 
 @item.misconception(
@@ -265,23 +270,16 @@ class ZeroIsAlwaysThePad(_Variant):
     hint="Look at the arguments of both TransformerEmbeddings, one by one.",
 )
 class EmbeddingsIgnoreThePad(_Variant):
+    sides: tuple[str, ...] = ("source", "target")
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
-        self.source_embedding.pad_id = self.target_embedding.pad_id = 0
+        for side in self.sides:
+            getattr(self, f"{side}_embedding").pad_id = 0
 
 
-@item.spelling("EmbeddingsIgnoreThePad")
-class SourceEmbeddingIgnoresThePad(_Variant):
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config)
-        self.source_embedding.pad_id = 0
-
-
-@item.spelling("EmbeddingsIgnoreThePad")
-class TargetEmbeddingIgnoresThePad(_Variant):
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config)
-        self.target_embedding.pad_id = 0
+for _side in ("source", "target"):
+    item.spelling_with("EmbeddingsIgnoreThePad", sides=(_side,))
 
 
 @item.misconception(
@@ -292,9 +290,7 @@ class TargetEmbeddingIgnoresThePad(_Variant):
 )
 class EmbeddingDropoutLeftAsItIs(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(
-            replace(config, source_embedding_dropout=0.1, target_embedding_dropout=0.1)
-        )
+        super().__init__(_with_dropouts(config, 0.1, 0.1))
 
 
 @item.misconception(
@@ -305,9 +301,7 @@ class EmbeddingDropoutLeftAsItIs(_Variant):
 )
 class EmbeddingsDropNothing(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(
-            replace(config, source_embedding_dropout=0.0, target_embedding_dropout=0.0)
-        )
+        super().__init__(_with_dropouts(config, 0.0, 0.0))
 
 
 @item.misconception(
@@ -318,9 +312,7 @@ class EmbeddingsDropNothing(_Variant):
 class EmbeddingDropoutsSwapped(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
         source, target = config.source_embedding_dropout, config.target_embedding_dropout
-        super().__init__(
-            replace(config, source_embedding_dropout=target, target_embedding_dropout=source)
-        )
+        super().__init__(_with_dropouts(config, target, source))
 
 
 @item.misconception(
@@ -329,16 +321,14 @@ class EmbeddingDropoutsSwapped(_Variant):
     hint="Which field of the config does each of your two embeddings get?",
 )
 class OneDropoutForBoth(_Variant):
+    side = "source"
+
     def __init__(self, config: TransformerConfig) -> None:
-        rate = config.source_embedding_dropout
-        super().__init__(replace(config, target_embedding_dropout=rate))
+        rate = getattr(config, f"{self.side}_embedding_dropout")
+        super().__init__(_with_dropouts(config, rate, rate))
 
 
-@item.spelling("OneDropoutForBoth")
-class TargetDropoutForBoth(_Variant):
-    def __init__(self, config: TransformerConfig) -> None:
-        rate = config.target_embedding_dropout
-        super().__init__(replace(config, source_embedding_dropout=rate))
+item.spelling_with("OneDropoutForBoth", side="target")
 
 
 @item.misconception(

@@ -64,7 +64,10 @@ def _use_encoding(
     return module(x)
 
 
-_EIGHT = {"d_model": 8, "dropout": 0.0, "max_len": 50}
+def _encode(x: Tensor, about: str, *, gradients: bool = False, **kwargs: Any) -> Call:
+    """A call of a module for up to 50 tokens of 8 numbers, without dropout."""
+    init = {"d_model": 8, "dropout": 0.0, "max_len": 50}
+    return Call((x,), {"init": init, **kwargs}, about=about, gradients=gradients)
 
 
 def _dropped(draw: Draw, *positional: float, about: str, **init: float) -> list[Call]:
@@ -89,34 +92,26 @@ item = Item(
         Probe(
             "each token gets the encoding of its position, the same in every sentence",
             lambda draw: [
-                Call(
-                    (draw.normal(2, 5, 8),), {"init": _EIGHT}, about="two sentences of five tokens"
-                ),
-                Call((torch.zeros(3, 4, 8),), {"init": _EIGHT}, about="all vectors zero"),
+                _encode(draw.normal(2, 5, 8), "two sentences of five tokens"),
+                _encode(torch.zeros(3, 4, 8), "all vectors zero"),
             ],
         ),
         Probe(
             "it works for any batch size and any length up to max_len",
             lambda draw: [
-                Call((draw.normal(1, 1, 8),), {"init": _EIGHT}, about="a single token"),
-                Call(
-                    (draw.normal(6, 6, 8),), {"init": _EIGHT}, about="as many sentences as tokens"
+                _encode(draw.normal(1, 1, 8), "a single token"),
+                _encode(draw.normal(6, 6, 8), "as many sentences as tokens"),
+                _encode(draw.normal(2, 50, 8), "max_len tokens"),
+                _encode(
+                    draw.normal(2, 7, 8),
+                    "a batch of 7 tokens after one of 3",
+                    first=draw.normal(2, 3, 8),
                 ),
-                Call((draw.normal(2, 50, 8),), {"init": _EIGHT}, about="max_len tokens"),
-                Call(
-                    (draw.normal(2, 7, 8),),
-                    {"init": _EIGHT, "first": draw.normal(2, 3, 8)},
-                    about="a batch of 7 tokens after one of 3",
-                ),
-                Call(
-                    (draw.strided(3, 7, 8),),
-                    {"init": _EIGHT},
-                    about="a tensor that is not contiguous",
-                ),
-                Call(
-                    (draw.normal(1, 300, 4),),
-                    {"init": {"d_model": 4}},
-                    about="dropout and max_len left at their defaults",
+                _encode(draw.strided(3, 7, 8), "a tensor that is not contiguous"),
+                _encode(
+                    draw.normal(1, 300, 4),
+                    "dropout and max_len left at their defaults",
+                    init={"d_model": 4},
                 ),
             ],
         ),
@@ -133,44 +128,32 @@ item = Item(
         Probe(
             "max_len is 5000 by default",
             lambda draw: [
-                Call((draw.normal(1, 5000, 2),), {"init": {"d_model": 2}}, about="5000 tokens")
+                _encode(draw.normal(1, 5000, 2), "5000 tokens", init={"d_model": 2})
             ],
             compare=_nearly_equal,
         ),
         Probe(
             "the arguments are d_model, dropout and max_len, in this order",
             lambda draw: [
-                Call(
-                    (draw.normal(2, 5, 8),),
-                    {"init": {}, "positional": (8, 0.0, 50)},
-                    about="d_model 8, dropout 0.0, max_len 50, without their names",
+                _encode(
+                    draw.normal(2, 5, 8),
+                    "d_model 8, dropout 0.0, max_len 50, without their names",
+                    init={},
+                    positional=(8, 0.0, 50),
                 )
             ],
         ),
         Probe(
             "the table is not trained, and forward hooks run",
             lambda draw: [
-                Call(
-                    (draw.normal(2, 5, 8),),
-                    {"init": _EIGHT, "look": "inside"},
-                    about="evaluation mode",
-                ),
-                Call(
-                    (draw.normal(2, 5, 8),),
-                    {"init": _EIGHT},
-                    about="the gradient of the input",
-                    gradients=True,
-                ),
+                _encode(draw.normal(2, 5, 8), "evaluation mode", look="inside"),
+                _encode(draw.normal(2, 5, 8), "the gradient of the input", gradients=True),
             ],
         ),
         Probe(
             "the table moves with the module",
             lambda draw: [
-                Call(
-                    (torch.zeros(2, 5, 8),),
-                    {"init": _EIGHT, "look": look},
-                    about=f"the module converted to {look}",
-                )
+                _encode(torch.zeros(2, 5, 8), f"the module converted to {look}", look=look)
                 for look in ("bfloat16", "float16")
             ],
         ),
