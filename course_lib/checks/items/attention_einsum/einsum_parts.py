@@ -54,7 +54,8 @@ def puzzle_probes(property: str, different: Shapes, equal: Shapes, ones: Shapes)
     def others(draw: Draw) -> list[Call]:
         doubles = tuple(draw.normal(*shape, dtype=torch.float64) for shape in different)
         strided = tuple(
-            draw.normal(*reversed(shape)).permute(*_backwards(shape)) for shape in different
+            draw.normal(*reversed(shape)).permute(*reversed(range(len(shape))))
+            for shape in different
         )
         return [
             Call(doubles, about="float64"),
@@ -73,7 +74,3 @@ def puzzle_probes(property: str, different: Shapes, equal: Shapes, ones: Shapes)
         ),
         Probe("it works with float64, any memory layout, and gradients", others),
     ]
-
-
-def _backwards(shape: tuple[int, ...]) -> list[int]:
-    return list(range(len(shape)))[::-1]

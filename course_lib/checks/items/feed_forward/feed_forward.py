@@ -151,8 +151,13 @@ item = Item(
 )
 
 
+Function = Callable[[Tensor], Tensor]
+
+
 class _Network(nn.Module):
     """A correct module; each misconception below changes one thing."""
+
+    activation: Function = staticmethod(F.relu)
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
@@ -162,9 +167,6 @@ class _Network(nn.Module):
 
     def first(self, x: Tensor) -> Tensor:
         return self.expand(x)
-
-    def activation(self, hidden: Tensor) -> Tensor:
-        return F.relu(hidden)
 
     def drop(self, hidden: Tensor) -> Tensor:
         return self.dropout(hidden)
@@ -180,8 +182,7 @@ class _Network(nn.Module):
     hint="Which non-linear function does equation 2 use? Does its result reach the second layer?",
 )
 class NoRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return hidden
+    activation = staticmethod(lambda hidden: hidden)
 
 
 @item.misconception(
@@ -222,13 +223,10 @@ class ReluAtTheStart(_Network):
     hint="Which activation is max(0, x)?",
 )
 class GeluForRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return F.gelu(hidden)
+    activation = staticmethod(F.gelu)
 
 
-item.spelling_with(
-    "GeluForRelu", activation=lambda module, hidden: F.gelu(hidden, approximate="tanh")
-)
+item.spelling_with("GeluForRelu", activation=staticmethod(partial(F.gelu, approximate="tanh")))
 
 
 @item.misconception(
@@ -237,8 +235,7 @@ item.spelling_with(
     hint="What does equation 2 do with a negative number, and with a positive one?",
 )
 class SigmoidForRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return torch.sigmoid(hidden)
+    activation = staticmethod(torch.sigmoid)
 
 
 @item.misconception(
@@ -248,8 +245,7 @@ class SigmoidForRelu(_Network):
     hint="What does equation 2 do with a negative number, and with a positive one?",
 )
 class TanhForRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return torch.tanh(hidden)
+    activation = staticmethod(torch.tanh)
 
 
 @item.misconception(
@@ -259,8 +255,7 @@ class TanhForRelu(_Network):
     hint="What is max(0, x) for a negative x?",
 )
 class LeakyRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return F.leaky_relu(hidden)
+    activation = staticmethod(F.leaky_relu)
 
 
 @item.misconception(
@@ -269,8 +264,7 @@ class LeakyRelu(_Network):
     hint="What is max(0, x) for x = 2, and for x = -2?",
 )
 class MinForMax(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return hidden.clamp(max=0)
+    activation = staticmethod(lambda hidden: hidden.clamp(max=0))
 
 
 @item.misconception(
@@ -280,8 +274,7 @@ class MinForMax(_Network):
     hint="Which function does equation 2 use, and does it look at one number or at many?",
 )
 class SoftmaxForRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return hidden.softmax(dim=-1)
+    activation = staticmethod(lambda hidden: hidden.softmax(dim=-1))
 
 
 @item.misconception(
