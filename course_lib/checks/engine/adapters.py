@@ -26,6 +26,7 @@ def use_module(
     *inputs: Any,
     init: Mapping[str, Any],
     weights: Mapping[str, Tensor],
+    positional: Sequence[Any] = (),
     train: bool = False,
     method: str = "__call__",
     learns: bool = False,
@@ -36,7 +37,7 @@ def use_module(
     Args:
         make: the learner's class.
         inputs, kwargs: arguments of the call.
-        init: arguments of the constructor.
+        init, positional: arguments of the constructor.
         weights: the parameters by name. Buffers are up to the learner.
         train: training mode; otherwise evaluation mode.
         method: what to call, "__call__" for the module itself.
@@ -46,7 +47,7 @@ def use_module(
         WrongParameters: its parameters have other names or shapes.
     """
     # The initial weights are random, so both modules get the same ones before they are compared.
-    module = make(**init)
+    module = make(*positional, **init)
     load_weights(module, weights)
     module.train(train)
     output = getattr(module, method)(*inputs, **kwargs)

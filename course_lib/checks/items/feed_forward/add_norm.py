@@ -28,16 +28,12 @@ def _use_add_norm(
     mix: Tensor,
     matrix: Tensor,
     shift: Tensor,
-    positional: tuple[Any, ...] = (),
     same: bool = False,
     **kwargs: Any,
 ) -> Any:
     """As ``use_module``, with the sublayer mix · x · matrix + shift, which mixes positions; or,
     for ``same``, with one that returns x itself.
-
-    ``positional`` are the positional arguments of the constructor.
     """
-    make = partial(make, *positional)
     return use_module(make, x, lambda x: x if same else mix @ x @ matrix + shift, **kwargs)
 
 

@@ -18,13 +18,6 @@ from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, add_wro
 from course_lib.model import feed_forward as model
 
 
-def _use_network(
-    make: Callable[..., nn.Module], x: Tensor, *, positional: tuple[Any, ...] = (), **kwargs: Any
-) -> Any:
-    """As ``use_module``; ``positional`` are the positional arguments of the constructor."""
-    return use_module(partial(make, *positional), x, **kwargs)
-
-
 def _network(draw: Draw, x: Tensor, d_ff: int, about: str, **kwargs: Any) -> Call:
     init: dict[str, Any] = {"d_model": x.size(-1), "d_ff": d_ff, "dropout": 0.0}
     weights = {name: w.to(x.dtype) for name, w in draw.weights(model.FeedForward(**init)).items()}
@@ -88,7 +81,7 @@ def _compare_pairs(share: float) -> Comparison:
 item = Item(
     "03.feed_forward",
     reference=model.FeedForward,
-    use=_use_network,
+    use=use_module,
     tolerance=1e-4,
     probes=[
         Probe(
