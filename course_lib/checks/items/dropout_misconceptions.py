@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from course_lib.checks.engine.item import Item
+from course_lib.checks.engine.item import Item, variation
 
 # Words for ``item.misconception``.
 DROPS_ALWAYS = {
@@ -44,20 +44,22 @@ def add_wrong_rates(item: Item, module: type[nn.Module], *, call: str) -> None:
                 given["dropout"] = fixed
             module.__init__(self, **given)
 
-        return type(name, (module,), {"__init__": __init__})
+        return variation(module, name, __init__=__init__)
 
-    item.misconception(
+    item.add(
+        with_rate("AnotherDefault", default=0.5),
         "If no dropout rate is given, yours isn't 0.1.",
         why=f"The paper drops a tenth, and so does {call} in this task. nn.Dropout() without an "
         "argument drops half.",
         hint=f"Which rate does dropout get after {call}, with no rate given? Mind the defaults in "
         "your constructor.",
-    )(with_rate("AnotherDefault", default=0.5))
+    )
     item.spelling("AnotherDefault")(with_rate("NoDropoutByDefault", default=0.0))
-    item.misconception(
+    item.add(
+        with_rate("IgnoresTheRate", fixed=0.1),
         "Your dropout rate is always the same, whatever the argument is.",
         why="The rate is an argument so that each model can have its own: small data needs more "
         "dropout, and 0 switches it off.",
         hint="Follow the argument dropout from your constructor to where dropout is applied. Does "
         "it get there?",
-    )(with_rate("IgnoresTheRate", fixed=0.1))
+    )

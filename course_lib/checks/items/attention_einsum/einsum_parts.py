@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -38,6 +38,16 @@ def draw_inputs(
     into = [draw.normal(d, heads, e, std=d**-0.5, dtype=dtype) for _ in range(3)]
     out_of = draw.normal(heads, e, d, std=(heads * e) ** -0.5, dtype=dtype)
     return draw.normal(batch, length, d, dtype=dtype), *into, out_of
+
+
+def einsum(name: str, letters: str) -> Callable[..., Tensor]:
+    """A function of this name that is a single einsum."""
+
+    def answer(*inputs: Tensor) -> Tensor:
+        return torch.einsum(letters, *inputs)
+
+    answer.__name__ = name
+    return answer
 
 
 Shapes = Sequence[tuple[int, ...]]

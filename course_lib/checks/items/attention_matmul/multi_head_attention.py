@@ -12,7 +12,7 @@ from course_lib import model
 from course_lib.checks.engine.adapters import use_module
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
     attending,
@@ -75,9 +75,8 @@ item = Item(
         "context, _ = scaled_dot_product_attention(...), and self.out_proj(...(context)).",
     ),
 )
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "ScaledByDModel", attend=attending("scaled_by_d_model")),
     "Your scores are divided by √d_model instead of √d_head.",
     why="After the split, a score is a sum of d_head products. With 8 heads the divisor is too "
     "large by a factor of √8, and the weights are closer to uniform than they should be. A widely "
@@ -85,17 +84,12 @@ item = Item(
     hint="Which size is under the root in your code? Take d_head from the shape of the queries "
     "after the split.",
 )
-class ScaledByDModel(Layer):
-    attend = attending("scaled_by_d_model")
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "NotScaled", attend=attending("not_scaled")),
     "You don't scale the scores.",
     why="The standard deviation of the scores grows with √d_head, and softmax saturates.",
     hint="Which step comes between the scores and softmax?",
 )
-class NotScaled(Layer):
-    attend = attending("not_scaled")
 
 
 @item.misconception(
@@ -231,63 +225,47 @@ class NotMixed(Layer):
         return merged
 
 
-@item.misconception(
+item.add(
+    variation(Layer, "MaskLost", attend=attending("mask_ignored")),
     "Your mask has no effect on the output.",
     why="The mask has to reach the softmax. Without it, tokens attend to padding and the future.",
     hint="Follow the variable mask through your forward.",
 )
-class MaskLost(Layer):
-    attend = attending("mask_ignored")
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "MaskTurnedRound", attend=attending("mask_turned_round")),
     "Your mask is inverted: keys with True are masked, keys with False aren't.",
     why="In this course True means: may attend. So does it in scaled_dot_product_attention; if you "
     "call that, pass the mask on unchanged.",
     hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
-class MaskTurnedRound(Layer):
-    attend = attending("mask_turned_round")
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "DividedByDHead", attend=attending("divided_by_d_head")),
     "You divide the scores by d_head, not by its square root.",
     why="The standard deviation of a dot product grows only with √d_head. If you divide by "
     "d_head, the weights are too close to uniform.",
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
-class DividedByDHead(Layer):
-    attend = attending("divided_by_d_head")
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "SoftmaxOverQueries", attend=attending("softmax_over_queries")),
     "In your layer, the softmax is over the queries instead of the keys.",
     why="Each query distributes a total weight of one among the keys, so each row of the weights "
     "has to sum to one. In yours, the columns do.",
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
-class SoftmaxOverQueries(Layer):
-    attend = attending("softmax_over_queries")
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "HiddenAfterSoftmax", attend=attending("hidden_after_softmax")),
     "In your layer, the mask is applied after softmax.",
     why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
     "from the sum, and the context is no longer an average of the values.",
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
-class HiddenAfterSoftmax(Layer):
-    attend = attending("hidden_after_softmax")
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "MaskWithAnotherAxis", attend=attending("mask_with_another_axis")),
     "You give the mask another axis, but it already has all four of the scores.",
     why="Axes are aligned on the right. With five axes, your mask's first one lines up with none "
     "of the scores', and the scores get a fifth axis, too.",
     hint="Print mask.shape before and after. The task says to what it broadcasts.",
 )
-class MaskWithAnotherAxis(Layer):
-    attend = attending("mask_with_another_axis")
 
 
 @item.misconception(

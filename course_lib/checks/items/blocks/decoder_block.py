@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from course_lib.checks.engine.adapters import use_module
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.blocks.block_parts import (
     SUBLAYERS,
     TINY,
@@ -394,33 +394,24 @@ class PreNormInstead(_Steps):
 
 
 add_norms_the_sublayer_only(item, _Steps)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NormsOutOfPlace", norms=norms_in_order(1, 1, 1)),
     "Your norms aren't where they belong: norm_1, norm_2 and norm_3 come after the three "
     "sublayers in this order.",
     why="Each norm learns a weight and bias for its own sum. A norm that isn't used is never "
     "trained, and in another order, trained weights would be loaded into the wrong norms.",
     hint="Which norm comes after each of the three sums?",
 )
-class NormsOutOfPlace(_Steps):
-    norms = norms_in_order(1, 1, 1)
-
-
 for _order in ((1, 1, 3), (1, 2, 2), (1, 2, 1), (2, 1, 3), (1, 3, 2)):
     item.spelling_with("NormsOutOfPlace", norms=norms_in_order(*_order))
 
-
-@item.misconception(
+item.add(
+    variation(_Steps, "LastNormMissing", norms=norms_in_order(1, 2, 0)),
     "A norm is missing: not all of your sums are normalised.",
     why="After each sum, a norm brings the residual stream back to one scale. And the weight and "
     "bias of a norm that isn't used are never trained.",
     hint="Which norm comes after each of the three sums, and do you go on with its result?",
 )
-class LastNormMissing(_Steps):
-    norms = norms_in_order(1, 2, 0)
-
-
 for _order in ((1, 0, 3), (0, 2, 3), (0, 0, 3), (0, 0, 0)):
     item.spelling_with("LastNormMissing", norms=norms_in_order(*_order))
 
@@ -488,27 +479,19 @@ class DropoutOnTheStream(_Steps):
 
 
 add_dropout_on_the_sums(item, _Steps)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NothingDropped", drops=dropouts(0, 0, 0)),
     "Nothing is dropped in training mode.",
     why="The paper applies dropout to the output of each sublayer (section 5.4).",
     hint="What does your block do with its argument dropout?",
 )
-class NothingDropped(_Steps):
-    drops = dropouts(0, 0, 0)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoDropoutAfterFeedForward", drops=dropouts(1, 1, 0)),
     "Not every sublayer's output is dropped in training mode.",
     why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
     "relies on none of them too much.",
     hint="There are three sublayers. Does the output of each go through dropout before it's added?",
 )
-class NoDropoutAfterFeedForward(_Steps):
-    drops = dropouts(1, 1, 0)
-
-
 for _applied in ((1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 0)):
     item.spelling_with("NoDropoutAfterFeedForward", drops=dropouts(*_applied))
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     EncoderBlock,
@@ -131,28 +131,20 @@ class PreNormInstead(_Steps):
 
 add_norms_the_sublayer_only(item, _Steps)
 add_one_norm_twice(item, _Steps, name="OneNormTwice")
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NormsSwapped", norms=norms_in_order(2, 1)),
     "Your two norms are swapped: norm_2 comes after attention, and norm_1 after feed_forward.",
     why="Each norm learns a weight and bias for its own sum. Weights that were trained with the "
     "names of the task would be loaded into the wrong norms.",
     hint="Which norm does the task give to attention?",
 )
-class NormsSwapped(_Steps):
-    norms = norms_in_order(2, 1)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "SecondNormMissing", norms=norms_in_order(1, 0)),
     "A norm is missing: not both of your sums are normalised.",
     why="After each sum, a norm brings the residual stream back to one scale. And the weight and "
     "bias of a norm that isn't used are never trained.",
     hint="Which norm comes after each of your two sums, and do you go on with its result?",
 )
-class SecondNormMissing(_Steps):
-    norms = norms_in_order(1, 0)
-
-
 for _order in ((0, 2), (0, 0)):
     item.spelling_with("SecondNormMissing", norms=norms_in_order(*_order))
 
@@ -197,18 +189,13 @@ class DropoutAfterTheNorm(_Steps):
 
 
 add_dropout_on_the_sums(item, _Steps)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoDropout", drops=dropouts(0, 0)),
     "Nothing is dropped in training mode.",
     why="The paper applies dropout to the output of each sublayer (section 5.4). Without it, the "
     "constructor's argument has no effect.",
     hint="Where does your forward use self.dropout, and is its result what you add?",
 )
-class NoDropout(_Steps):
-    drops = dropouts(0, 0)
-
-
 add_one_output_not_dropped(
     item,
     _Steps,

@@ -8,7 +8,7 @@ from torch import Tensor
 from course_lib.checks.engine.adapters import use_module
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     SUBLAYERS,
@@ -154,37 +154,28 @@ class OnlyTheQueryIsNormed(_Steps):
         return self.self_attention(y, x, x, mask)
 
 
-@item.misconception(
+item.add(
+    variation(_Steps, "FirstNormMissing", norms=norms_in_order(0, 2)),
     "You don't normalise the input of attention: norm_1 has no effect.",
     why="The residual stream grows with each block, so the scale of attention's input would grow "
     "with it. And norm_1 would get no gradient.",
     hint="The input of both sublayers should be a normalised copy.",
 )
-class FirstNormMissing(_Steps):
-    norms = norms_in_order(0, 2)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "SecondNormMissing", norms=norms_in_order(1, 0)),
     "You don't normalise the input of feed_forward: norm_2 has no effect.",
     why="The residual stream grows with each block, so the scale of feed_forward's input would "
     "grow with it. And norm_2 would get no gradient.",
     hint="The input of both sublayers should be a normalised copy.",
 )
-class SecondNormMissing(_Steps):
-    norms = norms_in_order(1, 0)
-
-
 add_one_norm_twice(item, _Steps, name="FirstNormTwice")
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NormsSwapped", norms=norms_in_order(2, 1)),
     "Your two norms are swapped: attention gets norm_2, and feed_forward gets norm_1.",
     why="Each norm learns a weight and bias for its own sublayer. Weights that were trained with "
     "the names of the task would be loaded into the wrong norms.",
     hint="Which norm does the task give to attention?",
 )
-class NormsSwapped(_Steps):
-    norms = norms_in_order(2, 1)
 
 
 @item.misconception(
@@ -244,17 +235,12 @@ class StreamReplacedByFeedForward(_Steps):
 
 add_mask_unused(item, _Steps, name="MaskUnused")
 add_mask_turned_round(item, _Steps)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "DropoutUnused", drops=dropouts(0, 0)),
     "Nothing is dropped in training mode.",
     why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
     hint="Where does your forward use self.dropout, and is its result what you add?",
 )
-class DropoutUnused(_Steps):
-    drops = dropouts(0, 0)
-
-
 add_one_output_not_dropped(
     item,
     _Steps,

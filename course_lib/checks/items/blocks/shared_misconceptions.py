@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.checks.engine.item import Item
+from course_lib.checks.engine.item import Item, variation
 from course_lib.checks.items.blocks.block_parts import Function, same
 
 Steps = type[Any]
@@ -31,18 +31,15 @@ def dropouts(*applied: int) -> Step:
     return lambda block: [block.dropout if one else same for one in applied]
 
 
-def _new_block(name: str, steps: Steps, **overrides: Any) -> Steps:
-    return type(name, (steps,), overrides)
-
-
 def add_one_norm_twice(item: Item, steps: Steps, *, name: str) -> None:
     """Both norms of an encoder block are norm_1."""
-    item.misconception(
+    item.add(
+        variation(steps, name, norms=norms_in_order(1, 1)),
         "Your block uses norm_1 twice and norm_2 never.",
         why="Each norm has its own weight and bias. Those of norm_2 get no gradient, so they're "
         "never trained.",
         hint="Which submodules does your forward use, and how often?",
-    )(_new_block(name, steps, norms=norms_in_order(1, 1)))
+    )
 
 
 def add_mask_unused(item: Item, steps: Steps, *, name: str) -> None:
@@ -51,11 +48,12 @@ def add_mask_unused(item: Item, steps: Steps, *, name: str) -> None:
     def attend(block: Any, *inputs: Any) -> Tensor:
         return steps.attend(block, *inputs[:-1], None)
 
-    item.misconception(
+    item.add(
+        variation(steps, name, attend=attend),
         "The mask has no effect in your block, so padding gets weight like real tokens.",
         why="Then the result for a sentence depends on how much padding its batch needs.",
         hint="Which of the submodules needs the mask, and does the mask reach it?",
-    )(_new_block(name, steps, attend=attend))
+    )
 
 
 def add_mask_turned_round(item: Item, steps: Steps) -> None:
@@ -66,23 +64,25 @@ def add_mask_turned_round(item: Item, steps: Steps) -> None:
         inverse = None if mask is None else ~mask
         return steps.attend(block, *vectors, inverse)
 
-    item.misconception(
+    item.add(
+        variation(steps, "MaskTurnedRound", attend=attend),
         "Your block inverts the mask before it passes it on.",
         why="In this course True always means: may attend. Only "
         "nn.MultiheadAttention wants the inverse.",
         hint="Look at how you pass the mask to attention.",
-    )(_new_block("MaskTurnedRound", steps, attend=attend))
+    )
 
 
 def add_one_output_not_dropped(item: Item, steps: Steps, *, why: str) -> None:
     """One of the two sublayers of an encoder block is without dropout."""
     name = "NoDropoutAfterFeedForward"
-    item.misconception(
+    item.add(
+        variation(steps, name, drops=dropouts(1, 0)),
         "Only one sublayer's output goes through dropout: the other is added as it is.",
         why=why,
         hint="There are two sublayers. Does the output of each go through dropout before it's "
         "added?",
-    )(_new_block(name, steps, drops=dropouts(1, 0)))
+    )
     item.spelling_with(name, drops=dropouts(0, 1))
 
 
@@ -92,12 +92,13 @@ def add_drops_always(item: Item, steps: Steps) -> None:
     def drops(block: Any, rate: float | None = None) -> Any:
         return (partial(F.dropout, p=block.dropout.p if rate is None else rate),) * 3
 
-    item.misconception(
+    item.add(
+        variation(steps, "DropsAlways", drops=drops),
         "You drop elements in evaluation mode, too.",
         why="A trained model gives another result at each call. F.dropout and a new nn.Dropout "
         "don't know the mode of your block unless they are told.",
         hint="Which of your lines drops something, and how would it know that training is over?",
-    )(_new_block("DropsAlways", steps, drops=drops))
+    )
     for rate in (0.1, 0.5):
         item.spelling_with("DropsAlways", drops=lambda block, rate=rate: drops(block, rate))
 
@@ -112,11 +113,12 @@ def add_norms_the_sublayer_only(item: Item, steps: Steps) -> None:
         return x + block.norms()[i](block.drops()[i](update))
 
     name = "NormsTheSublayerOnly"
-    item.misconception(
+    item.add(
+        variation(steps, name, frame=drops_first),
         "You normalise the output of each sublayer, and add x afterwards.",
         why="The sum itself is never normalised, so the residual stream grows with every block.",
         hint="Is x added inside or outside the norm's brackets?",
-    )(_new_block(name, steps, frame=drops_first))
+    )
     item.spelling_with(name, frame=norms_first)
 
 
@@ -126,9 +128,10 @@ def add_dropout_on_the_sums(item: Item, steps: Steps) -> None:
     def frame(block: Any, i: int, x: Tensor, update: Tensor) -> Tensor:
         return block.norms()[i](block.drops()[i](x + update))
 
-    item.misconception(
+    item.add(
+        variation(steps, "DropoutOnTheSums", frame=frame),
         "You apply dropout to the sums, between the sum and the norm.",
         why="If an element of a sublayer's output is dropped, x is still there. If an element of "
         "the sum is dropped, the token's own vector loses it, too.",
         hint="What should be inside the brackets of dropout: the sum, or what you add?",
-    )(_new_block("DropoutOnTheSums", steps, frame=frame))
+    )

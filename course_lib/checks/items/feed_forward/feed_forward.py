@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from course_lib.checks.engine.adapters import Finding, compare_under_dropout, use_module
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Comparison, Item, Probe
+from course_lib.checks.engine.item import Comparison, Item, Probe, variation
 from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, add_wrong_rates
 from course_lib.model import feed_forward as model
 
@@ -168,14 +168,13 @@ class _Network(nn.Module):
         return self.contract(self.drop(self.activation(self.first(x))))
 
 
-@item.misconception(
+item.add(
+    variation(_Network, "NoRelu", activation=staticmethod(lambda hidden: hidden)),
     "No activation takes effect between your two linear layers.",
     why="Without it, two linear layers in a row are equivalent to one: the hidden layer would be "
     "useless.",
     hint="Which non-linear function does equation 2 use? Does its result reach the second layer?",
 )
-class NoRelu(_Network):
-    activation = staticmethod(lambda hidden: hidden)
 
 
 @item.misconception(
@@ -209,65 +208,49 @@ class ReluAtTheStart(_Network):
         return self.contract(self.drop(self.first(self.activation(x))))
 
 
-@item.misconception(
+item.add(
+    variation(_Network, "GeluForRelu", activation=staticmethod(F.gelu)),
     "Your activation is GELU instead of ReLU.",
     why="One of the five published systems uses GELU, and it works as well. But weights trained "
     "with one don't work with the other, and the paper has max(0, …).",
     hint="Which activation is max(0, x)?",
 )
-class GeluForRelu(_Network):
-    activation = staticmethod(F.gelu)
-
-
 item.spelling_with("GeluForRelu", activation=staticmethod(partial(F.gelu, approximate="tanh")))
-
-
-@item.misconception(
+item.add(
+    variation(_Network, "SigmoidForRelu", activation=staticmethod(torch.sigmoid)),
     "Your activation is a sigmoid instead of ReLU.",
     why="A sigmoid is never zero, and for large inputs its gradient nearly vanishes.",
     hint="What does equation 2 do with a negative number, and with a positive one?",
 )
-class SigmoidForRelu(_Network):
-    activation = staticmethod(torch.sigmoid)
-
-
-@item.misconception(
+item.add(
+    variation(_Network, "TanhForRelu", activation=staticmethod(torch.tanh)),
     "Your activation is tanh instead of ReLU.",
     why="tanh never exceeds 1, and for large inputs its gradient nearly vanishes. ReLU leaves "
     "positive numbers as they are.",
     hint="What does equation 2 do with a negative number, and with a positive one?",
 )
-class TanhForRelu(_Network):
-    activation = staticmethod(torch.tanh)
-
-
-@item.misconception(
+item.add(
+    variation(_Network, "LeakyRelu", activation=staticmethod(F.leaky_relu)),
     "Your activation lets a hundredth of each negative number through.",
     why="A leaky ReLU multiplies negative numbers by 0.01 instead of setting them to zero. The "
     "paper has max(0, …), and a hidden unit that is 0 takes no part in the result.",
     hint="What is max(0, x) for a negative x?",
 )
-class LeakyRelu(_Network):
-    activation = staticmethod(F.leaky_relu)
-
-
-@item.misconception(
+item.add(
+    variation(_Network, "MinForMax", activation=staticmethod(lambda hidden: hidden.clamp(max=0))),
     "Your activation keeps the negative numbers and sets the positive ones to zero.",
     why="That's min(0, …). ReLU is max(0, …).",
     hint="What is max(0, x) for x = 2, and for x = -2?",
 )
-class MinForMax(_Network):
-    activation = staticmethod(lambda hidden: hidden.clamp(max=0))
-
-
-@item.misconception(
+item.add(
+    variation(
+        _Network, "SoftmaxForRelu", activation=staticmethod(lambda hidden: hidden.softmax(dim=-1))
+    ),
     "Your hidden units go through a softmax instead of ReLU.",
     why="A softmax makes the hidden units of a position compete for a sum of 1. In equation 2 "
     "each is on its own, and as many as it takes can be active.",
     hint="Which function does equation 2 use, and does it look at one number or at many?",
 )
-class SoftmaxForRelu(_Network):
-    activation = staticmethod(lambda hidden: hidden.softmax(dim=-1))
 
 
 @item.misconception(
