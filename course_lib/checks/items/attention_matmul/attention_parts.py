@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -96,8 +97,7 @@ ATTENTION_PROBES = (  # lesson 05 asks for the same function, with einsum
     Probe(
         "gradients reach query, key and value",
         lambda draw: [
-            Call(call.args, call.kwargs, about=call.about, gradients=True)
-            for call in (*_different_lengths(draw), *_masks(draw))
+            replace(call, gradients=True) for call in (*_different_lengths(draw), *_masks(draw))
         ],
     ),
 )

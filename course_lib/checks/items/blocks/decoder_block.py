@@ -29,6 +29,7 @@ from course_lib.checks.items.blocks.shared_misconceptions import (
     add_drops_always,
     add_norms_the_sublayer_only,
     dropouts,
+    no_residual,
     norms_in_order,
 )
 from course_lib.model import FeedForward, MultiHeadAttention, masks
@@ -172,50 +173,39 @@ class _Steps(DecoderBlock):
         return self.sublayers(x, memory, self.target_mask(*both), self.memory_mask(*both))
 
 
-@item.misconception(
+def _no_mask(block: _Steps, own: Mask, its: Mask) -> Mask:
+    return None
+
+
+item.add(
+    variation(_Steps, "TargetMaskInCrossAttention", memory_mask=_Steps.target_mask),
     "Your cross-attention gets the target's mask.",
     why="Its keys are source tokens, so its mask has to be about source tokens, too. If source and "
     "target have the same length, the wrong mask raises no error.",
     hint="Which of the two masks was computed from the tokens that are keys in cross-attention?",
 )
-class TargetMaskInCrossAttention(_Steps):
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return own
-
-
-@item.misconception(
+item.add(
+    variation(
+        _Steps, "MasksExchanged", target_mask=_Steps.memory_mask, memory_mask=_Steps.target_mask
+    ),
     "Your two masks are swapped.",
     why="In self-attention the keys are the target, and the mask hides the future and the target's "
     "padding. In cross-attention the keys are the source, and the mask hides the source's padding.",
     hint="For each attention, ask which tokens its keys are.",
 )
-class MasksExchanged(_Steps):
-    def target_mask(self, own: Mask, its: Mask) -> Mask:
-        return its
-
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return own
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "FutureIsRead", target_mask=_no_mask),
     "Your self-attention gets no mask, so each target token attends to the tokens after it.",
     why="The next token is the one to predict. In training the model simply copies it; when it "
     "translates, that token doesn't exist yet.",
     hint="One of forward's four arguments isn't used where it should be.",
 )
-class FutureIsRead(_Steps):
-    def target_mask(self, own: Mask, its: Mask) -> Mask:
-        return None
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "SourcePadsAreRead", memory_mask=_no_mask),
     "Your cross-attention gets no mask, so the source's padding gets weight like real tokens.",
     why="Then a translation depends on how much padding its batch needs.",
     hint="One of forward's four arguments isn't used where it should be.",
 )
-class SourcePadsAreRead(_Steps):
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return None
 
 
 @item.misconception(
@@ -285,40 +275,28 @@ class MemoryIsNeverRead(_Steps):
 
 
 item.spelling_with("MemoryIsNeverRead", memory_mask=_Steps.memory_mask)
-item.spelling_with("MemoryIsNeverRead", memory_mask=SourcePadsAreRead.memory_mask)
-
-
-@item.misconception(
+item.spelling_with("MemoryIsNeverRead", memory_mask=_no_mask)
+item.add(
+    variation(_Steps, "NoResidualAroundSelfAttention", residual_1=no_residual),
     "There's no residual connection around self-attention.",
     why="Attention returns a weighted average over all tokens. Without x, the vectors of all "
     "target tokens become nearly equal after a few blocks.",
     hint="There are three sublayers, and each of them adds to x.",
 )
-class NoResidualAroundSelfAttention(_Steps):
-    def residual_1(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoResidualAroundCrossAttention", residual_2=no_residual),
     "There's no residual connection around cross-attention.",
     why="Its output is a weighted average of source tokens. Without x, the target tokens' own "
     "vectors are lost.",
     hint="There are three sublayers, and each of them adds to x.",
 )
-class NoResidualAroundCrossAttention(_Steps):
-    def residual_2(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoResidualAroundFeedForward", residual_3=no_residual),
     "There's no residual connection around feed_forward.",
     why="Each sublayer should add to the residual stream, not replace it. Without the residual "
     "path, gradients have to pass through feed_forward, too.",
     hint="There are three sublayers, and each of them adds to x.",
 )
-class NoResidualAroundFeedForward(_Steps):
-    def residual_3(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
 
 
 @item.misconception(

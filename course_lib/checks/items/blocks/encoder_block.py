@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -24,6 +23,7 @@ from course_lib.checks.items.blocks.shared_misconceptions import (
     add_one_norm_twice,
     add_one_output_not_dropped,
     dropouts,
+    no_residual,
     norms_in_order,
 )
 
@@ -73,26 +73,20 @@ class _Steps(EncoderBlock):
         return self.frame(1, self.residual_2(x, y), self.transform(x, y))
 
 
-@item.misconception(
+item.add(
+    variation(_Steps, "NoResidualAroundAttention", residual_1=no_residual),
     "There's no residual connection around attention: x isn't added to its output.",
     why="Attention returns a weighted average over all tokens. Without x, two blocks are enough to "
     "make the vectors of all tokens nearly equal.",
     hint="What is added to what inside the first norm?",
 )
-class NoResidualAroundAttention(_Steps):
-    def residual_1(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoResidualAroundFeedForward", residual_2=no_residual),
     "There's no residual connection around feed_forward.",
     why="Each sublayer should add to the residual stream, not replace it. Without the residual "
     "path, gradients have to pass through feed_forward, too.",
     hint="What is added to what inside the second norm?",
 )
-class NoResidualAroundFeedForward(_Steps):
-    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
-        return torch.zeros_like(y)
 
 
 @item.misconception(

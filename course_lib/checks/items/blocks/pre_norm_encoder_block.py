@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from course_lib.checks.engine.adapters import use_module
@@ -26,6 +25,7 @@ from course_lib.checks.items.blocks.shared_misconceptions import (
     add_one_norm_twice,
     add_one_output_not_dropped,
     dropouts,
+    no_residual,
     norms_in_order,
 )
 
@@ -211,28 +211,20 @@ class SideBySide(_Steps):
         return self.frame(1, self.residual_2(x, y), self.feed_forward(y))
 
 
-@item.misconception(
+item.add(
+    variation(_Steps, "StreamReplaced", residual_1=no_residual),
     "There's no residual connection around attention: its output replaces x.",
     why="Attention returns a weighted average over all tokens. The token's own vector is lost, and "
     "so is the direct path.",
     hint="Each sublayer adds to x.",
 )
-class StreamReplaced(_Steps):
-    def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "StreamReplacedByFeedForward", residual_2=no_residual),
     "There's no residual connection around feed_forward: its output replaces x.",
     why="What attention has added reaches the next block only through feed_forward, and the direct "
     "path is gone.",
     hint="Each sublayer adds to x.",
 )
-class StreamReplacedByFeedForward(_Steps):
-    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
 add_mask_unused(item, _Steps, name="MaskUnused")
 add_mask_turned_round(item, _Steps)
 item.add(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -29,6 +30,11 @@ def norms_in_order(*numbers: int) -> Step:
 def dropouts(*applied: int) -> Step:
     """Dropout for 1, none for 0."""
     return lambda block: [block.dropout if one else same for one in applied]
+
+
+def no_residual(block: Any, x: Tensor, *others: Tensor) -> Tensor:
+    """What the output of a sublayer is added to: nothing."""
+    return torch.zeros_like(x)
 
 
 def add_one_norm_twice(item: Item, steps: Steps, *, name: str) -> None:

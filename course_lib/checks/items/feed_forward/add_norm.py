@@ -14,7 +14,7 @@ from course_lib.checks.engine.adapters import Finding, compare_under_dropout, us
 from course_lib.checks.engine.call import Answer, Call
 from course_lib.checks.engine.compare import Difference
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Comparison, Item, Probe
+from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, add_wrong_rates
 from course_lib.model import add_norm as model
 
@@ -37,7 +37,7 @@ def _use_add_norm(
     return use_module(make, x, lambda x: x if same else mix @ x @ matrix + shift, **kwargs)
 
 
-def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
+def _around(draw: Draw, x: Tensor, about: str, *, gradients: bool = False, **kwargs: Any) -> Call:
     length, d_model = x.shape[-2:]
     parts = {
         "mix": draw.normal(length, length, dtype=x.dtype),
@@ -49,7 +49,7 @@ def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
             "norm.bias": draw.normal(d_model, dtype=x.dtype),
         },
     }
-    return Call((x,), {**parts, **kwargs}, about=about)
+    return Call((x,), {**parts, **kwargs}, about=about, gradients=gradients)
 
 
 def _dropped(*positional: float, **init: float) -> list[Call]:
@@ -109,10 +109,6 @@ def _find_in_output(share: float, call: Call, clean: Tensor, noisy: Tensor) -> F
         where = "what is dropped of the sublayer's output"
         return where, "each element independently", "many at once"
     return None
-
-
-def _compare_dropout_of_output(share: float) -> Comparison:
-    return compare_under_dropout(partial(_find_in_output, share))
 
 
 def _compare_what_became_of_x(
@@ -187,7 +183,7 @@ item = Item(
         Probe(
             "dropout is applied to the sublayer's output only",
             lambda draw: _dropped(d_model=256, dropout=SHARE),
-            compare=_compare_dropout_of_output(SHARE),
+            compare=compare_under_dropout(partial(_find_in_output, SHARE)),
         ),
         Probe(
             "dropout leaves x as it was, even if the sublayer returns x itself",
@@ -206,12 +202,12 @@ item = Item(
         Probe(
             "the dropout rate is the second argument",
             lambda draw: _dropped(256, SHARE),
-            compare=_compare_dropout_of_output(SHARE),
+            compare=compare_under_dropout(partial(_find_in_output, SHARE)),
         ),
         Probe(
             "the dropout rate is 0.1 by default",
             lambda draw: _dropped(256),
-            compare=_compare_dropout_of_output(0.1),
+            compare=compare_under_dropout(partial(_find_in_output, 0.1)),
         ),
         Probe(
             "the norm gets gradients, and x gets them on both paths",
@@ -219,12 +215,7 @@ item = Item(
                 _around(
                     draw, draw.normal(2, 3, 4), "gradients of the norm's parameters", learns=True
                 ),
-                Call(
-                    (call := _around(draw, draw.normal(2, 3, 4), "")).args,
-                    call.kwargs,
-                    about="gradient of x",
-                    gradients=True,
-                ),
+                _around(draw, draw.normal(2, 3, 4), "gradient of x", gradients=True),
             ],
         ),
     ],

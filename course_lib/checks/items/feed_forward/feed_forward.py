@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from course_lib.checks.engine.adapters import Finding, compare_under_dropout, use_module
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Comparison, Item, Probe, variation
+from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, add_wrong_rates
 from course_lib.model import feed_forward as model
 
@@ -74,10 +74,6 @@ def _find_in_pairs(share: float, call: Call, clean: Tensor, noisy: Tensor) -> Fi
     return None
 
 
-def _compare_pairs(share: float) -> Comparison:
-    return compare_under_dropout(partial(_find_in_pairs, share))
-
-
 item = Item(
     "03.feed_forward",
     reference=model.FeedForward,
@@ -115,17 +111,17 @@ item = Item(
         Probe(
             "dropout is applied to the hidden layer, in training mode only",
             lambda draw: _pairs(draw, d_model=_WIDTH, d_ff=2 * _WIDTH, dropout=_SHARE),
-            compare=_compare_pairs(_SHARE),
+            compare=compare_under_dropout(partial(_find_in_pairs, _SHARE)),
         ),
         Probe(
             "the arguments are d_model, d_ff and the dropout rate, in this order",
             lambda draw: _pairs(draw, _WIDTH, 2 * _WIDTH, _SHARE),
-            compare=_compare_pairs(_SHARE),
+            compare=compare_under_dropout(partial(_find_in_pairs, _SHARE)),
         ),
         Probe(
             "the dropout rate is 0.1 by default",
             lambda draw: _pairs(draw, _WIDTH, 2 * _WIDTH),
-            compare=_compare_pairs(0.1),
+            compare=compare_under_dropout(partial(_find_in_pairs, 0.1)),
         ),
         Probe(
             "all four parameters get gradients",

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from course_lib.checks.engine.adapters import use_module
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.blocks.block_parts import compare_moments
 from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
 from course_lib.model import (
@@ -169,6 +169,10 @@ class _Variant(Transformer):
         return self.logits(self.decoder(self.embed(target), memory, *masks))
 
 
+def _no_mask(model: _Variant, *tokens: Tensor) -> None:
+    return None
+
+
 def _with_dropouts(config: TransformerConfig, source: float, target: float) -> TransformerConfig:
     """The config with these rates for the two embeddings."""
     return replace(config, source_embedding_dropout=source, target_embedding_dropout=target)
@@ -202,14 +206,12 @@ class FutureIsRead(_Variant):
         return padding_mask(target, self.config.pad_id)
 
 
-@item.misconception(
+item.add(
+    variation(_Variant, "TargetHasNoMask", target_mask=_no_mask),
     "Your decoder's self-attention has no mask: it attends to the future and to padding.",
     why="The token to be predicted is one position ahead, and the model would simply copy it.",
     hint="There are two things to hide in the target.",
 )
-class TargetHasNoMask(_Variant):
-    def target_mask(self, target: Tensor) -> Any:
-        return None
 
 
 @item.misconception(
@@ -224,25 +226,19 @@ class TargetPadsAreRead(_Variant):
         return causal_mask(target.size(1))
 
 
-@item.misconception(
+item.add(
+    variation(_Variant, "EncoderReadsPads", source_mask=_no_mask),
     "Your encoder attends to the source's padding as if it were text: no mask hides it.",
     why="The memory of a sentence then depends on how much padding its batch happens to need.",
     hint="How does the encoder know which source tokens are padding?",
 )
-class EncoderReadsPads(_Variant):
-    def source_mask(self, source: Tensor) -> Any:
-        return None
-
-
-@item.misconception(
+item.add(
+    variation(_Variant, "MemoryOfPadsIsRead", memory_mask=_no_mask),
     "Your cross-attention attends to the memory of pad tokens: no mask hides it.",
     why="The encoder returns a vector for each pad token, too. It means nothing and must be "
     "hidden.",
     hint="Why does decode get the source when it already has the memory?",
 )
-class MemoryOfPadsIsRead(_Variant):
-    def memory_mask(self, source: Tensor, target: Tensor) -> Any:
-        return None
 
 
 @item.misconception(
