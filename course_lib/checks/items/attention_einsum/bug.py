@@ -98,6 +98,8 @@ item = Item(
         "A context is a weighted average of the values of all keys. Which letter do the keys have?",
     ),
 )
+
+
 item.add(
     _with_letters("still_own_value", "bhqk,bhqe->bhqe"),
     "Each token's context is still its own value, so no token affects another.",

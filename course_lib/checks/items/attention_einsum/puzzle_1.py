@@ -32,6 +32,8 @@ item = Item(
         '"bse,...->..."',
     ),
 )
+
+
 item.add(
     einsum("all_pairs", "bqe,bke->bqk"),
     "Your result pairs every token of a with every token of b: (B, S, S).",

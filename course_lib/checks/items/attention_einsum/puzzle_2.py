@@ -30,6 +30,8 @@ item = Item(
         '"bi,...->b.."',
     ),
 )
+
+
 item.add(
     einsum("all_sentences_meet", "ai,bj->abij"),
     "You pair every sentence of a with every sentence of b: (B, B, I, J).",

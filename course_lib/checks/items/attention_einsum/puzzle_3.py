@@ -34,6 +34,8 @@ item = Item(
         '"bqhe,b.he->bh.."',
     ),
 )
+
+
 item.add(
     einsum("words_before_heads", "bqhe,bkhe->bqhk"),
     "Your axes are in the order of the inputs, (B, Q, H, K): queries and heads are swapped.",

@@ -30,6 +30,8 @@ item = Item(
         '"bh..->bh", with one letter in place of both dots.',
     ),
 )
+
+
 item.add(
     einsum("diagonal_kept", "bhss->bhs"),
     "You return the diagonal itself, (B, H, S), not its sum.",

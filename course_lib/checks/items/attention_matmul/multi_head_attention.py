@@ -75,6 +75,8 @@ item = Item(
         "context, _ = scaled_dot_product_attention(...), and self.out_proj(...(context)).",
     ),
 )
+
+
 item.add(
     variation(Layer, "ScaledByDModel", attend=attending("scaled_by_d_model")),
     "Your scores are divided by √d_model instead of √d_head.",
