@@ -15,9 +15,6 @@ from course_lib.checks.engine.item import Probe
 Mask = Tensor | None
 
 
-Pair = tuple[Tensor, Tensor]
-
-
 def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
     return torch.einsum("bhqe,bhke->bhqk", query, key) / math.sqrt(query.size(-1))
 

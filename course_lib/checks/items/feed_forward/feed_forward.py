@@ -140,13 +140,10 @@ item = Item(
 )
 
 
-Function = Callable[[Tensor], Tensor]
-
-
 class _Network(nn.Module):
     """A correct module; each misconception below changes one thing."""
 
-    activation: Function = staticmethod(F.relu)
+    activation: Callable[[Tensor], Tensor] = staticmethod(F.relu)
 
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
