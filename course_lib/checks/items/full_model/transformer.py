@@ -173,7 +173,9 @@ def _no_mask(model: _Variant, *tokens: Tensor) -> None:
     return None
 
 
-def _with_dropouts(config: TransformerConfig, source: float, target: float) -> TransformerConfig:
+def _with_dropouts(
+    config: TransformerConfig, *, source: float, target: float
+) -> TransformerConfig:
     """The config with these rates for the two embeddings."""
     return replace(config, source_embedding_dropout=source, target_embedding_dropout=target)
 
@@ -286,7 +288,7 @@ for _side in ("source", "target"):
 )
 class EmbeddingDropoutLeftAsItIs(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(_with_dropouts(config, 0.1, 0.1))
+        super().__init__(_with_dropouts(config, source=0.1, target=0.1))
 
 
 @item.misconception(
@@ -297,7 +299,7 @@ class EmbeddingDropoutLeftAsItIs(_Variant):
 )
 class EmbeddingsDropNothing(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(_with_dropouts(config, 0.0, 0.0))
+        super().__init__(_with_dropouts(config, source=0.0, target=0.0))
 
 
 @item.misconception(
@@ -308,7 +310,7 @@ class EmbeddingsDropNothing(_Variant):
 class EmbeddingDropoutsSwapped(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
         source, target = config.source_embedding_dropout, config.target_embedding_dropout
-        super().__init__(_with_dropouts(config, target, source))
+        super().__init__(_with_dropouts(config, source=target, target=source))
 
 
 @item.misconception(
@@ -321,7 +323,7 @@ class OneDropoutForBoth(_Variant):
 
     def __init__(self, config: TransformerConfig) -> None:
         rate = getattr(config, f"{self.side}_embedding_dropout")
-        super().__init__(_with_dropouts(config, rate, rate))
+        super().__init__(_with_dropouts(config, source=rate, target=rate))
 
 
 item.spelling_with("OneDropoutForBoth", side="target")
