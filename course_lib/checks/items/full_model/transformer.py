@@ -173,9 +173,7 @@ def _no_mask(model: _Variant, *tokens: Tensor) -> None:
     return None
 
 
-def _with_dropouts(
-    config: TransformerConfig, *, source: float, target: float
-) -> TransformerConfig:
+def _with_dropouts(config: TransformerConfig, *, source: float, target: float) -> TransformerConfig:
     """The config with these rates for the two embeddings."""
     return replace(config, source_embedding_dropout=source, target_embedding_dropout=target)
 

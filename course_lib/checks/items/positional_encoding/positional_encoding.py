@@ -127,9 +127,7 @@ item = Item(
         ),
         Probe(
             "max_len is 5000 by default",
-            lambda draw: [
-                _encode(draw.normal(1, 5000, 2), "5000 tokens", init={"d_model": 2})
-            ],
+            lambda draw: [_encode(draw.normal(1, 5000, 2), "5000 tokens", init={"d_model": 2})],
             compare=_nearly_equal,
         ),
         Probe(
