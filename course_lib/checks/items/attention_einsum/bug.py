@@ -39,8 +39,8 @@ def _self_attention(
 
 
 def _with_letters(name: str, letters: str) -> Callable[..., Tensor]:
-    def answer(*inputs: Tensor) -> Tensor:
-        return _self_attention(*inputs, letters=letters)
+    def answer(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
+        return _self_attention(x, w_q, w_k, w_v, w_o, letters)
 
     answer.__name__ = name
     return answer
