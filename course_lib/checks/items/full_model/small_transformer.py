@@ -10,10 +10,7 @@ from torch import Tensor
 
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
-from course_lib.model import (
-    Transformer,
-    TransformerConfig,
-)
+from course_lib.model import Transformer, TransformerConfig
 
 Fields = Mapping[str, Any]  # of a TransformerConfig, as plain data
 

@@ -13,10 +13,7 @@ from course_lib.checks.engine.call import Call, weighted_sum
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
-from course_lib.model import (
-    Transformer,
-    TransformerConfig,
-)
+from course_lib.model import Transformer, TransformerConfig
 
 
 def _tables(model: Transformer) -> dict[str, Any]:
