@@ -18,15 +18,18 @@ item = Item(
     probes=[
         Probe(
             "a query may attend to itself and to its past",
-            lambda draw: [Call((4,), about="four tokens")],
+            lambda draw: [
+                Call((4,), about="four tokens"),
+                Call((draw.integer(5, 30),), about="some more tokens"),
+            ],
         ),
         Probe(
             "it works for any length",
             lambda draw: [
                 Call((1,), about="a single token"),
                 Call((2,), about="two tokens"),
-                Call((draw.integer(7, 11),), about="a longer sentence"),
-                Call((150,), about="150 tokens"),
+                Call((draw.integer(31, 70),), about="a longer sentence"),
+                Call((draw.integer(100, 300),), about="a paragraph"),
             ],
         ),
     ],
