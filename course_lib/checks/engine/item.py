@@ -26,7 +26,8 @@ class Probe:
     Attributes:
         property: as a sentence that can be false, "padding gets no weight".
         calls: from a source of test inputs to the calls that test it.
-        compare: for random answers; by default every answer must equal the reference's.
+        compare: for random answers, which have the form of the reference's: its types, shapes and
+            dtypes, and finite numbers. By default every answer must equal the reference's.
     """
 
     property: str
