@@ -12,7 +12,7 @@ import importlib.metadata
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -60,18 +60,17 @@ NO_FORMULAS = {"script", "style", "pre", "code", "textarea", "title"}  # as Math
 class PagesOptions:
     """Which notebooks, and where to put their pages."""
 
-    notebooks: tuple[str, ...] = field(
+    notebooks: tuple[str, ...] = option(
+        "lessons by the start of their names, or paths (default: all lessons)",
         default=(),
-        metadata=option(
-            "lessons by the start of their names, or paths (default: all lessons)",
-            metavar="NOTEBOOK",
-            positional=True,
-            many="*",
-        ),
+        metavar="NOTEBOOK",
+        positional=True,
+        many="*",
     )
-    output: Path = field(
+    output: Path = option(
+        "where the pages go, one file for each (default: pages)",
         default=Path("pages"),
-        metadata=option("where the pages go, one file for each (default: pages)", metavar="DIR"),
+        metavar="DIR",
     )
 
 
