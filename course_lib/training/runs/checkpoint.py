@@ -191,8 +191,8 @@ def _refuse_another_form(path: Path, metadata: dict[str, str], description: dict
     if found:
         raise CourseError(
             f"expected at {path} a checkpoint as this version of the course writes it, got "
-            f"{found}: does it come from another version, or is it damaged? Use it with the version "
-            "that wrote it, or train it again"
+            f"{found}: does it come from another version, or is it damaged? Use it with the "
+            "version that wrote it, or train it again"
         )
 
 
