@@ -9,15 +9,15 @@ from course_lib import data
 from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Item, Probe
-from course_lib.checks.items.batching.padded_rows import Tensors, padded
 
 BOS, EOS = 1, 2
+Tensors = tuple[Tensor, Tensor]
 
 
 def _targets(draw: Draw, *lengths: int, pad_id: int = 0, left: bool = False) -> Tensor:
     """Targets of these lengths plus <bos> and <eos>, padded to the longest."""
     rows = [[BOS, *draw.ids(n, low=4).tolist(), EOS] for n in lengths]
-    return padded(rows, pad_id, left=left)
+    return data.pad_sequences(rows, pad_id, pad_left=left)
 
 
 item = Item(
