@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from course_lib import data
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 
 BUG = """\
 def decoder_batch(targets, max_len, pad_id, bos_id, eos_id):

@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib import data
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 
 BOS, EOS = 1, 2
 Tensors = tuple[Tensor, Tensor]

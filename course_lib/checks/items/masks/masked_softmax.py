@@ -9,9 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.model import masked_softmax
 
 
@@ -100,7 +98,8 @@ def softmax_with(on: frozenset[str]) -> Callable[..., Tensor]:
             return scores
         if (mask is None and "none_forgotten" not in on) or "mask_ignored" in on:
             return scores.softmax(dim=axis)
-        hidden = mask if "fills_what_may_be_read" in on else ~mask
+        hidden = mask == 0 if "none_compared" in on else ~mask
+        hidden = mask if "fills_what_may_be_read" in on else hidden
         if "always_float32" in on or ("float32_for_half" in on and is_half(scores)):
             scores = scores.float()
         if not late:
@@ -172,6 +171,7 @@ item.switch(
     "Your code raises an error if there's no mask.",
     why="mask is None by default, and None can't be used like a tensor.",
     hint="What should be returned if mask is None? Ask that before you use it.",
+    spellings=["none_forgotten+none_compared"],
 )
 item.switch(
     "scores_without_a_mask",
