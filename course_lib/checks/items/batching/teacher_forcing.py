@@ -75,14 +75,8 @@ def no_shift(target: Tensor, pad_id: int = 0) -> Tensors:
     return target[:, :-1], target[:, :-1]
 
 
-@item.spelling("no_shift")
-def no_shift_at_all(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target, target
-
-
-@item.spelling("no_shift")
-def the_same_labels_twice(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target[:, 1:], target[:, 1:]
+item.spelling("no_shift")(lambda target, pad_id=0: (target, target))
+item.spelling("no_shift")(lambda target, pad_id=0: (target[:, 1:], target[:, 1:]))
 
 
 @item.misconception(
@@ -96,9 +90,7 @@ def exchanged(target: Tensor, pad_id: int = 0) -> Tensors:
     return labels, decoder_input
 
 
-@item.spelling("exchanged")
-def exchanged_without_masking(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target[:, 1:], target[:, :-1]
+item.spelling("exchanged")(lambda target, pad_id=0: (target[:, 1:], target[:, :-1]))
 
 
 @item.misconception(
@@ -111,9 +103,7 @@ def reads_the_last(target: Tensor, pad_id: int = 0) -> Tensors:
     return target, data.teacher_forcing(target, pad_id)[1]
 
 
-@item.spelling("reads_the_last")
-def reads_the_last_without_masking(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target, target[:, 1:]
+item.spelling("reads_the_last")(lambda target, pad_id=0: (target, target[:, 1:]))
 
 
 @item.misconception(
@@ -135,9 +125,9 @@ def along_the_batch(target: Tensor, pad_id: int = 0) -> Tensors:
     return target[:-1], target[1:]
 
 
-@item.spelling("along_the_batch")
-def along_the_batch_with_masking(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target[:-1], target[1:].masked_fill(target[:-1] == pad_id, pad_id)
+item.spelling("along_the_batch")(
+    lambda target, pad_id=0: (target[:-1], target[1:].masked_fill(target[:-1] == pad_id, pad_id))
+)
 
 
 @item.misconception(
@@ -150,9 +140,9 @@ def rolled_round(target: Tensor, pad_id: int = 0) -> Tensors:
     return target, target.roll(-1, dims=1)
 
 
-@item.spelling("rolled_round")
-def rolled_round_with_masking(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target, target.roll(-1, dims=1).masked_fill(target == pad_id, pad_id)
+item.spelling("rolled_round")(
+    lambda target, pad_id=0: (target, target.roll(-1, dims=1).masked_fill(target == pad_id, pad_id))
+)
 
 
 @item.misconception(

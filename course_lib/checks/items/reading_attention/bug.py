@@ -127,9 +127,9 @@ def one_number_for_all(weights: Tensor, lengths: Tensor) -> Tensor:
     return _mean_entropy(weights, lengths).mean()
 
 
-@item.spelling("one_number_for_all")
-def one_sum_for_all(weights: Tensor, lengths: Tensor) -> Tensor:
-    return _entropy(weights, lengths).sum() / lengths.sum()
+item.spelling("one_number_for_all")(
+    lambda weights, lengths: _entropy(weights, lengths).sum() / lengths.sum()
+)
 
 
 @item.misconception(
