@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 
 BUG = """\
 def exact_match(outputs, references):

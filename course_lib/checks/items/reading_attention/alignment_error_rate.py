@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.items.reading_attention.alignment_links import Links, refusal
 
 

@@ -8,9 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from course_lib import training
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 
 
 class WordPair(NamedTuple):
