@@ -34,8 +34,7 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Item, Probe
 
 
 # FILL IN: the axes of its tensors, which decide how a variant may ask for them in another order;

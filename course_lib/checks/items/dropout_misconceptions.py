@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from course_lib.checks.engine.item import Item, variation
+from course_lib.checks.engine import Item, variation
 
 # Words for ``item.misconception``.
 DROPS_ALWAYS = {

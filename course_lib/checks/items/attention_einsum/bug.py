@@ -7,9 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.checks.items.attention_einsum.einsum_parts import (
     draw_inputs,
     into_heads,

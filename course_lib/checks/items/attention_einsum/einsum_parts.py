@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Probe
+from course_lib.checks.engine import Call, Draw, Probe
 
 Mask = Tensor | None
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.item import Item
+from course_lib.checks.engine import Item
 from course_lib.checks.items.attention_einsum.einsum_parts import einsum, puzzle_probes
 
 

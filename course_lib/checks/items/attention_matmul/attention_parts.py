@@ -11,9 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib import model
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 
 
 def _different_lengths(draw: Draw) -> list[Call]:

@@ -9,10 +9,8 @@ import torch
 from torch import Tensor
 
 from course_lib import model
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
     attending,

@@ -14,10 +14,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.checks.engine.call import Answer, Call
+from course_lib.checks.engine import Call, Draw, Probe
+from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Probe
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 Mask = Tensor | None

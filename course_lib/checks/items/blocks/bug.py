@@ -8,10 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import load_weights
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.checks.items.blocks.block_parts import DecoderBlock, Mask, decode, two_sides
 
 BUG = """\

@@ -7,10 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.blocks.block_parts import (
     SUBLAYERS,
     TINY,

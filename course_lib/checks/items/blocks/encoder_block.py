@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lib.checks.engine import Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     EncoderBlock,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     SUBLAYERS,

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.checks.engine.item import Item, variation
+from course_lib.checks.engine import Item, variation
 from course_lib.checks.items.blocks.block_parts import Function, same
 
 Steps = type[Any]

@@ -10,10 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import Finding, compare_under_dropout, use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, add_wrong_rates
 from course_lib.model import feed_forward as model
 

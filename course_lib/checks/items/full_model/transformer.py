@@ -10,10 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe, variation
 from course_lib.checks.items.blocks.block_parts import compare_moments
 from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
 from course_lib.model import (

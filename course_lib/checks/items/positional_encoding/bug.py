@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Item, Probe
 from course_lib.checks.items.positional_encoding.sinusoidal_positions import draw_square
 from course_lib.model import positions
 

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.model import positions
 
 
