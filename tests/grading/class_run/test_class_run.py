@@ -76,7 +76,7 @@ def test_what_is_unchanged_is_not_graded_again(run, jail, monkeypatch, notebook)
     monkeypatch.setattr(jail, "session", lambda *args: sessions.append(args) or start(*args))
     assert grade(run, jail) == first
     assert sessions == []
-    wrong = answered(notebook, {"06-padding-mask-answer": "padding_mask = None"})
+    wrong = answered(notebook, {"06-padding-mask-answer": "def padding_mask(t, p): return t"})
     (run.incoming / "ana" / "06_masks" / "m.ipynb").write_text(json.dumps(wrong))
     assert [result.points for result in grade(run, jail)] == [0, 2, 0, None, None]
     assert len(sessions) == 1

@@ -225,4 +225,4 @@ def test_a_platform_that_cannot_recognise_anybody_says_which_column_it_needs(
 def test_every_format_that_can_be_asked_for_is_there():
     assert set(get_args(ExportFormat)) == {*FORMATS, "gradescope"}
     with pytest.raises(SystemExit):
-        cli.build_parser().parse_args(["export", "results", "--format", "xls"])
+        cli.build_parser("export").parse_args(["export", "results", "--format", "xls"])
