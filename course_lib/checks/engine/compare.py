@@ -62,7 +62,7 @@ def first_difference(
     if isinstance(got, Tensor) and not got.ndim:
         got = got.item()
     if type(expected) is not type(got):
-        return Difference("type", expected=_described(expected), got=_described(got), where=where)
+        return Difference("type", expected=described(expected), got=described(got), where=where)
     return (
         None
         if expected == got
@@ -96,7 +96,7 @@ def answers_differ(expected: Answer, got: Answer, *, tolerance: float = 1e-5) ->
 
 def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Difference | None:
     if not isinstance(got, Tensor):
-        return Difference("type", expected=_described(expected), got=_described(got), where=where)
+        return Difference("type", expected=described(expected), got=described(got), where=where)
     if expected.shape != got.shape:
         shapes = tuple(expected.shape), tuple(got.shape)
         return Difference(
@@ -159,7 +159,7 @@ def slice_of_axis(axis: int, index: int | str) -> str:
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
     if not isinstance(got, Mapping) or set(expected) != set(got):
-        return Difference("type", expected=_described(expected), got=_described(got), where=where)
+        return Difference("type", expected=described(expected), got=described(got), where=where)
     for key, value in expected.items():
         inner = f"{where}, {key}" if where else str(key)
         if found := first_difference(value, got[key], tolerance=tolerance, where=inner):
@@ -169,7 +169,7 @@ def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Differen
 
 def _sequences(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
     if not isinstance(got, Sequence) or isinstance(got, str):
-        return Difference("type", expected=_described(expected), got=_described(got), where=where)
+        return Difference("type", expected=described(expected), got=described(got), where=where)
     found = _entries(expected, got, tolerance, where)
     if found is None or found.kind == "type" or not (_is_plain(expected) and _is_plain(got)):
         return found
@@ -220,7 +220,7 @@ def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Differe
     if isinstance(got, Tensor) and not got.ndim:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers count, too
-        return Difference("type", expected="a number", got=_described(got), where=where)
+        return Difference("type", expected="a number", got=described(got), where=where)
     try:
         got = int(got) if isinstance(got, Integral) else float(got)
         close = math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance)
@@ -250,7 +250,8 @@ def _numbers_apart(expected: Any, got: Any) -> tuple[str, str]:
     return texts[0], texts[1]
 
 
-def _described(x: Any) -> str:
+def described(x: Any) -> str:
+    """What kind of value it is, "a tensor of shape (2, 3)"."""
     if x is None:
         return "None"
     if isinstance(x, Unusual):
@@ -276,7 +277,7 @@ class _Brief(reprlib.Repr):
 
     def repr1(self, x: Any, level: int) -> str:
         if isinstance(x, Tensor) and x.numel() > self.most:
-            return _described(x)
+            return described(x)
         return super().repr1(x, level) if type(x) in (list, tuple, dict) else repr(x)
 
 
