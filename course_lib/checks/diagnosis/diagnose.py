@@ -17,7 +17,7 @@ from course_lib.checks.diagnosis.relations import find_relation
 from course_lib.checks.diagnosis.sublayers import find_first_sublayer
 from course_lib.checks.diagnosis.telling_trial import find_telling_trial
 from course_lib.checks.diagnosis.trial import ALL_TESTS_TOOK, AskLearner, Trial, try_probe
-from course_lib.checks.diagnosis.wrong_kind import find_wrong_kind
+from course_lib.checks.diagnosis.wrong_kind import WRONG_KIND, find_wrong_kind
 from course_lib.checks.engine.call import (
     SECONDS,
     SECONDS_IN_ALL,
@@ -80,6 +80,12 @@ class Diagnosis:
         """The failed trial that tells most (see ``find_telling_trial``)."""
         return find_telling_trial(self.trials, self.misconceptions if self.explained else ())
 
+    @property
+    def calls_say_more(self) -> bool:
+        """Whether a call that fails says more than that the code, or what was passed, is none."""
+        wrong_kind = self.observation is not None and self.observation.name == WRONG_KIND
+        return not wrong_kind and not self.trials[0].unwritten
+
     def may_follow(self, trial: Trial) -> bool:
         """Whether a trial may have failed for no other reason than the telling one: surely, if
         misconceptions explain all answers.
@@ -130,8 +136,8 @@ def diagnose(
         return replace(diagnosis, observation=describe_first_difference(diagnosis.trials[0]))
     if not diagnosis.failed:
         return replace(diagnosis, status="passed") if diagnosis.line_found else diagnosis
-    if wrong_kind := find_wrong_kind(item, subject, diagnosis.trials[0]):
-        return replace(diagnosis, observation=wrong_kind)
+    if wrong_kind := find_wrong_kind(item, subject, trial=diagnosis.trials[0]):
+        return replace(diagnosis, observation=wrong_kind, trials=diagnosis.trials[:1])
     found = _attempt(lambda: misconceptions_in(item, diagnosis.trials)) or ()
     diagnosis = replace(diagnosis, misconceptions=found)
     if diagnosis.most_telling_trial and not diagnosis.explained:
@@ -161,9 +167,9 @@ def _try_probes(item: Item, subject: Any, *, seed: int, ask_learner: AskLearner)
                     ask_learner=limited,
                 )
             )
-            bar.update()
             if trials[-1].stop or trials[0].unwritten:
                 break
+            bar.update()
     finally:
         bar.total = bar.n  # in a notebook, a bar that is closed before its end stays, and is red
         bar.close()
@@ -245,7 +251,7 @@ def _observe(
         return found
     if ask_learner is not ask:  # in another process, whose modules can't be watched
         return fact
-    where = _attempt(lambda: find_first_sublayer(item, subject, trials))
+    where = _attempt(lambda: find_first_sublayer(item, subject, trials=trials))
     return replace(fact, meaning=where) if where else fact
 
 

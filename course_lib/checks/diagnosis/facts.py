@@ -97,6 +97,9 @@ def _describe_difference(difference: Difference, trial: Trial) -> Observation:
         "failure": ("no_error", f"Your code should raise an error here: {difference}."),
         "value": ("", f"Here is the first difference: {difference}{extent}."),
     }[difference.kind]
+    if difference.kind == "type" and difference.got.endswith(" ndarray"):
+        meaning = "An array of NumPy's isn't a tensor: do it all with PyTorch."
+        return Observation(name, sentence, meaning=meaning)
     if difference.kind == "shape" and difference.expected_shape is not None:
         name, meaning = _describe_shapes(trial)
         return Observation(name, sentence, meaning=meaning)

@@ -78,7 +78,7 @@ def _restrict_to_entry(
     which = f"entry {entries[0]} of your result (entries count from 0)"
     if isinstance(result, dict) and len(result) == size:
         which = f"`{list(result)[entries[0]]}`"
-    sentence = f"Only {which} is wrong. {found.sentence}"
+    sentence = f"Only {which} is wrong. There: {found.sentence[0].lower()}{found.sentence[1:]}"
     return replace(found, sentence=sentence)
 
 

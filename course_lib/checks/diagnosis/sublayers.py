@@ -30,7 +30,7 @@ class _Event:
     returned: list[Any]
 
 
-def find_first_sublayer(item: Item, subject: Any, trials: Sequence[Trial]) -> str:
+def find_first_sublayer(item: Item, subject: Any, *, trials: Sequence[Trial]) -> str:
     """Where the smallest failing call goes wrong first, as a sentence.
 
     "" if it can't be found: if the item asks for no module, or the learner's doesn't call the same

@@ -12,8 +12,10 @@ from course_lib.checks.diagnosis.trial import Trial
 from course_lib.checks.engine.call import Unusual
 from course_lib.checks.engine.item import Item
 
+WRONG_KIND = "wrong_kind"  # the observation's name
 
-def find_wrong_kind(item: Item, subject: Any, trial: Trial) -> Observation | None:
+
+def find_wrong_kind(item: Item, subject: Any, *, trial: Trial) -> Observation | None:
     """What was passed to the check and what should be, if they are of different kinds and no call
     of a test gives a result: a function that makes modules is a class as far as tests can see.
     """
@@ -34,5 +36,5 @@ def find_wrong_kind(item: Item, subject: Any, trial: Trial) -> Observation | Non
     else:
         return None
     return Observation(
-        "wrong_kind", f"You passed {said[0]}; this task asks for {said[1]}.", meaning=reason
+        WRONG_KIND, f"You passed {said[0]}; this task asks for {said[1]}.", meaning=reason
     )

@@ -76,15 +76,9 @@ def answers_differ(expected: Answer, got: Answer, *, tolerance: float = 1e-5) ->
         if expected.failure and got.failure:
             a, b = expected.failure, got.failure
             same = (a.kind, a.message) == (b.kind, b.message)
-            return (
-                None
-                if same
-                else Difference("failure", expected=a.kind, got=f"{b.kind}: {b.message}")
-            )
+            return None if same else Difference("failure", expected=a.kind, got=repr(b))
         if got.failure:
-            return Difference(
-                "failure", expected="a value", got=f"{got.failure.kind}: {got.failure.message}"
-            )
+            return Difference("failure", expected="a value", got=repr(got.failure))
         assert expected.failure
         return Difference("failure", expected=f"{expected.failure.kind}", got="no error")
     if got.changed_inputs != expected.changed_inputs:

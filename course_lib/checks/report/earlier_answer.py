@@ -29,19 +29,24 @@ def blame_earlier_answer(
     if diagnosis.status != "not yet" or not diagnosis.failed or diagnosis.failed[0].stop:
         return diagnosis
     used = _names_used(diagnosis.subject)
-    for entry in _earlier(diagnosis.item.id):
-        for name in _names_of_answer(entry):
-            trial = _first_failed(entry, used[name], load_item) if name in used else None
+    for item_id in _earlier(diagnosis.item.id):
+        for name in _names_of_answer(item_id):
+            trial = (
+                _first_failed(item_id, used[name], load_item=load_item) if name in used else None
+            )
             if trial is not None:
-                return replace(diagnosis, misconceptions=(), observation=_tell(trial, name, entry))
+                own = str(getattr(diagnosis.subject, "__name__", ""))
+                user = own if own.isidentifier() else "this answer"
+                told = _describe(trial, earlier=f"{name} ({item_id})", user=user)
+                return replace(diagnosis, misconceptions=(), observation=told)
     return diagnosis
 
 
-def _tell(trial: Trial, name: str, item_id: str) -> Observation:
+def _describe(trial: Trial, *, earlier: str, user: str) -> Observation:
     state, do = ("written", "write") if trial.unwritten else ("right", "check")
     return Observation(
         "earlier_answer",
-        f"Your {name} ({item_id}) isn't {state} yet, and this answer uses it: {do} that one first.",
+        f"Your {earlier} isn't {state} yet, and {user} uses it: {do} that one first.",
         meaning="What is wrong here may follow from it.",
     )
 
@@ -62,7 +67,7 @@ def _names_of_answer(item_id: str) -> tuple[str, str]:
 
 
 def _first_failed(
-    item_id: str, subject: Any, load_item: Callable[[str, Sequence[str]], Item]
+    item_id: str, subject: Any, *, load_item: Callable[[str, Sequence[str]], Item]
 ) -> Trial | None:
     """The first test that an answer fails, under the conventions with which it is checked here."""
     try:

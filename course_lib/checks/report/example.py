@@ -96,10 +96,7 @@ class Example:
 def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     """The first failing call of the most telling test, or one that is less than half as large."""
     most_telling_trial, item = diagnosis.most_telling_trial, diagnosis.item
-    if most_telling_trial is None or diagnosis.status != "not yet":
-        return None
-    kind = diagnosis.observation.name if diagnosis.observation else ""
-    if most_telling_trial.unwritten or kind == "wrong_kind":  # a call would show nothing new
+    if most_telling_trial is None or diagnosis.status != "not yet" or not diagnosis.calls_say_more:
         return None
     others = [trial for trial in diagnosis.failed if diagnosis.may_follow(trial)]
     raises = bool(

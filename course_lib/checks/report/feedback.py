@@ -99,7 +99,7 @@ class Report:
             yield "What I see", diagnosis.observation.sentence
             if diagnosis.observation.meaning:
                 yield "What it means", diagnosis.observation.meaning
-        if not diagnosis.explained and not trial.unwritten and (when := _describe_call(diagnosis)):
+        if not diagnosis.explained and (when := _describe_call(diagnosis)):
             yield "When", when
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
             perhaps = "" if diagnosis.explained else "perhaps "
@@ -115,12 +115,16 @@ class Report:
             return "✓"
         return "–" if self.diagnosis.may_follow(trial) else "✗"
 
+    def _shows_difference(self, trial: Trial) -> bool:
+        diagnosis = self.diagnosis
+        return self._sign(trial) == "✗" and not diagnosis.explained and diagnosis.calls_say_more
+
     def __str__(self) -> str:
         lines = [self.headline]
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
                 lines.append(f"    {self._sign(trial)} {trial.probe.property}")
-                if trial.difference and self._sign(trial) == "✗" and not self.diagnosis.explained:
+                if trial.difference and self._shows_difference(trial):
                     lines.append(f"        {_describe_difference(trial.difference)}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
         if self.example:
@@ -161,7 +165,7 @@ class Report:
     def _draw_difference(self, trial: Trial) -> str:
         """The first difference of a test, with both shapes drawn if they differ."""
         difference = trial.difference
-        if difference is None or self.diagnosis.explained or self._sign(trial) == "–":
+        if difference is None or not self._shows_difference(trial):
             return ""
         text = f"<br><code>{html.escape(_describe_difference(difference))}</code>"
         if difference.expected_shape is None or difference.got_shape is None:
@@ -187,7 +191,7 @@ def _first_printed(diagnosis: Diagnosis) -> list[str]:
 def _describe_call(diagnosis: Diagnosis) -> str:
     """What the call was about that shows the first difference, and what it was given."""
     trial = diagnosis.most_telling_trial
-    if trial is None:
+    if trial is None or not diagnosis.calls_say_more:
         return ""
     call = trial.first_wrong
     others = [each for trial in diagnosis.trials for each in trial.calls]

@@ -241,4 +241,4 @@ def test_a_relation_of_one_entry_alone_says_which():
     assert "Only entry 1 of your result (entries count from 0) is wrong." in str(report)
     named = item_of(lambda n, d: {"rate": n / d, "other": d / n})
     report = Report(diagnose(named, lambda n, d: {"rate": n / d, "other": 1.96 * d / n}))
-    assert "Only `other` is wrong. The right numbers, all multiplied by 1.96." in str(report)
+    assert "Only `other` is wrong. There: the right numbers, all multiplied by 1.96." in str(report)

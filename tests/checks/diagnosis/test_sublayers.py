@@ -48,7 +48,7 @@ def told(item_id, subject):
         try_probe(probe, item, subject=subject, draw_seed=SEED + i)
         for i, probe in enumerate(item.probes)
     ]
-    return find_first_sublayer(item, subject, trials)
+    return find_first_sublayer(item, subject, trials=trials)
 
 
 @pytest.mark.parametrize(

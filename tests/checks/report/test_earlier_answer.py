@@ -38,7 +38,10 @@ def checked(causal, name="causal_mask", operator="&"):
 def test_a_wrong_earlier_answer_is_named_in_place_of_what_follows_from_it(name):
     report = checked(WRONG, name)
     assert report.misconception == "earlier_answer"
-    assert "Your causal_mask (06.causal_mask) isn't right yet, and this" in str(report)
+    assert (
+        "Your causal_mask (06.causal_mask) isn't right yet, and decoder_mask uses it: check that "
+        "one first." in str(report)
+    )
     assert "triangle" not in str(report)
 
 
