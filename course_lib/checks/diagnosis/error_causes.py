@@ -396,10 +396,10 @@ def find_error_cause(failure: Failure) -> tuple[str, str]:
     Without a line of the learner's own, only that their code could not be called as asked, or has
     no ``forward``.
     """
-    if ": raise" in failure.line:
+    if failure.raised_on_purpose:
         return "own_error", "A `raise` of your own; the task asks for a result here."
     variables = f"On that line: {failure.variables}." if failure.variables else ""
-    if failure.kind == "AssertionError" and ": assert" in failure.line:
+    if failure.kind == "AssertionError" and re.search(r": assert\b", failure.line):
         return "own_assertion", f"An `assert` of your own is false for this input. {variables}"
     if failure.kind == "CourseError":  # its message says what to do
         return "", variables

@@ -92,12 +92,17 @@ class Failure:
         return f"{self.message[:1].upper()}{self.message[1:].rstrip('.')}."
 
     @property
+    def raised_on_purpose(self) -> bool:
+        """Whether it is a `raise` of the learner's own."""
+        return re.search(r": raise\b", self.line) is not None
+
+    @property
     def not_written(self) -> bool:
         """Whether the learner's own `raise NotImplementedError` led to it: PyTorch raises this
         error, too, for an operation that doesn't take a type and for a module without `forward`.
         """
         bare = self.line.endswith(": ") and not self.message  # in code without a known source
-        return self.kind == "NotImplementedError" and (": raise" in self.line or bare)
+        return self.kind == "NotImplementedError" and (self.raised_on_purpose or bare)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def _first_failed(
     for i, probe in enumerate(item.probes):
         trial = try_probe(probe, item, subject=subject, draw_seed=SEED + i, seconds=SECONDS)
         if trial.difference:
-            return trial
+            return None if trial.stop else trial  # a slow one may be right
     return None
 
 

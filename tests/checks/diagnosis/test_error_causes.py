@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.testing import assert_close
 
 from course_lib.checks.diagnosis.error_causes import find_error_cause
 from course_lib.checks.engine.call import Call, Failure, ask
@@ -155,6 +156,7 @@ def waits(x):
         (lambda x: Path("/no/such/file").read_text(), "no_such_file", "as arguments"),
         (lambda x: sys.exit(), "program_ended", "`return`"),
         (lambda x: torch.zeros(2, dytpe=1), "other_arguments", "don't fit"),
+        (lambda x: assert_close(x, -x), "assertion", "what this line calls"),
         (lambda x: nn.MultiheadAttention(5, 2), "assertion", "what this line calls"),
         (waits, "waits_for_typing", "during a check nobody does"),
         (lambda x: torch.einsum("b?->b", x), "equation_does_not_fit", "one letter for each axis"),
