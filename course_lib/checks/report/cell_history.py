@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 _NOT_PARSED = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -22,9 +22,12 @@ def outdated_name(subject: Any) -> str:
     which the subject was made. In doubt there is nothing to tell: if a cell binds the name in any
     other way than by a plain definition, or if the subject comes from no cell.
     """
-    name = getattr(subject, "__name__", "")
+    # Only of these two the attributes are Python's own, and not the learner's code.
+    if type(subject) is not FunctionType and not issubclass(type(subject), type):
+        return ""
+    name = subject.__name__
     cells, names = _cells_and_names()
-    if not cells or not isinstance(name, str) or names.get(name) is not subject:
+    if not cells or names.get(name) is not subject:
         return ""
     source, running = _source_of_cell(subject), _running_cell(names)
     made_in = [i for i, cell in enumerate(cells) if source is not None and _same(source, cell)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any
@@ -84,12 +85,14 @@ def _first_failed(
 def _names_used(subject: Any) -> dict[str, Any]:
     """The learner's functions and classes that their code names, also by way of one another."""
     found: dict[str, Any] = {}
-    waiting, seen = [subject], {id(subject)}
+    # Of any other object, even reading an attribute may run the learner's code.
+    known = type(subject) is FunctionType or issubclass(type(subject), type)
+    waiting, seen = [subject] if known else [], {id(subject)}
     while waiting:
         for function in _functions(waiting.pop()):
             for name in _globals_read(function.__code__):
                 value = function.__globals__.get(name)
-                if not isinstance(value, (FunctionType, type)) or id(value) in seen:
+                if not issubclass(type(value), (FunctionType, type)) or id(value) in seen:
                     continue
                 seen.add(id(value))
                 if value.__module__ is None or value.__module__ == function.__module__:
@@ -105,7 +108,8 @@ def _functions(value: Any) -> Iterator[FunctionType]:
             if base.__module__ == value.__module__:
                 yield from (each for each in vars(base).values() if type(each) is FunctionType)
     else:
-        value = inspect.unwrap(value)
+        with suppress(ValueError):  # functions that wrap one another
+            value = inspect.unwrap(value)
         if type(value) is FunctionType:
             yield value
 
