@@ -218,6 +218,12 @@ def test_no_relation_is_named_that_holds_by_chance(right, wrong):
     assert find_tensor_relation([(torch.tensor(right), torch.tensor(wrong))], 1e-5) is None
 
 
+def test_two_large_numbers_that_are_almost_equally_too_large_have_no_offset_in_common():
+    scores = [(46.31089713579418, 47.694832162585534), (45.97156846072724, 47.35510197360841)]
+    pairs = [tuple(torch.tensor(x, dtype=torch.float64) for x in pair) for pair in scores]
+    assert find_tensor_relation(pairs, 1e-5) is None
+
+
 def test_many_truth_values_or_a_few_varied_numbers_are_evidence():
     mask = torch.tensor([[F, F, T, T, T, F, T], [T, F, T, F, F, T, T]])
     assert find_tensor_relation([(mask, ~mask)], 1e-5).name == "inverted"
