@@ -23,6 +23,8 @@ BITS_OF_A_FLOAT = 10.0  # that two results agree in a number with digits behind 
 
 def find_tensor_relation(pairs: Sequence[Pair], tolerance: float) -> Observation | None:
     """The first relation that holds between all pairs of expected and received tensors."""
+    if any(x.is_complex() for pair in pairs for x in pair):  # the dtype alone says what is wrong
+        return None
     for test in (_dtype, _axes, _sign, _factor, _offset, _function, _moved, _part):
         for name, sentence, holds in test(pairs, tolerance):
             if all(holds(a, b) for a, b in pairs):
