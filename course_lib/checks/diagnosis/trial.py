@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure, Use, ask
-from course_lib.checks.engine.compare import Difference, answers_differ, described
+from course_lib.checks.engine.compare import (
+    Difference,
+    answers_differ,
+    described,
+    forms_differ,
+)
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.isolation import isolated
 from course_lib.checks.engine.item import Item, Probe
@@ -154,7 +159,9 @@ def compare_answers(
     """The first difference between all these answers and those expected."""
     try:
         if probe.compare is not None and not any(answer.failure for answer in answers):
-            return probe.compare(calls, expected, answers)
+            forms = (forms_differ(a.value, b.value) for a, b in zip(expected, answers, strict=True))
+            other_form = next(filter(None, forms), None)
+            return other_form or probe.compare(calls, expected, answers)
         for a, b in zip(expected, answers, strict=True):
             if difference := answers_differ(a, b, tolerance=item.tolerance):
                 return difference

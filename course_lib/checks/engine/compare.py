@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.utils import _pytree as tree
 
 from course_lib.checks.engine.call import Answer, Unusual, truncated
 
@@ -86,6 +87,31 @@ def answers_differ(expected: Answer, got: Answer, *, tolerance: float = 1e-5) ->
             "changed input", expected="inputs left unchanged", got="an input modified in place"
         )
     return first_difference(expected.value, got.value, tolerance=tolerance)
+
+
+def forms_differ(expected: Any, got: Any) -> Difference | None:
+    """As ``first_difference``, but a number agrees with any other, unless it is NaN or infinite.
+
+    For results that are random in part. Their comparisons need no defence of their own then:
+    ``x > limit`` is False for a NaN.
+    """
+    difference = first_difference(_numbers_as_zero(expected), _numbers_as_zero(got))
+    if difference and difference.kind in ("nan", "value"):
+        return replace(difference, expected="a finite number")
+    return difference
+
+
+def _numbers_as_zero(value: Any) -> Any:
+    """The value, with 0 for each number but NaN and infinity."""
+
+    def zero(x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return torch.where(x.isfinite(), torch.zeros_like(x), x)
+        if type(x) in (int, float):
+            return type(x)(0) if math.isfinite(x) else x
+        return x
+
+    return tree.tree_map(zero, value)
 
 
 def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Difference | None:
