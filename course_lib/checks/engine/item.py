@@ -83,6 +83,7 @@ class Item:
             other is about.
         conventions: names of those by which it differs from the course's; see ``conventions``.
         shown: other names for arguments in reports.
+        constructor_given: whether the notebook writes the constructor of the class.
     """
 
     id: str
@@ -98,6 +99,7 @@ class Item:
     apart: list[set[str]] = field(default_factory=list)
     conventions: tuple[str, ...] = ()
     shown: Mapping[str, str] = field(default_factory=dict)
+    constructor_given: bool = False
 
     def __post_init__(self) -> None:
         watched.append(self)

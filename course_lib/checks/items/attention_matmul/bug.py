@@ -61,6 +61,7 @@ item = Item(
     "04.bug",
     reference=_Fixed,
     use=use_module,
+    constructor_given=True,
     bug=Bug(BUG, line=14),
     probes=[
         Probe(

@@ -47,6 +47,7 @@ item = Item(
     "04.multi_head_attention",
     reference=model.MultiHeadAttention,
     use=use_module,
+    constructor_given=True,
     probes=[
         Probe("self-attention", self_attention),
         Probe(

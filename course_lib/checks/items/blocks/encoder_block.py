@@ -31,6 +31,7 @@ item = Item(
     "07.encoder_block",
     reference=EncoderBlock,
     use=use_module,
+    constructor_given=True,
     tolerance=1e-4,
     probes=[
         Probe("attention, then feed-forward, each as LayerNorm(x + Sublayer(x))", without_mask),

@@ -37,6 +37,7 @@ item = Item(
     "07.pre_norm_encoder_block",
     reference=PreNormEncoderBlock,
     use=use_module,
+    constructor_given=True,
     tolerance=1e-4,
     probes=[
         Probe("attention, then feed-forward, each as x + Sublayer(LayerNorm(x))", without_mask),

@@ -51,6 +51,7 @@ item = Item(
     "02.transformer_embedding",
     reference=embedding.TransformerEmbedding,
     use=_use_embedding,
+    constructor_given=True,
     tolerance=1e-4,
     probes=[
         Probe(
