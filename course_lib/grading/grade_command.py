@@ -16,7 +16,7 @@ from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.server import Server
 from course_lib.grading.options import GradeOptions
 from course_lib.grading.results import SubmissionResult, shown_points, shown_text
-from course_lib.grading.submissions.exercise import exercise_file, exercises_folder, load_exercise
+from course_lib.grading.submissions.exercise import exercises_folder, load_exercise
 from course_lib.grading.variants.variants import load_variants
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
@@ -79,21 +79,19 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
     print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
     all_stored = True
     if options.gradebook:
-        text, all_stored = _store_in_gradebook(options.gradebook, run, results, exercises)
+        text, all_stored = _store_in_gradebook(options.gradebook, run, results)
         print(text)
     return all_stored and all(result.points is not None for result in results)
 
 
 def _store_in_gradebook(
-    course: Path, run: ClassRun, results: Sequence[SubmissionResult], exercises: Path
+    course: Path, run: ClassRun, results: Sequence[SubmissionResult]
 ) -> tuple[str, bool]:
     """Put the results into nbgrader's gradebook; what is left to do, and whether all are there."""
     from course_lib.grading.marks.formgrader_marks import record_stored
     from course_lib.grading.nbgrader.class_gradebook import store_class
 
-    stored = store_class(
-        course, run, results=results, notebook=exercise_file(exercises, run.exercise.assignment)
-    )
+    stored = store_class(course, run, results=results)
     lines = [
         f"nbgrader's gradebook is in {course}. Of {stored.submissions} submissions, "
         f"{stored.to_mark} need a person's marks: cd {course} && jupyter lab, then "

@@ -297,9 +297,7 @@ def test_formgrader_shows_the_variant_that_a_student_was_given(hiding, released,
         secret=SECRET,
         variants=variants,
     )
-    store_class(
-        tmp_path / "course", run, results=[result_of(exercise, "own")], notebook=exercise.file
-    )
+    store_class(tmp_path / "course", run, results=[result_of(exercise, "own")])
     shown = tmp_path / "course" / "autograded" / "own" / "06_masks" / "masks.ipynb"
     assert "(tokens == pad_id)[:, None, None, :]" in shown.read_text(encoding="utf-8")
     task = next(c["source"] for c in hiding[0]["cells"] if c["id"] == "06-padding-mask-task")
