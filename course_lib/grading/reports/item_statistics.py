@@ -78,7 +78,7 @@ def _statistics(item_id: str, marks: Sequence[Mark]) -> ItemStatistics:
     low, high = wilson_interval(passed, len(known))
     # A submission counts where every point of it is known: a sum with gaps is no total.
     complete = [
-        (item.points or 0.0, (mark.points or 0.0)) for mark, item in found if mark_known(mark)
+        (item.points or 0.0, mark.points) for mark, item in found if mark.points is not None
     ]
     discrimination, undefined = correlation_with_rest(complete)
     lines = Counter(item.result.line_found for _, item in found if item.result)
@@ -97,11 +97,6 @@ def _statistics(item_id: str, marks: Sequence[Mark]) -> ItemStatistics:
         lines_missed=lines[False],
         waiting=sum(item.points is None and item.result is not None for _, item in found),
     )
-
-
-def mark_known(mark: Mark) -> bool:
-    """Whether all points of the submission are known."""
-    return mark.points is not None
 
 
 def wilson_interval(passed: int, known: int) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 from tqdm.auto import tqdm
 
 from course_lib.grading.marks.class_marks import Assignment, Mark
@@ -85,12 +86,12 @@ def list_class_flags(assignments: Sequence[Assignment]) -> list[tuple[str, str, 
 
 def _overview(assignments: Sequence[Assignment]) -> Markup:
     alt = "For each assignment the median, quartiles and range of the points; as a table below."
-    return _trusted(svg(plot_overview(assignments), name="overview", alt=alt))
+    return _picture(plot_overview(assignments), name="overview", alt=alt)
 
 
-def _trusted(picture: str) -> Markup:
+def _picture(figure: Figure, *, name: str, alt: str) -> Markup:
     """Our own drawing, which holds no text of a learner's."""
-    return Markup(picture)
+    return Markup(svg(figure, name=name, alt=alt))
 
 
 def _section(assignment: Assignment, sentence: Sentence) -> Mapping[str, object]:
@@ -125,28 +126,22 @@ def _plots(
 ) -> Mapping[str, object]:
     name = assignment.name
     pictures = {
-        "distribution": _trusted(
-            svg(
-                plot_distribution(assignment),
-                name=f"distribution-{name}",
-                alt=f"How many students earned how many points in {name}; as a table below.",
-            )
+        "distribution": _picture(
+            plot_distribution(assignment),
+            name=f"distribution-{name}",
+            alt=f"How many students earned how many points in {name}; as a table below.",
         ),
-        "item_plot": _trusted(
-            svg(
-                plot_items(statistics),
-                name=f"items-{name}",
-                alt=f"Difficulty and discrimination of the items of {name}; as a table below.",
-            )
+        "item_plot": _picture(
+            plot_items(statistics),
+            name=f"items-{name}",
+            alt=f"Difficulty and discrimination of the items of {name}; as a table below.",
         ),
     }
     if confusions:
-        pictures["confusion_plot"] = _trusted(
-            svg(
-                plot_confusions(confusions, len(assignment.marks)),
-                name=f"confusions-{name}",
-                alt=f"How often each misconception was recognised in {name}; as a table below.",
-            )
+        pictures["confusion_plot"] = _picture(
+            plot_confusions(confusions, len(assignment.marks)),
+            name=f"confusions-{name}",
+            alt=f"How often each misconception was recognised in {name}; as a table below.",
         )
     return pictures
 
