@@ -15,7 +15,7 @@ from course_lib.grading.jail.bubblewrap import refuse_shown
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.server import Server
 from course_lib.grading.options import GradeOptions
-from course_lib.grading.results import SubmissionResult, shown_points, shown_text
+from course_lib.grading.results import SubmissionResult, aligned, shown_points, shown_text
 from course_lib.grading.submissions.exercise import exercises_folder, load_exercise
 from course_lib.grading.variants.variants import load_variants
 
@@ -127,14 +127,7 @@ def table(results: Sequence[SubmissionResult]) -> str:
     """A row for each student, and below it what a person should look at."""
     rows: list[tuple[str, ...]] = [("student", "points", "to mark", "flags", "")]
     rows += [_row(result) for result in results]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column in (0, 4) else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = aligned(rows, right=(1, 2, 3))
     for result in results:
         notes = [
             *result.notes,

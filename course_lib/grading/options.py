@@ -10,6 +10,12 @@ from course_lib.arguments import option
 from course_lib.errors import CourseError
 
 ExportFormat = Literal["csv", "nbgrader", "canvas", "moodle", "gradescope"]
+_ASSIGNMENTS = option(
+    "such as 06_masks; may be repeated (default: all)",
+    metavar="NAME",
+    flag="--assignment",
+    many="repeat",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +44,7 @@ class AssignOptions:
         default=6,
         metadata=option("groups (default: %(default)s)", metavar="N", flag="--variants"),
     )
-    assignments: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "such as 06_masks; may be repeated (default: all)",
-            metavar="NAME",
-            flag="--assignment",
-            many="repeat",
-        ),
-    )
+    assignments: tuple[str, ...] = field(default=(), metadata=_ASSIGNMENTS)
     output: Path = field(
         default=Path("variants"),
         metadata=option(
@@ -193,15 +191,7 @@ class ResultsOptions:
     results: Path = field(
         metadata=option("the folder that course grade wrote", metavar="RESULTS", positional=True)
     )
-    assignments: tuple[str, ...] = field(
-        default=(),
-        metadata=option(
-            "such as 06_masks; may be repeated (default: all)",
-            metavar="NAME",
-            flag="--assignment",
-            many="repeat",
-        ),
-    )
+    assignments: tuple[str, ...] = field(default=(), metadata=_ASSIGNMENTS)
     marks: Path | None = field(
         default=None,
         metadata=option(
