@@ -65,7 +65,8 @@ def report_page(
         unrun=sum("not run" in mark.waits_for for mark in waiting),
         to_mark=sum("to be marked" in mark.waits_for for mark in waiting),
         overview=_overview(assignments),
-        assignments=[_section(each, sentence) for each in bar],
+        assignments=[_section(each) for each in bar],
+        sentence=sentence,
         rows=_rows(assignments),
         flags=list_class_flags(assignments),
         similar=similar or {},
@@ -94,7 +95,7 @@ def _picture(figure: Figure, *, name: str, alt: str) -> Markup:
     return Markup(svg(figure, name=name, alt=alt))
 
 
-def _section(assignment: Assignment, sentence: Sentence) -> Mapping[str, object]:
+def _section(assignment: Assignment) -> Mapping[str, object]:
     """What the page says of an assignment."""
     statistics, confusions = item_statistics(assignment), count_confusions(assignment)
     points = [mark.points for mark in assignment.marks if mark.points is not None]
@@ -109,14 +110,7 @@ def _section(assignment: Assignment, sentence: Sentence) -> Mapping[str, object]
         "counts": [(shown_points(p), count) for p, count in sorted(Counter(points).items())],
         "nobody": [item.id for item in statistics if item.nobody],
         "statistics": statistics,
-        "confusions": [
-            {
-                "item": each.item,
-                "sentence": sentence(each.item, each.misconception),
-                "students": each.students,
-            }
-            for each in confusions
-        ],
+        "confusions": confusions,
         **_plots(assignment, statistics, confusions),
     }
 
