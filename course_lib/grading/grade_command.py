@@ -22,8 +22,14 @@ from course_lib.grading.jail.bubblewrap import refuse_shown
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.server import Server
 from course_lib.grading.options import GradeOptions
-from course_lib.grading.results import SubmissionResult, list_names, shown_points, shown_text
-from course_lib.grading.submissions.exercise import exercise_file, exercises_folder, load_exercise
+from course_lib.grading.results import (
+    SubmissionResult,
+    aligned,
+    list_names,
+    shown_points,
+    shown_text,
+)
+from course_lib.grading.submissions.exercise import exercises_folder, load_exercise
 from course_lib.grading.variants.variants import load_variants
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
@@ -91,7 +97,7 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
     print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
     all_stored = True
     if options.gradebook:
-        text, all_stored = _store_in_gradebook(options.gradebook, run, results, exercises)
+        text, all_stored = _store_in_gradebook(options.gradebook, run, results)
         print(text)
     if options.diff:
         print("Next: the same command without --diff")
@@ -101,15 +107,13 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
 
 
 def _store_in_gradebook(
-    course: Path, run: ClassRun, results: Sequence[SubmissionResult], exercises: Path
+    course: Path, run: ClassRun, results: Sequence[SubmissionResult]
 ) -> tuple[str, bool]:
     """Put the results into nbgrader's gradebook; what is left to do, and whether all are there."""
     from course_lib.grading.marks.formgrader_marks import record_stored
     from course_lib.grading.nbgrader.class_gradebook import store_class
 
-    stored = store_class(
-        course, run, results=results, notebook=exercise_file(exercises, run.exercise.assignment)
-    )
+    stored = store_class(course, run, results=results)
     lines = [
         f"nbgrader's gradebook is in {course}. Of {stored.submissions} submissions, "
         f"{stored.to_mark} need a person's marks: cd {course} && jupyter lab, then "
@@ -145,14 +149,7 @@ def table(results: Sequence[SubmissionResult]) -> str:
     """A row for each student, and below it what a person should look at."""
     rows: list[tuple[str, ...]] = [("student", "points", "to mark", "flags", "")]
     rows += [_row(result) for result in results]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column in (0, 4) else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = aligned(rows, right=(1, 2, 3))
     for result in results:
         notes = [
             *result.notes,

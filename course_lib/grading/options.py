@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from course_lib.arguments import option
 from course_lib.errors import CourseError
 
 ExportFormat = Literal["csv", "nbgrader", "canvas", "moodle", "gradescope"]
+
+
+def _assignments() -> Any:
+    """The field of two verbs that takes the names of assignments."""
+    return option(
+        "such as 06_masks; may be repeated (default: all)",
+        default=(),
+        metavar="NAME",
+        flag="--assignment",
+        many="repeat",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +42,7 @@ class AssignOptions:
         required=True,
     )
     number: int = option("groups (default: %(default)s)", default=6, metavar="N", flag="--variants")
-    assignments: tuple[str, ...] = option(
-        "such as 06_masks; may be repeated (default: all)",
-        default=(),
-        metavar="NAME",
-        flag="--assignment",
-        many="repeat",
-    )
+    assignments: tuple[str, ...] = _assignments()
     output: Path = option(
         "where group_1/NAME, group_2/NAME, … and manifest.json go (default: %(default)s)",
         default=Path("variants"),
@@ -153,13 +158,7 @@ class ResultsOptions:
     """Which results are read, and where the points that a person gave are."""
 
     results: Path = option("the folder that course grade wrote", metavar="RESULTS", positional=True)
-    assignments: tuple[str, ...] = option(
-        "such as 06_masks; may be repeated (default: all)",
-        default=(),
-        metavar="NAME",
-        flag="--assignment",
-        many="repeat",
-    )
+    assignments: tuple[str, ...] = _assignments()
     marks: Path | None = option(
         "points that a person gave: CSV with the columns student, item, points "
         "(default: all marks*.csv beside the results of each assignment)",

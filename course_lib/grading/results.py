@@ -154,6 +154,18 @@ def shown_text(text: str, most: int = 80) -> str:
     return truncated("".join(c if c.isprintable() else " " for c in text), most)
 
 
+def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
+    """Rows as lines in which columns are below each other; those at ``right`` end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if number in right else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def clean_name(name: str) -> str:
     """A student's name as it is compared with those in other files.
 

@@ -15,7 +15,11 @@ from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.item import Bug, Item, name_in_words
 from course_lib.errors import CourseError
-from course_lib.grading.variants.variant_draw import draw_variants, of_items, taken_in
+from course_lib.grading.variants.variant_draw import (
+    conventions_by_item,
+    draw_variants,
+    names_by_item,
+)
 from tests.checks.first_failure import first_failure
 
 CHECKED = [entry.id for entry in TABLE.values() if entry.kind not in WITHOUT]
@@ -24,10 +28,10 @@ LESSONS = sorted({item[:2] for item, _ in TAKEN})
 # Of each lesson, an item for which several conventions are drawn together.
 TOGETHER = [
     max(
-        (each for c in draw_variants(lesson, 6, "2026-autumn") for each in of_items(taken, c)),
+        (each for c in draw_variants(lesson, 6, "2026-autumn") for each in names_by_item(taken, c)),
         key=lambda each: len(each[1]),
     )
-    for lesson, taken in ((lesson, taken_in(lesson)) for lesson in LESSONS)
+    for lesson, taken in ((lesson, conventions_by_item(lesson)) for lesson in LESSONS)
 ]
 # Wrong answers whose effect a translation takes away, since it copies what they change in place.
 UNSEEN = {

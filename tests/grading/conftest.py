@@ -79,11 +79,9 @@ def new_course(tmp_path_factory, masks):
     from course_lib.grading.nbgrader.class_gradebook import store_class
 
     folder = tmp_path_factory.mktemp("course")
-    exercise = ROOT / "exercises" / "06_masks" / "masks.ipynb"
     store_class(
         folder / "course",
         ClassRun(incoming=folder, exercise=masks, results=folder, secret=SECRET),
         results=[],
-        notebook=exercise,
     )
     return folder / "course"

@@ -61,10 +61,6 @@ class ClassRun:
     preview: bool = False
     variants: Variants | None = None
 
-    def students(self) -> list[str]:
-        """Whose work there is; see ``students_in``."""
-        return students_in(self.incoming)
-
     def result_file(self, student: str) -> Path:
         """Where a student's result is stored."""
         return self.results / self.exercise.assignment / _result_name(student)
@@ -83,7 +79,7 @@ class ClassRun:
         """
         if self.variants is None:
             return self.exercise, ()
-        variant = self.variants.of(student, self.incoming / student)
+        variant = self.variants.variant_of(student, self.incoming / student)
         return variant.exercise, (variant.note,)
 
     def timestamp(self, student: str) -> bytes | None:
@@ -175,7 +171,7 @@ def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
     Raises:
         CourseError: there is nothing to grade, or a result can't be written.
     """
-    students = run.students()
+    students = students_in(run.incoming)
     if run.jobs == 1 and not run.cluster:
         for student in students:
             yield _store(run, student, run.grade(student, jail))

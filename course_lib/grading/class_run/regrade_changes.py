@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from course_lib.errors import CourseError
-from course_lib.grading.results import SubmissionResult, shown_points, shown_text
+from course_lib.grading.results import SubmissionResult, aligned, shown_points, shown_text
 from course_lib.grading.safe_csv import Rows, csv_text
 
 CHANGES_FILE = "changes.csv"
@@ -103,11 +103,7 @@ def changes_table(changes: Sequence[Change]) -> str:
         )
         for each in changes
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)] if rows else []
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    return "\n".join(aligned(rows))
 
 
 def _difference(change: Change) -> str:

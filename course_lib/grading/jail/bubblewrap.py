@@ -22,7 +22,7 @@ _LINKER_CACHE = "/etc/ld.so.cache"
 _NAMESPACES = ("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session")
 
 
-def command_of(folder: Path, socket: int, *, trusted: bool) -> tuple[list[str], dict[str, str]]:
+def server_command(folder: Path, socket: int, *, trusted: bool) -> tuple[list[str], dict[str, str]]:
     """The command and its environment.
 
     Args:

@@ -19,7 +19,7 @@ from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure, Use
 from course_lib.checks.engine.item import Item
 from course_lib.checks.engine.ready_made import READY_MADE
 from course_lib.grading.jail.jail import Jail
-from course_lib.grading.jail.library_view import view_of
+from course_lib.grading.jail.library_view import view_files
 from course_lib.grading.jail.session import REAL_SECONDS, MachineBusy, Session, SessionEnded
 from course_lib.grading.submissions.exercise import Task, bound_names, names_not_called
 from course_lib.grading.submissions.transplant import CodeCell
@@ -117,7 +117,7 @@ class SubmissionRun:
     ) -> Diagnosis:
         item = load_item(task.entry.id, task.conventions)
         try:
-            library = self.jail.library(item.id, view_of(item.id, task.subject))
+            library = self.jail.library(item.id, view_files(item.id, task.subject))
             with self._started(library, cells, keep) as session:
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None

@@ -26,7 +26,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from course_lib.grading.jail.source_slice import course_imports, slice_of
+from course_lib.grading.jail.source_slice import course_imports, slice_source
 
 if TYPE_CHECKING:
     from course_lib.checks.engine.item import Item
@@ -102,7 +102,7 @@ def engine_files() -> dict[str, str]:
 
 
 @cache
-def view_of(item_id: str, subject: str) -> Files:
+def view_files(item_id: str, subject: str) -> Files:
     """The files of the library for one item.
 
     Args:
@@ -119,7 +119,7 @@ def view_of(item_id: str, subject: str) -> Files:
     files = engine_files()
     for path in _library_paths():
         source = _source(path)
-        files[str(path)] = without(source, names) if _may_define(source, names) else source
+        files[str(path)] = stub_definitions(source, names) if _may_define(source, names) else source
     return files | use_files(item)
 
 
@@ -138,7 +138,7 @@ def _may_define(source: str, names: Collection[str]) -> bool:
     return any(f"def {name}" in source or f"class {name}" in source for name in names)
 
 
-def without(source: str, names: Collection[str]) -> str:
+def stub_definitions(source: str, names: Collection[str]) -> str:
     """The source of a module with stubs in place of its definitions of these names."""
     module = ast.parse(source)
     module.body = [
@@ -175,7 +175,7 @@ def use_files(item: Item) -> dict[str, str]:
             continue
         done[module] = names
         path = Path(*module.split(".")[1:]).with_suffix(".py")
-        source = slice_of(_source(path), names)
+        source = slice_source(_source(path), names)
         files[str(path)] = source
         files[str(path.with_name("__init__.py"))] = ""
         for imported, more in course_imports(source).items():

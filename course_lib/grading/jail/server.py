@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.grading.jail import library_view
-from course_lib.grading.jail.bubblewrap import command_of
+from course_lib.grading.jail.bubblewrap import server_command
 
 _START_SECONDS = 120.0  # PyTorch is read from a cold disk, at worst
 
@@ -99,7 +99,9 @@ class Server:
     def _begin(self) -> None:
         self._control, theirs = socket.socketpair()
         with theirs, open(self.folder / "errors", "wb") as errors:
-            command, environment = command_of(self.folder, theirs.fileno(), trusted=self.trusted)
+            command, environment = server_command(
+                self.folder, theirs.fileno(), trusted=self.trusted
+            )
             self._process = subprocess.Popen(
                 command,
                 env=environment,

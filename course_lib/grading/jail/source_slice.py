@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 
-def slice_of(source: str, wanted: Collection[str]) -> str:
+def slice_source(source: str, wanted: Collection[str]) -> str:
     """The definitions of the wanted names, of all that these use, and the imports they need.
 
     Annotations are not followed: with ``from __future__ import annotations`` they are never

@@ -7,9 +7,10 @@ no longer sure to be about the present answer says so. Nothing is written to the
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -123,39 +124,25 @@ def read_formgrader(
         there = {one.nbgrader_id: name for name, one in stored.items() if one.course == each}
         elsewhere = {one.nbgrader_id for one in stored.values()} - there.keys()
         found = _MarksInGradebook(assignment=folder.name)
-        for submission in _submissions(each, folder):
-            name = there.get(submission.student, "")
-            if name in students:
-                found.add(submission, students[name], stored[name].key)
-            elif submission.student not in elsewhere and submission.grades:
-                found.unknown.append(submission.student)
+        with _gradebook_of(each, folder) as gradebook:
+            for submission in gradebook.assignment_submissions(folder.name):
+                name = there.get(submission.student_id, "")
+                if name in students:
+                    found.add(submission, students[name], stored[name].key)
+                elif submission.student_id not in elsewhere and _given_grades(submission):
+                    found.unknown.append(submission.student_id)
         given |= found.checked(each)
         remarks += found.remarks(each)
     return given, remarks
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Grade:
-    """What a person gave for a cell."""
+@contextlib.contextmanager
+def _gradebook_of(course: Path, folder: Path) -> Iterator[Any]:
+    """The gradebook in a course folder of nbgrader, to be read.
 
-    cell: str
-    auto: float | None
-    manual: float | None
-    extra: float
-    needs_review: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Submission:
-    """What a person gave for a submission, and its late penalty."""
-
-    student: str
-    grades: tuple[_Grade, ...]
-    penalty: float
-
-
-def _submissions(course: Path, folder: Path) -> list[_Submission]:
-    """The submissions of an assignment in the gradebook of a course folder.
+    Args:
+        course: the course folder.
+        folder: of the assignment's results.
 
     Raises:
         CourseError: there is no gradebook that can be read.
@@ -177,7 +164,7 @@ def _submissions(course: Path, folder: Path) -> list[_Submission]:
         raise missing  # opening it would make an empty one
     try:
         with Gradebook(directory.db_url, directory.course_id) as gradebook:
-            return [_submission(each) for each in gradebook.assignment_submissions(folder.name)]
+            yield gradebook
     except SQLAlchemyError as error:
         raise CourseError(
             f"expected nbgrader's gradebook in {course}, and could not read it "
@@ -186,22 +173,14 @@ def _submissions(course: Path, folder: Path) -> list[_Submission]:
         ) from None
 
 
-def _submission(submission: Any) -> _Submission:
-    notebooks = submission.notebooks
-    grades = [
-        _Grade(
-            cell=g.name,
-            auto=g.auto_score,
-            manual=g.manual_score,
-            extra=g.extra_credit or 0.0,
-            needs_review=g.needs_manual_grade,
-        )
-        for notebook in notebooks
-        for g in notebook.grades
-        if g.manual_score is not None or g.extra_credit
+def _given_grades(submission: Any) -> list[Any]:
+    """The grades of a submission in the gradebook to which a person gave something."""
+    return [
+        grade
+        for notebook in submission.notebooks
+        for grade in notebook.grades
+        if grade.manual_score is not None or grade.extra_credit
     ]
-    penalty = sum(notebook.late_submission_penalty or 0.0 for notebook in notebooks)
-    return _Submission(student=submission.student_id, grades=tuple(grades), penalty=penalty)
 
 
 @dataclass(kw_only=True)
@@ -214,32 +193,31 @@ class _MarksInGradebook:
     unknown: list[str] = field(default_factory=list)  # students, or items of them
     late: list[str] = field(default_factory=list)
 
-    def add(self, submission: _Submission, result: SubmissionResult, key: str) -> None:
-        """Add the marks of a submission whose result was put into the gradebook with this key."""
+    def add(self, submission: Any, result: SubmissionResult, key: str) -> None:
+        """Add the marks of nbgrader's submission whose result was put there with this key."""
         items = {item.id: item for item in list_items(result)}
         again = key not in ("", _recorded_key(result))
-        if submission.penalty:
+        if any(notebook.late_submission_penalty for notebook in submission.notebooks):
             self.late.append(result.student)
-        for grade in submission.grades:
-            item_id, _ = item_and_role(grade.cell)
+        for grade in _given_grades(submission):
+            item_id, _ = item_and_role(grade.name)
             item = items.get(item_id)
             if item is None:
-                self.unknown.append(f"{result.student}, {item_id or grade.cell}")
+                self.unknown.append(f"{result.student}, {item_id or grade.name}")
                 continue
-            points = item.points if grade.manual is None else grade.manual
+            points = item.points if grade.manual_score is None else grade.manual_score
             if points is None:
                 continue  # extra credit for what has no points yet
+            extra = grade.extra_credit or 0.0
             whose = f"{item.id} of {result.student!r}"
             if not 0 <= points <= item.most:
                 self.wrong.append(f"{points:g} for {whose} is no number from 0 to {item.most:g}")
-            elif not 0 <= grade.extra < math.inf:
-                self.wrong.append(f"{grade.extra:g} for {whose} is no extra credit")
-            review = CHANGED if grade.needs_review else ""
-            if not review and (again or grade.auto != item.points):
+            elif not 0 <= extra < math.inf:
+                self.wrong.append(f"{extra:g} for {whose} is no extra credit")
+            review = CHANGED if grade.needs_manual_grade else ""
+            if not review and (again or grade.auto_score != item.points):
                 review = GRADED_AGAIN
-            self.given[result.student, item.id] = GivenMark(
-                points + grade.extra, answer_id="", review=review
-            )
+            self.given[result.student, item.id] = GivenMark(points + extra, review=review)
 
     def checked(self, course: Path) -> GivenMarks:
         """The marks.

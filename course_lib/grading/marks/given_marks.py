@@ -124,13 +124,7 @@ def read_marks_beside(
     remarks = []
     for path in sorted(folder.glob(MARKS_FILES)):
         found = read_marks(path, results, assignment=folder.name)
-        different = [
-            f"{item} of {student!r} has {shown_points(mark.points)} there and "
-            f"{shown_points(given[student, item].points)} in another file"
-            for (student, item), mark in found.items()
-            if (student, item) in given and given[student, item].points != mark.points
-        ]
-        if different:
+        if different := _different(found, given, where="in another file"):
             raise CourseError(
                 f"expected each item's points in one of the files {folder / MARKS_FILES}, or the "
                 f"same points in all, got in {path}: {list_names(different)}. "
@@ -149,24 +143,31 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def _different(here: GivenMarks, there: GivenMarks, *, where: str) -> list[str]:
+    """The items that have other points here than ``where`` the others are."""
+    return [
+        f"{item} of {student!r} has {shown_points(here[student, item].points)} there and "
+        f"{shown_points(there[student, item].points)} {where}"
+        for student, item in sorted(here.keys() & there.keys())
+        if here[student, item].points != there[student, item].points
+    ]
+
+
 def merge_marks(in_file: GivenMarks, in_formgrader: GivenMarks, *, path: Path) -> GivenMarks:
     """The marks of a file and of formgrader; where both have one, they must be the same.
 
     Raises:
         CourseError: they are not; it names each.
     """
-    both = sorted(in_file.keys() & in_formgrader.keys())
-    different = [
-        f"{item} of {student!r} has {shown_points(in_file[student, item].points)} there and "
-        f"{shown_points(in_formgrader[student, item].points)} in formgrader"
-        for student, item in both
-        if in_file[student, item].points != in_formgrader[student, item].points
-    ]
-    if different:
+    if different := _different(in_file, in_formgrader, where="in formgrader"):
         raise CourseError(
             f"expected the marks in {path} to agree with those given in formgrader, got: "
             f"{list_names(different)}. Delete the row, or give the same points in both"
         )
     # Of two equal marks, the one counts that is known to be of the present answer.
-    known = {key for key in both if in_file[key].answer_id and in_formgrader[key].review}
+    known = {
+        key
+        for key in in_file.keys() & in_formgrader.keys()
+        if in_file[key].answer_id and in_formgrader[key].review
+    }
     return {**in_file, **{k: mark for k, mark in in_formgrader.items() if k not in known}}

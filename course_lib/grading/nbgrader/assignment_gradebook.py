@@ -47,18 +47,19 @@ class AssignmentGradebook:
     Args:
         folder: the course folder.
         exercise: what was released.
-        notebook: its file.
 
     Raises:
         CourseError: the gradebook has submissions of another version of the assignment.
     """
 
-    def __init__(self, folder: CourseFolder, exercise: Exercise, *, notebook: Path) -> None:
-        self.folder, self.exercise, self.name = folder, exercise, notebook.stem
-        self.released = nbformat.read(notebook, as_version=4)
+    def __init__(self, folder: CourseFolder, exercise: Exercise) -> None:
+        self.folder, self.exercise, self.name = folder, exercise, exercise.file.stem
+        self.released = nbformat.read(exercise.file, as_version=4)
         by_item = {cell.id: cell.item for cell in exercise.cells}
-        self.rubrics = {by_item.get(name, ""): text for name, text in rubrics(notebook).items()}
-        add_released(folder, exercise.assignment, exercise=notebook)
+        self.rubrics = {
+            by_item.get(name, ""): text for name, text in rubrics(exercise.file).items()
+        }
+        add_released(folder, exercise.assignment, exercise=exercise.file)
         with _own_programs_first():  # a new gradebook asks the command alembic for its version
             self.gradebook = Gradebook(folder.directory.db_url, folder.directory.course_id)
         try:

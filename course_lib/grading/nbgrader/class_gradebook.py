@@ -34,16 +34,13 @@ class StoredClass:
     failed: dict[str, str]
 
 
-def store_class(
-    course: Path, run: ClassRun, *, results: Sequence[SubmissionResult], notebook: Path
-) -> StoredClass:
+def store_class(course: Path, run: ClassRun, *, results: Sequence[SubmissionResult]) -> StoredClass:
     """Put the results of a class into nbgrader's gradebook, with notebooks for formgrader.
 
     Args:
         course: the course folder; it is made if it is not there.
         run: what was graded.
         results: of that run.
-        notebook: the exercise as released.
 
     Raises:
         CourseError: the folder has another configuration or other cells, or can't be written.
@@ -51,14 +48,14 @@ def store_class(
     folder = open_course_folder(course)
     to_mark = 0
     failed: dict[str, str] = {}
-    with AssignmentGradebook(folder, run.exercise, notebook=notebook) as gradebook:
+    with AssignmentGradebook(folder, run.exercise) as gradebook:
         for result in results:
             try:
                 exercise, hand_in = _hand_in(run, result)
                 timestamp = None
                 if hand_in is not None:
                     timestamp = run.timestamp(result.student)
-                    _keep_submission(folder, run, result, hand_in, notebook.name, timestamp)
+                    _keep_submission(folder, run, result, hand_in.path, timestamp)
                 time = None if timestamp is None else read_timestamp(timestamp)
                 to_mark += gradebook.store(result, hand_in, given=exercise, timestamp=time)
             except Exception as error:  # one student's work must not end it for the class
@@ -87,17 +84,19 @@ def _keep_submission(
     folder: CourseFolder,
     run: ClassRun,
     result: SubmissionResult,
-    hand_in: HandIn,
-    name: str,
+    handed_in: Path,
     timestamp: bytes | None,
 ) -> None:
     """A copy in submitted/, where nbgrader looks for it, unless it was handed in there."""
     target = folder.file(
-        "submitted", run.exercise.assignment, name=name, student=student_id(result.student)
+        "submitted",
+        run.exercise.assignment,
+        name=run.exercise.file.name,
+        student=student_id(result.student),
     )
     submitted = Path(folder.directory.root) / folder.directory.submitted_directory
     if run.incoming.resolve().is_relative_to(submitted):
         return
-    copy_file(read_regular_file(hand_in.path), target)
+    copy_file(read_regular_file(handed_in), target)
     if timestamp is not None:
         copy_file(timestamp, target.with_name("timestamp.txt"))

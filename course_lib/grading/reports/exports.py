@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import Assignment, ItemMark, Mark
@@ -36,26 +35,13 @@ def refuse_unfinished(assignments: Sequence[Assignment]) -> None:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Table:
-    """Points by student and assignment."""
-
-    assignments: Sequence[Assignment]
-    students: list[str]
-    points: Mapping[tuple[str, str], float | None]
-
-    def points_of_student(self, student: str) -> list[Cell]:
-        """A student's points in each assignment."""
-        return [self.points.get((student, each.name)) for each in self.assignments]
-
-
-def _table(assignments: Sequence[Assignment], roster: Roster | None) -> _Table:
+def _points_by_student(
+    assignments: Sequence[Assignment], roster: Roster | None
+) -> dict[str, list[Cell]]:
+    """Each student's points in each assignment, sorted by student."""
     points = {(m.student, each.name): m.points for each in assignments for m in each.marks}
-    return _Table(
-        assignments=assignments,
-        students=sorted({s for s, _ in points} | set(roster or ())),
-        points=points,
-    )
+    students = sorted({student for student, _ in points} | set(roster or ()))
+    return {s: [points.get((s, each.name)) for each in assignments] for s in students}
 
 
 def csv_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
@@ -96,26 +82,15 @@ def nbgrader_rows(assignments: Sequence[Assignment], roster: Roster | None) -> R
     empty, and the score is the raw score.
     """
     rows: Rows = [[*_NBGRADER.split()]]
-    table = _table(assignments, roster)
+    by_student = _points_by_student(assignments, roster)
     times = {(m.student, each.name): m.result.handed_in for each in assignments for m in each.marks}
-    for assignment in assignments:
-        for student in table.students:
+    for number, assignment in enumerate(assignments):
+        for student, points in by_student.items():
             row = (roster or {}).get(student, {})
             person: list[Cell] = [row.get(n, "") for n in ("last_name", "first_name", "email")]
-            points = table.points.get((student, assignment.name))
-            rows.append(
-                [
-                    assignment.name,
-                    "",
-                    times.get((student, assignment.name), ""),
-                    student,
-                    *person,
-                    points,
-                    "",
-                    points,
-                    assignment.most,
-                ]
-            )
+            time = times.get((student, assignment.name), "")
+            scores = [points[number], "", points[number], assignment.most]
+            rows.append([assignment.name, "", time, student, *person, *scores])
     return rows
 
 
@@ -135,18 +110,17 @@ def canvas_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
     """
     roster = roster or {}
     column(roster, _CANVAS_IDS, purpose="Canvas")
-    table = _table(assignments, roster)
     heading: list[Cell] = ["Student", *_CANVAS_IDS, "Section"]
     most: list[Cell] = ["    Points Possible", "", "", "", ""]
     rows = [
         heading + [_canvas_heading(assignment.name, roster) for assignment in assignments],
         most + [assignment.most for assignment in assignments],
     ]
-    for student in table.students:
+    for student, points in _points_by_student(assignments, roster).items():
         known = roster[student]
         identity: list[Cell] = [known.get("Student") or student]
         identity += [known.get(name, "") for name in (*_CANVAS_IDS, "Section")]
-        rows.append(identity + table.points_of_student(student))
+        rows.append(identity + points)
     return rows
 
 
@@ -178,9 +152,9 @@ def moodle_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Row
     """
     roster = roster or {}
     identity = column(roster, list(_MOODLE_IDS), purpose="Moodle")
-    table = _table(assignments, roster)
+    by_student = _points_by_student(assignments, roster)
     rows: Rows = [[_MOODLE_IDS[identity], *(assignment.name for assignment in assignments)]]
-    return rows + [[roster[s][identity], *table.points_of_student(s)] for s in table.students]
+    return rows + [[roster[s][identity], *points] for s, points in by_student.items()]
 
 
 def gradescope_json(mark: Mark) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 from tqdm.auto import tqdm
 
 from course_lib.grading.marks.class_marks import Assignment, Mark
@@ -64,7 +65,8 @@ def report_page(
         unrun=sum("not run" in mark.waits_for for mark in waiting),
         to_mark=sum("to be marked" in mark.waits_for for mark in waiting),
         overview=_overview(assignments),
-        assignments=[_section(each, sentence) for each in bar],
+        assignments=[_section(each) for each in bar],
+        sentence=sentence,
         rows=_rows(assignments),
         flags=list_class_flags(assignments),
         similar=similar or {},
@@ -85,15 +87,15 @@ def list_class_flags(assignments: Sequence[Assignment]) -> list[tuple[str, str, 
 
 def _overview(assignments: Sequence[Assignment]) -> Markup:
     alt = "For each assignment the median, quartiles and range of the points; as a table below."
-    return _trusted(svg(plot_overview(assignments), name="overview", alt=alt))
+    return _picture(plot_overview(assignments), name="overview", alt=alt)
 
 
-def _trusted(picture: str) -> Markup:
+def _picture(figure: Figure, *, name: str, alt: str) -> Markup:
     """Our own drawing, which holds no text of a learner's."""
-    return Markup(picture)
+    return Markup(svg(figure, name=name, alt=alt))
 
 
-def _section(assignment: Assignment, sentence: Sentence) -> Mapping[str, object]:
+def _section(assignment: Assignment) -> Mapping[str, object]:
     """What the page says of an assignment."""
     statistics, confusions = item_statistics(assignment), count_confusions(assignment)
     shown = assignment.distribution
@@ -110,14 +112,7 @@ def _section(assignment: Assignment, sentence: Sentence) -> Mapping[str, object]
         "counts": [(shown_points(p), count) for p, count in sorted(Counter(points).items())],
         "nobody": [item.id for item in statistics if item.nobody],
         "statistics": statistics,
-        "confusions": [
-            {
-                "item": each.item,
-                "sentence": sentence(each.item, each.misconception, each.seen),
-                "students": each.students,
-            }
-            for each in confusions
-        ],
+        "confusions": confusions,
         **_plots(assignment, statistics, confusions),
     }
 
@@ -127,28 +122,22 @@ def _plots(
 ) -> Mapping[str, object]:
     name = assignment.name
     pictures = {
-        "distribution": _trusted(
-            svg(
-                plot_distribution(assignment),
-                name=f"distribution-{name}",
-                alt=f"How many students earned how many points in {name}; as a table below.",
-            )
+        "distribution": _picture(
+            plot_distribution(assignment),
+            name=f"distribution-{name}",
+            alt=f"How many students earned how many points in {name}; as a table below.",
         ),
-        "item_plot": _trusted(
-            svg(
-                plot_items(statistics),
-                name=f"items-{name}",
-                alt=f"Difficulty and discrimination of the items of {name}; as a table below.",
-            )
+        "item_plot": _picture(
+            plot_items(statistics),
+            name=f"items-{name}",
+            alt=f"Difficulty and discrimination of the items of {name}; as a table below.",
         ),
     }
     if confusions:
-        pictures["confusion_plot"] = _trusted(
-            svg(
-                plot_confusions(confusions, len(assignment.marks)),
-                name=f"confusions-{name}",
-                alt=f"How often each misconception was recognised in {name}; as a table below.",
-            )
+        pictures["confusion_plot"] = _picture(
+            plot_confusions(confusions, len(assignment.marks)),
+            name=f"confusions-{name}",
+            alt=f"How often each misconception was recognised in {name}; as a table below.",
         )
     return pictures
 

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from tqdm.auto import tqdm
 
-from course_lib.grading.class_run.class_run import ClassRun
+from course_lib.grading.class_run.class_run import students_in
 from course_lib.grading.class_run.grade import read_hand_in
 from course_lib.grading.options import SimilarOptions
 from course_lib.grading.reports.similarity import (
@@ -41,15 +41,13 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
         CourseError: there is nothing to compare, or the pairs can't be written.
     """
     exercise = load_exercise(options.exercises or exercises_folder(), options.assignment)
-    run = ClassRun(
-        incoming=options.incoming, exercise=exercise, results=options.results, secret=b""
-    )
     known = frozenset().union(*(names_in(cell.source) for cell in exercise.cells if cell.is_code))
     submissions = {}
     files: dict[str, list[str]] = {}
-    for student in tqdm(run.students(), desc="reading", unit="submission", delay=2, leave=False):
+    students = students_in(options.incoming)
+    for student in tqdm(students, desc="reading", unit="submission", delay=2, leave=False):
         try:
-            hand_in = read_hand_in(run.incoming / student, exercise)
+            hand_in = read_hand_in(options.incoming / student, exercise)
         except SubmissionError:
             continue  # course grade tells who could not be read
         name = shown_text(student, _MOST_STORED)

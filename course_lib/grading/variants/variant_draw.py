@@ -36,7 +36,7 @@ def draw_variants(lesson: str, number: int, seed: str) -> list[Choice]:
     """
     if number < 1:
         raise CourseError(f"--variants must be at least 1, got {number}")
-    taken = taken_in(lesson)
+    taken = conventions_by_item(lesson)
     choices = candidates(taken)
     if not choices:
         raise CourseError(
@@ -49,20 +49,20 @@ def draw_variants(lesson: str, number: int, seed: str) -> list[Choice]:
     for _ in range(number):
         best = min(
             choices,
-            key=lambda c: (c in drawn, sum(used[each] for each in of_items(taken, c))),
+            key=lambda c: (c in drawn, sum(used[each] for each in names_by_item(taken, c))),
         )
         drawn.append(best)
-        used.update(of_items(taken, best))
+        used.update(names_by_item(taken, best))
     return drawn
 
 
-def taken_in(lesson: str) -> Taken:
+def conventions_by_item(lesson: str) -> Taken:
     """The items of a lesson that take conventions, and which."""
     found = {item.id: conventions_of(item) for item in load_items(lesson).values()}
     return {item_id: conventions for item_id, conventions in found.items() if conventions}
 
 
-def of_items(taken: Taken, choice: Choice) -> list[tuple[str, Choice]]:
+def names_by_item(taken: Taken, choice: Choice) -> list[tuple[str, Choice]]:
     """What a choice means for each item that takes conventions, as (item, names)."""
     return [
         (item_id, tuple(each.name for each in conventions if each.name in choice))
@@ -81,7 +81,7 @@ def candidates(taken: Taken) -> list[Choice]:
         choice = tuple(each.name for each in conventions if each.name in names)
         if any(set(each.apart) & set(choice) for each in conventions if each.name in choice):
             continue
-        if all(1 <= len(own) <= MOST_OF_AN_ITEM for _, own in of_items(taken, choice)):
+        if all(1 <= len(own) <= MOST_OF_AN_ITEM for _, own in names_by_item(taken, choice)):
             found.append(choice)
     return found
 

@@ -28,7 +28,11 @@ from course_lib.grading.submissions.submission import (
     read_regular_file,
     read_submission,
 )
-from course_lib.grading.variants.variant_draw import draw_variants, of_items, taken_in
+from course_lib.grading.variants.variant_draw import (
+    conventions_by_item,
+    draw_variants,
+    names_by_item,
+)
 from course_lib.grading.variants.variant_notebook import STAMP, variant_notebook
 
 MANIFEST, FORMAT = "manifest.json", 1
@@ -56,10 +60,10 @@ class Variants:
     """The variants of one assignment, and the group of each student where a list says it."""
 
     assignment: str
-    of_groups: Mapping[str, Variant]
+    by_group: Mapping[str, Variant]
     groups: Mapping[str, str] | None = None
 
-    def of(self, student: str, folder: Path) -> Variant:
+    def variant_of(self, student: str, folder: Path) -> Variant:
         """The variant that a student was given.
 
         Without a list of groups it is the one whose stamp is in what was handed in.
@@ -74,10 +78,10 @@ class Variants:
                 raise SubmissionError(
                     f"expected a group for {student} in the list of groups, got none: add a line"
                 )
-            return self.of_groups[group]
-        if not any(variant.conventions for variant in self.of_groups.values()):
-            return next(iter(self.of_groups.values()))  # everybody was given the public exercise
-        by_stamp = {variant.stamp: variant for variant in self.of_groups.values()}
+            return self.by_group[group]
+        if not any(variant.conventions for variant in self.by_group.values()):
+            return next(iter(self.by_group.values()))  # everybody was given the public exercise
+        by_stamp = {variant.stamp: variant for variant in self.by_group.values()}
         found = {stamp for stamp in _stamps(folder, self.assignment) if stamp in by_stamp}
         if len(found) != 1:
             raise SubmissionError(
@@ -125,7 +129,7 @@ def write_variants(
         source = exercise_file(exercises, assignment)
         notebook = json.loads(read_regular_file(source))
         lesson = assignment.partition("_")[0]
-        taken = taken_in(lesson)
+        taken = conventions_by_item(lesson)
         choices = draw_variants(lesson, number, seed) if taken else []
         drawn[assignment] = choices
         data["assignments"][assignment] = {}
@@ -138,7 +142,7 @@ def write_variants(
             data["assignments"][assignment][str(group)] = {
                 "stamp": stamp,
                 "conventions": list(choice),
-                "items": dict(of_items(taken, choice)),
+                "items": dict(names_by_item(taken, choice)),
                 "sha256": hashlib.sha256(text.encode()).hexdigest(),
             }
     write_atomically(output / MANIFEST, json.dumps(data, indent=1) + "\n")
@@ -209,7 +213,7 @@ def load_variants(folder: Path, assignment: str, groups: Path | None = None) -> 
         )
     return Variants(
         assignment=assignment,
-        of_groups=variants,
+        by_group=variants,
         groups=_groups(groups, variants) if groups else None,
     )
 

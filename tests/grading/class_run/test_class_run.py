@@ -21,8 +21,9 @@ from course_lib.grading.class_run.class_run import ClassRun, grade_class, load_s
 from course_lib.grading.class_run.grade import derive_seed
 from course_lib.grading.marks.class_marks import load_class
 from course_lib.grading.reports.exports import csv_rows, nbgrader_rows
-from course_lib.grading.results import ItemResult, SubmissionResult, shown_points
+from course_lib.grading.results import SubmissionResult, shown_points
 from course_lib.grading.safe_csv import read_csv, write_csv
+from tests.grading.made_results import item_result, submission_result, to_be_marked
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
 
 STUDENTS = ["=cmd()", "O'Neil, Jr", "ana", "empty", "gone wrong"]
@@ -207,24 +208,8 @@ def test_every_item_and_every_secret_has_its_own_seed():
 
 
 def test_a_result_survives_storing_and_something_else_is_refused():
-    item = ItemResult(
-        id="06.bug",
-        title="t",
-        status="not run",
-        points=None,
-        most=2,
-        misconceptions=("m",),
-        reason="r",
-    )
-    result = SubmissionResult(
-        student="s",
-        assignment="06_masks",
-        isolation="none",
-        key="k",
-        notebook="n.ipynb",
-        items=(item,),
-        notes=("note",),
-    )
+    item = item_result("06.bug", None, misconceptions=("m",), reason="r")
+    result = submission_result("s", item, notes=("note",))
     assert SubmissionResult.from_json(result.to_json()) == result
     assert (result.points, result.most) == (None, 2)
     for text in ("", "[]", "{}", '{"format": 0}', result.to_json().replace("title", "x")):
@@ -234,40 +219,12 @@ def test_a_result_survives_storing_and_something_else_is_refused():
 
 
 def test_the_table_has_a_row_for_each_student_and_says_what_needs_a_person():
-    passed = ItemResult(id="06.bug", title="t", status="passed", points=2.0, most=2, flags=("f",))
-    words = ItemResult(
-        id="06.w", title="t", status="to be marked", points=None, most=2, text="=cmd()"
-    )
-    unrun = ItemResult(
-        id="06.c", title="t", status="not run", points=None, most=2, reason="no time is left"
-    )
+    passed = item_result("06.bug", 2.0, flags=("f",))
+    unrun = item_result("06.c", None, reason="no time is left")
     results = [
-        SubmissionResult(
-            student="ana",
-            assignment="a",
-            isolation="none",
-            key="k",
-            notebook="n",
-            items=(passed, words),
-            notes=("1", "2", "3", "4"),
-        ),
-        SubmissionResult(
-            student="b" * 40,
-            assignment="a",
-            isolation="none",
-            key="k",
-            notebook="n",
-            items=(passed, unrun),
-        ),
-        SubmissionResult(
-            student="carla",
-            assignment="a",
-            isolation="none",
-            key="k",
-            notebook="",
-            items=(),
-            notes=("expected a notebook",),
-        ),
+        submission_result("ana", passed, to_be_marked(text="=cmd()"), notes=("1", "2", "3", "4")),
+        submission_result("b" * 40, passed, unrun),
+        submission_result("carla", notebook="", notes=("expected a notebook",)),
     ]
     text = command.table(results)
     assert text.splitlines()[1].split() == ["ana", "2", "of", "2", "1", "1"]

@@ -1,6 +1,7 @@
 """A regrade says which points it changed, and keeps what they were."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -14,26 +15,15 @@ from course_lib.grading.class_run.regrade_changes import (
     changes_between,
     changes_table,
 )
-from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import read_csv
 from tests.grading.class_run.test_class_run import Borrowed
+from tests.grading.made_results import item_result, submission_result
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, answered
 
-
-def submission(*items, notebook="n", key="k"):
-    return SubmissionResult(
-        student="ana",
-        assignment="06_masks",
-        isolation="none",
-        key=key,
-        notebook=notebook,
-        items=items,
-    )
-
-
-PASSED = ItemResult(id="06.a", title="t", status="passed", points=2.0, most=2)
-FAILED = ItemResult(id="06.a", title="t", status="not yet", points=0.0, most=2)
-OTHER = ItemResult(id="06.b", title="t", status="passed", points=1.0, most=2)
+PASSED = item_result("06.a", 2.0)
+FAILED = item_result("06.a", 0.0)
+OTHER = item_result("06.b", 1.0, status="passed")
+submission = partial(submission_result, "ana")
 
 
 def test_only_items_whose_points_changed_are_changes():

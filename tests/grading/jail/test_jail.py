@@ -326,7 +326,7 @@ def test_a_folder_that_learners_could_read_is_refused(tmp_path, monkeypatch):
 
 
 def test_what_learners_pass_is_not_noted_as_progress_of_the_instructor(tmp_path, monkeypatch):
-    _, environment = bubblewrap.command_of(tmp_path, 3, trusted=True)
+    _, environment = bubblewrap.server_command(tmp_path, 3, trusted=True)
     for name in ("COURSE_PROGRESS", "HOME"):
         monkeypatch.setenv(name, environment[name])
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)

@@ -17,12 +17,12 @@ from course_lib.grading.jail import library_view
 from course_lib.grading.jail.inside.cell_source import without_magics
 from course_lib.grading.jail.library_view import (
     engine_files,
+    stub_definitions,
     use_files,
-    view_of,
+    view_files,
     withheld_names,
-    without,
 )
-from course_lib.grading.jail.source_slice import course_imports, slice_of
+from course_lib.grading.jail.source_slice import course_imports, slice_source
 from tests.grading.notebooks_to_hand_in import ROOT
 
 EXERCISES = ROOT / "exercises"
@@ -89,7 +89,7 @@ def ast_names(source):
 @pytest.mark.parametrize("item_id", CHECKED)
 def test_the_view_of_an_item_has_no_definition_of_what_it_asks_for(item_id):
     item = load_item(item_id)
-    view = view_of(item_id, "its_subject")
+    view = view_files(item_id, "its_subject")
     names = item.reference.__name__, item_id.split(".")[1]
     start = rf"^(?:def|class) (?:{'|'.join(names)})\b"
     definition = re.compile(rf"{start}.*\n((?:.*\n){{3}})", re.MULTILINE)
@@ -136,7 +136,7 @@ def test_what_an_exercise_imports_runs_nothing_that_it_asks_for(path):
 def test_a_stub_says_what_it_stands_for():
     source = "@decorated\ndef f(x):\n    return 1\n\nclass C(Base):\n    y = 1\n\n"
     source += "def g():\n    return f(1)\n"
-    made = without(source, {"f", "C"})
+    made = stub_definitions(source, {"f", "C"})
     assert "return 1" not in made
     assert "y = 1" not in made
     namespace = {"Base": object}
@@ -158,7 +158,7 @@ class Kept(d):
 def wanted(x: Unused = math.pi): return Kept
 def unwanted(): return os
 """
-    made = slice_of(source, {"wanted"})
+    made = slice_source(source, {"wanted"})
     assert names_in({"": made}) == {"Kept", "wanted"}
     assert "import math" in made
     assert "from a import c as d" in made
@@ -166,7 +166,7 @@ def unwanted(): return os
     for word in ("os", "import b", "unwanted"):
         assert word not in made
     with pytest.raises(KeyError):
-        slice_of(source, {"missing"})
+        slice_source(source, {"missing"})
 
 
 def test_what_runs_in_the_jail_imports_of_the_course_what_is_in_the_jail():
@@ -217,7 +217,7 @@ def test_what_a_lesson_and_its_exercise_import_of_the_course_is_in_the_jail(less
     assert statements
     statements.append("import course_lib.viz")
     [item_id, *_] = load_items(lesson)
-    with jail.session(jail.library(item_id, view_of(item_id, "its_subject"))) as session:
+    with jail.session(jail.library(item_id, view_files(item_id, "its_subject"))) as session:
         assert what_fails(session, statements) == {}
 
 
@@ -230,7 +230,7 @@ import torch
 load_translator()
 viz.plot_attention(torch.ones(2, 2) / 2, ["a", "b"], ["c", "d"])
 """
-    with jail.session(jail.library("06.bug", view_of("06.bug", "its_subject"))) as session:
+    with jail.session(jail.library("06.bug", view_files("06.bug", "its_subject"))) as session:
         assert session.run("cell", used, 20) is None
 
 
@@ -242,7 +242,7 @@ def test_the_course_s_assets_hold_no_python():
 
 
 def test_the_course_still_works_in_a_view_and_says_what_is_missing(jail):
-    view = jail.library("08.transformer", view_of("08.transformer", "Transformer"))
+    view = jail.library("08.transformer", view_files("08.transformer", "Transformer"))
     source = """
 from course_lib.model import Decoder, Encoder, Transformer, TransformerConfig, padding_mask
 from course_lib import data, decoding, training

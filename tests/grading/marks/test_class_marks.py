@@ -9,35 +9,18 @@ from course_lib.grading.marks.class_marks import load_class, mark_assignment
 from course_lib.grading.marks.given_marks import GivenMark, answer_id, read_marks
 from course_lib.grading.reports.report_command import csv_files
 from course_lib.grading.reports.roster import load_roster
-from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
+from tests.grading.made_results import item_result, submission_result, to_be_marked
 from tests.grading.synthetic_class import store, synthetic_class
 
 pytestmark = pytest.mark.usefixtures("own_messages")
-PASSED = ItemResult(id="06.padding_mask", title="t", status="passed", points=2.0, most=2)
-WRITTEN = ItemResult(
-    id="06.why_not_rows", title="t", status="to be marked", points=None, most=2, text="Because."
-)
-UNRUN = ItemResult(
-    id="06.causal_mask", title="t", status="not run", points=None, most=2, reason="no time is left"
-)
-
-
-def submission(student, *items, notebook="n.ipynb"):
-    return SubmissionResult(
-        student=student,
-        assignment="06_masks",
-        isolation="none",
-        key="key",
-        notebook=notebook,
-        items=items,
-    )
-
-
+PASSED = item_result("06.padding_mask", 2.0)
+WRITTEN = to_be_marked()
+UNRUN = item_result("06.causal_mask", None, reason="no time is left")
 RESULTS = [
-    submission("ana", PASSED, WRITTEN),
-    submission("bo", PASSED, UNRUN),
-    submission("=cmd()", notebook=""),
+    submission_result("ana", PASSED, WRITTEN),
+    submission_result("bo", PASSED, UNRUN),
+    submission_result("=cmd()", notebook=""),
 ]
 
 
@@ -103,7 +86,7 @@ def test_an_answer_that_changed_after_its_mark_is_pointed_out_and_the_mark_stays
     write_csv(path, [header, ["ana", "06.why_not_rows", 2, answer_id(WRITTEN.text)]])
     (ana, *_) = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks
     assert ana.items[1].flags == ()
-    later = [submission("ana", PASSED, replace(WRITTEN, text="Because of the pads."))]
+    later = [submission_result("ana", PASSED, replace(WRITTEN, text="Because of the pads."))]
     (ana,) = mark_assignment("06_masks", later, given=read_marks(path, later)).marks
     assert (ana.points, ana.waits_for) == (4, "")
     assert ana.items[1].flags == ("the answer has changed since a person marked it",)
@@ -116,9 +99,11 @@ def test_a_mark_of_what_could_not_be_read_or_run_is_pointed_out_once_it_could(tm
     write_csv(tmp_path / "06_masks" / "marks.csv", [header, *rows])
     (assignment,) = load_class(tmp_path)
     assert not any(item.review for mark in assignment.marks for item in mark.items)
-    later = [submission("bo", PASSED, replace(UNRUN, status="passed", points=2.0, reason=""))]
+    later = [
+        submission_result("bo", PASSED, replace(UNRUN, status="passed", points=2.0, reason=""))
+    ]
     now_read = [replace(PASSED, id=item.id, most=item.most) for item in assignment.marks[0].items]
-    later.append(submission("=cmd()", *now_read))
+    later.append(submission_result("=cmd()", *now_read))
     store(later, tmp_path)
     unread, ana, bo = load_class(tmp_path)[0].marks
     changed = "the answer has changed since a person marked it"
@@ -183,14 +168,14 @@ def test_marks_may_be_about_more_assignments_than_are_asked_for(tmp_path):
 
 @pytest.mark.parametrize("other", ["Zoë ", "Zoe\u0308"])
 def test_two_results_of_the_same_name_are_named(tmp_path, other):
-    store([submission("Zoë", PASSED), submission(other, PASSED)], tmp_path)
+    store([submission_result("Zoë", PASSED), submission_result(other, PASSED)], tmp_path)
     files = sorted(path.name for path in (tmp_path / "06_masks").iterdir())
     with pytest.raises(CourseError, match=f"two for 'Zoë': '{files[0]}' and '{files[1]}'"):
         load_class(tmp_path)
 
 
 def test_a_name_is_the_same_however_its_letters_are_stored(tmp_path):
-    store([submission("Zoe\u0308", WRITTEN)], tmp_path)
+    store([submission_result("Zoe\u0308", WRITTEN)], tmp_path)
     for name in ("Zoë", "Zoe\u0308"):
         path = marks_file(tmp_path, [name, "06.why_not_rows", 1])
         (assignment,) = load_class(tmp_path, marks=path)

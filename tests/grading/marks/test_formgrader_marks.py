@@ -28,10 +28,9 @@ from course_lib.grading.results import SubmissionResult
 from course_lib.grading.safe_csv import write_csv
 from tests.grading import synthetic_class
 from tests.grading.nbgrader.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
-from tests.grading.notebooks_to_hand_in import ROOT, SECRET
+from tests.grading.notebooks_to_hand_in import SECRET
 
 pytestmark = pytest.mark.usefixtures("own_messages")
-EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
 CAUSAL = "06-causal-mask-check"
 WHY = "06.why_not_rows"
 
@@ -58,7 +57,7 @@ def grade(folder, masks, notebook):
         for result in results:
             if result.readable:
                 hand_in(run.incoming / result.student, notebook, masks, written=written)
-        store_class(folder / into, run, results=results, notebook=EXERCISE)
+        store_class(folder / into, run, results=results)
         return record_stored(folder / "results" / "06_masks", folder / into, results=results)
 
     return grade

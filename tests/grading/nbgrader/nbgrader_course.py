@@ -9,7 +9,8 @@ from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config import Config
 
 from course_lib.grading.class_run.grade import read_hand_in
-from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
+from course_lib.grading.results import PropertyResult
+from tests.grading.made_results import item_result, submission_result, to_be_marked
 from tests.grading.notebooks_to_hand_in import RIGHT, answered
 
 WRITTEN = "06-why-not-rows-written"
@@ -32,44 +33,28 @@ def result_of(exercise, student="ana", *, points=None, written="", note="", **ch
     ]
     if written:
         last = exercise.tasks[-1].entry
-        items[-1] = ItemResult(
-            id=last.id,
-            title=last.title,
-            status="to be marked",
-            points=None,
-            most=last.points,
-            text=written,
-        )
-    fields = {"isolation": "bubblewrap", "key": "k", "notebook": "masks.ipynb"}
-    notes = (note,) if note else ()
-    fields |= {"items": tuple(items), "notes": notes} | changes
-    return SubmissionResult(student=student, assignment=exercise.assignment, **fields)
+        items[-1] = to_be_marked(last.id, written, title=last.title, most=last.points)
+    about = {"assignment": exercise.assignment, "isolation": "bubblewrap"}
+    about |= {"notebook": "masks.ipynb", "notes": (note,) if note else ()}
+    return submission_result(student, *items, **about | changes)
 
 
 def item(entry, points, note=""):
     """The result of one item: passed, not yet, or not run where the points are None."""
-    about = {"id": entry.id, "title": entry.title, "most": entry.points}
+    about = {"title": entry.title, "most": entry.points}
     if entry.kind == "written":
-        return ItemResult(**about, status="no answer", points=0.0)
+        return item_result(entry.id, 0.0, status="no answer", **about)
     if points is None:
-        return ItemResult(**about, status="not run", points=None, reason=note or "no time is left")
+        return item_result(entry.id, None, reason=note or "no time is left", **about)
     tests = (PropertyResult("it holds"), PropertyResult("it is right", note or "expected 1, got 2"))
-    status = "passed" if points == entry.points else "not yet"
     flags = (note,) if note else ()
-    return ItemResult(**about, status=status, points=points, tests=tests, flags=flags)
+    return item_result(entry.id, points, tests=tests, flags=flags, **about)
 
 
 def unreadable(exercise, student="ana", note="expected a notebook"):
     """The result of something that is no notebook."""
-    return SubmissionResult(
-        student=student,
-        assignment=exercise.assignment,
-        isolation="bubblewrap",
-        key="k",
-        notebook="",
-        items=(),
-        notes=(note,),
-    )
+    about = {"assignment": exercise.assignment, "notebook": "", "notes": (note,)}
+    return submission_result(student, **about)
 
 
 def shown_in_formgrader(path):

@@ -11,8 +11,9 @@ from course_lib.grading.nbgrader.autograded import (
     autograded_notebook,
     summary,
 )
-from course_lib.grading.results import ItemResult, PropertyResult
+from course_lib.grading.results import PropertyResult
 from tests.grading.hostile_text import EVERYTHING, HOSTILE
+from tests.grading.made_results import item_result
 from tests.grading.nbgrader.nbgrader_course import (
     WRITTEN,
     activity,
@@ -95,12 +96,10 @@ def test_what_could_not_be_read_is_reported_above_the_released_cells(masks):
 def test_the_summary_names_misconceptions_with_their_sentences():
     tests = (PropertyResult("it is a mask", "expected True, got False"),)
     text = summary(
-        ItemResult(
-            id="06.padding_mask",
+        item_result(
+            "06.padding_mask",
+            0.0,
             title="M",
-            status="not yet",
-            points=0.0,
-            most=2,
             misconceptions=("polarity_turned_round",),
             tests=tests,
         )
@@ -108,17 +107,9 @@ def test_the_summary_names_misconceptions_with_their_sentences():
     assert "✗ 06.padding_mask · M: not yet · 0 of 2 points" in text
     assert "✗ it is a mask\n        expected True, got False" in text
     assert "Recognised: polarity_turned_round" in text and "Your mask is inverted" in text
-    assert "no time is left" in summary(
-        ItemResult(
-            id="06.bug", title="B", status="not run", points=None, most=2, reason="no time is left"
-        )
-    )
-    assert "? of 2 points" in summary(
-        ItemResult(id="06.bug", title="B", status="not run", points=None, most=2)
-    )
-    assert "line was not named" in summary(
-        ItemResult(id="06.bug", title="B", status="not yet", points=0, most=2, line_found=False)
-    )
+    assert "no time is left" in summary(item_result("06.bug", None, reason="no time is left"))
+    assert "? of 2 points" in summary(item_result("06.bug", None))
+    assert "line was not named" in summary(item_result("06.bug", 0, line_found=False))
 
 
 @pytest.mark.parametrize(
@@ -130,16 +121,9 @@ def test_the_summary_names_misconceptions_with_their_sentences():
     ],
 )
 def test_the_summary_has_the_words_of_a_variant(name, conventions, sentence):
-    result = ItemResult(
-        id="06.padding_mask",
-        title="M",
-        status="not yet",
-        points=0.0,
-        most=2,
-        misconceptions=(name,),
-        conventions=tuple(conventions),
+    text = summary(
+        item_result("06.padding_mask", 0.0, misconceptions=(name,), conventions=tuple(conventions))
     )
-    text = summary(result)
     assert sentence in text
     assert "True at the padding" not in text
 

@@ -32,7 +32,7 @@ def graded_course(tmp_path_factory, masks, new_course):
         incoming=folder / "incoming", exercise=masks, results=folder / "results", secret=SECRET
     )
     result = result_of(masks, points={"06.bug": 2.0}, written=EVERYTHING, note=f"SEEN {EVERYTHING}")
-    store_class(folder / "course", run, results=[result], notebook=EXERCISE)
+    store_class(folder / "course", run, results=[result])
     with Gradebook(f"sqlite:///{folder}/course/gradebook.db") as gradebook:
         grade = gradebook.find_grade(WRITTEN, "masks", "06_masks", "ana")
         grade.manual_score, grade.needs_manual_grade = 1.5, False

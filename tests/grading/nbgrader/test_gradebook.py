@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -50,7 +51,7 @@ def store(course, tmp_path, masks, notebook):
         for result in results:
             if result.readable:
                 hand_in(run.incoming / result.student, notebook, masks, **answers)
-        return store_class(course, run, results=results, notebook=EXERCISE)
+        return store_class(course, run, results=results)
 
     return store
 
@@ -105,7 +106,7 @@ def test_all_assignments_fit_into_one_course_folder(course, gradebook, tmp_path)
     for file in files:
         exercise = load_exercise(ROOT / "exercises", file.parent.name)
         run = ClassRun(incoming=tmp_path, exercise=exercise, results=tmp_path, secret=SECRET)
-        store_class(course, run, results=[unreadable(exercise)], notebook=file)
+        store_class(course, run, results=[unreadable(exercise)])
     points = {each.name: each.max_score for each in gradebook().assignments}
     assert len(points) == len(files) and sum(points.values()) == sum(
         e.points for e in TABLE.values()
@@ -128,7 +129,7 @@ def test_nbgrader_s_programs_are_found_without_an_activated_environment(
 ):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     run = ClassRun(incoming=tmp_path, exercise=masks, results=tmp_path, secret=SECRET)
-    store_class(tmp_path / "course", run, results=[], notebook=EXERCISE)
+    store_class(tmp_path / "course", run, results=[])
     assert (tmp_path / "course" / "gradebook.db").is_file()
     assert os.environ["PATH"] == "/usr/bin:/bin"
 
@@ -297,7 +298,7 @@ def test_a_time_in_a_folder_that_a_student_handed_in_does_not_count(
     found = []
     for day, where in enumerate(("06_masks/own", "06_masks", "."), 1):
         (folder / where / "timestamp.txt").write_text(f"2030-01-0{day} 12:00:00 UTC\n")
-        store_class(course, run, results=[result_of(masks)], notebook=EXERCISE)
+        store_class(course, run, results=[result_of(masks)])
         found.append(gradebook().find_submission("06_masks", "ana").timestamp)
     assert [time and time.day for time in found] == [None, 2, 3]
     kept = course / "submitted" / "ana" / "06_masks" / "timestamp.txt"
@@ -333,7 +334,7 @@ def test_a_result_that_is_not_in_the_gradebook_is_named_and_not_noted(
     monkeypatch.setattr(
         class_gradebook, "_keep_submission", lambda *args: 1 / (args[2].student != "ana")
     )
-    text, all_stored = command._store_in_gradebook(course, run, results, ROOT / "exercises")
+    text, all_stored = command._store_in_gradebook(course, run, results)
     assert "1 results could not be put" in text and "  ana: ZeroDivisionError" in text
     assert not all_stored
     assert list(recorded(tmp_path / "results" / "06_masks")) == ["ben"]
@@ -345,7 +346,7 @@ def test_work_in_submitted_is_left_as_it_is(course, masks, notebook):
     (course / "submitted" / "ana" / "06_masks" / "masks.ipynb").rename(
         course / "submitted" / "ana" / "06_masks" / "masks (1).ipynb"
     )
-    store_class(course, run, results=[result_of(masks)], notebook=EXERCISE)
+    store_class(course, run, results=[result_of(masks)])
     assert len(list((course / "submitted").rglob("*.ipynb"))) == 1
 
 
@@ -359,9 +360,10 @@ def test_a_course_folder_with_other_cells_or_without_our_settings_is_refused(
     changed = json.loads(EXERCISE.read_text("utf-8"))
     del changed["cells"][3]
     other.write_text(json.dumps(changed))
-    run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
+    exercise = replace(masks, file=other)
+    run = ClassRun(incoming=tmp_path, exercise=exercise, results=tmp_path, secret=SECRET)
     with pytest.raises(CourseError, match="grade it into a new course folder"):
-        store_class(course, run, results=[result_of(masks)], notebook=other)
+        store_class(course, run, results=[result_of(masks)])
     config = course / "nbgrader_config.py"
     config.write_text("c = get_config()\n")
     with pytest.raises(CourseError, match=r"add the lines .*configure\(c\)"):
@@ -382,8 +384,9 @@ def test_marks_survive_a_correction_of_the_exercise_s_text(
     corrected = tmp_path / "exercises" / "06_masks" / "masks.ipynb"
     corrected.parent.mkdir(parents=True)
     nbformat.write(released, corrected)
-    run = ClassRun(incoming=tmp_path / "incoming", exercise=masks, results=tmp_path, secret=SECRET)
-    store_class(course, run, results=[result_of(masks, written="Because.")], notebook=corrected)
+    exercise = replace(masks, file=corrected)
+    run = ClassRun(incoming=tmp_path, exercise=exercise, results=tmp_path, secret=SECRET)
+    store_class(course, run, results=[result_of(masks, written="Because.")])
     book = gradebook()
     assert grade_of(book, WRITTEN).score == 1.5 and not grade_of(book, WRITTEN).needs_manual_grade
     cell = book.find_source_cell(released.cells[3].id, "masks", "06_masks")

@@ -11,7 +11,6 @@ from course_lib.grading.class_run.class_run import ClassRun
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
 
-EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
 WRONG = {"06-masked-softmax-answer": "def masked_softmax(scores, mask):\n    return scores\n"}
 
 
@@ -25,7 +24,7 @@ def test_an_untouched_notebook_and_wrong_answers_earn_0_and_right_ones_their_poi
     run = ClassRun(
         incoming=course / "submitted", exercise=masks, results=tmp_path / "results", secret=SECRET
     )
-    store_class(course, run, results=[], notebook=EXERCISE)
+    store_class(course, run, results=[])
     for student, answers in (("untouched", {}), ("partly", {**RIGHT, **WRONG})):
         folder = course / "submitted" / student / "06_masks"
         folder.mkdir(parents=True)

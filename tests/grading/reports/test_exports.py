@@ -13,32 +13,24 @@ from course_lib.checks.table import TABLE
 from course_lib.grading.marks.given_marks import answer_id
 from course_lib.grading.options import ExportFormat
 from course_lib.grading.reports.exports import FORMATS
-from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
+from course_lib.grading.results import PropertyResult
 from course_lib.grading.safe_csv import write_csv
+from tests.grading.made_results import item_result, submission_result, to_be_marked
 from tests.grading.synthetic_class import store
 
 HOSTILE = ["=cmd()", "O'Neil, Jr", '"quoted"', "two\nlines", "🦊", "-1+2"]
 
 
-def submission(student, points, notebook="n.ipynb", assignment="06_masks"):
+def submission(student, points, **fields):
     status = "not run" if points is None else "passed"
     tests = (PropertyResult("it works for any length"), PropertyResult("rows", "<b>1</b>"))
-    item = ItemResult(
-        id="06.causal_mask",
-        title="Mask the future",
-        status=status,
-        points=points,
-        most=4,
-        tests=tests,
-    )
-    return SubmissionResult(
-        student=student,
-        assignment=assignment,
-        isolation="none",
-        key="key",
-        notebook=notebook,
-        items=(item,) * bool(notebook),
-    )
+    about = {"title": "Mask the future", "status": status, "tests": tests}
+    item = item_result("06.causal_mask", points, most=4, **about)
+    return submission_result(student, item, **fields)
+
+
+def unreadable(student):
+    return submission_result(student, notebook="")
 
 
 @pytest.fixture
@@ -138,7 +130,7 @@ def test_gradescope_gets_a_file_for_each_student_with_plain_text(folder):
     ]
 
 
-@pytest.mark.parametrize("unknown", [submission("eva", None), submission("eva", 0, notebook="")])
+@pytest.mark.parametrize("unknown", [submission("eva", None), unreadable("eva")])
 def test_what_is_not_known_is_refused_and_then_empty_but_never_zero(folder, unknown, capsys):
     store([unknown], folder / "results")
     roster("eva")
@@ -160,22 +152,8 @@ def test_what_is_not_known_is_refused_and_then_empty_but_never_zero(folder, unkn
 
 
 def test_marks_of_answers_that_have_changed_are_named_and_exported(folder, capsys):
-    text = ItemResult(
-        id="06.why_not_rows", title="t", status="to be marked", points=None, most=2, text="Because."
-    )
-    store(
-        [
-            SubmissionResult(
-                student="eva",
-                assignment="06_masks",
-                isolation="none",
-                key="k",
-                notebook="n",
-                items=(text,),
-            )
-        ],
-        folder / "results",
-    )
+    text = to_be_marked()
+    store([submission_result("eva", text)], folder / "results")
     header = ["student", "item", "points", "answer_id"]
     write_csv(folder / "marks.csv", [header, ["eva", text.id, 2, answer_id("An earlier one.")]])
     assert export("--format", "csv", "--marks", "marks.csv") == 0

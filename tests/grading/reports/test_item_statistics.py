@@ -1,5 +1,7 @@
 """How a class did on each item."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,30 +12,14 @@ from course_lib.grading.reports.item_statistics import (
     item_statistics,
     wilson_interval,
 )
-from course_lib.grading.results import ItemResult, SubmissionResult
+from tests.grading.made_results import item_result, submission_result
 
 
 def submission(student, *points, misconceptions=(), line=None, notebook="n"):
-    items = tuple(
-        ItemResult(
-            id=f"06.{n}",
-            title="t",
-            status="not run" if p is None else "passed",
-            points=p,
-            most=2,
-            misconceptions=misconceptions if n == 0 else (),
-            line_found=line if n == 0 else None,
-        )
-        for n, p in enumerate(points)
-    )
-    return SubmissionResult(
-        student=student,
-        assignment="06_masks",
-        isolation="none",
-        key="key",
-        notebook=notebook,
-        items=items,
-    )
+    items = [item_result(f"06.{n}", p) for n, p in enumerate(points)]
+    if items:
+        items[0] = replace(items[0], misconceptions=misconceptions, line_found=line)
+    return submission_result(student, *items, notebook=notebook)
 
 
 def class_results(*submissions):

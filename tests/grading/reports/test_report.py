@@ -11,8 +11,8 @@ from course_lib.grading.marks.class_marks import load_class, mark_assignment
 from course_lib.grading.marks.given_marks import GivenMark
 from course_lib.grading.reports.report_command import csv_files, misconception_sentence
 from course_lib.grading.reports.report_page import report_page
-from course_lib.grading.results import ItemResult, SubmissionResult
 from course_lib.grading.safe_csv import write_csv
+from tests.grading.made_results import item_result, submission_result, to_be_marked
 from tests.grading.synthetic_class import HOSTILE_NAMES, store, synthetic_class
 
 
@@ -76,31 +76,9 @@ def test_pictures_take_their_colours_from_the_page_and_say_what_they_show(text):
 
 
 def test_the_page_says_who_needs_a_person_and_what_nobody_solved():
-    unread = SubmissionResult(
-        student="eva",
-        assignment="06_masks",
-        isolation="none",
-        key="k",
-        notebook="",
-        items=(),
-        notes=("expected a <notebook>",),
-    )
-    failed = ItemResult(
-        id="06.causal_mask",
-        title="t",
-        status="not yet",
-        points=0.0,
-        most=2,
-        misconceptions=("past_hidden",),
-    )
-    other = SubmissionResult(
-        student="ana",
-        assignment="06_masks",
-        isolation="none",
-        key="k",
-        notebook="n",
-        items=(failed,),
-    )
+    unread = submission_result("eva", notebook="", notes=("expected a <notebook>",))
+    failed = item_result("06.causal_mask", 0.0, misconceptions=("past_hidden",))
+    other = submission_result("ana", failed)
     text = report_page([mark_assignment("06_masks", [other, unread])], misconception_sentence)
     assert "1 could not be read" in text
     assert "expected a &lt;notebook&gt;" in text
@@ -111,18 +89,7 @@ def test_the_page_says_who_needs_a_person_and_what_nobody_solved():
 
 
 def test_what_is_known_of_a_submission_is_shown_while_the_rest_waits():
-    passed = ItemResult(id="06.causal_mask", title="t", status="passed", points=2.0, most=2)
-    written = ItemResult(
-        id="06.why_not_rows", title="t", status="to be marked", points=None, most=2, text="Because."
-    )
-    ana = SubmissionResult(
-        student="ana",
-        assignment="06_masks",
-        isolation="none",
-        key="k",
-        notebook="n",
-        items=(passed, written),
-    )
+    ana = submission_result("ana", item_result("06.causal_mask", 2.0), to_be_marked())
     text = report_page([mark_assignment("06_masks", [ana])], misconception_sentence)
     assert "2 + ?" in text and "2 of 2" in text
     assert "In 1 a written answer is to be marked." in text
@@ -130,28 +97,13 @@ def test_what_is_known_of_a_submission_is_shown_while_the_rest_waits():
 
 
 def test_before_marking_the_pictures_show_everybody_s_automatic_points_and_say_so():
-    words = {"id": "06.why_not_rows", "title": "t", "most": 2}
+    wrong = {"misconceptions": ("one_number",), "seen": "It is one number."}
+    no_answer = item_result("06.why_not_rows", 0.0, status="no answer")
     results = [
-        SubmissionResult(
-            student=f"s{number}",
-            assignment="06_masks",
-            isolation="none",
-            key="k",
-            notebook="n",
-            items=(
-                ItemResult(
-                    id="06.causal_mask",
-                    title="t",
-                    status="not yet",
-                    points=float(number),
-                    most=4,
-                    misconceptions=("one_number",),
-                    seen="It is one number.",
-                ),
-                ItemResult(status="to be marked", points=None, text="Because.", **words)
-                if number
-                else ItemResult(status="no answer", points=0.0, **words),
-            ),
+        submission_result(
+            f"s{number}",
+            item_result("06.causal_mask", float(number), status="not yet", most=4, **wrong),
+            to_be_marked() if number else no_answer,
         )
         for number in range(5)
     ]
@@ -169,9 +121,7 @@ def test_before_marking_the_pictures_show_everybody_s_automatic_points_and_say_s
 
 
 def test_one_submission_without_any_known_points_still_gives_a_page():
-    unread = SubmissionResult(
-        student="eva", assignment="06_masks", isolation="none", key="k", notebook="", items=()
-    )
+    unread = submission_result("eva", notebook="")
     text = report_page([mark_assignment("06_masks", [unread])], misconception_sentence)
     assert "no points known yet" in text
     assert "None was recognised." in text

@@ -11,7 +11,7 @@ from course_lib.cli import main
 from course_lib.errors import CourseError
 from course_lib.grading.class_run.class_run import ClassRun, grade_class
 from course_lib.grading.class_run.grade import FITS_PUBLIC
-from course_lib.grading.jail.library_view import view_of
+from course_lib.grading.jail.library_view import view_files
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submissions.exercise import load_exercise
@@ -19,9 +19,9 @@ from course_lib.grading.submissions.submission import SubmissionError
 from course_lib.grading.variants.variant_draw import (
     MOST_OF_AN_ITEM,
     candidates,
+    conventions_by_item,
     draw_variants,
-    of_items,
-    taken_in,
+    names_by_item,
 )
 from course_lib.grading.variants.variant_notebook import STAMP
 from course_lib.grading.variants.variants import load_variants, write_variants
@@ -30,7 +30,7 @@ from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
 
 EXERCISES = ROOT / "exercises"
 ASSIGNMENTS = sorted(path.name for path in EXERCISES.iterdir() if path.is_dir())
-LESSONS = [lesson for lesson in TOPICS if taken_in(lesson)]
+LESSONS = [lesson for lesson in TOPICS if conventions_by_item(lesson)]
 HIDES = {
     "06-padding-mask-answer": """\
 def padding_mask(tokens, pad_id):
@@ -58,7 +58,7 @@ def released(tmp_path_factory):
 @pytest.fixture
 def hiding(notebook, released):
     """The notebook of the group whose only convention is true_hides, and the group."""
-    variants = load_variants(released, "06_masks").of_groups.values()
+    variants = load_variants(released, "06_masks").by_group.values()
     group = next(v.group for v in variants if v.conventions == ("true_hides",))
     text = (released / f"group_{group}" / "06_masks" / "masks.ipynb").read_text(encoding="utf-8")
     return json.loads(text), group
@@ -102,15 +102,15 @@ def test_a_seed_gives_the_same_variants_on_every_machine():
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_every_item_has_one_to_three_conventions_in_each_variant(lesson):
     for choice in draw_variants(lesson, 6, "any"):
-        for _, names in of_items(taken_in(lesson), choice):
+        for _, names in names_by_item(conventions_by_item(lesson), choice):
             assert 1 <= len(names) <= MOST_OF_AN_ITEM
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_an_item_has_as_many_different_variants_as_it_can(lesson):
-    taken = taken_in(lesson)
+    taken = conventions_by_item(lesson)
     drawn, possible = (
-        [dict(of_items(taken, choice)) for choice in choices]
+        [dict(names_by_item(taken, choice)) for choice in choices]
         for choices in (draw_variants(lesson, 6, "any"), candidates(taken))
     )
     for item in drawn[0]:
@@ -191,7 +191,7 @@ def test_checksums_are_those_of_nbgrader(hiding):
 def test_an_assignment_without_conventions_stays_as_it_is(tmp_path):
     write_variants(EXERCISES, tmp_path, ["15_museum"], number=2, seed="x")
     public = load_exercise(EXERCISES, "15_museum")
-    for variant in load_variants(tmp_path, "15_museum").of_groups.values():
+    for variant in load_variants(tmp_path, "15_museum").by_group.values():
         assert variant.exercise.cells == public.cells
         assert variant.note == "Everybody was given the public exercise."
 
@@ -199,7 +199,7 @@ def test_an_assignment_without_conventions_stays_as_it_is(tmp_path):
 def test_assignments_can_be_added_and_another_seed_is_refused(tmp_path):
     write_variants(EXERCISES, tmp_path, ["06_masks"], number=2, seed="x")
     write_variants(EXERCISES, tmp_path, ["02_embeddings"], number=2, seed="x")
-    assert load_variants(tmp_path, "06_masks").of_groups.keys() == {"1", "2"}
+    assert load_variants(tmp_path, "06_masks").by_group.keys() == {"1", "2"}
     with pytest.raises(CourseError, match="name another folder with --output"):
         write_variants(EXERCISES, tmp_path, ["06_masks"], number=2, seed="y")
 
@@ -242,13 +242,13 @@ def test_without_a_manifest_there_are_no_variants(tmp_path, released):
 def test_a_list_of_groups_counts_more_than_a_stamp(hiding, released, tmp_path):
     notebook, group = hiding
     incoming = handed_in(tmp_path / "incoming", anna=notebook)
-    assert load_variants(released, "06_masks").of("anna", incoming / "anna").group == group
+    assert load_variants(released, "06_masks").variant_of("anna", incoming / "anna").group == group
     other = "1" if group != "1" else "2"
     (tmp_path / "groups.csv").write_text(f"student,group\nanna,{other}\n", encoding="utf-8")
     listed = load_variants(released, "06_masks", tmp_path / "groups.csv")
-    assert listed.of("anna", incoming / "anna").group == other
+    assert listed.variant_of("anna", incoming / "anna").group == other
     with pytest.raises(SubmissionError, match="expected a group for ben"):
-        listed.of("ben", incoming / "anna")
+        listed.variant_of("ben", incoming / "anna")
 
 
 @pytest.mark.parametrize("folder", ["Zoë ", "Zoe\u0308"])
@@ -257,7 +257,7 @@ def test_a_list_of_groups_names_a_folder_whatever_its_spaces_and_accents(
 ):
     (tmp_path / "groups.csv").write_text("Zoë,2\nZoë,2\n", encoding="utf-8")
     variants = load_variants(released, "06_masks", tmp_path / "groups.csv")
-    assert variants.of(folder, tmp_path / folder).group == "2"
+    assert variants.variant_of(folder, tmp_path / folder).group == "2"
 
 
 # What it earns
@@ -297,9 +297,7 @@ def test_formgrader_shows_the_variant_that_a_student_was_given(hiding, released,
         secret=SECRET,
         variants=variants,
     )
-    store_class(
-        tmp_path / "course", run, results=[result_of(exercise, "own")], notebook=exercise.file
-    )
+    store_class(tmp_path / "course", run, results=[result_of(exercise, "own")])
     shown = tmp_path / "course" / "autograded" / "own" / "06_masks" / "masks.ipynb"
     assert "(tokens == pad_id)[:, None, None, :]" in shown.read_text(encoding="utf-8")
     task = next(c["source"] for c in hiding[0]["cells"] if c["id"] == "06-padding-mask-task")
@@ -309,7 +307,7 @@ def test_formgrader_shows_the_variant_that_a_student_was_given(hiding, released,
 
 def test_the_jail_has_no_conventions():
     """They hold no answers, but a learner's code has no use for them there."""
-    assert not any("conventions" in path for path in view_of("06.padding_mask", "padding_mask"))
+    assert not any("conventions" in path for path in view_files("06.padding_mask", "padding_mask"))
 
 
 # The command
