@@ -14,6 +14,7 @@ from course_lib.checks.diagnosis.facts import describe_first_difference
 from course_lib.checks.diagnosis.naming import misconceptions_in
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.relations import find_relation
+from course_lib.checks.diagnosis.several import FirstStep, first_of_several
 from course_lib.checks.diagnosis.trial import ALL_TESTS_TOOK, AskLearner, Trial, try_probe
 from course_lib.checks.engine.call import (
     SECONDS,
@@ -43,6 +44,7 @@ class Diagnosis:
     status: Status
     trials: Sequence[Trial]
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
+    first_step: FirstStep | None = None  # the one of several errors that ``misconceptions`` holds
     line: Answer | None = None  # spot the bug: which line the learner names
     observation: Observation | None = None  # where no misconception is explained
     borrowed: bool = False  # it is right, because it calls the reference (see ``own_work``)
@@ -153,12 +155,14 @@ def diagnose(
             )
     failed = any(trial.difference for trial in trials)
     found = misconceptions_in(item, trials) if failed else ()
+    first_step = first_of_several(item, trials) if failed and not found else None
     diagnosis = Diagnosis(
         item=item,
         subject=subject,
         status="passed",
         trials=trials,
-        misconceptions=found,
+        misconceptions=(first_step.misconception,) if first_step else found,
+        first_step=first_step,
         line=named_line,
     )
     if diagnosis.most_telling_trial and not diagnosis.explained:

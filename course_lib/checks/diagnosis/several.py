@@ -1,0 +1,305 @@
+"""Name one error of an answer that has several, or one that the course doesn't know.
+
+Sets of known misconceptions are put together, those first whose answers come nearest to the
+learner's. If one set gives the same answers to every call, one of its errors is named. Otherwise a
+misconception is named only if a part of the answers is wrong as with it, and as with nothing else.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_lib.checks.diagnosis import evidence
+from course_lib.checks.diagnosis.known_answers import known_answer, made_together
+from course_lib.checks.diagnosis.naming import are_alike, explains, list_calls
+from course_lib.checks.diagnosis.parts import nearness, parts_that_differ
+from course_lib.checks.diagnosis.trial import Trial
+from course_lib.checks.engine.call import Answer
+from course_lib.checks.engine.compare import answers_differ, first_difference
+from course_lib.checks.engine.item import Item, Misconception
+
+SEVERAL_SECONDS = 1.0  # for the search
+SEARCH_SHARE = 0.7  # of these seconds for sets that explain everything
+MOST_AT_ONCE = 4
+MOST_IN_SAMPLE = 8  # calls by which sets are ranked
+
+Names = frozenset[str]
+NONE: Names = frozenset()
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """One error of several.
+
+    Attributes:
+        misconception: what to tell the learner first.
+        of: how many known errors explain all answers together; 0 if others are not known.
+    """
+
+    misconception: Misconception
+    of: int = 0
+    why: str = ""
+
+    @property
+    def how_known(self) -> str:
+        """What the name rests on."""
+        if self.of:
+            return (
+                f"Code with this error and {self.of - 1} others that I know gives the same results "
+                "as yours on all test inputs. Code that looks different can do the same."
+            )
+        return (
+            "A part of your results is wrong in exactly this way, and in the way of no other error "
+            "that I know."
+        )
+
+    @property
+    def what_next(self) -> str:
+        """That more has to be found."""
+        if self.of:
+            return "This is one of several errors. When it's gone, check again."
+        return "This doesn't explain all that is wrong. When it's gone, check again."
+
+
+class _OutOfTime(Exception):
+    """The search has used up its seconds."""
+
+
+def first_of_several(item: Item, trials: Sequence[Trial]) -> FirstStep | None:
+    """The error to begin with, if it is certain that the answers have it."""
+    search = _Search(item, trials)
+    if not search.calls or not search.known:
+        return None
+    start = time.process_time()
+    search.end = start + SEVERAL_SECONDS
+    try:
+        search.answer_singles()
+        search.end = start + SEARCH_SHARE * SEVERAL_SECONDS
+        for together in search.explanations():
+            return search.first_step(together)
+    except _OutOfTime:
+        pass
+    search.end = start + SEVERAL_SECONDS
+    try:
+        return search.partly_explained()
+    except _OutOfTime:
+        return None
+
+
+@dataclass
+class _Search:
+    item: Item
+    trials: Sequence[Trial]
+    end: float = field(init=False, default=0.0)
+    scores: dict[Names, float] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        plain = [trial for trial in self.trials if trial.probe.compare is None]
+        self.calls = list_calls(plain)
+        self.right = [trial.expected[i] for trial, i in self.calls]
+        self.received = [trial.answers[i] for trial, i in self.calls]
+        self.known = {m.name: m for m in self.item.misconceptions}
+        quick = sorted(range(len(self.calls)), key=lambda k: self.right[k].seconds)
+        firsts = [k for k in quick if self.calls[k][1] == 0]
+        self.sample = (firsts + [k for k in quick if k not in firsts])[:MOST_IN_SAMPLE]
+
+    def subject(self, names: Names) -> Any:
+        if not names:
+            return self.item.reference
+        return made_together(self.item, [self.known[name] for name in sorted(names)])
+
+    def answer(self, names: Names, k: int) -> Answer:
+        """The answer of code with these misconceptions to call k."""
+        if not names:
+            return self.right[k]
+        if time.process_time() > self.end:
+            raise _OutOfTime
+        return known_answer(self.subject(names), self.item, *self.calls[k])
+
+    def answer_singles(self) -> None:
+        self.alone = {
+            name: [self.answer(frozenset({name}), k) for k in range(len(self.calls))]
+            for name in self.known
+        }
+
+    def score(self, names: Names) -> float:
+        """How near these misconceptions come to the learner's answers, from 0 to 1."""
+        tolerance = self.item.tolerance
+        near = 0.0
+        for k in self.sample:
+            theirs, received = self.answer(names, k), self.received[k]
+            if are_alike(theirs, received, self.right[k], tolerance):
+                near += 1.0
+            else:
+                near += nearness(theirs, received, tolerance)
+        return near / len(self.sample)
+
+    def explanations(self) -> Iterator[Names]:
+        """Sets of misconceptions that explain all answers, those first that come near them."""
+        scores = self.scores
+        scores[NONE] = self.score(NONE)
+        queue: list[tuple[float, int, list[str]]] = [(-scores[NONE], 0, [])]
+        while queue:
+            names = frozenset(heapq.heappop(queue)[2])
+            if len(names) == MOST_AT_ONCE:
+                continue
+            for name in self.known:
+                larger = names | {name}
+                if larger in scores or self.subject(larger) is None:
+                    continue
+                scores[larger] = self.score(larger)
+                if scores[larger] == 1.0 and self.explain_all(larger):
+                    yield larger
+                heapq.heappush(queue, (-scores[larger], len(larger), sorted(larger)))
+
+    def explain_all(self, names: Names) -> bool:
+        subject = self.subject(names)
+        return subject is not None and (
+            explains(subject, self.item, self.trials)
+            or explains(subject, self.item, self.trials, loosely=True)
+        )
+
+    def first_step(self, together: Names) -> FirstStep | None:
+        """The error to begin with, of a set that explains everything."""
+        needed = set(together)
+        for name in together:
+            if len(needed) > 1 and self.explain_all(frozenset(needed - {name})):
+                needed.remove(name)
+        certain = [
+            self.known[name]
+            for name in sorted(needed)
+            if self.is_visible(name) and not self.can_be_exchanged(name, frozenset(needed))
+        ]
+        if not certain:
+            return None
+        first = min(certain, key=lambda m: self.order(m.name, frozenset(needed)))
+        return FirstStep(first, of=len(needed), why=f"exact {sorted(needed)}")
+
+    def can_be_exchanged(self, name: str, together: Names) -> bool:
+        """Whether another misconception in its place explains the answers as well."""
+        rest = together - {name}
+        return any(
+            self.explain_all(rest | {other}) for other in self.known if other not in together
+        )
+
+    def is_visible(self, name: str) -> bool:
+        """Whether the learner's answers are wrong wherever those with this error alone are."""
+        tolerance = self.item.tolerance
+        for theirs, received, right in zip(
+            self.alone[name], self.received, self.right, strict=True
+        ):
+            wrong = parts_that_differ(theirs, right, tolerance)
+            if wrong and not wrong & parts_that_differ(received, right, tolerance):
+                return False
+        return True
+
+    def order(self, name: str, together: Names) -> tuple[int, float]:
+        """Errors of shape and type first; then those without which the answers are nearest."""
+        tolerance = self.item.tolerance
+        pairs = zip(self.right, self.alone[name], strict=True)
+        differences = [answers_differ(a, b, tolerance=tolerance) for a, b in pairs]
+        kinds = {difference.kind for difference in differences if difference}
+        rank = 0 if kinds & {"type", "shape"} else 1 if "dtype" in kinds else 2
+        rest = together - {name}
+        near = [nearness(self.answer(rest, k), self.right[k], tolerance) for k in self.sample]
+        return rank, -sum(near)
+
+    def partly_explained(self) -> FirstStep | None:
+        """The misconception that explains a part of the answers that nothing else explains."""
+        if name := self.with_traits(
+            evidence.forms_of, evidence.only_the_form_differs, at_least=2, values=True
+        ):
+            return FirstStep(self.known[name], why="form")
+        if found := self.with_parts():
+            return found
+        if name := self.with_traits(
+            evidence.facts_of, evidence.only_facts_differ, at_least=1, values=False
+        ):
+            return FirstStep(self.known[name], why="fact")
+        return None
+
+    def with_traits(
+        self,
+        traits_of: Callable[[evidence.Answers], Mapping[evidence.Trait, Any]],
+        nothing_else: Callable[..., bool],
+        *,
+        at_least: int,
+        values: bool,
+    ) -> str | None:
+        right, received = traits_of(self.right), traits_of(self.received)
+        traits = {name: traits_of(answers) for name, answers in self.alone.items()}
+        found = []
+        for name, answers in self.alone.items():
+            shared = evidence.shared_traits(traits[name], received, right)
+            if len(shared) < at_least or len(set(map(str, shared.values()))) < 1:
+                continue
+            if not nothing_else(answers, self.right, self.item.tolerance):
+                continue
+            if values and not evidence.same_values(answers, self.received, self.right):
+                continue
+            rivals = [
+                other
+                for other, theirs in traits.items()
+                if other != name
+                and all(theirs.get(t) == x for t, x in shared.items())
+                and not (
+                    values
+                    and not evidence.same_values(self.alone[other], self.received, self.right)
+                )
+            ]
+            if not rivals:
+                found.append((self.order(name, frozenset({name})), name))
+        return min(found)[1] if found else None
+
+    def with_parts(self) -> FirstStep | None:
+        tolerance = self.item.tolerance
+        matched: dict[tuple[int, str], list[Names]] = defaultdict(list)
+        received = [evidence.parts_with_first(answer) for answer in self.received]
+        right = [evidence.parts_with_first(answer) for answer in self.right]
+        tried: list[tuple[Names, Sequence[int]]] = [(NONE, range(len(self.calls)))]
+        tried += [(frozenset({name}), range(len(self.calls))) for name in self.known]
+        tried += [(names, self.sample) for names in self.scores if len(names) > 1]
+        for names, calls in tried:
+            for k in calls:
+                try:
+                    theirs = evidence.parts_with_first(self.answer(names, k))
+                except _OutOfTime:
+                    break
+                for where, x in received[k].items():
+                    if where in theirs and not first_difference(
+                        theirs[where], x, tolerance=tolerance
+                    ):
+                        matched[k, where].append(names)
+        best: list[tuple[float, str]] = []
+        for name in self.known:
+            active = [
+                (k, where)
+                for k, answer in enumerate(self.alone[name])
+                for where in evidence.wrong_parts(answer, self.right[k], tolerance)
+            ]
+            if any(
+                matched[part] and not any(name in names for names in matched[part])
+                for part in active
+            ):
+                continue
+            own = [
+                (k, where)
+                for (k, where), sets in matched.items()
+                if sets and all(name in names for names in sets)
+            ]
+            total = sum(evidence.bits(received[k][w], right[k].get(w)) for k, w in own)
+            if total >= evidence.ENOUGH:
+                covered = sum(any(name in s for s in matched[part]) for part in active)
+                share = covered / max(1, len(active))
+                best.append((share, name, total, own))
+        if not best:
+            return None
+        share, name, total, own = max(best)
+        return FirstStep(
+            self.known[name], why=f"parts {share:.2f} {total:.0f} {own[:3]} of {len(best)}"
+        )
