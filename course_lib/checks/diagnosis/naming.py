@@ -27,7 +27,7 @@ def misconceptions_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconceptio
     alike (see ``are_alike``).
     """
     for m in item.misconceptions:
-        if any(_explains(subject, item, trials) for subject in (m.subject, *m.spellings)):
+        if any(explains(subject, item, trials) for subject in (m.subject, *m.spellings)):
             return (m,)
     end = time.process_time() + PAIR_SECONDS
     for a, b in combinations(item.misconceptions, 2):

@@ -83,7 +83,8 @@ def first_of_several(item: Item, trials: Sequence[Trial]) -> FirstStep | None:
         for together in search.explanations():
             return search.first_step(together)
     except _OutOfTime:
-        pass
+        if len(search.alone) < len(search.known):
+            return None
     search.end = start + SEVERAL_SECONDS
     try:
         return search.partly_explained()
@@ -97,6 +98,7 @@ class _Search:
     trials: Sequence[Trial]
     end: float = field(init=False, default=0.0)
     scores: dict[Names, float] = field(init=False, default_factory=dict)
+    alone: dict[str, list[Answer]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         plain = [trial for trial in self.trials if trial.probe.compare is None]
@@ -122,10 +124,9 @@ class _Search:
         return known_answer(self.subject(names), self.item, *self.calls[k])
 
     def answer_singles(self) -> None:
-        self.alone = {
-            name: [self.answer(frozenset({name}), k) for k in range(len(self.calls))]
-            for name in self.known
-        }
+        for name in self.known:
+            calls = range(len(self.calls))
+            self.alone[name] = [self.answer(frozenset({name}), k) for k in calls]
 
     def score(self, names: Names) -> float:
         """How near these misconceptions come to the learner's answers, from 0 to 1."""
