@@ -17,7 +17,10 @@ from course_lib.checks.diagnosis.parts import parts_of, parts_that_differ
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import first_difference
 
-ENOUGH = 12.0  # bits: by chance, one answer of 4,000 agrees so well
+# The share of what a misconception changes that has to be there, and how many bits of it no other
+# explains: more where most of it is hidden by other errors. By chance, one answer of a million has
+# 20 bits.
+ENOUGH = ((0.5, 20.0), (0.25, 200.0))
 Answers = Sequence[Answer]  # to the same calls
 Trait = tuple[int, str, str]  # of a call, a part of its result, and what about it
 

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from course_lib.checks.diagnosis import evidence
@@ -27,8 +28,11 @@ SEVERAL_SECONDS = 1.0  # for the search
 SEARCH_SHARE = 0.7  # of these seconds for sets that explain everything
 MOST_AT_ONCE = 4
 MOST_IN_SAMPLE = 8  # calls by which sets are ranked
+WORSE = 0.05  # than without it: so much an error may take a set away from the answers
+FOR_SINGLES = 0.3  # seconds for all calls of all misconceptions; of slow calls only some are made
 
 Names = frozenset[str]
+Part = tuple[int, str]  # of the answer to a call: which call, and where in the answer
 NONE: Names = frozenset()
 
 
@@ -43,7 +47,6 @@ class FirstStep:
 
     misconception: Misconception
     of: int = 0
-    why: str = ""
 
     @property
     def how_known(self) -> str:
@@ -81,6 +84,7 @@ def first_of_several(item: Item, trials: Sequence[Trial]) -> FirstStep | None:
         search.answer_singles()
         search.end = start + SEARCH_SHARE * SEVERAL_SECONDS
         for together in search.explanations():
+            search.end = start + SEVERAL_SECONDS
             return search.first_step(together)
     except _OutOfTime:
         if len(search.alone) < len(search.known):
@@ -98,17 +102,21 @@ class _Search:
     trials: Sequence[Trial]
     end: float = field(init=False, default=0.0)
     scores: dict[Names, float] = field(init=False, default_factory=dict)
+    answered: list[Names] = field(init=False, default_factory=list)
     alone: dict[str, list[Answer]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.known = {m.name: m for m in self.item.misconceptions}
         plain = [trial for trial in self.trials if trial.probe.compare is None]
-        self.calls = list_calls(plain)
+        # Each test's first call, then the others; the quick ones first.
+        every = sorted(list_calls(plain), key=lambda c: (c[1] > 0, c[0].expected[c[1]].seconds))
+        seconds = [trial.expected[i].seconds * len(self.known) for trial, i in every]
+        total = accumulate(seconds)
+        count = max(MOST_IN_SAMPLE, sum(spent < FOR_SINGLES for spent in total))
+        self.calls = every[:count]
         self.right = [trial.expected[i] for trial, i in self.calls]
         self.received = [trial.answers[i] for trial, i in self.calls]
-        self.known = {m.name: m for m in self.item.misconceptions}
-        quick = sorted(range(len(self.calls)), key=lambda k: self.right[k].seconds)
-        firsts = [k for k in quick if self.calls[k][1] == 0]
-        self.sample = (firsts + [k for k in quick if k not in firsts])[:MOST_IN_SAMPLE]
+        self.sample = range(min(MOST_IN_SAMPLE, len(self.calls)))
 
     def subject(self, names: Names) -> Any:
         if not names:
@@ -128,17 +136,22 @@ class _Search:
             calls = range(len(self.calls))
             self.alone[name] = [self.answer(frozenset({name}), k) for k in calls]
 
-    def score(self, names: Names) -> float:
-        """How near these misconceptions come to the learner's answers, from 0 to 1."""
-        tolerance = self.item.tolerance
-        near = 0.0
+    def score(self, names: Names, *, at_least: float = 0.0) -> float:
+        """How near these misconceptions come to the learner's answers, from 0 to 1.
+
+        Of a set that cannot come as near as ``at_least``, not all answers are computed.
+        """
+        tolerance, size = self.item.tolerance, len(self.sample)
+        missing = 0.0
         for k in self.sample:
             theirs, received = self.answer(names, k), self.received[k]
-            if are_alike(theirs, received, self.right[k], tolerance):
-                near += 1.0
-            else:
-                near += nearness(theirs, received, tolerance)
-        return near / len(self.sample)
+            if not are_alike(theirs, received, self.right[k], tolerance):
+                missing += 1.0 - nearness(theirs, received, tolerance)
+            if missing > (1.0 - at_least) * size:
+                break
+        else:
+            self.answered.append(names)
+        return 1.0 - missing / size
 
     def explanations(self) -> Iterator[Names]:
         """Sets of misconceptions that explain all answers, those first that come near them."""
@@ -153,12 +166,15 @@ class _Search:
                 larger = names | {name}
                 if larger in scores or self.subject(larger) is None:
                     continue
-                scores[larger] = self.score(larger)
+                scores[larger] = self.score(larger, at_least=scores[names] - WORSE)
                 if scores[larger] == 1.0 and self.explain_all(larger):
                     yield larger
                 heapq.heappush(queue, (-scores[larger], len(larger), sorted(larger)))
 
     def explain_all(self, names: Names) -> bool:
+        """Whether these misconceptions together give all the learner's answers."""
+        if time.process_time() > self.end:
+            raise _OutOfTime
         subject = self.subject(names)
         return subject is not None and (
             explains(subject, self.item, self.trials)
@@ -179,7 +195,7 @@ class _Search:
         if not certain:
             return None
         first = min(certain, key=lambda m: self.order(m.name, frozenset(needed)))
-        return FirstStep(first, of=len(needed), why=f"exact {sorted(needed)}")
+        return FirstStep(first, of=len(needed))
 
     def can_be_exchanged(self, name: str, together: Names) -> bool:
         """Whether another misconception in its place explains the answers as well."""
@@ -212,95 +228,81 @@ class _Search:
 
     def partly_explained(self) -> FirstStep | None:
         """The misconception that explains a part of the answers that nothing else explains."""
-        if name := self.with_traits(
-            evidence.forms_of, evidence.only_the_form_differs, at_least=2, values=True
-        ):
-            return FirstStep(self.known[name], why="form")
-        if found := self.with_parts():
-            return found
-        if name := self.with_traits(
-            evidence.facts_of, evidence.only_facts_differ, at_least=1, values=False
-        ):
-            return FirstStep(self.known[name], why="fact")
-        return None
+        name = (
+            self.only_with_traits(
+                evidence.forms_of, nothing_else=evidence.only_the_form_differs, at_least=2
+            )
+            or self.only_with_parts()
+            or self.only_with_traits(
+                evidence.facts_of, nothing_else=evidence.only_facts_differ, at_least=1
+            )
+        )
+        return FirstStep(self.known[name]) if name else None
 
-    def with_traits(
+    def only_with_traits(
         self,
         traits_of: Callable[[evidence.Answers], Mapping[evidence.Trait, Any]],
-        nothing_else: Callable[..., bool],
         *,
+        nothing_else: Callable[..., bool],
         at_least: int,
-        values: bool,
     ) -> str | None:
+        """The one that changes nothing but traits which the answers have, and no other brings."""
         right, received = traits_of(self.right), traits_of(self.received)
-        traits = {name: traits_of(answers) for name, answers in self.alone.items()}
+        traits = {
+            name: traits_of(answers)
+            for name, answers in self.alone.items()
+            if evidence.same_values(answers, self.received, self.right)
+        }
         found = []
-        for name, answers in self.alone.items():
-            shared = evidence.shared_traits(traits[name], received, right)
-            if len(shared) < at_least or len(set(map(str, shared.values()))) < 1:
+        for name, theirs in traits.items():
+            shared = evidence.shared_traits(theirs, received, right)
+            if len(shared) < at_least:
                 continue
-            if not nothing_else(answers, self.right, self.item.tolerance):
+            if not nothing_else(self.alone[name], self.right, self.item.tolerance):
                 continue
-            if values and not evidence.same_values(answers, self.received, self.right):
-                continue
-            rivals = [
-                other
-                for other, theirs in traits.items()
-                if other != name
-                and all(theirs.get(t) == x for t, x in shared.items())
-                and not (
-                    values
-                    and not evidence.same_values(self.alone[other], self.received, self.right)
-                )
-            ]
-            if not rivals:
+            others = (other for each, other in traits.items() if each != name)
+            if not any(all(o.get(t) == x for t, x in shared.items()) for o in others):
                 found.append((self.order(name, frozenset({name})), name))
         return min(found)[1] if found else None
 
-    def with_parts(self) -> FirstStep | None:
-        tolerance = self.item.tolerance
-        matched: dict[tuple[int, str], list[Names]] = defaultdict(list)
+    def only_with_parts(self) -> str | None:
+        """The one without which no set that was tried has many parts of the answers."""
+        matched = self.matched_parts()
         received = [evidence.parts_with_first(answer) for answer in self.received]
         right = [evidence.parts_with_first(answer) for answer in self.right]
-        tried: list[tuple[Names, Sequence[int]]] = [(NONE, range(len(self.calls)))]
-        tried += [(frozenset({name}), range(len(self.calls))) for name in self.known]
-        tried += [(names, self.sample) for names in self.scores if len(names) > 1]
-        for names, calls in tried:
-            for k in calls:
-                try:
-                    theirs = evidence.parts_with_first(self.answer(names, k))
-                except _OutOfTime:
-                    break
-                for where, x in received[k].items():
-                    if where in theirs and not first_difference(
-                        theirs[where], x, tolerance=tolerance
-                    ):
-                        matched[k, where].append(names)
-        best: list[tuple[float, str]] = []
+        found: list[tuple[float, str]] = []
         for name in self.known:
-            active = [
+            wrong = [
                 (k, where)
                 for k, answer in enumerate(self.alone[name])
-                for where in evidence.wrong_parts(answer, self.right[k], tolerance)
+                for where in evidence.wrong_parts(answer, self.right[k], self.item.tolerance)
             ]
-            if any(
-                matched[part] and not any(name in names for names in matched[part])
-                for part in active
-            ):
-                continue
-            own = [
-                (k, where)
+            with_it = [part for part in wrong if any(name in names for names in matched[part])]
+            if any(matched[part] for part in set(wrong) - set(with_it)):
+                continue  # where it shows, other errors alone explain what came
+            bits = sum(
+                evidence.bits(received[k][where], right[k].get(where))
                 for (k, where), sets in matched.items()
                 if sets and all(name in names for names in sets)
-            ]
-            total = sum(evidence.bits(received[k][w], right[k].get(w)) for k, w in own)
-            if total >= evidence.ENOUGH:
-                covered = sum(any(name in s for s in matched[part]) for part in active)
-                share = covered / max(1, len(active))
-                best.append((share, name, total, own))
-        if not best:
-            return None
-        share, name, total, own = max(best)
-        return FirstStep(
-            self.known[name], why=f"parts {share:.2f} {total:.0f} {own[:3]} of {len(best)}"
-        )
+            )
+            share = len(with_it) / max(1, len(wrong))
+            if any(share >= least and bits >= enough for least, enough in evidence.ENOUGH):
+                found.append((share, name))
+        return max(found)[1] if found else None
+
+    def matched_parts(self) -> dict[Part, list[Names]]:
+        """Which sets that were tried give this part of an answer as the learner's code does."""
+        matched: dict[Part, list[Names]] = defaultdict(list)
+        parts = [evidence.parts_with_first(answer) for answer in self.received]
+        every = range(len(self.calls))
+        tried: list[tuple[Names, Sequence[int]]] = [(NONE, every)]
+        tried += [(frozenset({name}), every) for name in self.known]
+        tried += [(names, self.sample) for names in self.answered if len(names) > 1]
+        for names, k in ((names, k) for names, calls in tried for k in calls):
+            theirs = evidence.parts_with_first(self.answer(names, k))
+            for where, x in parts[k].items():
+                if where in theirs and not first_difference(
+                    theirs[where], x, tolerance=self.item.tolerance
+                ):
+                    matched[k, where].append(names)
+        return matched
