@@ -123,12 +123,15 @@ class _Search:
             return self.item.reference
         return made_together(self.item, [self.known[name] for name in sorted(names)])
 
+    def check_time(self) -> None:
+        if time.process_time() > self.end:
+            raise _OutOfTime
+
     def answer(self, names: Names, k: int) -> Answer:
         """The answer of code with these misconceptions to call k."""
         if not names:
             return self.right[k]
-        if time.process_time() > self.end:
-            raise _OutOfTime
+        self.check_time()
         return known_answer(self.subject(names), self.item, *self.calls[k])
 
     def answer_singles(self) -> None:
@@ -173,8 +176,7 @@ class _Search:
 
     def explain_all(self, names: Names) -> bool:
         """Whether these misconceptions together give all the learner's answers."""
-        if time.process_time() > self.end:
-            raise _OutOfTime
+        self.check_time()
         subject = self.subject(names)
         return subject is not None and (
             explains(subject, self.item, self.trials)
@@ -255,6 +257,7 @@ class _Search:
         }
         found = []
         for name, theirs in traits.items():
+            self.check_time()
             shared = evidence.shared_traits(theirs, received, right)
             if len(shared) < at_least:
                 continue
@@ -272,6 +275,7 @@ class _Search:
         right = [evidence.parts_with_first(answer) for answer in self.right]
         found: list[tuple[float, str]] = []
         for name in self.known:
+            self.check_time()
             wrong = [
                 (k, where)
                 for k, answer in enumerate(self.alone[name])
