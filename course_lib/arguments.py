@@ -1,15 +1,15 @@
 """The arguments of a ``course`` verb, made from the fields of its options, a frozen dataclass.
 
-A field is written as ``field(default=…, metadata=option("help", metavar="N"))``: its type says what
-is read, its default what is taken if nothing is given, and its name is the flag. What the values
-may be together is checked by the dataclass itself, in ``__post_init__``.
+A field is written as ``limit: int | None = option("help", default=None, metavar="N")``: its type
+says what is read, its default what is taken if nothing is given, and its name is the flag. What the
+values may be together is checked by the dataclass itself, in ``__post_init__``.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -26,25 +26,27 @@ class NoOptions:
 def option(
     help: str,
     *,
+    default: Any = MISSING,
     metavar: str | None = None,
     flag: str | None = None,
     many: str | None = None,
     positional: bool = False,
     exclusive: str | None = None,
     required: bool = False,
-) -> Mapping[str, Any]:
-    """The metadata of a field that is an argument of the command.
+) -> Any:
+    """A field of a dataclass that is an argument of the command.
 
     Args:
         help: what ``--help`` says of it; ``%(default)s`` stands for its default.
+        default: without one, the argument is required.
         metavar: what stands for its value there.
         flag: such as "--set"; by default the field's name, after ``--no-`` if its default is True.
         many: of a tuple: "+" or "*" as in argparse, or "repeat" if the flag is given once a value.
         positional: it has no flag, and stands for itself.
         exclusive: any word; of the arguments with the same one at most one may be given.
-        required: one of those must be given. Any other argument is required without a default.
+        required: one of those must be given.
     """
-    return {
+    metadata = {
         "help": help,
         "metavar": metavar,
         "flag": flag,
@@ -53,6 +55,7 @@ def option(
         "exclusive": exclusive,
         "required": required,
     }
+    return field(default=default, metadata=metadata)
 
 
 def add_arguments(parser: ArgumentParser, options: type[Any]) -> None:
@@ -77,20 +80,20 @@ def _add_fields(
 
 
 def _add_field(
-    parser: ArgumentParser, field: Field[Any], type_: Any, *, default: object, groups: Groups
+    parser: ArgumentParser, each: Field[Any], type_: Any, *, default: object, groups: Groups
 ) -> None:
-    metadata = field.metadata
+    metadata = each.metadata
     if metadata["exclusive"] and metadata["exclusive"] not in groups:
         group = parser.add_mutually_exclusive_group(required=metadata["required"])
         groups[metadata["exclusive"]] = group
     target = groups.get(metadata["exclusive"], parser)
     keywords = {"help": metadata["help"]} | _value_keywords(metadata, type_, default)
     if metadata["positional"]:
-        target.add_argument(field.name, **keywords)
+        target.add_argument(each.name, **keywords)
         return
-    name = field.name.replace("_", "-")
+    name = each.name.replace("_", "-")
     flag = metadata["flag"] or (f"--no-{name}" if default is True else f"--{name}")
-    target.add_argument(flag, dest=field.name, required=default is MISSING, **keywords)
+    target.add_argument(flag, dest=each.name, required=default is MISSING, **keywords)
 
 
 def _value_keywords(metadata: Mapping[str, Any], type_: Any, default: object) -> dict[str, Any]:

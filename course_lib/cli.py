@@ -1,12 +1,14 @@
 """The ``course`` command: a table of verbs, and what an error of theirs looks like.
 
-A verb stands beside the package that it uses. It imports what it needs when it runs, so that
-``course --help`` is fast and ``course doctor`` works where PyTorch does not.
+A verb stands beside the package that it uses, and its module is imported when it is asked for. That
+module imports what it needs when the verb runs. So ``course --help`` is fast, and ``course doctor``
+works where PyTorch does not.
 """
 
 from __future__ import annotations
 
 import errno
+import importlib
 import importlib.metadata
 import sys
 import textwrap
@@ -14,26 +16,30 @@ import traceback
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
-from course_lib import doctor, lab, pages, training_verbs, translation_verbs
-from course_lib.arguments import NoOptions, add_arguments, options_from
+from course_lib.arguments import add_arguments, options_from
 from course_lib.errors import DISTRIBUTION, CourseError
-from course_lib.grading import options as grading_options
-from course_lib.grading import verbs as grading_verbs
 from course_lib.terminal import fit_terminal, interruptible_imports, stop_printing
 from course_lib.threads import spin_less
-from course_lib.work_copy import verbs as work_copy_verbs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verb:
-    """One ``course VERB``: what it does, how it is called, its options, its exit status."""
+    """One ``course VERB``: what it does, how it is called, and ``run``, as "module:function".
+
+    The function takes ``options``, a dataclass, and gives the exit status.
+    """
 
     help: str
     example: str
-    options: type[Any] = NoOptions
-    run: Callable[[Any], int]
+    run: str
+
+    def load(self) -> tuple[Callable[[Any], int], type[Any]]:
+        """The function, imported now, and the class of its options."""
+        module, _, name = self.run.partition(":")
+        function = getattr(importlib.import_module(f"course_lib.{module}"), name)
+        return function, get_type_hints(function)["options"]
 
 
 VERBS = {
@@ -41,97 +47,84 @@ VERBS = {
     "lab": Verb(
         help="open the lessons in JupyterLab",
         example="course lab 06 --exercise",
-        options=lab.LabOptions,
-        run=lab.run_lab,
+        run="lab:run_lab",
     ),
     "progress": Verb(
         help="say which exercises are done and which comes next",
         example="course progress",
-        run=work_copy_verbs.run_progress,
+        run="work_copy.verbs:run_progress",
     ),
     "update": Verb(
         help="bring a new release of the course into your copy, where your work stays",
         example="course update",
-        run=work_copy_verbs.run_update,
+        run="work_copy.verbs:run_update",
     ),
     "reset": Verb(
         help="put back an answer or a notebook as the course released it, after a backup",
         example="course reset 06.padding_mask",
-        options=work_copy_verbs.ResetOptions,
-        run=work_copy_verbs.run_reset,
+        run="work_copy.verbs:run_reset",
     ),
     "pages": Verb(
         help="write lessons as HTML pages that need no kernel and no network",
         example="course pages 00 04 --output pages",
-        options=pages.PagesOptions,
-        run=pages.run_pages,
+        run="pages:run_pages",
     ),
     "doctor": Verb(
         help="say what is installed, what is missing and how to fix it",
         example="course doctor",
-        run=doctor.run_doctor,
+        run="doctor:run_doctor",
     ),
     # for training and translating
     "translate": Verb(
         help="translate sentences, or the lines of a file, with a trained model",
         example='course translate "Die müde Köchin schläft."',
-        options=translation_verbs.TranslateOptions,
-        run=translation_verbs.run_translate,
+        run="translation_verbs:run_translate",
     ),
     "translator": Verb(
         help="write a page that translates by itself and shows all that the model computes",
         example="course translator --output site",
-        options=translation_verbs.TranslatorOptions,
-        run=translation_verbs.run_translator,
+        run="translation_verbs:run_translator",
     ),
     "recipes": Verb(
         help="list recipes and corpora, or all fields of one recipe",
         example="course recipes small",
-        options=training_verbs.RecipesOptions,
-        run=training_verbs.run_recipes,
+        run="training_verbs:run_recipes",
     ),
     "train": Verb(
         help="train a translator by a recipe, on the course's data or your own",
         example="course train small --set lr=1e-3 --set model.d_model=64 --out runs/first",
-        options=training_verbs.TrainOptions,
-        run=training_verbs.run_train,
+        run="training_verbs:run_train",
     ),
     "plot": Verb(
         help="draw the curves of one run, or compare several",
         example="course plot runs/small-seed0 runs/small-seed1 --out curves --open",
-        options=training_verbs.PlotOptions,
-        run=training_verbs.run_plot,
+        run="training_verbs:run_plot",
     ),
     # for teachers
     "assign": Verb(
         help="write a variant of the exercises for each group of a class",
         example="course assign --variants 6 --seed 2027-spring --assignment 06_masks",
-        options=grading_options.AssignOptions,
-        run=grading_verbs.run_assign,
+        run="grading.verbs:run_assign",
     ),
     "grade": Verb(
         help="grade what students handed in, isolated from everything else",
         example="course grade incoming --assignment 06_masks --results results --jobs 4",
-        options=grading_options.GradeOptions,
-        run=grading_verbs.run_grade,
+        run="grading.verbs:run_grade",
     ),
     "report": Verb(
         help="show a graded class at a glance, as a page with plots and as CSV",
         example="course report results --assignment 06_masks --output report",
-        options=grading_options.ReportOptions,
-        run=grading_verbs.run_report,
+        run="grading.verbs:run_report",
     ),
     "export": Verb(
         help="write the points of a class for Canvas, Moodle, Gradescope, nbgrader or a table",
         example="course export results --format canvas --roster roster.csv --output canvas.csv",
-        options=grading_options.ExportOptions,
-        run=grading_verbs.run_export,
+        run="grading.verbs:run_export",
     ),
     "similar": Verb(
         help="list submissions that agree in what few others wrote, as a hint for a person",
         example="course similar incoming --assignment 06_masks",
-        options=grading_options.SimilarOptions,
-        run=grading_verbs.run_similar,
+        run="grading.verbs:run_similar",
     ),
 }
 
@@ -143,8 +136,11 @@ def _version() -> str:
         return "of a folder that is not installed"
 
 
-def build_parser() -> ArgumentParser:
-    """The parser of every verb, each with ``--debug`` and an example in its help."""
+def build_parser(asked: str) -> ArgumentParser:
+    """The parser of every verb, each with ``--debug`` and an example in its help.
+
+    Of the arguments, it has those of the verb that is asked for: no other is imported.
+    """
     parser = ArgumentParser(
         prog="course",
         description="The Transformer, Question by Question: lessons, exercises, grading.",
@@ -163,7 +159,8 @@ def build_parser() -> ArgumentParser:
             epilog=f"example:\n  {verb.example}",
             formatter_class=RawDescriptionHelpFormatter,
         )
-        add_arguments(verb_parser, verb.options)
+        if name == asked:
+            add_arguments(verb_parser, verb.load()[1])
         verb_parser.add_argument(
             "--debug", action="store_true", help="show the traceback of an error"
         )
@@ -174,11 +171,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and give its exit status; an error is one line on stderr unless ``--debug``."""
     fit_terminal()
     spin_less()
-    parsed = build_parser().parse_args(arguments)
-    verb = VERBS[parsed.verb]
+    arguments = sys.argv[1:] if arguments is None else arguments
+    asked = next((each for each in arguments if not each.startswith("-")), "")
+    parsed = build_parser(asked).parse_args(arguments)
     try:
         with interruptible_imports():
-            status = verb.run(options_from(parsed, verb.options))
+            run, options = VERBS[parsed.verb].load()
+            status = run(options_from(parsed, options))
         sys.stdout.flush()  # so that a full disk is noticed here
         return status
     except BrokenPipeError:  # `course doctor | head -1`

@@ -23,12 +23,17 @@ class CourseError(ValueError):
 
 def troubleshooting(anchor: str = "") -> str:
     """The address of docs/troubleshooting.md; its path where the course is not installed."""
+    return f"{repository_files()}docs/troubleshooting.md" + (f"#{anchor}" if anchor else "")
+
+
+def repository_files() -> str:
+    """The address that the repository's paths follow, "" where the course is not installed."""
     try:
         urls = importlib.metadata.metadata(DISTRIBUTION).get_all("Project-URL") or []
     except importlib.metadata.PackageNotFoundError:
         urls = []
-    home = [url.partition(", ")[2] + "/blob/main/" for url in urls if url.startswith("Repository,")]
-    return "".join([*home, "docs/troubleshooting.md", f"#{anchor}" if anchor else ""])
+    home = [url.partition(", ")[2] for url in urls if url.startswith("Repository,")]
+    return f"{home[0]}/blob/main/" if home else ""
 
 
 def shortened(text: str, longest: int = 60) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import webbrowser
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,18 +28,16 @@ WORKSPACE = "course"  # JupyterLab keeps its layout under this name, beside a le
 class LabOptions:
     """Which lesson, at which port, with or without a browser."""
 
-    notebook: str = field(
+    notebook: str = option(
+        "a lesson by its number, such as 06, or the start of its name, in your own copy of "
+        "the course; or the path of any notebook (default: the first lesson)",
         default="00",
-        metadata=option(
-            "a lesson by its number, such as 06, or the start of its name, in your own copy of "
-            "the course; or the path of any notebook (default: the first lesson)",
-            metavar="NOTEBOOK",
-            positional=True,
-        ),
+        metavar="NOTEBOOK",
+        positional=True,
     )
-    exercise: bool = field(default=False, metadata=option("open the lesson's exercise"))
-    port: int | None = field(default=None, metadata=option("the port to try first", metavar="N"))
-    browser: bool = field(default=True, metadata=option("print the address only"))
+    exercise: bool = option("open the lesson's exercise", default=False)
+    port: int | None = option("the port to try first", default=None, metavar="N")
+    browser: bool = option("print the address only", default=True)
 
 
 def find_notebook(name: str, folder: Path | None = None, *, exercise: bool = False) -> Path:

@@ -8,11 +8,10 @@ show themselves. A page follows the reader's light or dark theme.
 from __future__ import annotations
 
 import html
-import importlib.metadata
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,11 +19,10 @@ from xml.etree import ElementTree
 
 from course_lib.arguments import option
 from course_lib.atomic import write_atomically
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, repository_files
 from course_lib.lab import find_notebook
 from course_lib.work_copy.folders import NOTEBOOKS
 
-DISTRIBUTION = "transformer-question-by-question"
 SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
 STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
 DARK = "screen and (prefers-color-scheme: dark)"
@@ -60,18 +58,17 @@ NO_FORMULAS = {"script", "style", "pre", "code", "textarea", "title"}  # as Math
 class PagesOptions:
     """Which notebooks, and where to put their pages."""
 
-    notebooks: tuple[str, ...] = field(
+    notebooks: tuple[str, ...] = option(
+        "lessons by the start of their names, or paths (default: all lessons)",
         default=(),
-        metadata=option(
-            "lessons by the start of their names, or paths (default: all lessons)",
-            metavar="NOTEBOOK",
-            positional=True,
-            many="*",
-        ),
+        metavar="NOTEBOOK",
+        positional=True,
+        many="*",
     )
-    output: Path = field(
+    output: Path = option(
+        "where the pages go, one file for each (default: pages)",
         default=Path("pages"),
-        metadata=option("where the pages go, one file for each (default: pages)", metavar="DIR"),
+        metavar="DIR",
     )
 
 
@@ -122,7 +119,7 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
     """
     template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8"))
     template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
-    home = _home() if notebook.parent == NOTEBOOKS else ""
+    home = repository_files() if notebook.parent == NOTEBOOKS else ""
     return render(notebook, template, target=partial(_target, pages={*pages}, home=home))
 
 
@@ -157,16 +154,6 @@ def render(notebook: Path, template: str, *, target: Callable[[str], str]) -> st
     editor.feed(text)
     editor.close()
     return "".join(editor.parts)
-
-
-def _home() -> str:
-    """Where the files beside the lessons can be read, "" if the course is not installed."""
-    try:
-        urls = importlib.metadata.metadata(DISTRIBUTION).get_all("Project-URL") or []
-    except importlib.metadata.PackageNotFoundError:
-        return ""
-    found = [url.partition(", ")[2] for url in urls if url.startswith("Repository, ")]
-    return f"{found[0]}/blob/main" if found else ""
 
 
 class _Editor(HTMLParser):
@@ -222,7 +209,7 @@ def _target(href: str, *, pages: set[str], home: str) -> str:
         return f"{stem}.html{hash_}{anchor}"
     if not home:
         return href
-    return f"{home}/{posixpath.normpath(f'notebooks/{path}')}{hash_}{anchor}"
+    return f"{home}{posixpath.normpath(f'notebooks/{path}')}{hash_}{anchor}"
 
 
 def with_formulas(text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ needs them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from course_lib.arguments import option
 from course_lib.errors import CourseError
@@ -23,52 +23,38 @@ class RunOptions:
         CourseError: a value makes no sense, or two of them contradict each other.
     """
 
-    max_steps: int | None = field(
-        default=None,
-        metadata=option("steps, instead of epochs", metavar="N", exclusive="length"),
+    max_steps: int | None = option(
+        "steps, instead of epochs", default=None, metavar="N", exclusive="length"
     )
-    minutes: float | None = field(
-        default=None,
-        metadata=option("minutes, instead of epochs", metavar="M", exclusive="length"),
+    minutes: float | None = option(
+        "minutes, instead of epochs", default=None, metavar="M", exclusive="length"
     )
-    seed: int = field(
+    seed: int = option(
+        "seed of weights, dropout and order of batches (default: %(default)s)",
         default=0,
-        metadata=option(
-            "seed of weights, dropout and order of batches (default: %(default)s)", metavar="S"
-        ),
+        metavar="S",
     )
-    device: str = field(
+    device: str = option(
+        "cpu, cuda, …, or auto for a GPU if there is one (default: %(default)s)",
         default="cpu",
-        metadata=option(
-            "cpu, cuda, …, or auto for a GPU if there is one (default: %(default)s)", metavar="D"
-        ),
+        metavar="D",
     )
-    precision: str = field(
+    precision: str = option(
+        "fp32, or bf16 (matrices are multiplied in bfloat16) where the device supports it, or "
+        "auto for bf16 where that is faster (default: %(default)s)",
         default="fp32",
-        metadata=option(
-            "fp32, or bf16 (matrices are multiplied in bfloat16) where the device supports it, or "
-            "auto for bf16 where that is faster (default: %(default)s)",
-            metavar="P",
-        ),
+        metavar="P",
     )
-    scores: bool = field(
-        default=True,
-        metadata=option(
-            "translate no held-out sentences: no BLEU, no exact match, but done sooner"
-        ),
+    scores: bool = option(
+        "translate no held-out sentences: no BLEU, no exact match, but done sooner", default=True
     )
     # On a CPU, exactly as if the run had never been stopped.
-    resume: bool = field(
-        default=False,
-        metadata=option("go on where the run was stopped", exclusive="earlier run"),
+    resume: bool = option("go on where the run was stopped", default=False, exclusive="earlier run")
+    overwrite: bool = option(
+        "replace an earlier run in the folder", default=False, exclusive="earlier run"
     )
-    overwrite: bool = field(
-        default=False,
-        metadata=option("replace an earlier run in the folder", exclusive="earlier run"),
-    )
-    accept_changed_data: bool = field(
-        default=False,
-        metadata=option("with --resume: go on even if the data are no longer the same"),
+    accept_changed_data: bool = option(
+        "with --resume: go on even if the data are no longer the same", default=False
     )
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ They stand beside the package ``training`` and not in it, since it loads PyTorch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 class RecipesOptions:
     """Which recipe to show."""
 
-    recipe: str = field(
+    recipe: str = option(
+        "all fields of this one (default: a list of all recipes and corpora)",
         default="",
-        metadata=option(
-            "all fields of this one (default: a list of all recipes and corpora)",
-            metavar="RECIPE",
-            positional=True,
-        ),
+        metavar="RECIPE",
+        positional=True,
     )
 
 
@@ -67,69 +65,52 @@ class TrainOptions:
         CourseError: held-out files are named without files to train on.
     """
 
-    recipe: str = field(
-        metadata=option(
-            "naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, multi30k",
-            metavar="RECIPE",
-            positional=True,
-        )
+    recipe: str = option(
+        "naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, multi30k",
+        metavar="RECIPE",
+        positional=True,
     )
-    settings: tuple[str, ...] = field(
+    settings: tuple[str, ...] = option(
+        "change a field of the recipe or, as model.NAME, of its model; may be repeated "
+        "(`course recipes RECIPE` lists them)",
         default=(),
-        metadata=option(
-            "change a field of the recipe or, as model.NAME, of its model; may be repeated "
-            "(`course recipes RECIPE` lists them)",
-            metavar="NAME=VALUE",
-            flag="--set",
-            many="repeat",
-        ),
+        metavar="NAME=VALUE",
+        flag="--set",
+        many="repeat",
     )
-    variant: Literal["fixed", "as_released"] = field(
+    variant: Literal["fixed", "as_released"] = option(
+        "with the bugs of the published system fixed (default), or as it was released",
         default="fixed",
-        metadata=option(
-            "with the bugs of the published system fixed (default), or as it was released"
-        ),
     )
-    corpus: str | None = field(
+    corpus: str | None = option(
+        "train on another corpus than the recipe's own (`course recipes` lists them)",
         default=None,
-        metadata=option(
-            "train on another corpus than the recipe's own (`course recipes` lists them)",
-            metavar="NAME",
-            exclusive="data",
-        ),
+        metavar="NAME",
+        exclusive="data",
     )
-    train: tuple[Path, ...] = field(
+    train: tuple[Path, ...] = option(
+        "your own: source and target, one sentence per line; or one .tsv or .jsonl (or .gz)",
         default=(),
-        metadata=option(
-            "your own: source and target, one sentence per line; or one .tsv or .jsonl (or .gz)",
-            metavar="FILE",
-            many="+",
-            exclusive="data",
-        ),
+        metavar="FILE",
+        many="+",
+        exclusive="data",
     )
-    valid: tuple[Path, ...] = field(
+    valid: tuple[Path, ...] = option(
+        "held-out files of the same kind (default: none, and no scores)",
         default=(),
-        metadata=option(
-            "held-out files of the same kind (default: none, and no scores)",
-            metavar="FILE",
-            many="+",
-        ),
+        metavar="FILE",
+        many="+",
     )
-    limit: int | None = field(
-        default=None, metadata=option("only the first N training pairs", metavar="N")
-    )
-    epochs: int | None = field(
+    limit: int | None = option("only the first N training pairs", default=None, metavar="N")
+    epochs: int | None = option(
+        "passes over the training pairs (default: as many as the recipe says)",
         default=None,
-        metadata=option(
-            "passes over the training pairs (default: as many as the recipe says)",
-            metavar="E",
-            exclusive="length",
-        ),
+        metavar="E",
+        exclusive="length",
     )
     run: RunOptions = ON_THIS_MACHINE
-    out: Path | None = field(
-        default=None,
-        metadata=option("the run's folder (default: runs/RECIPE-seedS)", metavar="DIR"),
+    out: Path | None = option(
+        "the run's folder (default: runs/RECIPE-seedS)", default=None, metavar="DIR"
     )
 
     def __post_init__(self) -> None:
@@ -177,22 +158,18 @@ def _recipe_and_corpus(options: TrainOptions) -> tuple[Recipe, Corpus | None]:
 class PlotOptions:
     """Which runs, and where to put their curves."""
 
-    runs: tuple[Path, ...] = field(
-        metadata=option(
-            "the folder of a run, finished or under way; several are compared",
-            metavar="RUN",
-            positional=True,
-            many="+",
-        )
+    runs: tuple[Path, ...] = option(
+        "the folder of a run, finished or under way; several are compared",
+        metavar="RUN",
+        positional=True,
+        many="+",
     )
-    out: Path | None = field(
+    out: Path | None = option(
+        "where curves.png and curves.html go (default: the run's folder; of several, here)",
         default=None,
-        metadata=option(
-            "where curves.png and curves.html go (default: the run's folder; of several, here)",
-            metavar="DIR",
-        ),
+        metavar="DIR",
     )
-    open: bool = field(default=False, metadata=option("open curves.html in the browser"))
+    open: bool = option("open curves.html in the browser", default=False)
 
 
 def run_plot(options: PlotOptions) -> int:

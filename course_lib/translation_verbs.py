@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.arguments import option
@@ -25,31 +25,24 @@ class TranslateOptions:
         CourseError: both sentences and a file are given, or none of them.
     """
 
-    text: tuple[str, ...] = field(
-        default=(),
-        metadata=option("a sentence in quotes", metavar="TEXT", positional=True, many="*"),
+    text: tuple[str, ...] = option(
+        "a sentence in quotes", default=(), metavar="TEXT", positional=True, many="*"
     )
-    run: Path | None = field(
+    run: Path | None = option(
+        "the folder of a run, or a checkpoint (default: the course's own German translator)",
         default=None,
-        metadata=option(
-            "the folder of a run, or a checkpoint (default: the course's own German translator)",
-            metavar="DIR",
-        ),
+        metavar="DIR",
     )
-    input: Path | None = field(
-        default=None,
-        metadata=option("one sentence per line, plain or .gz (-: standard input)", metavar="FILE"),
+    input: Path | None = option(
+        "one sentence per line, plain or .gz (-: standard input)", default=None, metavar="FILE"
     )
-    output: Path | None = field(
+    output: Path | None = option(
+        "one translation per line (default: the screen); FILE.part until it is complete",
         default=None,
-        metadata=option(
-            "one translation per line (default: the screen); FILE.part until it is complete",
-            metavar="FILE",
-        ),
+        metavar="FILE",
     )
-    beam: int | None = field(
-        default=None,
-        metadata=option("beam search with W hypotheses (default: greedy decoding)", metavar="W"),
+    beam: int | None = option(
+        "beam search with W hypotheses (default: greedy decoding)", default=None, metavar="W"
     )
 
     def __post_init__(self) -> None:
@@ -130,13 +123,12 @@ def _warn(message: str) -> None:
 class TranslatorOptions:
     """Where to put the page, and whether to open it."""
 
-    output: Path = field(
+    output: Path = option(
+        "where translator.html goes (default: here); one file to copy anywhere",
         default=Path(),
-        metadata=option(
-            "where translator.html goes (default: here); one file to copy anywhere", metavar="DIR"
-        ),
+        metavar="DIR",
     )
-    browser: bool = field(default=True, metadata=option("write the page only"))
+    browser: bool = option("write the page only", default=True)
 
 
 def run_translator(options: TranslatorOptions) -> int:

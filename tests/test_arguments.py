@@ -1,7 +1,7 @@
 """Arguments of the command, made from the fields of dataclasses."""
 
 from argparse import ArgumentParser, ArgumentTypeError
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,26 +15,22 @@ from course_lib.errors import CourseError
 class Oven:
     """Fields that may stand in other options."""
 
-    degrees: float = field(default=180.0, metadata=option("heat (default: %(default)s)"))
-    minutes: int | None = field(default=None, metadata=option("how long", exclusive="end"))
+    degrees: float = option("heat (default: %(default)s)", default=180.0)
+    minutes: int | None = option("how long", default=None, exclusive="end")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bake:
     """Fields of all kinds."""
 
-    cake: str = field(metadata=option("which cake", positional=True, metavar="CAKE"))
-    fruits: tuple[str, ...] = field(
-        default=("plum",), metadata=option("+", positional=True, many="*")
-    )
-    layers: int = field(metadata=option("how many"))
-    spices: tuple[str, ...] = field(
-        default=(), metadata=option("such as salt", flag="--spice", many="repeat")
-    )
-    recipes: tuple[Path, ...] = field(default=(), metadata=option("files", many="+"))
-    kind: Literal["light", "dark"] = field(default="light", metadata=option("the dough"))
-    until_done: bool = field(default=False, metadata=option("wait", exclusive="end"))
-    sugar: bool = field(default=True, metadata=option("leave it out"))
+    cake: str = option("which cake", positional=True, metavar="CAKE")
+    fruits: tuple[str, ...] = option("+", default=("plum",), positional=True, many="*")
+    layers: int = option("how many")
+    spices: tuple[str, ...] = option("such as salt", default=(), flag="--spice", many="repeat")
+    recipes: tuple[Path, ...] = option("files", default=(), many="+")
+    kind: Literal["light", "dark"] = option("the dough", default="light")
+    until_done: bool = option("wait", default=False, exclusive="end")
+    sugar: bool = option("leave it out", default=True)
     oven: Oven = Oven(degrees=200.0)
 
     def __post_init__(self):
@@ -46,8 +42,8 @@ class Bake:
 class Begin:
     """One of two must be given."""
 
-    cold: str = field(default="", metadata=option("a", exclusive="start", required=True))
-    warm: bool = field(default=False, metadata=option("b", exclusive="start", required=True))
+    cold: str = option("a", default="", exclusive="start", required=True)
+    warm: bool = option("b", default=False, exclusive="start", required=True)
 
 
 def parsed(text, options=Bake):

@@ -117,7 +117,7 @@ def test_every_formula_of_the_lessons_can_be_read():
 def test_links_lead_to_pages_that_are_written_and_else_to_the_repository(tmp_path, monkeypatch):
     monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(pages, "NOTEBOOKS", tmp_path)
-    monkeypatch.setattr(pages, "_home", lambda: "https://example.org/blob/main")
+    monkeypatch.setattr(pages, "repository_files", lambda: "https://example.org/blob/main/")
     links = (
         "[b](01_b.ipynb#A-part) [c](02_c.ipynb) [d](../docs/map.md) [e](#here) [f](https://x.y/)"
     )

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from course_lib import __main__ as start
-from course_lib import cli
+from course_lib import cli, training_verbs
 from course_lib.arguments import NoOptions
 from course_lib.terminal import PLAIN, interruptible_imports, lasting_output
 
@@ -175,11 +175,13 @@ def test_an_ignored_ctrl_c_stays_ignored():
 @pytest.mark.usefixtures("ctrl_c")
 def test_until_the_command_takes_over_ctrl_c_just_ends_it(monkeypatch):
     seen = []
-    verb = SimpleNamespace(
-        options=NoOptions, run=lambda options: seen.append(signal.getsignal(signal.SIGINT)) or 7
-    )
-    monkeypatch.setitem(cli.VERBS, "recipes", verb)
-    monkeypatch.setattr(cli, "build_parser", lambda: SimpleNamespace(parse_args=parse))
+
+    def run(options: NoOptions):
+        seen.append(signal.getsignal(signal.SIGINT))
+        return 7
+
+    monkeypatch.setattr(training_verbs, "run_recipes", run)
+    monkeypatch.setattr(cli, "build_parser", lambda asked: SimpleNamespace(parse_args=parse))
 
     def parse(arguments):
         seen.append(signal.getsignal(signal.SIGINT))

@@ -12,6 +12,7 @@ from course_lib.checks.diagnosis.diagnose import SEED, diagnose
 from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
 from course_lib.checks.progress import FORMER_IDS, Progress, note_passed, under_nbgrader
+from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.report.own_work import refuse_borrowed_answer
 from course_lib.checks.table import TABLE, TOPICS
@@ -108,6 +109,7 @@ def check(
             f'calling it, as in check("{item_id}", {item_id.split(".")[-1]})'
         )
     diagnosis = diagnose(load_item(item_id, conventions), subject, line=line, seed=seed)
+    diagnosis = blame_earlier_answer(diagnosis, load_item)
     report = Report(refuse_borrowed_answer(diagnosis))
     if report.passed:
         note_passed(item_id)

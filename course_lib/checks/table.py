@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 ItemKind = Literal["code", "bug", "written"]
 
@@ -26,8 +25,7 @@ TOPICS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """An item's row: difficulty and importance run from 1 to 5.
 
     ``kind``: "code" is written and checked, "bug" is found, fixed and checked, "written" is an
@@ -141,15 +139,4 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("15.bug_6", "The best checkpoint", "bug", 3, 4, 10, 2),
     ("15.seen_or_not", "Would you have seen it?", "written", 3, 5, 15, 3),
 )
-TABLE = {
-    item: Entry(
-        id=item,
-        title=title,
-        kind=kind,
-        difficulty=difficulty,
-        importance=importance,
-        minutes=minutes,
-        points=points,
-    )
-    for item, title, kind, difficulty, importance, minutes, points in _ROWS
-}
+TABLE = {row[0]: Entry(*row) for row in _ROWS}

@@ -26,8 +26,8 @@ from course_lib.data.text_files import (
     read_tsv,
     stream_lines,
 )
-from course_lib.data.tokenizer import Tokenizer
-from course_lib.data.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, join_words, split_words
+from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from course_lib.data.vocabulary import Vocabulary, join_words, split_words
 
 __all__ = [
     "BOS",

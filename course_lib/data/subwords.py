@@ -7,12 +7,11 @@ section 5.1). Training and tokenising are done by the ``tokenizers`` library.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course_lib.data.vocabulary import BOS, EOS, PAD, UNK, did_you_mean
+from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from course_lib.errors import CourseError
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _BYTES = {chr(byte): byte for byte in _VISIBLE} | {
 }
 
 
-class Subwords:
+class Subwords(Tokenizer):
     """A tokenizer whose tokens are subwords; made by ``train_bpe`` and ``load_tokenizer``.
 
     Args:
@@ -60,26 +59,23 @@ class Subwords:
         self._bytes = "ByteLevel" in json.dumps(decoder)
 
     @classmethod
-    def from_json(cls, text: str, *, special_tokens: Mapping[str, str] | None = None) -> Subwords:
+    def from_json(cls, text: str) -> Subwords:
         """A tokenizer from JSON: of ``to_json``, or any BPE, WordPiece, Unigram or WordLevel model.
 
-        Its special tokens are renamed to ours, ``<pad>`` gets id 0 and missing ones are added at
-        the end; all other tokens keep their order.
+        Its special tokens, if they have common names ([PAD], </s>, …), are renamed to ours,
+        ``<pad>`` gets id 0 and missing ones are added at the end; all other tokens keep their
+        order.
 
         Args:
             text: JSON of the ``tokenizers`` library.
-            special_tokens: the tokenizer's names for our special tokens, such as
-                ``{"<eos>": "[END]"}``. Common names ([PAD], </s>, …) are recognised without it.
 
         Raises:
-            CourseError: the text is not a tokenizer, or has no such special token.
+            CourseError: the text is not a tokenizer.
         """
-        return cls(_with_our_specials(_parse(text, "this text"), special_tokens or {}))
+        return cls(_with_our_specials(_parse(text, "this text")))
 
     @classmethod
-    def from_file(
-        cls, path: str | Path, *, special_tokens: Mapping[str, str] | None = None
-    ) -> Subwords:
+    def from_file(cls, path: str | Path) -> Subwords:
         """``from_json`` of a file, usually called tokenizer.json.
 
         Raises:
@@ -93,10 +89,10 @@ class Subwords:
                 f"expected a tokenizer.json at {path}, got {reason!r}: is the path right and the "
                 "file complete? A tokenizer of the Hugging Face hub is called hub:NAME"
             ) from error
-        return cls(_with_our_specials(_parse(text, str(path)), special_tokens or {}))
+        return cls(_with_our_specials(_parse(text, str(path))))
 
     @classmethod
-    def from_hub(cls, name: str, *, special_tokens: Mapping[str, str] | None = None) -> Subwords:
+    def from_hub(cls, name: str) -> Subwords:
         """The tokenizer of a model on the Hugging Face hub, such as "bert-base-cased".
 
         Its tokenizer.json is downloaded once and cached by the ``huggingface_hub`` library.
@@ -115,17 +111,11 @@ class Subwords:
                 f"https://huggingface.co/{name}/resolve/main/tokenizer.json on another computer, "
                 f"and give the path of that file instead of hub:{name}"
             ) from error
-        return cls.from_file(path, special_tokens=special_tokens)
+        return cls.from_file(path)
 
     def to_json(self) -> str:
         """The tokenizer as JSON, from which ``from_json`` makes the same tokenizer again."""
         return self._tokenizer.to_str()
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def __contains__(self, token: str) -> bool:
-        return token in self.ids
 
     def split(self, text: str) -> list[str]:
         """The tokens of a text.
@@ -154,44 +144,12 @@ class Subwords:
             token = raw.decode("utf-8", "backslashreplace").replace(" ", "▁")
         return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in token)
 
-    def encode(self, tokens: Iterable[str]) -> list[int]:
-        """The ids of tokens; a token that is not in the vocabulary becomes ``<unk>``."""
-        return [self.ids.get(token, self.ids[UNK]) for token in tokens]
-
     def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
         """``encode(split(text))`` of each text, on all CPU cores."""
         encodings = self._tokenizer.encode_batch_fast(
             [_well_formed(text) for text in texts], add_special_tokens=False
         )
         return [self._without_specials(encoding.ids) for encoding in encodings]
-
-    def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of ids up to the first ``<eos>``, without ``<pad>`` and ``<bos>``.
-
-        Raises:
-            CourseError: there is no token with one of the ids.
-        """
-        tokens: list[str] = []
-        for i in ids:
-            if not 0 <= i < len(self.tokens):
-                raise CourseError(
-                    f"expected ids from 0 to {len(self.tokens) - 1}, got {int(i)}: "
-                    "do the tokenizer and the model belong together?"
-                )
-            token = self.tokens[i]
-            if token == EOS:
-                break
-            if token not in (PAD, BOS):
-                tokens.append(token)
-        return tokens
-
-    def unknown(self, tokens: Iterable[str]) -> list[str]:
-        """The tokens that are not in the vocabulary, each once."""
-        return list(dict.fromkeys(token for token in tokens if token not in self.ids))
-
-    def suggestion(self, token: str) -> str:
-        """``: did you mean …?`` with a known token of similar spelling, or an empty string."""
-        return did_you_mean(token, self.tokens)
 
     def _without_specials(self, ids: list[int]) -> list[int]:
         # A pretrained vocabulary may tokenise the text "<eos>" to the special token itself.
@@ -214,9 +172,7 @@ def load_tokenizer(name: str) -> Subwords:
     return Subwords.from_file(name)
 
 
-def train_bpe(
-    texts: Iterable[str], vocab_size: int, *, specials: Sequence[str] = (PAD, BOS, EOS, UNK)
-) -> Subwords:
+def train_bpe(texts: Iterable[str], vocab_size: int) -> Subwords:
     """Train a byte-level BPE tokenizer; ``join(split(text))`` is the text, in NFC, for any text.
 
     Its subwords are sequences of bytes, so it can encode any Unicode text. (BPE on characters with
@@ -231,12 +187,10 @@ def train_bpe(
         texts: lines of the corpus, read once.
         vocab_size: number of tokens, special tokens and the 256 bytes included. A small corpus may
             give fewer: a pair of subwords is merged only if it occurs at least twice.
-        specials: special tokens, which get the first ids: the usual four and any of your own, such
-            as "<2en>".
 
     Raises:
         CourseError: ``vocab_size`` is too small for the special tokens and the bytes or larger than
-            any vocabulary, one of the four is missing, or ``texts`` is a single text.
+            any vocabulary, or ``texts`` is a single text.
     """
     import tokenizers
     from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
@@ -246,11 +200,10 @@ def train_bpe(
         raise CourseError(
             f"expected a list of texts, got one text of {len(texts)} characters: put it into a list"
         )
-    _check_specials(specials)
-    smallest = len(specials) + len(_BYTES)
+    smallest = len(_NAMES) + len(_BYTES)
     if not smallest <= vocab_size <= LARGEST_VOCABULARY:
         raise CourseError(
-            f"expected a vocab_size of at least {smallest} ({len(specials)} special tokens and the "
+            f"expected a vocab_size of at least {smallest} ({len(_NAMES)} special tokens and the "
             f"256 bytes) and at most {LARGEST_VOCABULARY:,}, got {vocab_size}: 8000 suits a small "
             "corpus"
         )
@@ -264,23 +217,13 @@ def train_bpe(
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         min_frequency=2,  # merging a pair that occurs once only memorises the corpus
-        special_tokens=list(specials),
+        special_tokens=list(_NAMES),
         initial_alphabet=sorted(_BYTES),
         show_progress=False,  # unlike the bar below, it does not show in notebooks
     )
     bar = tqdm(texts, desc="reading texts", unit=" texts", delay=2)
     tokenizer.train_from_iterator((_well_formed(text) for text in bar), trainer)
-    return Subwords(_with_our_specials(tokenizer, {}))
-
-
-def _check_specials(specials: Sequence[str]) -> None:
-    named = all(re.fullmatch(r"<[^\W_]\w*>", special) for special in specials)
-    distinct = len(set(specials)) == len(specials)
-    if not (named and distinct and [*specials[:1]] == [PAD] and {BOS, EOS, UNK} <= {*specials}):
-        raise CourseError(
-            f"expected the special tokens {PAD}, then {BOS}, {EOS}, {UNK} and any others in angle "
-            f"brackets, each once, got {list(specials)}: add yours to these four"
-        )
+    return Subwords(_with_our_specials(tokenizer))
 
 
 def _well_formed(text: str) -> str:
@@ -300,12 +243,13 @@ def _parse(text: str, where: str) -> tokenizers.Tokenizer:
         ) from error
 
 
-def _with_our_specials(
-    tokenizer: tokenizers.Tokenizer, special_tokens: Mapping[str, str]
-) -> tokenizers.Tokenizer:
+def _with_our_specials(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
     """The same tokenizer with our special tokens, without BPE dropout, padding and truncation."""
     ids = tokenizer.get_vocab()
-    ours = _find_specials(ids, special_tokens)
+    ours = {
+        next((name for name in names if name in ids), special): special
+        for special, names in _NAMES.items()
+    }
     tokens = [ours.get(token, token) for token in sorted(ids, key=ids.__getitem__)]
     tokens += [token for token in _NAMES if token not in tokens]
     tokens.sort(key=lambda token: token != PAD)
@@ -317,22 +261,6 @@ def _with_our_specials(
         token["id"] = tokens.index(token["content"])
     state |= {"added_tokens": added, "post_processor": None, "truncation": None, "padding": None}
     return _parse(json.dumps(state), "the tokenizer with renamed special tokens")
-
-
-def _find_specials(ids: Mapping[str, int], special_tokens: Mapping[str, str]) -> dict[str, str]:
-    """Maps the vocabulary's names of special tokens, given or common ones, to ours."""
-    for ours, theirs in special_tokens.items():
-        if ours not in _NAMES or theirs not in ids or (theirs != ours and ours in ids):
-            raise CourseError(
-                f"expected special_tokens to map {', '.join(_NAMES)} to tokens of the vocabulary, "
-                f"got {ours!r}: {theirs!r}: is it misspelt, or is there a {ours!r} as well?"
-            )
-    usual = {
-        next((name for name in names if name in ids), ours): ours
-        for ours, names in _NAMES.items()
-        if ours not in special_tokens
-    }
-    return usual | {theirs: ours for ours, theirs in special_tokens.items()}
 
 
 def _renumber(model: dict[str, Any], tokens: list[str]) -> None:

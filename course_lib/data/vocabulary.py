@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from course_lib.errors import CourseError, shortened
+from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from course_lib.errors import CourseError
 
-PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
-"""The special tokens: padding, beginning of sequence, end of sequence, unknown token."""
-
-LONGEST_WORD = 100  # characters of a word to which similar ones are looked for
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
-
-
-def did_you_mean(token: str, known: Sequence[str]) -> str:
-    """``: did you mean …?`` with a known token of similar spelling, or an empty string."""
-    # Comparing a long text would take minutes.
-    close = difflib.get_close_matches(token, known, n=1) if len(token) <= LONGEST_WORD else ()
-    return f": did you mean {close[0]!r}?" if close else ""
 
 
 def split_words(text: str) -> list[str]:
@@ -34,7 +23,7 @@ def join_words(words: Iterable[str]) -> str:
     return re.sub(r" ([.,?!])", r"\1", " ".join(words))
 
 
-class Vocabulary:
+class Vocabulary(Tokenizer):
     """A tokenizer whose tokens are words.
 
     Args:
@@ -76,49 +65,3 @@ class Vocabulary:
     def join(self, tokens: Iterable[str]) -> str:
         """Readable text from tokens."""
         return join_words(tokens)
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def __contains__(self, token: str) -> bool:
-        return token in self.ids
-
-    def encode(self, tokens: Iterable[str]) -> list[int]:
-        """The ids of the tokens; a word that is not in the vocabulary becomes ``<unk>``.
-
-        Raises:
-            CourseError: a word is unknown and this vocabulary has no ``<unk>``.
-        """
-        return [self._id(token) for token in tokens]
-
-    def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
-        """``encode(split(text))`` of each text."""
-        return [self.encode(self.split(text)) for text in texts]
-
-    def _id(self, token: str) -> int:
-        found = self.ids.get(token, self.ids.get(UNK))
-        if found is None:
-            raise CourseError(
-                f"expected one of the {len(self)} words of this vocabulary, got {shortened(token)}"
-                + self.suggestion(token)
-            )
-        return found
-
-    def unknown(self, tokens: Iterable[str]) -> list[str]:
-        """The tokens that are not in the vocabulary, each once."""
-        return list(dict.fromkeys(token for token in tokens if token not in self.ids))
-
-    def suggestion(self, token: str) -> str:
-        """``: did you mean …?`` with a known word of similar spelling, or an empty string."""
-        return did_you_mean(token, self.tokens)
-
-    def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of ids up to the first ``<eos>``, without ``<pad>`` and ``<bos>``."""
-        tokens: list[str] = []
-        for i in ids:
-            token = self.tokens[i]
-            if token == EOS:
-                break
-            if token not in (PAD, BOS):
-                tokens.append(token)
-        return tokens

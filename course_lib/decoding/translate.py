@@ -18,10 +18,10 @@ from course_lib.decoding.sampling import sample_decode
 from course_lib.errors import CourseError, shortened
 from course_lib.model import AttentionRecord, Transformer, record_attention
 
-_GREEDY, _BEAM = Decoding("greedy"), Decoding("beam", width=4)
+_GREEDY = Decoding("greedy")
 
-# A sentence's translations, best first: token ids and, of beam search, their log-probability.
-Output = list[tuple[list[int], float | None]]
+# A sentence's translation: token ids and, of beam search, their log-probability.
+Output = tuple[list[int], float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,26 +119,11 @@ class Translator:
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             outputs = self._generate([sources[i] for i in rows], decoding)
-            for i, (best,) in zip(rows, outputs, strict=True):
-                translations[i] = self._translation(sentences[i], *best)
+            for i, output in zip(rows, outputs, strict=True):
+                translations[i] = self._translation(sentences[i], *output)
             if on_batch:
                 on_batch(len(rows))
         return [translations[i] for i in range(len(sources))]
-
-    def n_best(self, text: str, decoding: Decoding = _BEAM, n: int = 4) -> list[Translation]:
-        """The ``n`` best translations of one sentence that beam search finds, best first.
-
-        Raises:
-            CourseError: as ``translate``, or the decoding is not a beam of width ``n`` or more.
-        """
-        if decoding.method != "beam" or not 1 <= n <= decoding.width:
-            raise CourseError(
-                f"the {n} best translations need a beam of at least that width, as in "
-                f'Decoding("beam", width={max(n, 1)}), got {decoding}'
-            )
-        tokens = self.source_vocabulary.split(text)
-        (output,) = self._generate([self._encode(tokens)], decoding, n_best=n)
-        return [self._translation(tokens, *one) for one in output]
 
     def attend(self, text: str) -> tuple[Translation, AttentionRecord]:
         """Translate, then run the finished translation once more and record every attention.
@@ -169,10 +154,8 @@ class Translator:
         source = _padded(self.model, [self._encode(translation.source)])
         return source, _padded(self.model, [decoder_input])
 
-    def _generate(
-        self, sources: list[list[int]], decoding: Decoding, *, n_best: int = 1
-    ) -> list[Output]:
-        """The ``n_best`` translations of each source, as ids."""
+    def _generate(self, sources: list[list[int]], decoding: Decoding) -> list[Output]:
+        """The translation of each source, as ids."""
         model, ids = self.model, self.target_vocabulary.ids
         source = _padded(model, sources)
         # Twice the source and some more is enough for any honest translation, and always stops.
@@ -187,9 +170,8 @@ class Translator:
                 limits,
                 width=decoding.width,
                 length_penalty=decoding.length_penalty,
-                n_best=n_best,
             )
-            return [[(h.tokens, h.log_prob) for h in hypotheses] for hypotheses in found]
+            return [(best.tokens, best.log_prob) for (best,) in found]
         if decoding.method == "greedy":
             output = greedy_decode(model, source, ids[BOS], ids[EOS], max(limits))
         else:
@@ -204,7 +186,7 @@ class Translator:
                 top_p=decoding.top_p,
                 generator=[_generator(decoding.seed, each) for each in sources],
             )
-        return [[(row[:limit], None)] for row, limit in zip(output.tolist(), limits, strict=True)]
+        return [(row[:limit], None) for row, limit in zip(output.tolist(), limits, strict=True)]
 
     def _translation(
         self, source: Sequence[str], ids: list[int], log_prob: float | None

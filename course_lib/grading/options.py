@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,49 +16,37 @@ ExportFormat = Literal["csv", "nbgrader", "canvas", "moodle", "gradescope"]
 class AssignOptions:
     """How many groups, from which seed, of which assignments, and where to."""
 
-    seed: str | None = field(
+    seed: str | None = option(
+        "decides who gets what, such as 2027-spring; any text",
         default=None,
-        metadata=option(
-            "decides who gets what, such as 2027-spring; any text",
-            metavar="TERM",
-            exclusive="action",
-            required=True,
-        ),
+        metavar="TERM",
+        exclusive="action",
+        required=True,
     )
-    list_conventions: bool = field(
+    list_conventions: bool = option(
+        "only list which item takes which conventions",
         default=False,
-        metadata=option(
-            "only list which item takes which conventions",
-            flag="--list",
-            exclusive="action",
-            required=True,
-        ),
+        flag="--list",
+        exclusive="action",
+        required=True,
     )
-    number: int = field(
-        default=6,
-        metadata=option("groups (default: %(default)s)", metavar="N", flag="--variants"),
-    )
-    assignments: tuple[str, ...] = field(
+    number: int = option("groups (default: %(default)s)", default=6, metavar="N", flag="--variants")
+    assignments: tuple[str, ...] = option(
+        "such as 06_masks; may be repeated (default: all)",
         default=(),
-        metadata=option(
-            "such as 06_masks; may be repeated (default: all)",
-            metavar="NAME",
-            flag="--assignment",
-            many="repeat",
-        ),
+        metavar="NAME",
+        flag="--assignment",
+        many="repeat",
     )
-    output: Path = field(
+    output: Path = option(
+        "where group_1/NAME, group_2/NAME, … and manifest.json go (default: %(default)s)",
         default=Path("variants"),
-        metadata=option(
-            "where group_1/NAME, group_2/NAME, … and manifest.json go (default: %(default)s)",
-            metavar="DIR",
-        ),
+        metavar="DIR",
     )
-    exercises: Path | None = field(
+    exercises: Path | None = option(
+        "the public exercises (default: exercises, here or beside the library)",
         default=None,
-        metadata=option(
-            "the public exercises (default: exercises, here or beside the library)", metavar="DIR"
-        ),
+        metavar="DIR",
     )
 
 
@@ -66,20 +54,16 @@ class AssignOptions:
 class HandedInOptions:
     """Whose work is read, and for which assignment."""
 
-    incoming: Path = field(
-        metadata=option(
-            "a folder with a folder, or a notebook, for each student",
-            metavar="INCOMING",
-            positional=True,
-        )
+    incoming: Path = option(
+        "a folder with a folder, or a notebook, for each student",
+        metavar="INCOMING",
+        positional=True,
     )
-    assignment: str = field(metadata=option("such as 06_masks", metavar="NAME"))
-    exercises: Path | None = field(
+    assignment: str = option("such as 06_masks", metavar="NAME")
+    exercises: Path | None = option(
+        "the exercises as released (default: exercises, here or beside the library)",
         default=None,
-        metadata=option(
-            "the exercises as released (default: exercises, here or beside the library)",
-            metavar="DIR",
-        ),
+        metavar="DIR",
     )
 
 
@@ -91,70 +75,50 @@ class GradeOptions(HandedInOptions):
         CourseError: two options contradict each other, or one needs another.
     """
 
-    results: Path = field(
+    results: Path = option(
+        "where NAME/STUDENT.json go (default: %(default)s); what is there and unchanged is kept",
         default=Path("results"),
-        metadata=option(
-            "where NAME/STUDENT.json go (default: %(default)s); what is there and unchanged is "
-            "kept",
-            metavar="DIR",
-        ),
+        metavar="DIR",
     )
-    jobs: int = field(
-        default=1,
-        metadata=option("processes at the same time (default: %(default)s)", metavar="N"),
-    )
-    cluster: str = field(
+    jobs: int = option("processes at the same time (default: %(default)s)", default=1, metavar="N")
+    cluster: str = option(
+        "grade on the workers of this Dask scheduler, such as tcp://host:8786, in place of "
+        "--jobs; they need the same folders, and each grades one submission at a time",
         default="",
-        metadata=option(
-            "grade on the workers of this Dask scheduler, such as tcp://host:8786, in place of "
-            "--jobs; they need the same folders, and each grades one submission at a time",
-            metavar="ADDRESS",
-        ),
+        metavar="ADDRESS",
     )
-    variants: Path | None = field(
+    variants: Path | None = option(
+        "the folder that course assign wrote: each student is graded by their own variant",
         default=None,
-        metadata=option(
-            "the folder that course assign wrote: each student is graded by their own variant",
-            metavar="DIR",
-        ),
+        metavar="DIR",
     )
-    groups: Path | None = field(
+    groups: Path | None = option(
+        "lines student,group (default: the group whose stamp is in the notebook)",
         default=None,
-        metadata=option(
-            "lines student,group (default: the group whose stamp is in the notebook)",
-            metavar="CSV",
-        ),
+        metavar="CSV",
     )
-    secret_file: Path | None = field(
+    secret_file: Path | None = option(
+        "decides the test inputs; made if it is not there (default: DIR/secret). "
+        "Keep it: with another one everything is graded again",
         default=None,
-        metadata=option(
-            "decides the test inputs; made if it is not there (default: DIR/secret). "
-            "Keep it: with another one everything is graded again",
-            metavar="F",
-        ),
+        metavar="F",
     )
-    diff: bool = field(
+    diff: bool = option(
+        "show which earlier points would change, and write no results", default=False
+    )
+    gradebook: Path | None = option(
+        "also put the results into this course folder of nbgrader, to be marked and shown "
+        "with its formgrader; made if it is not there. Marks that a person gave stay",
+        default=None,
+        metavar="DIR",
+    )
+    trusted: bool = option(
+        "run the code as your own, with nothing to stop it; needs the next option",
         default=False,
-        metadata=option("show which earlier points would change, and write no results"),
+        flag="--no-sandbox",
     )
-    gradebook: Path | None = field(
-        default=None,
-        metadata=option(
-            "also put the results into this course folder of nbgrader, to be marked and shown "
-            "with its formgrader; made if it is not there. Marks that a person gave stay",
-            metavar="DIR",
-        ),
-    )
-    trusted: bool = field(
-        default=False,
-        metadata=option(
-            "run the code as your own, with nothing to stop it; needs the next option",
-            flag="--no-sandbox",
-        ),
-    )
-    authors_known: bool = field(
-        default=False,
-        metadata=option("say that you know their authors", flag="--i-trust-these-submissions"),
+    authors_known: bool = option(
+        "say that you know their authors", default=False, flag="--i-trust-these-submissions"
     )
 
     def __post_init__(self) -> None:
@@ -177,12 +141,10 @@ class GradeOptions(HandedInOptions):
 class SimilarOptions(HandedInOptions):
     """Where the pairs go."""
 
-    results: Path = field(
+    results: Path = option(
+        "where NAME/similar.csv goes, which course report shows (default: %(default)s)",
         default=Path("results"),
-        metadata=option(
-            "where NAME/similar.csv goes, which course report shows (default: %(default)s)",
-            metavar="DIR",
-        ),
+        metavar="DIR",
     )
 
 
@@ -190,33 +152,25 @@ class SimilarOptions(HandedInOptions):
 class ResultsOptions:
     """Which results are read, and where the points that a person gave are."""
 
-    results: Path = field(
-        metadata=option("the folder that course grade wrote", metavar="RESULTS", positional=True)
-    )
-    assignments: tuple[str, ...] = field(
+    results: Path = option("the folder that course grade wrote", metavar="RESULTS", positional=True)
+    assignments: tuple[str, ...] = option(
+        "such as 06_masks; may be repeated (default: all)",
         default=(),
-        metadata=option(
-            "such as 06_masks; may be repeated (default: all)",
-            metavar="NAME",
-            flag="--assignment",
-            many="repeat",
-        ),
+        metavar="NAME",
+        flag="--assignment",
+        many="repeat",
     )
-    marks: Path | None = field(
+    marks: Path | None = option(
+        "points that a person gave: CSV with the columns student, item, points "
+        "(default: all marks*.csv beside the results of each assignment)",
         default=None,
-        metadata=option(
-            "points that a person gave: CSV with the columns student, item, points "
-            "(default: all marks*.csv beside the results of each assignment)",
-            metavar="FILE",
-        ),
+        metavar="FILE",
     )
-    gradebook: Path | None = field(
+    gradebook: Path | None = option(
+        "nbgrader's course folder, whose marks given in formgrader are read (default: where "
+        "course grade --gradebook put the results, if it did)",
         default=None,
-        metadata=option(
-            "nbgrader's course folder, whose marks given in formgrader are read (default: where "
-            "course grade --gradebook put the results, if it did)",
-            metavar="DIR",
-        ),
+        metavar="DIR",
     )
 
 
@@ -224,11 +178,10 @@ class ResultsOptions:
 class ReportOptions(ResultsOptions):
     """Where the page goes."""
 
-    output: Path = field(
+    output: Path = option(
+        "the folder of the page and the CSV files (default: %(default)s)",
         default=Path("report"),
-        metadata=option(
-            "the folder of the page and the CSV files (default: %(default)s)", metavar="DIR"
-        ),
+        metavar="DIR",
     )
 
 
@@ -236,25 +189,18 @@ class ReportOptions(ResultsOptions):
 class ExportOptions(ResultsOptions):
     """For which platform, and who is in the class."""
 
-    format: ExportFormat = field(metadata=option("the platform that reads it, or csv for a table"))
-    output: Path | None = field(
-        default=None,
-        metadata=option(
-            "default: FORMAT.csv; for gradescope the folder gradescope", metavar="FILE"
-        ),
+    format: ExportFormat = option("the platform that reads it, or csv for a table")
+    output: Path | None = option(
+        "default: FORMAT.csv; for gradescope the folder gradescope", default=None, metavar="FILE"
     )
-    roster: Path | None = field(
+    roster: Path | None = option(
+        "CSV with the column student (the name of the folder that was graded), and for "
+        "canvas ID, SIS User ID or SIS Login ID, for moodle email, username or idnumber, for "
+        "nbgrader last_name, first_name and email",
         default=None,
-        metadata=option(
-            "CSV with the column student (the name of the folder that was graded), and for "
-            "canvas ID, SIS User ID or SIS Login ID, for moodle email, username or idnumber, for "
-            "nbgrader last_name, first_name and email",
-            metavar="FILE",
-        ),
+        metavar="FILE",
     )
-    partial: bool = field(
+    partial: bool = option(
+        "leave empty what is not known yet and who handed in nothing, instead of refusing",
         default=False,
-        metadata=option(
-            "leave empty what is not known yet and who handed in nothing, instead of refusing"
-        ),
     )

@@ -28,23 +28,21 @@ from course_lib.viz.plots.plot_runs import plot_runs
 from course_lib.viz.plots.plot_teacher_forcing import plot_teacher_forcing
 from course_lib.viz.style import new_axes
 from course_lib.viz.web.runs_page import runs_page
-from course_lib.viz.widgets import (
-    attention_steps_widget,
-    batch_widget,
-    beam_widget,
-    block_widget,
-    config_widget,
-    depth_widget,
-    einsum_widget,
-    embedding_widget,
-    live_training_widget,
-    mask_widget,
-    positions_widget,
-    schedule_widget,
-)
+from course_lib.viz.widgets.attention_steps_widget import attention_steps_widget
+from course_lib.viz.widgets.batch_widget import batch_widget
+from course_lib.viz.widgets.beam_widget import beam_widget
+from course_lib.viz.widgets.block_widget import block_widget
+from course_lib.viz.widgets.config_widget import config_widget
+from course_lib.viz.widgets.depth_widget import depth_widget
+from course_lib.viz.widgets.einsum_widget import einsum_widget
+from course_lib.viz.widgets.embedding_widget import embedding_widget
 from course_lib.viz.widgets.interactive_figure import InteractiveFigure, interact
 from course_lib.viz.widgets.live import LiveCurves, live_curves
+from course_lib.viz.widgets.live_training_widget import live_training_widget
+from course_lib.viz.widgets.mask_widget import mask_widget
+from course_lib.viz.widgets.positions_widget import positions_widget
 from course_lib.viz.widgets.quiz import Quiz, ShapeQuestion, predict_shape, quiz
+from course_lib.viz.widgets.schedule_widget import schedule_widget
 
 __all__ = [
     "AttentionDiagram",

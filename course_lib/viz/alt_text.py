@@ -6,7 +6,7 @@ which unit, and the first and last, or smallest and largest, values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -116,6 +116,11 @@ def value_range(values: np.ndarray) -> str:
     beyond += [f"at most {short_number(high)}"] if high > max(first, last) + visible else []
     ends = f"from {short_number(first)} to {short_number(last)}"
     return f"{ends} ({', '.join(beyond)})" if beyond else ends
+
+
+def listed(names: Sequence[str]) -> str:
+    """At least one name, as in "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def short_number(value: float) -> str:

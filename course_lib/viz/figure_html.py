@@ -49,15 +49,12 @@ def data_uri(picture: bytes | Image.Image) -> str:
     return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def figure_html(
-    picture: bytes | Image.Image, alt: str, *, before: str = "", after: str = "", name: str = ""
-) -> str:
+def figure_html(picture: bytes | Image.Image, alt: str, *, after: str = "", name: str = "") -> str:
     """A picture and its caption.
 
     Args:
         picture: the picture, or the bytes of its file.
         alt: what it shows, in words.
-        before: HTML above the picture.
         after: HTML below the caption.
         name: of the figure, by which a script finds it.
     """
@@ -65,7 +62,7 @@ def figure_html(
     named = f' data-figure="{name}"' if name else ""
     # Hidden from screen readers, which have read the same words as the alt text.
     return (
-        f'<style>{STYLE}</style><figure class="course-figure"{named}>{before}'
+        f'<style>{STYLE}</style><figure class="course-figure"{named}>'
         f"{picture_tag(picture, alt)}"
         f'<figcaption aria-hidden="true">{words}</figcaption>{after}</figure>'
     )

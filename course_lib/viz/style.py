@@ -39,8 +39,8 @@ WEIGHTS, SIGNED = "mako_r", "vlag"
 LINES = "#0173b2 #de8f05 #029e73 #d55e00 #cc78bc #ca9161 #fbafe4 #949494".split()  # colorblind
 DASHES = ["-", "--", "-.", ":"]
 
-MASKED = "#ececec"
-MASKED_HATCH = "#a8a8a8"
+# What is masked, padding, or not a number.
+HATCHED: dict[str, Any] = {"facecolor": "#ececec", "edgecolor": "#a8a8a8", "hatch": "////"}
 REFERENCE = "#555555"
 
 styled = rc_context(STYLE)

@@ -5,7 +5,7 @@ What a verb needs is imported when it runs, so that ``course --help`` stays fast
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from course_lib.arguments import NoOptions, option
 
@@ -40,12 +40,10 @@ def run_update(options: NoOptions) -> int:
 class ResetOptions:
     """What to put back."""
 
-    what: str = field(
-        metadata=option(
-            "an item's id, such as 06.padding_mask, or a notebook in your copy of the course",
-            metavar="ITEM",
-            positional=True,
-        )
+    what: str = option(
+        "an item's id, such as 06.padding_mask, or a notebook in your copy of the course",
+        metavar="ITEM",
+        positional=True,
     )
 
 

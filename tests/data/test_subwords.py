@@ -234,30 +234,6 @@ def test_the_vocabulary_has_the_given_size_or_less_if_no_pair_of_subwords_occurs
     assert len(train_bpe(["ab ab cd"], 5000)) == 4 + 256 + 2
 
 
-def test_your_own_specials_are_tokens_that_no_text_spells():
-    tokenizer = train_bpe(LINES, 400, specials=(PAD, EOS, "<2en>", UNK, BOS))
-    assert tokenizer.tokens[:5] == [PAD, EOS, "<2en>", UNK, BOS]
-    assert tokenizer.encode(["<2en>", EOS]) == [2, 1]
-    assert 2 not in tokenizer.encode_texts(["<2en>"])[0]
-    assert Subwords.from_json(tokenizer.to_json()).tokens == tokenizer.tokens
-
-
-@pytest.mark.parametrize(
-    "specials",
-    [
-        (),
-        (BOS, PAD, EOS, UNK),
-        (PAD, BOS, EOS),
-        (PAD, BOS, EOS, UNK, UNK),
-        (PAD, BOS, EOS, UNK, "a"),
-        (PAD, BOS, EOS, UNK, "<_>"),
-    ],
-)
-def test_missing_or_malformed_specials_are_an_error_that_names_the_four(specials):
-    with pytest.raises(CourseError, match=r"<pad>, then <bos>, <eos>, <unk> .* got \[.*add yours"):
-        train_bpe(LINES, 400, specials=specials)
-
-
 def test_a_vocabulary_too_small_for_all_bytes_is_an_error():
     with pytest.raises(
         CourseError, match=r"at least 260 \(4 special tokens and the 256 bytes\) .*, got 259"
@@ -357,25 +333,6 @@ def test_bpe_dropout_in_the_file_is_turned_off():
     tokenizer = Subwords.from_json(make_file(models.BPE(vocab, merges, dropout=0.9)))
     assert tokenizer.split("ababab") == ["abab", "ab"]
     assert tokenizer.split("azb") == ["a", "z", "b"]  # the file has no <unk> and would drop z
-
-
-def test_specials_with_unusual_names_can_be_given():
-    text = make_file(
-        models.WordLevel({"hi": 0, "<blank>": 1, "END": 2, "[EOS]": 3}, unk_token="<blank>"),
-        specials=["<blank>", "END"],
-    )
-    tokenizer = Subwords.from_json(text, special_tokens={PAD: "<blank>", EOS: "END"})
-    assert tokenizer.tokens == [PAD, "hi", EOS, "[EOS]", BOS, UNK]
-
-
-@pytest.mark.parametrize("special", [{PAD: "<blank>"}, {"<end>": "hi"}, {PAD: "hi"}])
-def test_specials_that_the_vocabulary_does_not_have_are_an_error(special):
-    text = make_file(models.WordLevel({"<pad>": 0, "hi": 1}, unk_token="hi"))
-    ((ours, theirs),) = special.items()
-    with pytest.raises(
-        CourseError, match=rf"to tokens of the vocabulary, got '{ours}': '{theirs}'"
-    ):
-        Subwords.from_json(text, special_tokens=special)
 
 
 def test_added_tokens_that_are_not_special_stay_whole():

@@ -113,30 +113,6 @@ def test_samples_follow_their_seed():
     assert translator.translate_texts(TEXTS, decoding=cold) == translator.translate_texts(TEXTS)
 
 
-def test_n_best_are_different_translations_the_likelier_first():
-    translator = make_translator()
-    best = translator.n_best("der hund schläft .", Decoding("beam", width=5, length_penalty=0.0), 3)
-    assert [t.log_prob for t in best] == sorted((t.log_prob for t in best), reverse=True)
-    assert len({tuple(t.target) for t in best}) == 3
-    assert best[0] == translator.translate(
-        "der hund schläft .", Decoding("beam", width=5, length_penalty=0.0)
-    )
-    assert len(translator.n_best("der hund")) == 4
-
-
-@pytest.mark.parametrize(
-    ("decoding", "n", "got"),
-    [
-        (Decoding(), 4, r"width=4\), got Decoding\(method=\'greedy\'"),
-        (Decoding("beam", width=3), 4, r"width=4\), got .*width=3"),
-        (Decoding("beam", width=3), 0, r"width=1\), got .*width=3"),
-    ],
-)
-def test_more_translations_than_the_beam_is_wide_are_refused(decoding, n, got):
-    with pytest.raises(CourseError, match=f"the {n} best .* a beam of at least that width.*{got}"):
-        make_translator().n_best("der hund", decoding, n)
-
-
 class Letters(Vocabulary):
     """A tokenizer of another kind: its tokens are letters, capitals matter, spaces are tokens."""
 

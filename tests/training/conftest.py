@@ -42,13 +42,14 @@ TOY_RECIPE = Recipe(
 
 
 @pytest.fixture(autouse=True)
-def keyboard_interrupts():
-    """Ctrl-C and Ctrl-\\ work as in a terminal, also where a shell runs the tests in the background
-    and has told them to ignore both.
+def signals_as_in_a_terminal():
+    """What asks a run to end does so, also where nohup or a shell that runs the tests in the
+    background has told them to ignore it.
     """
     handlers = {signal.SIGINT: signal.default_int_handler}
-    if hasattr(signal, "SIGQUIT"):
-        handlers[signal.SIGQUIT] = signal.SIG_DFL
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):  # Windows has only the first
+        if hasattr(signal, name):
+            handlers[getattr(signal, name)] = signal.SIG_DFL
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
     for number, handler in before.items():

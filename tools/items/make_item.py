@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from course_lib.checks import TABLE
+from course_lib.checks import TABLE, load_item
+from course_lib.checks.conventions import conventions_of
 from course_lib.checks.progress import Progress
 from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
@@ -44,6 +45,8 @@ TESTS_OF_LESSON = (
     "tests/project/test_teaching.py",
 )
 LEFT = """
+Conventions of variants that it takes, which its reference's annotations decide: {conventions}
+
 Left to do by hand:
 - read the task as a learner will see it, in {exercise}
 - if learners or teachers will notice the change, say so in CHANGELOG.md
@@ -215,8 +218,20 @@ def main(arguments: list[str] | None = None) -> int:
     for path in changed:
         print(f"- {path.relative_to(ROOT).as_posix()}")
     exercise = EXERCISES / folder / f"{TOPICS[item_id[:2]]}.ipynb"
-    print(LEFT.format(exercise=exercise.relative_to(ROOT).as_posix()))
+    print(
+        LEFT.format(
+            exercise=exercise.relative_to(ROOT).as_posix(), conventions=conventions_taken(item_id)
+        )
+    )
     return 0
+
+
+def conventions_taken(item_id: str) -> str:
+    """The names of the conventions of variants that an item takes."""
+    if TABLE[item_id].kind != "code":
+        return "none, of an item of this kind"
+    names = [convention.name for convention in conventions_of(load_item(item_id))]
+    return ", ".join(names) or "none"
 
 
 if __name__ == "__main__":

@@ -31,13 +31,15 @@ MODULE = '''\
 
 from __future__ import annotations
 
+from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Item, Probe
 
 
-def _{name}(x: Tensor) -> Tensor:
+# FILL IN: the axes of its tensors, which decide how a variant may ask for them in another order;
+# Bool[Tensor, "..."] is a mask.
+def _{name}(x: Float[Tensor, "batch d_model"]) -> Float[Tensor, "batch d_model"]:
     # FILL IN: the right answer; if course_lib has it, name that as the reference instead.
     return x
 

@@ -9,7 +9,6 @@ from course_lib.checks.conventions.convention import (
     Arguments,
     Change,
     Translation,
-    as_it_is,
     renamed,
 )
 
@@ -70,10 +69,10 @@ def parameters_renamed(**names: str) -> Translation:
     return Translation(given=given, renamed=names)
 
 
-def exchanged(a: str, b: str, *, result: Result = as_it_is) -> Translation:
+def exchanged(a: str, b: str) -> Translation:
     """Two arguments, exchanged."""
 
     def change(arguments: Arguments) -> Arguments:
         return {**arguments, a: arguments[b], b: arguments[a]}
 
-    return Translation(given=change, understood=change, result=result)
+    return Translation(given=change, understood=change)

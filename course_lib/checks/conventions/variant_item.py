@@ -96,6 +96,7 @@ def under(item: Item, convention: Convention) -> Item:
         misconceptions=[forgets([convention], item.reference), *map(misconception, known)],
         apart=item.apart,
         shown={**item.shown, **_translation(item, convention).shown},
+        constructor_given=item.constructor_given,
         conventions=(*item.conventions, convention.name),
         public=item,
         convention=convention,

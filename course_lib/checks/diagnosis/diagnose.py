@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from tqdm.auto import tqdm
 
@@ -15,7 +15,10 @@ from course_lib.checks.diagnosis.naming import misconceptions_in
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.relations import find_relation
 from course_lib.checks.diagnosis.several import FirstStep, first_of_several
+from course_lib.checks.diagnosis.sublayers import find_first_sublayer
+from course_lib.checks.diagnosis.telling_trial import find_telling_trial
 from course_lib.checks.diagnosis.trial import ALL_TESTS_TOOK, AskLearner, Trial, try_probe
+from course_lib.checks.diagnosis.wrong_kind import WRONG_KIND, find_wrong_kind
 from course_lib.checks.engine.call import (
     SECONDS,
     SECONDS_IN_ALL,
@@ -31,6 +34,7 @@ from course_lib.checks.engine.isolation import usual_defaults
 from course_lib.checks.engine.item import Item, Misconception
 from course_lib.checks.progress import under_nbgrader
 
+Found = TypeVar("Found")
 Status = Literal["passed", "not yet", "not started"]
 SEED = 2017  # of the test inputs; grading uses others
 
@@ -75,18 +79,19 @@ class Diagnosis:
 
     @property
     def most_telling_trial(self) -> Trial | None:
-        """The failed trial that tells most: the one that had to be stopped; or the first one,
-        unless its numbers are only a little wrong and those of another trial much more.
-        """
-        if not self.failed:
-            return None
-        if self.failed[-1].stop:
-            return self.failed[-1]
-        worst = max(self.failed, key=_error)
-        return worst if 0 < 10 * _error(self.failed[0]) < _error(worst) else self.failed[0]
+        """The failed trial that tells most (see ``find_telling_trial``)."""
+        return find_telling_trial(self.trials, self.misconceptions if self.explained else ())
+
+    @property
+    def calls_say_more(self) -> bool:
+        """Whether a call that fails says more than that the code, or what was passed, is none."""
+        wrong_kind = self.observation is not None and self.observation.name == WRONG_KIND
+        return not wrong_kind and not self.trials[0].unwritten
 
     def may_follow(self, trial: Trial) -> bool:
-        """Whether a trial may have failed for no other reason than the telling one."""
+        """Whether a trial may have failed for no other reason than the telling one: surely, if
+        misconceptions explain all answers.
+        """
         most_telling_trial = self.most_telling_trial
         if (
             most_telling_trial is None
@@ -95,11 +100,7 @@ class Diagnosis:
             or not most_telling_trial.difference
         ):
             return False
-        return trial.difference.kind == most_telling_trial.difference.kind
-
-
-def _error(trial: Trial) -> float:
-    return trial.difference.error if trial.difference else 0.0
+        return self.explained or trial.difference.kind == most_telling_trial.difference.kind
 
 
 @usual_defaults()  # also for what is computed to compare answers
@@ -122,56 +123,89 @@ def diagnose(
         seed: of the random test inputs.
         ask_learner: makes each call of the learner's code; grading has it made elsewhere.
     """
-    named_line = _ask_line(line, ask_learner) if item.bug else None
+    diagnosis = Diagnosis(
+        item=item,
+        subject=subject,
+        status="not yet",
+        trials=_try_probes(item, subject, seed=seed, ask_learner=ask_learner),
+        line=_ask_line(line, ask_learner) if item.bug else None,
+    )
+    if diagnosis.trials[-1].stop:
+        return replace(diagnosis, observation=describe_first_difference(diagnosis.trials[-1]))
+    if diagnosis.trials[0].unwritten:
+        if _is_untouched(diagnosis):
+            return replace(diagnosis, status="not started")
+        return replace(diagnosis, observation=describe_first_difference(diagnosis.trials[0]))
+    if not diagnosis.failed:
+        return replace(diagnosis, status="passed") if diagnosis.line_found else diagnosis
+    if wrong_kind := find_wrong_kind(item, subject, trial=diagnosis.trials[0]):
+        return replace(diagnosis, observation=wrong_kind, trials=diagnosis.trials[:1])
+    found = _attempt(lambda: misconceptions_in(item, diagnosis.trials)) or ()
+    if not found and (step := _attempt(lambda: first_of_several(item, diagnosis.trials))):
+        found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
+    diagnosis = replace(diagnosis, misconceptions=found)
+    if diagnosis.most_telling_trial and not diagnosis.explained:
+        observation = _observe(diagnosis, diagnosis.most_telling_trial, ask_learner)
+        diagnosis = replace(diagnosis, observation=observation)
+    return diagnosis
+
+
+def _try_probes(item: Item, subject: Any, *, seed: int, ask_learner: AskLearner) -> list[Trial]:
+    """All probes; none after one that had to be stopped, or after a first one that only shows that
+    the code isn't written.
+    """
     trials: list[Trial] = []
     limited = _limited_together(ask_learner)
     # nbgrader takes anything on stderr, where the bar is drawn, for a failure.
     quiet = bool(os.environ.get("COURSE_QUIET")) or under_nbgrader() or ask_learner is not ask
-    bar = tqdm(item.probes, desc="tests", delay=2, leave=False, disable=quiet)
-    for i, probe in enumerate(bar):
-        trials.append(
-            try_probe(
-                probe,
-                item,
-                subject=subject,
-                draw_seed=seed + i,
-                seconds=SECONDS,
-                ask_learner=limited,
+    bar = tqdm(total=len(item.probes), desc="tests", delay=2, leave=False, disable=quiet)
+    try:
+        for i, probe in enumerate(item.probes):
+            trials.append(
+                try_probe(
+                    probe,
+                    item,
+                    subject=subject,
+                    draw_seed=seed + i,
+                    seconds=SECONDS,
+                    ask_learner=limited,
+                )
             )
-        )
-        failures = [answer.failure for answer in trials[-1].answers if answer.failure]
-        if i == 0 and failures and all(failure.not_written for failure in failures):
-            return Diagnosis(item=item, subject=subject, status="not started", trials=trials)
-        if trials[-1].stop:
-            stopped = describe_first_difference(trials[-1])
-            return Diagnosis(
-                item=item,
-                subject=subject,
-                status="not yet",
-                trials=trials,
-                misconceptions=(),
-                line=named_line,
-                observation=stopped,
-            )
-    failed = any(trial.difference for trial in trials)
-    found = misconceptions_in(item, trials) if failed else ()
-    first_step = first_of_several(item, trials) if failed and not found else None
-    diagnosis = Diagnosis(
-        item=item,
-        subject=subject,
-        status="passed",
-        trials=trials,
-        misconceptions=(first_step.misconception,) if first_step else found,
-        first_step=first_step,
-        line=named_line,
-    )
-    if diagnosis.most_telling_trial and not diagnosis.explained:
-        diagnosis = replace(
-            diagnosis, observation=_observe(diagnosis, diagnosis.most_telling_trial, ask_learner)
-        )
-    if failed or not diagnosis.line_found:
-        return replace(diagnosis, status="not yet")
-    return diagnosis
+            if trials[-1].stop or trials[0].unwritten:
+                break
+            bar.update()
+    finally:
+        bar.total = bar.n  # in a notebook, a bar that is closed before its end stays, and is red
+        bar.close()
+    return trials
+
+
+def _is_untouched(diagnosis: Diagnosis) -> bool:
+    """Whether code that isn't written is as the notebook gave it: the answer's own function raises,
+    or the first of a class's methods to be called, and no line of a bug is named.
+    """
+    line = diagnosis.line
+    if line is not None and not (line.failure and line.failure.not_written):
+        return False
+    subject = diagnosis.subject
+    own = getattr(subject, "__name__", None) or getattr(subject, "name", "")  # see ``StandIn``
+    for failure in (answer.failure for answer in diagnosis.trials[0].answers):
+        name, _, method = failure.function.partition(".") if failure else ("", "", "")
+        if name and name != own:
+            return False
+        if method not in ("", "__init__") and not diagnosis.item.constructor_given:
+            return False
+    return True
+
+
+def _attempt(find: Callable[[], Found | None]) -> Found | None:
+    """What is found, or nothing where a strange result breaks off the search for what is wrong
+    with it: whether the answer passes is known already.
+    """
+    try:
+        return find()
+    except Exception:
+        return None
 
 
 def _limited_together(ask_learner: AskLearner) -> AskLearner:
@@ -201,22 +235,28 @@ def _observe(
     """What holds for all wrong answers, or a kind of error that the most telling test shows, or
     what the result depends on, or only the first difference.
     """
-    fact = describe_first_difference(most_telling_trial)
-    first = diagnosis.trials[:1]  # other tests may ask for something that is made of the result
-    return (
-        find_relation(diagnosis.trials)
-        or (fact if fact.name else None)
-        or _restrict_to_first_test(find_relation(first))
-        or find_dependence(
-            diagnosis.item, diagnosis.subject, trials=diagnosis.trials, ask_learner=ask_learner
-        )
-        or _restrict_to_first_test(
-            find_dependence(
-                diagnosis.item, diagnosis.subject, trials=first, ask_learner=ask_learner
-            )
-        )
-        or fact
+    item, subject, trials = diagnosis.item, diagnosis.subject, diagnosis.trials
+    fact = _attempt(lambda: describe_first_difference(most_telling_trial))
+    fact = fact or Observation("", f"The result is wrong: {most_telling_trial.difference}.")
+    first = trials[:1]  # other tests may ask for something that is made of the result
+
+    def depends(on: Sequence[Trial]) -> Observation | None:
+        return find_dependence(item, subject, trials=on, ask_learner=ask_learner)
+
+    searches: tuple[Callable[[], Observation | None], ...] = (
+        lambda: find_relation(trials),
+        lambda: fact if fact.name else None,
+        lambda: _restrict_to_first_test(find_relation(first)),
+        lambda: depends(trials),
+        lambda: _restrict_to_first_test(depends(first)),
     )
+    observations = (_attempt(search) for search in searches)
+    if found := next((each for each in observations if each), None):
+        return found
+    if ask_learner is not ask:  # in another process, whose modules can't be watched
+        return fact
+    where = _attempt(lambda: find_first_sublayer(item, subject, trials=trials))
+    return replace(fact, meaning=where) if where else fact
 
 
 def _restrict_to_first_test(observation: Observation | None) -> Observation | None:

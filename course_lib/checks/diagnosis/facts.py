@@ -33,7 +33,7 @@ def describe_first_difference(trial: Trial) -> Observation:
         return _describe_stop(trial.stop)
     failure = next((answer.failure for answer in trial.answers if answer.failure), None)
     if failure and difference.kind == "failure":
-        return _describe_failure(failure, difference)
+        return _describe_failure(failure, difference, whole=trial.unwritten)
     return _describe_difference(difference, trial)
 
 
@@ -47,6 +47,11 @@ def raised(failure: Failure) -> str:
 def _describe_stop(failure: Failure) -> Observation:
     where = f" Your {failure.line}" if failure.line else ""
     meaning = "Does every loop in your code end, and does its work stay the same from turn to turn?"
+    if re.search(r"\b(input|breakpoint|set_trace)\(", failure.line):
+        meaning = (
+            "That line waits for somebody to type, and during a check nobody does. What your code "
+            "needs comes as arguments."
+        )
     if failure.message.startswith(ALL_TESTS_TOOK):
         meaning = (
             "Does your code compute something again and again, or number by number, that one "
@@ -57,9 +62,9 @@ def _describe_stop(failure: Failure) -> Observation:
     )
 
 
-def _describe_failure(failure: Failure, difference: Difference) -> Observation:
+def _describe_failure(failure: Failure, difference: Difference, *, whole: bool) -> Observation:
     if failure.not_written:
-        return Observation("", f"Part of your code isn't written yet. Your {failure.line}")
+        return Observation("", _describe_unwritten(failure, whole=whole))
     if failure.kind in _ADAPTER_ERRORS:
         return Observation(_ADAPTER_ERRORS[failure.kind], failure.sentence)
     if difference.expected != "a value":
@@ -69,6 +74,13 @@ def _describe_failure(failure: Failure, difference: Difference) -> Observation:
         )
     name, meaning = find_error_cause(failure)
     return Observation(name, f"Your code raised {raised(failure)}", meaning=meaning)
+
+
+def _describe_unwritten(failure: Failure, *, whole: bool) -> str:
+    """Which function or method still raises NotImplementedError, in every call or in some."""
+    name = f"`{failure.function}`" if failure.function else "your code"
+    what = name if whole and failure.function else f"Part of {name}"
+    return f"{what} isn't written yet. Your {failure.line.rstrip(': ')}"
 
 
 def _describe_difference(difference: Difference, trial: Trial) -> Observation:
@@ -85,6 +97,9 @@ def _describe_difference(difference: Difference, trial: Trial) -> Observation:
         "failure": ("no_error", f"Your code should raise an error here: {difference}."),
         "value": ("", f"Here is the first difference: {difference}{extent}."),
     }[difference.kind]
+    if difference.kind == "type" and difference.got.endswith(" ndarray"):
+        meaning = "An array of NumPy's isn't a tensor: do it all with PyTorch."
+        return Observation(name, sentence, meaning=meaning)
     if difference.kind == "shape" and difference.expected_shape is not None:
         name, meaning = _describe_shapes(trial)
         return Observation(name, sentence, meaning=meaning)
@@ -126,19 +141,20 @@ def _describe_shapes(trial: Trial) -> tuple[str, str]:
     if early := _first_other_token(trial):
         return "other_tokens", early
     if all(len(a) != len(b) for a, b in pairs):
-        for axis in range(max(len(a) for a, _ in pairs)):
-            if all(_drop_axis(a, axis) == b for a, b in pairs):
-                return "axis_missing", (
-                    f"Axis {axis} of the right result, of size {pairs[0][0][axis]}, is missing in "
-                    "yours: summed, averaged, or one element picked?"
-                )
-        for axis in range(max(len(b) for _, b, *_ in pairs)):
-            if all(_drop_axis(b, axis) == a for a, b in pairs):
-                size = pairs[0][1][axis]
-                cause = "not summed or not merged" if size > 1 else "added by unsqueeze or keepdim"
-                return "axis_too_many", (
-                    f"Axis {axis} of your result, of size {size}, is too many: {cause}?"
-                )
+        if missing := _axes_apart(pairs):
+            size = pairs[0][0][missing[0]]
+            cause = "summed, averaged, or one element picked"
+            cause = cause if size > 1 else f"{cause}, or squeezed"
+            return "axis_missing", (
+                f"{_name_axes(missing)} of the right result, of size {size}, is missing in yours: "
+                f"{cause}?"
+            )
+        if added := _axes_apart([(b, a) for a, b in pairs]):
+            size = pairs[0][1][added[0]]
+            cause = "not summed or not merged" if size > 1 else "added by unsqueeze or keepdim"
+            return "axis_too_many", (
+                f"{_name_axes(added)} of your result, of size {size}, is too many: {cause}?"
+            )
     elif all(sorted(a) == sorted(b) for a, b in pairs):
         return "axes_exchanged", "The shape has the right sizes, but in another order."
     else:
@@ -171,6 +187,19 @@ def _first_other_token(trial: Trial) -> str:
                 f"expected, and you have {b[row, column]}."
             )
     return ""
+
+
+def _axes_apart(pairs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[int]:
+    """The axes without each of which the first shapes are the second ones: several if neighbours
+    have the same size in all of them.
+    """
+    axes = range(max(len(a) for a, _ in pairs))
+    return [axis for axis in axes if all(_drop_axis(a, axis) == b for a, b in pairs)]
+
+
+def _name_axes(axes: list[int]) -> str:
+    """In words, "Axis 1" or "Axis 1 or 2"."""
+    return f"Axis {' or '.join(map(str, axes))}"
 
 
 def _drop_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ holds for every wrong answer, so it is a fact about the learner's code.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -46,10 +47,39 @@ def find_relation(trials: Sequence[Trial]) -> Observation | None:
     parts = [_tensors(a, b) for a, b in plain]
     if None in parts:
         return None
-    tensors = [pair for part in parts for pair in part or []]
     tolerance = failed[0].item.tolerance
-    different = [pair for pair in tensors if not equal(*pair, tolerance=tolerance)]
-    return find_tensor_relation(different, tolerance) if different else None
+    pairs = [part or [] for part in parts]
+    wrong_entries = [
+        [i for i, pair in enumerate(part) if not equal(*pair, tolerance=tolerance)]
+        for part in pairs
+    ]
+    different = [
+        part[i] for part, entries in zip(pairs, wrong_entries, strict=True) for i in entries
+    ]
+    found = find_tensor_relation(different, tolerance) if different else None
+    right = [
+        expected
+        for part, entries in zip(pairs, wrong_entries, strict=True)
+        for i, (expected, _) in enumerate(part)
+        if i not in entries
+    ]
+    if found is None or not any(x.any() for x in right):  # zero times anything is right
+        return found
+    return _restrict_to_entry(found, wrong_entries, result=plain[0][0], size=len(pairs[0]))
+
+
+def _restrict_to_entry(
+    found: Observation, wrong_entries: Sequence[list[int]], *, result: Any, size: int
+) -> Observation | None:
+    """A relation of the only entry of a result that is wrong; None if it isn't always the same."""
+    entries = wrong_entries[0]
+    if len(entries) != 1 or any(each != entries for each in wrong_entries):
+        return None
+    which = f"entry {entries[0]} of your result (entries count from 0)"
+    if isinstance(result, dict) and len(result) == size:
+        which = f"`{list(result)[entries[0]]}`"
+    sentence = f"Only {which} is wrong. There: {found.sentence[0].lower()}{found.sentence[1:]}"
+    return replace(found, sentence=sentence)
 
 
 def _find_answer_relation(wrong: Sequence[tuple[Answer, Answer]]) -> Observation | None:

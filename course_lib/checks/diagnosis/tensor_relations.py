@@ -17,10 +17,14 @@ from course_lib.checks.diagnosis.observation import Observation
 
 Pair = tuple[Tensor, Tensor]  # expected and received
 MOST_AXES = 5  # whose orders are tried
+LEAST_EVIDENCE = 12.0  # bits: by chance, a relation holds once in thousands of wrong answers
+BITS_OF_A_FLOAT = 10.0  # that two results agree in a number with digits behind the point
 
 
 def find_tensor_relation(pairs: Sequence[Pair], tolerance: float) -> Observation | None:
     """The first relation that holds between all pairs of expected and received tensors."""
+    if any(x.is_complex() for pair in pairs for x in pair):  # the dtype alone says what is wrong
+        return None
     for test in (_dtype, _axes, _sign, _factor, _offset, _function, _moved, _part):
         for name, sentence, holds in test(pairs, tolerance):
             if all(holds(a, b) for a, b in pairs):
@@ -31,19 +35,45 @@ def find_tensor_relation(pairs: Sequence[Pair], tolerance: float) -> Observation
 Tests = Iterator[tuple[str, str, Callable[[Tensor, Tensor], bool]]]
 
 
+def _enough(numbers: Sequence[Tensor], least: float = LEAST_EVIDENCE) -> bool:
+    """Whether numbers that agree are so many and so varied that they don't agree by chance.
+
+    Measured in bits: each number counts as much as its value is unexpected among all of them, so
+    that constants count nothing, and a number with digits behind the point counts once more.
+    """
+    together = torch.cat([x.detach().flatten().double() for x in numbers])
+    together = together[together.isfinite()]
+    if not len(together):
+        return False
+    values, counts = together.round(decimals=6).unique(return_counts=True)
+    share = counts.double() / len(together)
+    bits = -(counts * share.log2()).sum().item()
+    distinct = int((values != values.round()).sum()) - (1 if len(values) == 1 else 0)
+    return bits + BITS_OF_A_FLOAT * distinct >= least
+
+
+def _varied(numbers: Sequence[Tensor]) -> bool:
+    """Whether there are several different numbers: a constant differs from another by some factor,
+    and by some number that is added.
+    """
+    together = torch.cat([x.detach().flatten().double() for x in numbers])
+    values = together[together != 0].unique()
+    return len(values) >= (3 if bool((values == values.round()).all()) else 2)
+
+
 def _dtype(pairs: Sequence[Pair], tolerance: float) -> Tests:
     a, b = pairs[0]
     yield (
         "another_dtype",
         f"The right numbers but for rounding, in another dtype: expected {a.dtype}, got {b.dtype}.",
-        partial(_differs_in_dtype_only, max(tolerance, 1e-2)),
+        partial(_differs_in_dtype_only, tolerance),
     )
 
 
 def _axes(pairs: Sequence[Pair], tolerance: float) -> Tests:
     a, b = pairs[0]
     shapes = f"expected shape {tuple(a.shape)}, got shape {tuple(b.shape)}"
-    if a.ndim == b.ndim <= MOST_AXES:
+    if a.ndim == b.ndim <= MOST_AXES and _enough([a for a, _ in pairs]):
         for order in list(permutations(range(a.ndim)))[1:]:  # the first one changes nothing
             yield (
                 "axes_in_another_order",
@@ -69,6 +99,8 @@ def _axes(pairs: Sequence[Pair], tolerance: float) -> Tests:
 
 
 def _sign(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    if not _enough([a for a, _ in pairs], LEAST_EVIDENCE / 2):  # two numbers, or some truth values
+        return
     yield (
         "inverted",
         "Exactly inverted: where True is expected you have False, and the other way round.",
@@ -89,6 +121,8 @@ def _factor(pairs: Sequence[Pair], tolerance: float) -> Tests:
     same = max(factors) - min(factors) < (1e-6 if lone else 1e-3) * abs(factors[0])
     if not _many(pairs, each=not same) or (same and f"{factors[0]:.4g}" == "1"):
         return
+    if not (_varied([a for a, _ in pairs]) if same else all(_varied([a]) for a, _ in pairs)):
+        return
     how = f"{factors[0]:.4g}" if same else "another number in each call: " + _list_factors(factors)
     yield "wrong_factor", f"The right numbers, all multiplied by {how}.", lambda a, b: True
 
@@ -100,9 +134,10 @@ def _list_factors(factors: Sequence[float | None]) -> str:
 
 def _offset(pairs: Sequence[Pair], tolerance: float) -> Tests:
     a, b = pairs[0]
-    if a.shape != b.shape or torch.bool in (a.dtype, b.dtype) or not _many(pairs):
+    if a.shape != b.shape or a.dtype != b.dtype or a.dtype == torch.bool or a.is_complex():
         return
-    if not a.numel():
+    # Any number differs from a constant by some other.
+    if not a.numel() or not _many(pairs) or not _varied([a for a, _ in pairs]):
         return
     by = (b - a).flatten()[0].item()
     if not math.isfinite(by) or abs(by) < 10 * tolerance:
@@ -110,8 +145,14 @@ def _offset(pairs: Sequence[Pair], tolerance: float) -> Tests:
     yield (
         "wrong_offset",
         f"The right numbers, all with {by:+.4g} added.",
-        lambda a, b: a.dtype == b.dtype != torch.bool and equal(a + by, b, tolerance=tolerance),
+        lambda a, b: equal(a + by, b, tolerance=tolerance) and _is_offset(b - a, by, a),
     )
+
+
+def _is_offset(found: Tensor, by: float, a: Tensor) -> bool:
+    """Whether it is the same number everywhere, also where it is small beside the numbers in a."""
+    rounding = max(1e-4 * abs(by), 1e-6 * float(a.abs().max()))
+    return float((found - by).abs().max()) <= rounding
 
 
 _FUNCTIONS: tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...] = (
@@ -133,7 +174,7 @@ def _function(pairs: Sequence[Pair], tolerance: float) -> Tests:
         return
     if any(a.shape != b.shape for a, b in pairs):  # one of any size is not copied
         return
-    if len(torch.cat([b.flatten().double() for _, b in pairs]).unique()) == 1:
+    if not all(_enough([pair[side] for pair in pairs]) for side in (0, 1)):
         return  # a constant is many functions of few numbers
     for name, how, function in _FUNCTIONS:
         yield (
@@ -151,13 +192,16 @@ def _many(pairs: Sequence[Pair], *, each: bool = False) -> bool:
 
 
 def _moved(pairs: Sequence[Pair], tolerance: float) -> Tests:
-    for axis in range(pairs[0][0].ndim):
+    varied = _enough([a for a, _ in pairs])
+    for axis in range(pairs[0][0].ndim if varied else 0):
         yield (
             "reversed_along_an_axis",
             f"The right numbers in reverse order along axis {axis}.",
             partial(_flipped, axis, tolerance),
         )
         for step, where in ((1, "late"), (-1, "early")):
+            if not _enough([_kept(a, axis, step) for a, _ in pairs if axis < a.ndim]):
+                continue
             yield (
                 "shifted_by_one",
                 f"The right numbers one step too {where} along axis {axis}: counted from another "
@@ -166,7 +210,14 @@ def _moved(pairs: Sequence[Pair], tolerance: float) -> Tests:
             )
 
 
+def _kept(a: Tensor, axis: int, step: int) -> Tensor:
+    """What is left of a after a step along an axis."""
+    return a.narrow(axis, 0 if step > 0 else min(1, a.size(axis)), max(0, a.size(axis) - 1))
+
+
 def _part(pairs: Sequence[Pair], tolerance: float) -> Tests:
+    if not _enough([min(pair, key=torch.numel) for pair in pairs]):
+        return
     for axis in range(pairs[0][0].ndim):
         for side, words in (("first", "the end"), ("last", "the start")):
             yield (
@@ -193,7 +244,10 @@ def equal(a: Tensor, b: Tensor, *, tolerance: float = 1e-5) -> bool:
 def _differs_in_dtype_only(tolerance: float, a: Tensor, b: Tensor) -> bool:
     if a.shape != b.shape or a.dtype == b.dtype or a.is_complex() or b.is_complex():
         return False
-    return equal(a.double(), b.double(), tolerance=tolerance)
+    if not (a.is_floating_point() and b.is_floating_point()):
+        return torch.equal(a.double(), b.double())
+    coarse = {a.dtype, b.dtype} & {torch.float16, torch.bfloat16}
+    return equal(a.double(), b.double(), tolerance=1e-2 if coarse else max(tolerance, 1e-5))
 
 
 def _permuted(order: tuple[int, ...], a: Tensor, b: Tensor) -> bool:

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure, Use, ask
-from course_lib.checks.engine.compare import Difference, answers_differ
+from course_lib.checks.engine.compare import (
+    Difference,
+    answers_differ,
+    described,
+    forms_differ,
+)
 from course_lib.checks.engine.draw import Draw
 from course_lib.checks.engine.isolation import isolated
 from course_lib.checks.engine.item import Item, Probe
@@ -36,6 +41,11 @@ class Trial:
     def stop(self) -> Failure | None:
         """Why a call had to be stopped, by time or by hand."""
         return next(filter(None, map(_find_stop, self.answers)), None)
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether every call ends in the learner's own NotImplementedError."""
+        return all(answer.failure and answer.failure.not_written for answer in self.answers)
 
     @property
     def first_wrong(self) -> Call:
@@ -149,12 +159,14 @@ def compare_answers(
     """The first difference between all these answers and those expected."""
     try:
         if probe.compare is not None and not any(answer.failure for answer in answers):
-            return probe.compare(calls, expected, answers)
+            forms = (forms_differ(a.value, b.value) for a, b in zip(expected, answers, strict=True))
+            other_form = next(filter(None, forms), None)
+            return other_form or probe.compare(calls, expected, answers)
         for a, b in zip(expected, answers, strict=True):
             if difference := answers_differ(a, b, tolerance=item.tolerance):
                 return difference
     except Exception as error:  # a result may be of any type, and its methods the learner's
-        values = {type(answer.value).__name__ for answer in answers}
+        values = {described(answer.value) for answer in answers if not answer.failure}
         reason = f"{', '.join(sorted(values))}: comparing it raises {type(error).__name__}"
         return Difference("type", expected="a result that can be compared", got=reason)
     return None

@@ -26,6 +26,7 @@ def use_module(
     *inputs: Any,
     init: Mapping[str, Any],
     weights: Mapping[str, Tensor],
+    positional: Sequence[Any] = (),
     train: bool = False,
     method: str = "__call__",
     learns: bool = False,
@@ -36,7 +37,7 @@ def use_module(
     Args:
         make: the learner's class.
         inputs, kwargs: arguments of the call.
-        init: arguments of the constructor.
+        init, positional: arguments of the constructor.
         weights: the parameters by name. Buffers are up to the learner.
         train: training mode; otherwise evaluation mode.
         method: what to call, "__call__" for the module itself.
@@ -46,7 +47,7 @@ def use_module(
         WrongParameters: its parameters have other names or shapes.
     """
     # The initial weights are random, so both modules get the same ones before they are compared.
-    module = make(**init)
+    module = make(*positional, **init)
     load_weights(module, weights)
     module.train(train)
     output = getattr(module, method)(*inputs, **kwargs)
@@ -116,12 +117,17 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
         module.to(dtype)
 
 
-def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison:
-    """For one input in evaluation mode and then in training mode: dropout is the last operation.
+Finding = tuple[str, str, str]  # where, what was expected, what came
 
-    In evaluation mode the answer must be the reference's. In training mode about this share of its
-    elements must be zero, each independently, and the others scaled up by 1 / (1 - share). The
-    answer needs thousands of elements, none of them zero in evaluation mode.
+
+def compare_under_dropout(
+    find: Callable[[Call, Tensor, Tensor], Finding | None], *, tolerance: float = 1e-4
+) -> Comparison:
+    """For one input in evaluation mode and then in training mode.
+
+    In evaluation mode the answer must be the reference's. In training mode, where it is random,
+    ``find`` says what is wrong with it: from the call, the reference's answer in evaluation mode
+    and the answer in training mode, a tensor of the same shape.
     """
 
     def compare(
@@ -130,42 +136,42 @@ def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison
         clean, noisy = expected[0].value, answers[1].value
         if difference := answers_differ(expected[0], answers[0], tolerance=tolerance):
             unchanged = answers_differ(expected[0], answers[1], tolerance=tolerance) is None
-            where = (
-                "in evaluation mode, and not in training mode"
-                if unchanged
-                else "in evaluation mode"
-            )
+            where = "in evaluation mode" + (", and not in training mode" if unchanged else "")
             return Difference(
                 difference.kind, expected=difference.expected, got=difference.got, where=where
             )
-        if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
-            return first_difference(clean, noisy, tolerance=tolerance, where="in training mode")
+        finding = find(calls[1], clean, noisy)
+        if finding is None:
+            return None
+        where, right, wrong = finding
+        return Difference("value", expected=right, got=wrong, where=where)
+
+    return compare
+
+
+def compare_last_dropout(share: float, *, tolerance: float = 1e-4) -> Comparison:
+    """As ``compare_under_dropout``: dropout is the last operation.
+
+    In training mode about this share of the elements must be zero, each independently, and the
+    others scaled up by 1 / (1 - share). The answer needs thousands of elements, none of them zero
+    in evaluation mode.
+    """
+
+    def find(call: Call, clean: Tensor, noisy: Tensor) -> Finding | None:
         # Which elements are dropped is random: only what holds for every draw can be tested.
         zeros = noisy == 0
         found = float(zeros.float().mean())
         if found < 0.01:
             same = torch.allclose(clean, noisy, rtol=tolerance, atol=tolerance)
             where = "dropout in training mode" if same else "position of dropout in training mode"
-            return Difference("value", expected=f"about {share:.0%} zeros", got="none", where=where)
+            return where, f"about {share:.0%} zeros", "none"
         if abs(found - share) > 0.04:
-            where = "share of zeros in training mode"
-            return Difference(
-                "value", expected=f"about {share:.2f}", got=f"{found:.2f}", where=where
-            )
+            return "share of zeros in training mode", f"about {share:.2f}", f"{found:.2f}"
         if zeros.all(dim=-1).any() or torch.equal(zeros[0], zeros[1]):
-            where = "zeros in training mode"
-            return Difference(
-                "value",
-                expected="each element dropped independently",
-                got="whole rows",
-                where=where,
-            )
+            return "zeros in training mode", "each element dropped independently", "whole rows"
         scaled = torch.where(zeros, 0.0, clean / (1 - share))
         if difference := first_difference(scaled, noisy, tolerance=tolerance):
-            where = "elements that dropout keeps"
-            return Difference(
-                "value", expected=difference.expected, got=difference.got, where=where
-            )
+            return "elements that dropout keeps", difference.expected, difference.got
         return None
 
-    return compare
+    return compare_under_dropout(find, tolerance=tolerance)

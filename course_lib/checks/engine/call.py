@@ -9,18 +9,20 @@ from __future__ import annotations
 import copy
 import linecache
 import re
+import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-from course_lib.checks.engine.isolation import isolated
+from course_lib.checks.engine.isolation import Printed, isolated
 from course_lib.checks.engine.time_limit import REAL_TIME, Timer, within
 
 SECONDS = 10.0  # time limit of one call; the course's own code takes milliseconds
@@ -39,6 +41,8 @@ _NOT_THE_LEARNERS = tuple(
         sysconfig.get_path("platlib"),
     )
 )
+_PACKAGES = {"site-packages", "dist-packages"}  # of any environment
+_ARCHIVES = {".zip", ".whl", ".egg", ".pyz"}  # from which Python can import
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,26 @@ class Failure:
     line: str = ""
     variables: str = ""
 
+    def __repr__(self) -> str:
+        return f"{self.kind}: {self.message}" if self.message else self.kind
+
+    @property
+    def function(self) -> str:
+        """The function or method of the learner's in which it happened, "FeedForward.forward"; ""
+        outside of any that has a name.
+        """
+        found = re.match(r"line \d+ of (\S+?):", self.line)
+        return found[1] if found else ""
+
     @property
     def sentence(self) -> str:
         """The message as a sentence of its own."""
         return f"{self.message[:1].upper()}{self.message[1:].rstrip('.')}."
+
+    @property
+    def raised_on_purpose(self) -> bool:
+        """Whether it is a `raise` of the learner's own."""
+        return re.search(r": raise\b", self.line) is not None
 
     @property
     def not_written(self) -> bool:
@@ -82,13 +102,13 @@ class Failure:
         error, too, for an operation that doesn't take a type and for a module without `forward`.
         """
         bare = self.line.endswith(": ") and not self.message  # in code without a known source
-        return self.kind == "NotImplementedError" and (": raise" in self.line or bare)
+        return self.kind == "NotImplementedError" and (self.raised_on_purpose or bare)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a call: a value or a failure, whether inputs were modified in place, and the
-    seconds that it took.
+    """The result of a call: a value or a failure, whether inputs were modified in place, the
+    seconds that it took, and the beginning of what it printed.
     """
 
     value: Any = None
@@ -96,6 +116,7 @@ class Answer:
     failure: Failure | None = None
     changed_inputs: bool = False
     seconds: float = field(default=0.0, compare=False)
+    printed: str = field(default="", compare=False)
 
 
 class UnreadableResult(Exception):
@@ -107,6 +128,9 @@ class Unusual:
     """What stands for a tensor without ordinary numbers, or for an object of any other kind."""
 
     description: str
+
+    def __repr__(self) -> str:
+        return self.description
 
 
 _COMPARED_AS_THEY_ARE = (torch.dtype, torch.device, Unusual)
@@ -149,13 +173,15 @@ def ask(
         changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
         return value, changed or _data((args, kwargs)) != data
 
-    start = timer.now()
+    start, output = timer.now(), Printed()
     try:
-        with isolated():
+        with isolated() as output:
             value, changed = within(SECONDS if seconds is None else seconds, answer, timer)
     except BaseException as error:  # whatever it is, the learner's code raised it
-        return Answer(failure=describe_exception(error), seconds=timer.now() - start)
-    return Answer(value, changed_inputs=changed, seconds=timer.now() - start)
+        took = timer.now() - start
+        return Answer(failure=describe_exception(error), seconds=took, printed=output.text)
+    took = timer.now() - start
+    return Answer(value, changed_inputs=changed, seconds=took, printed=output.text)
 
 
 def describe_exception(error: BaseException) -> Failure:
@@ -189,6 +215,15 @@ def _printable(text: str) -> str:
     few = str.__str__(text)[: 20 * MOST_CHARACTERS]
     text = " ".join(few.encode("utf-8", "backslashreplace").decode().split())
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def printed_lines(text: str) -> list[str]:
+    """What was printed, as lines that any terminal can take: spaces stay as they are."""
+    whole = text.encode("utf-8", "backslashreplace").decode().expandtabs()
+    lines = ["".join(c if c.isprintable() else repr(c)[1:-1] for c in x) for x in whole.split("\n")]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return [truncated(line.rstrip(), MOST_OF_A_LINE) for line in lines]
 
 
 def truncated(text: str, most: int) -> str:
@@ -303,15 +338,37 @@ def _learners_line(error: BaseException) -> tuple[str, str]:
     """
     if isinstance(error, SyntaxError) and isinstance(error.text, str):
         return f"line {error.lineno}: {_source(error.text)}", ""
+    sourceless = ""
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
-        file, name = frame.f_code.co_filename, frame.f_code.co_name
-        if file.startswith("<frozen") or str(Path(file).resolve()).startswith(_NOT_THE_LEARNERS):
+        file, name = frame.f_code.co_filename, frame.f_code.co_qualname.split("<locals>.")[-1]
+        if not _is_learners(frame):
             continue
         known = file in linecache.cache or Path(file).is_file()  # and no pipe or device
         line = _source(linecache.getline(file, number)) if known else ""
         function = "" if name.startswith("<") else f" of {truncated(name, MOST_OF_A_NAME)}"
-        return f"line {number}{function}: {line}", _values(line, frame.f_locals)
-    return "", ""
+        if line:
+            return f"line {number}{function}: {line}", _values(line, frame.f_locals)
+        sourceless = sourceless or f"line {number}{function}: "
+    return sourceless, ""
+
+
+def _is_learners(frame: FrameType) -> bool:
+    """Whether a frame runs code of a cell, or of a file that belongs to no installed package."""
+    file = frame.f_code.co_filename
+    if file.startswith("<"):  # a cell in the jail, or code that a function has written
+        module = sys.modules.get(str(frame.f_globals.get("__name__")))
+        origin = getattr(module, "__file__", None)
+        return not file.startswith("<frozen") and (origin is None or _is_own_file(str(origin)))
+    # A compiled module's frames name a file that is not there; a cell's is kept in this cache.
+    known = file in linecache.cache or Path(file).exists()
+    return (known or frame.f_globals.get("__name__") == "__main__") and _is_own_file(file)
+
+
+def _is_own_file(file: str) -> bool:
+    path = Path(file)
+    if _PACKAGES & set(path.parts) or _ARCHIVES & {parent.suffix for parent in path.parents}:
+        return False
+    return not str(path.resolve()).startswith(_NOT_THE_LEARNERS)
 
 
 def _source(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Run a learner's code so that it changes nothing outside and prints nothing.
+"""Run a learner's code so that it changes nothing outside; what it prints is kept apart.
 
 This protects a check from accidents and clumsy tricks, in the same process. It is no wall against
 an attacker: whoever gives marks runs the code in a process of its own.
@@ -58,15 +58,31 @@ _GLOBAL_HOOKS = tuple(
     if re.fullmatch(r"_global_.*_hooks", name)
 )
 MOST_RECURSION = 10_000
+MOST_PRINTED = 5_000  # characters that are kept
 watched: list[object] = []  # objects with attributes that are put back, too
 
 
+class Printed(io.StringIO):
+    """The beginning of what a learner's code prints, however much it is."""
+
+    def write(self, text: str) -> int:
+        """Keep it as far as there is room."""
+        super().write(str.__str__(text)[: max(0, MOST_PRINTED - self.tell())])
+        return len(text)
+
+    @property
+    def text(self) -> str:
+        """What was printed, "" after the learner's code has closed it."""
+        return "" if self.closed else self.getvalue()
+
+
 @contextmanager
-def isolated() -> Iterator[None]:
-    """Undo what the code in the block sets, and hide what it prints and warns about.
+def isolated() -> Iterator[Printed]:
+    """Undo what the code in the block sets, hide what it warns about, and give what it prints.
 
     It begins with float32 and the CPU as defaults, whatever the notebook has set.
     """
+    printed = Printed()
     learning = torch.is_grad_enabled()
     deterministic = torch.get_deterministic_debug_mode()
     set_recursion_limit = sys.setrecursionlimit
@@ -78,13 +94,13 @@ def isolated() -> Iterator[None]:
             _hooks_undone(),
             torch.random.fork_rng(devices=[]),
             torch.enable_grad(),
-            redirect_stdout(io.StringIO()),
+            redirect_stdout(printed),
             redirect_stderr(io.StringIO()),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")
             sys.setrecursionlimit = partial(_limit_recursion, set_recursion_limit)
-            yield
+            yield printed
     finally:  # with everything unpatched again
         sys.setrecursionlimit = set_recursion_limit
         torch.set_grad_enabled(learning)

@@ -26,7 +26,8 @@ class Probe:
     Attributes:
         property: as a sentence that can be false, "padding gets no weight".
         calls: from a source of test inputs to the calls that test it.
-        compare: for random answers; by default every answer must equal the reference's.
+        compare: for random answers, which have the form of the reference's: its types, shapes and
+            dtypes, and finite numbers. By default every answer must equal the reference's.
     """
 
     property: str
@@ -76,12 +77,13 @@ class Item:
         use: how a call uses the learner's code; see ``adapters``.
         tolerance: by how much floats may differ.
         bug: for a spot-the-bug item, the code to fix and the number of its wrong line.
-        misconceptions: added by ``misconception`` and ``switch``.
+        misconceptions: added by ``add``, ``misconception`` and ``switch``.
         variant: set by ``switchable``.
         apart: names of misconceptions that are never named together, since one takes away what the
             other is about.
         conventions: names of those by which it differs from the course's; see ``conventions``.
         shown: other names for arguments in reports.
+        constructor_given: whether the notebook writes the constructor of the class.
     """
 
     id: str
@@ -97,32 +99,44 @@ class Item:
     apart: list[set[str]] = field(default_factory=list)
     conventions: tuple[str, ...] = ()
     shown: Mapping[str, str] = field(default_factory=dict)
+    constructor_given: bool = False
 
     def __post_init__(self) -> None:
         watched.append(self)
 
-    def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
-        """Decorate a wrong implementation, so that the check recognises it."""
-
-        def add(subject: Subject) -> Subject:
-            self.misconceptions.append(
-                Misconception(
-                    name=subject.__name__, subject=subject, symptom=symptom, why=why, hint=hint
-                )
+    def add(self, subject: Any, symptom: str, *, why: str, hint: str) -> None:
+        """Add a wrong implementation, so that the check recognises it."""
+        self.misconceptions.append(
+            Misconception(
+                name=subject.__name__, subject=subject, symptom=symptom, why=why, hint=hint
             )
+        )
+
+    def misconception(self, symptom: str, *, why: str, hint: str) -> Callable[[Subject], Subject]:
+        """Decorate a wrong implementation: ``add`` it."""
+
+        def added(subject: Subject) -> Subject:
+            self.add(subject, symptom, why=why, hint=hint)
             return subject
 
-        return add
+        return added
 
     def spelling(self, name: str) -> Callable[[Subject], Subject]:
         """Decorate another implementation of the misconception of this name."""
-        known = next(m for m in self.misconceptions if m.name == name)
 
         def add(subject: Subject) -> Subject:
-            known.spellings.append(subject)
+            self._named(name).spellings.append(subject)
             return subject
 
         return add
+
+    def spelling_with(self, name: str, **overrides: Any) -> None:
+        """Add another implementation of a misconception: its class, with these attributes."""
+        known = self._named(name)
+        known.spellings.append(variation(known.subject, name, **overrides))
+
+    def _named(self, name: str) -> Misconception:
+        return next(m for m in self.misconceptions if m.name == name)
 
     def switchable(self, variant: Callable[[frozenset[str]], Subject]) -> None:
         """Decorate a function that makes the answer in which these switches are on.
@@ -161,6 +175,11 @@ class Item:
         if len(bases) > 1 or (nn.Module,) in bases or len(set(changed)) < len(changed):
             return None
         return type("And".join(m.name for m in misconceptions), tuple(kinds), {})
+
+
+def variation(base: type[Any], name: str, **overrides: Any) -> type[Any]:
+    """A class of this name that differs from ``base`` in these attributes."""
+    return type(name, (base,), overrides)
 
 
 def name_in_words(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.engine.item import Item
+from course_lib.checks.engine import Item
 
 EPSILONS = {"logarithm_with_epsilon": 1e-9} | {
     f"epsilon_{epsilon}": epsilon for epsilon in (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)

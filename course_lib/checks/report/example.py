@@ -15,10 +15,21 @@ from torch.utils import _pytree as tree
 from course_lib.checks.diagnosis.arguments import positional_names
 from course_lib.checks.diagnosis.diagnose import Diagnosis
 from course_lib.checks.diagnosis.trial import not_interrupted
-from course_lib.checks.engine.call import Answer, Call, Use, ask, call_plainly, truncated
+from course_lib.checks.engine.call import (
+    SECONDS,
+    Answer,
+    Call,
+    Use,
+    ask,
+    call_plainly,
+    describe_exception,
+    truncated,
+)
 from course_lib.checks.engine.compare import answers_differ, short
 from course_lib.checks.engine.isolation import usual_defaults
 from course_lib.checks.engine.item import Item
+from course_lib.checks.engine.time_limit import TookTooLong, within
+from course_lib.errors import CourseError
 
 MOST_NUMBERS = 48  # in the tensors of a call that is written out
 MOST_CHARACTERS = 300  # of a result
@@ -43,6 +54,9 @@ class Example:
     use: Use
     code: str
 
+    def __repr__(self) -> str:
+        return f"{self.advice}\n{self.code}"
+
     @property
     def args(self) -> tuple[Any, ...]:
         """A copy of the positional arguments."""
@@ -60,16 +74,29 @@ class Example:
         return f"this is the smallest call that fails{about}. Paste it into a cell below your code:"
 
     def run(self, subject: Any) -> Any:
-        """Make the call on your code, as the check does, with errors and printing."""
+        """Make the call on your code, as the check does, with errors and printing.
+
+        Raises:
+            CourseError: it was stopped after as many seconds as the check gives it.
+        """
         torch.default_generator.manual_seed(0)
-        return self.use(subject, *self.args, **self.kwargs)
+        args, kwargs = self.args, self.kwargs
+        try:
+            return within(SECONDS, lambda: self.use(subject, *args, **kwargs))
+        except TookTooLong as error:
+            line = describe_exception(error).line
+            where = f", in line {line.removeprefix('line ')}" if line else ""
+            raise CourseError(
+                f"expected a result within {SECONDS:g} seconds, and your code was still running"
+                f"{where}: does every loop in it end?"
+            ) from None
 
 
 @usual_defaults()
 def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     """The first failing call of the most telling test, or one that is less than half as large."""
     most_telling_trial, item = diagnosis.most_telling_trial, diagnosis.item
-    if most_telling_trial is None or diagnosis.status != "not yet":
+    if most_telling_trial is None or diagnosis.status != "not yet" or not diagnosis.calls_say_more:
         return None
     others = [trial for trial in diagnosis.failed if diagnosis.may_follow(trial)]
     raises = bool(
@@ -191,7 +218,7 @@ def _nested(x: Any, digits: int = 7) -> str:
 def _show_result(answer: Answer) -> str:
     """A result in one line, tensors as their numbers."""
     if answer.failure:
-        return f"{answer.failure.kind}: {answer.failure.message}"
+        return repr(answer.failure)
     shown = truncated(_format_numbers(answer.value), MOST_CHARACTERS)
     return f"{shown}, and an argument is changed" if answer.changed_inputs else shown
 

@@ -11,13 +11,17 @@ from course_lib.checks.diagnosis.arguments import describe_arguments
 from course_lib.checks.diagnosis.diagnose import Diagnosis
 from course_lib.checks.diagnosis.facts import raised
 from course_lib.checks.diagnosis.trial import Trial
+from course_lib.checks.engine.call import printed_lines
 from course_lib.checks.engine.compare import Difference, short
 from course_lib.checks.engine.item import Bug
 from course_lib.checks.progress import Progress, under_nbgrader
+from course_lib.checks.report.cell_history import outdated_name
 from course_lib.checks.report.example import Example, smallest_failing_call
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
 
+MOST_PRINTED_LINES = 10
+PRINTED = "What your code printed, in the first call that prints"
 LINE_HINT = "Say what each line should do, then run it on a tiny example."
 _SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
 
@@ -39,6 +43,8 @@ class Report:
         if not names and diagnosis.observation and diagnosis.observation.name:
             names = [diagnosis.observation.name]
         self.misconception = " + ".join(names) or None
+        self.outdated = outdated_name(diagnosis.subject)
+        self.printed = _first_printed(diagnosis)
 
     @cached_property
     def example(self) -> Example | None:
@@ -59,6 +65,12 @@ class Report:
     def remarks(self) -> Iterator[tuple[str, str]]:
         """What went wrong and what to do, as (label, sentence)."""
         diagnosis = self.diagnosis
+        if self.outdated:
+            yield (
+                "Note",
+                f"The last cell that defines {self.outdated} didn't get that far, so this is about "
+                f"the {self.outdated} from before. Run that cell again, and look at its error.",
+            )
         if diagnosis.status != "not yet":
             return
         if diagnosis.borrowed:
@@ -85,37 +97,42 @@ class Report:
             yield "How I know", agreed
         if diagnosis.first_step:
             yield "What next", diagnosis.first_step.what_next
-        if diagnosis.explained:
-            return
-        if diagnosis.observation:
+        if diagnosis.observation and not diagnosis.explained:
             yield "What I see", diagnosis.observation.sentence
             if diagnosis.observation.meaning:
                 yield "What it means", diagnosis.observation.meaning
-        call = trial.first_wrong
-        others = [each for trial in diagnosis.trials for each in trial.calls]
-        given = describe_arguments(diagnosis.item, call, others=others, subject=diagnosis.subject)
-        if call.about or given:
-            yield "When", f"{call.about}{': ' if call.about and given else ''}{given}."
+        if not diagnosis.explained and (when := _describe_call(diagnosis)):
+            yield "When", when
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
-            yield "The other tests", "those with – fail, too, perhaps for the same reason as the ✗."
+            perhaps = "" if diagnosis.explained else "perhaps "
+            yield (
+                "The other tests",
+                f"those with – fail, too, {perhaps}for the same reason as the ✗.",
+            )
         if self.example:
             yield "Try it", self.example.advice
 
     def _sign(self, trial: Trial) -> str:
         if not trial.difference:
             return "✓"
-        return "–" if self.diagnosis.may_follow(trial) and not self.diagnosis.explained else "✗"
+        return "–" if self.diagnosis.may_follow(trial) else "✗"
+
+    def _shows_difference(self, trial: Trial) -> bool:
+        diagnosis = self.diagnosis
+        return self._sign(trial) == "✗" and not diagnosis.explained and diagnosis.calls_say_more
 
     def __str__(self) -> str:
         lines = [self.headline]
         if self.diagnosis.status != "not started":
             for trial in self.diagnosis.trials:
                 lines.append(f"    {self._sign(trial)} {trial.probe.property}")
-                if trial.difference and self._sign(trial) == "✗" and not self.diagnosis.explained:
+                if trial.difference and self._shows_difference(trial):
                     lines.append(f"        {_describe_difference(trial.difference)}")
         lines += [f"  {label}: {sentence}" for label, sentence in self.remarks()]
-        if not self.diagnosis.explained and self.example:
+        if self.example:
             lines += [f"      {line}" for line in self.example.code.splitlines()]
+        if self.printed:
+            lines += [f"  {PRINTED}:", *(f"      {line}" for line in self.printed)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -133,8 +150,11 @@ class Report:
         parts += [
             f"<p><em>{e(label)}.</em> {e(sentence)}</p>" for label, sentence in self.remarks()
         ]
-        if not self.diagnosis.explained and self.example:
+        if self.example:
             parts.append(f"<pre>{e(self.example.code)}</pre>")
+        if self.printed:
+            shown = "\n".join(self.printed)
+            parts.append(f"<p><em>{PRINTED}.</em></p><pre>{e(shown)}</pre>")
         if self.diagnosis.status == "not yet":
             parts.append(folded_hints(self.diagnosis.item.hints))
         colour = {"passed": "#1b9e77", "not yet": "#d95f02", "not started": "#7570b3"}
@@ -147,7 +167,7 @@ class Report:
     def _draw_difference(self, trial: Trial) -> str:
         """The first difference of a test, with both shapes drawn if they differ."""
         difference = trial.difference
-        if difference is None or self.diagnosis.explained or self._sign(trial) == "–":
+        if difference is None or not self._shows_difference(trial):
             return ""
         text = f"<br><code>{html.escape(_describe_difference(difference))}</code>"
         if difference.expected_shape is None or difference.got_shape is None:
@@ -160,6 +180,26 @@ class Report:
             )
         )
         return f"{text}<table>{''.join(drawn)}</table>"
+
+
+def _first_printed(diagnosis: Diagnosis) -> list[str]:
+    """The first lines that the code printed in the first call in which it printed any."""
+    texts = (answer.printed for trial in diagnosis.trials for answer in trial.answers)
+    lines = next(filter(None, (printed_lines(text) for text in texts)), [])
+    more = ["…"] if len(lines) > MOST_PRINTED_LINES else []
+    return lines[:MOST_PRINTED_LINES] + more
+
+
+def _describe_call(diagnosis: Diagnosis) -> str:
+    """What the call was about that shows the first difference, and what it was given."""
+    trial = diagnosis.most_telling_trial
+    if trial is None or not diagnosis.calls_say_more:
+        return ""
+    call = trial.first_wrong
+    others = [each for trial in diagnosis.trials for each in trial.calls]
+    given = describe_arguments(diagnosis.item, call, others=others, subject=diagnosis.subject)
+    parts = [part for part in (call.about, given) if part]
+    return f"{': '.join(parts)}." if parts else ""
 
 
 def _progress(lesson: str) -> str:

@@ -8,8 +8,6 @@ both a negation and a determiner; the first word of a recipient carries the dati
 
 from __future__ import annotations
 
-from collections import Counter
-
 from course_lib.data.grammar.lexicon import (
     BE,
     HOMONYM_VERBS,
@@ -24,8 +22,8 @@ from course_lib.data.grammar.meaning import (
     Clause,
     NounPhrase,
     Sentence,
+    has_unclear_pronoun,
     is_plural,
-    noun_phrases,
     person,
     roles,
 )
@@ -225,15 +223,11 @@ def _fields(clause: Clause, path: str) -> dict[str, list[Word]]:
         recipient = phrase_words(clause.recipient, path + "r", case="dative", owner=owner)
         first = recipient[0]
         recipient[0] = Word(first.text, (*first.keys, path + "rp"))
-    light = [_is_pronoun(clause.object), _is_pronoun(clause.recipient)]
     fields = {"subject": phrase_words(owner, path + "s", case="nominative", owner=owner)}
-    fields |= {
-        role: words
-        for role, words, is_light in zip(
-            ("object", "recipient"), (thing, recipient), light, strict=True
-        )
-        if is_light
-    }
+    if _is_pronoun(clause.object):
+        fields["object"] = thing
+    if _is_pronoun(clause.recipient):
+        fields["recipient"] = recipient
     fields["time"] = maybe_adverb(clause.time, "de", key=path + "t")
     fields["frequency"] = maybe_adverb(clause.frequency, "de", key=path + "f")
     fields["fond"] = [Word("gern", (path + "g",))] if clause.fond else []
@@ -309,7 +303,9 @@ def unclear(sentence: Sentence) -> bool:
         return True  # in "was trägt er?", no object tells "wear" from "carry"
     if any(_unclear_clause(clause) for clause in clauses):
         return True
-    return sentence.second is not None and _unclear_pronoun(sentence.first, sentence.second)
+    return sentence.second is not None and has_unclear_pronoun(
+        sentence.first, sentence.second, gender=_pronoun_gender
+    )
 
 
 def _unclear_clause(clause: Clause) -> bool:
@@ -346,16 +342,7 @@ def _shows_case(phrase: NounPhrase, *, dative: bool) -> bool:
     return dative or _gender(phrase) == "m"
 
 
-def _unclear_pronoun(first: Clause, second: Clause) -> bool:
-    """Whether a pronoun of ``second`` has more than one possible antecedent in ``first``."""
-    antecedents = Counter(
-        "f" if _gender(phrase) == "p" else _gender(phrase)  # both are "sie"
-        for _, phrase in noun_phrases(first)
-        if phrase.noun is not SPEAKER and phrase.determiner not in ("relative", "pronoun")
-    )
-    return any(
-        phrase.determiner == "pronoun"
-        and phrase.noun is not SPEAKER
-        and antecedents["f" if _gender(phrase) == "p" else _gender(phrase)] > 1
-        for _, phrase in noun_phrases(second)
-    )
+def _pronoun_gender(phrase: NounPhrase) -> str:
+    """The gender, where "f" stands for the plural as well: both are "sie"."""
+    gender = _gender(phrase)
+    return "f" if gender == "p" else gender

@@ -6,7 +6,8 @@ no words, no word order and no case; each language module turns it into words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 
 from course_lib.data.grammar.lexicon import (
@@ -108,17 +109,32 @@ def noun_phrases(clause: Clause) -> Iterator[tuple[str, NounPhrase]]:
 
 def roles(clause: Clause) -> Iterator[tuple[str, NounPhrase]]:
     """The (role, noun phrase) pairs of the clause itself."""
-    yield "subject", clause.subject
-    if clause.object:
-        yield "object", clause.object
-    if clause.recipient:
-        yield "recipient", clause.recipient
-    if clause.standard:
-        yield "standard", clause.standard
-    if clause.location and clause.location.noun_phrase:
-        yield "location", clause.location.noun_phrase
-    if clause.company and clause.company.noun_phrase:
-        yield "company", clause.company.noun_phrase
+    for role in ("subject", "object", "recipient", "standard"):
+        if phrase := getattr(clause, role):
+            yield role, phrase
+    for role in ("location", "company"):
+        adverbial = getattr(clause, role)
+        if adverbial and adverbial.noun_phrase:
+            yield role, adverbial.noun_phrase
+
+
+def has_unclear_pronoun(
+    first: Clause, second: Clause, *, gender: Callable[[NounPhrase], str]
+) -> bool:
+    """Whether a pronoun of ``second`` has more than one possible antecedent in ``first``.
+
+    ``gender`` gives noun phrases the same text if the language has one pronoun for them.
+    """
+    antecedents = Counter(
+        gender(phrase)
+        for _, phrase in noun_phrases(first)
+        if phrase.noun is not SPEAKER and phrase.determiner not in ("relative", "pronoun")
+    )
+    return any(
+        antecedents[gender(phrase)] > 1
+        for _, phrase in noun_phrases(second)
+        if phrase.determiner == "pronoun" and phrase.noun is not SPEAKER
+    )
 
 
 def is_plural(phrase: NounPhrase) -> bool:

@@ -10,7 +10,6 @@ noun without its "nenhum" is also English "any". Commas have a key only between 
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import chain
 
 from course_lib.data.grammar.lexicon import (
@@ -28,8 +27,8 @@ from course_lib.data.grammar.meaning import (
     Clause,
     NounPhrase,
     Sentence,
+    has_unclear_pronoun,
     is_plural,
-    noun_phrases,
     person,
     roles,
 )
@@ -332,7 +331,12 @@ def unclear(sentence: Sentence) -> bool:
     # "Enquanto" needs the imperfect in the past, which only verbs of state have here.
     meanwhile = first if sentence.link_first else second
     ended = link.pt == "enquanto" and meanwhile.tense == "past" and not _is_state(meanwhile)
-    return excluded or ended or _unclear_clause(second) or _unclear_pronoun(first, second)
+    return (
+        excluded
+        or ended
+        or _unclear_clause(second)
+        or has_unclear_pronoun(first, second, gender=_gender)
+    )
 
 
 def _unclear_clause(clause: Clause) -> bool:
@@ -378,17 +382,3 @@ def _awkward_clitic(clause: Clause) -> bool:
     clitics = _clitics(clause, "")
     third = "object" in clitics and clause.object and clause.object.noun is not SPEAKER
     return len(clitics) > 1 or bool(third and (clause.modal or clause.fond))
-
-
-def _unclear_pronoun(first: Clause, second: Clause) -> bool:
-    """Whether a pronoun of ``second`` has more than one possible antecedent in ``first``."""
-    antecedents = Counter(
-        _gender(phrase)
-        for _, phrase in noun_phrases(first)
-        if phrase.noun is not SPEAKER and phrase.determiner not in ("relative", "pronoun")
-    )
-    return any(
-        antecedents[_gender(phrase)] > 1
-        for _, phrase in noun_phrases(second)
-        if phrase.determiner == "pronoun" and phrase.noun is not SPEAKER
-    )

@@ -179,13 +179,20 @@ def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
 
 def _refuse_another_form(path: Path, metadata: dict[str, str], description: dict[str, Any]) -> None:
     """Refuse what this version would take for something else, instead of guessing its meaning."""
+    found = "" if "crc32" in metadata else "one without a checksum"
     recipe = description["info"].get("recipe", {})
-    unknown = [name for name in recipe if name not in {field.name for field in fields(Recipe)}]
-    if unknown or "crc32" not in metadata:
-        found = f"a recipe with {', '.join(unknown)}" if unknown else "one without a checksum"
+    for name, kind, values in (
+        ("recipe", Recipe, recipe),
+        ("model", TransformerConfig, description["config"]),
+    ):
+        known = [field.name for field in fields(kind)]
+        if unknown := [each for each in values if each not in known]:
+            found = f"a {name} with {', '.join(unknown)[:300]}, which this version does not know"
+    if found:
         raise CourseError(
             f"expected at {path} a checkpoint as this version of the course writes it, got "
-            f"{found}: use it with the version that wrote it, or train it again"
+            f"{found}: does it come from another version, or is it damaged? Use it with the "
+            "version that wrote it, or train it again"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from course_lib.training.distributed import all_reduce_clock_and_stop, rank
 from course_lib.training.runs.interrupts import deferred_interrupts
@@ -50,5 +50,5 @@ class RunMonitor:
 @contextmanager
 def monitored(run: Run, on_step: Callable[[Run], None] | None) -> Iterator[RunMonitor]:
     """A monitor for the loop; inside, Ctrl-C stops nothing but sets ``interrupted``."""
-    with deferred_interrupts() as interrupts, ProgressBar(run) as progress_bar:
+    with deferred_interrupts() as interrupts, closing(ProgressBar(run)) as progress_bar:
         yield RunMonitor(run, on_step, interrupts, progress_bar)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 from tqdm.auto import tqdm
 
@@ -43,15 +42,8 @@ class ProgressBar:
         throughput = run.tokens / run.seconds if run.seconds else 0.0
         bar.set_postfix_str(f"loss {run.losses[-1]:.3f}, {throughput:,.0f} tokens/s", refresh=False)
 
-    def __enter__(self) -> ProgressBar:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Leave the bar as it is."""
         self.bar.close()
 
 

@@ -100,7 +100,7 @@ class ModelDiagram:
             for part in self.parts
         )
         static = f"{picture_tag(self._png, repr(self))}{STILL}<ul>{items}</ul>"
-        code = {"module": module(), "style": stylesheet(), "diagram": self._data()}
+        code = {"module": bundle("model_diagram"), "style": stylesheet(), "diagram": self._data()}
         return live_fragment(static, code)
 
     def save_html(self, path: str | Path) -> None:
@@ -199,12 +199,6 @@ def model_diagram(
         shown=max(0, min(step, len(steps) - 1)),
         languages=languages,
     )
-
-
-@cache
-def module() -> str:
-    """The whole script: one ES module without dependencies."""
-    return bundle("model_diagram")
 
 
 @cache

@@ -218,14 +218,6 @@ def _loop(boxes: dict[str, Box], sizes: Sizes, decoder: _Column) -> Arrow:
     right, x = decoder.left + decoder.width, sizes.width - 4
     y, end = prediction.y + LABEL + BAR / 2, target.y + target.height / 2
     points = (Point(right, y), Point(x, y), Point(x, end), Point(right, end))
-    if sizes is NARROW:
-        return Arrow(points, stack="decoder", order=0)
-    remark = "the new word joins the words so far"
-    return Arrow(
-        points,
-        stack="decoder",
-        order=0,
-        text=remark,
-        label=Point(x - 11, (y + end) / 2),
-        aside=True,
-    )
+    remark: dict[str, Any] = {"text": "the new word joins the words so far", "aside": True}
+    remark |= {"label": Point(x - 11, (y + end) / 2)}
+    return Arrow(points, stack="decoder", order=0, **({} if sizes is NARROW else remark))

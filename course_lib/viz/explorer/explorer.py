@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -21,14 +20,20 @@ from course_lib.viz.explorer.explorer_data import (
     as_vectors,
     as_weights,
 )
+from course_lib.viz.explorer.explorer_live import MODULE, STYLESHEET, LiveExplorer
 from course_lib.viz.explorer.explorer_pack import pack
-from course_lib.viz.explorer.explorer_page import fragment
 from course_lib.viz.explorer.explorer_picture import picture
 from course_lib.viz.explorer.explorer_state import state_after
 from course_lib.viz.explorer.explorer_words import describe, digest
+from course_lib.viz.figure_html import picture_tag
 from course_lib.viz.plots.plot_alignment import Link
-from course_lib.viz.web.live_html import page
+from course_lib.viz.web.live_html import live_fragment, page
 from course_lib.widget_output import widget_output
+
+STILL = (
+    "<p>This is a still picture of the attention explorer. To explore, run this cell; on a page, "
+    "allow scripts.</p>"
+)
 
 
 class AttentionExplorer:
@@ -44,7 +49,7 @@ class AttentionExplorer:
         self._state = START | {"kind": shown[0].kind}
         if any(data.second_sentence is not None for data in shown):
             self._state["sentences"] = ALL
-        self._widget: Any = None
+        self._widget: LiveExplorer | None = None
 
     @cached_property
     def _packed(self) -> bytes:
@@ -61,11 +66,10 @@ class AttentionExplorer:
         return dict(self._widget.state if self._widget else self._state)
 
     @property
-    def widget(self) -> Any:
-        """The live widget, made when it is first asked for: loading anywidget takes a while."""
+    def widget(self) -> LiveExplorer:
+        """The live widget, made when it is first asked for: Colab needs none."""
         if self._widget is None:
-            live = importlib.import_module("course_lib.viz.explorer.explorer_live")
-            self._widget = live.LiveExplorer(data=self._packed, state=self._state)
+            self._widget = LiveExplorer(data=self._packed, state=self._state)
         return self._widget
 
     def select(self, **changes: Any) -> AttentionExplorer:
@@ -94,15 +98,9 @@ class AttentionExplorer:
 
     def to_html(self) -> str:
         """A picture that becomes the explorer where scripts run."""
-        return self._markup(self.to_png())
-
-    def _markup(self, png: bytes) -> str:
-        alt = describe(self._shown, self.state)
-        return fragment(self._packed, self.state, png=png, alt=alt)
-
-    def save_png(self, path: str | Path) -> None:
-        """Write the picture to a file, with twice as many pixels as the one in the notebook."""
-        Path(path).write_bytes(picture(self._shown, self.state, scale=2))
+        image = picture_tag(self.to_png(), describe(self._shown, self.state))
+        code = {"module": MODULE, "style": STYLESHEET, "state": self.state}
+        return live_fragment(f"{image}{STILL}", code, self._packed)
 
     def save_html(self, path: str | Path) -> None:
         """Write the explorer to one file that needs neither a network nor a second file."""

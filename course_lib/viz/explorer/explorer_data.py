@@ -102,12 +102,14 @@ class AttentionData:
 
     @cached_property
     def alignment_errors(self) -> np.ndarray:
-        """The alignment error rate of each head, (layers, heads); NaN without gold links."""
-        n_layers, n_heads = self.weights.shape[:2]
-        if not self.gold:
-            return np.full((n_layers, n_heads), math.nan)
-        heads = self.weights.reshape(-1, *self.weights.shape[2:])
-        return np.array([alignment_error(w, self.gold) for w in heads]).reshape(n_layers, n_heads)
+        """The alignment error rate of each head, (layers, heads).
+
+        Raises:
+            ValueError: there are no gold links.
+        """
+        return np.array(
+            [[alignment_error(head, self.gold) for head in layer] for layer in self.weights]
+        )
 
     def _check_weights(self) -> None:
         low, high = self.weights.min(), self.weights.max()

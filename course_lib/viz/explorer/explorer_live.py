@@ -5,13 +5,17 @@ from __future__ import annotations
 import anywidget
 import traitlets
 
-from course_lib.viz.explorer.explorer_page import module, stylesheet
+from course_lib.viz.explorer.explorer_constants import ASSETS
+from course_lib.viz.web.bundles import bundle
+
+MODULE = bundle("explorer")  # the whole script
+STYLESHEET = (ASSETS / "explorer.css").read_text("utf-8")
 
 
 class LiveExplorer(anywidget.AnyWidget):
     """Sends the packed attention to the browser, and the state in both directions."""
 
-    _esm = module()
-    _css = stylesheet()
+    _esm = MODULE
+    _css = STYLESHEET
     data = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)

@@ -14,6 +14,7 @@ from course_lib.viz.explorer.explorer_data import AttentionKind
 from course_lib.viz.plots.plot_alignment import Link
 
 KIND_OF: dict[str, AttentionKind] = {"encoder": "self", "decoder": "causal", "cross": "cross"}
+BOS, PAD = "<bos>", "<pad>"
 
 
 def explore_model(
@@ -23,8 +24,6 @@ def explore_model(
     *,
     products: Collection[AttentionKind] = (),
     gold: Collection[Link] = (),
-    bos: str = "<bos>",
-    pad: str = "<pad>",
     title: str = "Attention",
 ) -> AttentionExplorer:
     """Explore all that a model has attended to: encoder, decoder and cross-attention as tabs.
@@ -42,8 +41,6 @@ def explore_model(
             of query · key. That costs about as many bytes as the weights times
             4 d_head / (number of tokens).
         gold: right links (source index, index in ``written``), shown with the cross-attention.
-        bos: the token before the first that is written.
-        pad: the padding token.
         title: what is shown, for the heading and the alt text.
 
     Raises:
@@ -55,7 +52,7 @@ def explore_model(
             f"products may name {', '.join(KIND_OF.values())}, got {sorted(unknown)[0]!r}: the "
             "encoder's attention is called self, the decoder's causal"
         )
-    columns = {"encoder": source, "decoder": [bos, *written[:-1]], "cross": source}
+    columns = {"encoder": source, "decoder": [BOS, *written[:-1]], "cross": source}
     shown = []
     for part in record.kinds or ("encoder",):  # the record says what is missing
         weights: Tensor = getattr(record, part)  # (layers, batch, heads, query, key)
@@ -65,7 +62,7 @@ def explore_model(
                 f"{weights.size(1)}: run the model on source[:1], target[:1]"
             )
         inside = KIND_OF[part] in products
-        real = np.array([token != pad for token in columns[part]])
+        real = np.array([token != PAD for token in columns[part]])
         explorer = explore_attention(
             weights[:, 0],
             source if part == "encoder" else written,
@@ -75,7 +72,6 @@ def explore_model(
             keys=record.keys(part)[:, 0] if inside else None,
             mask=None if real.all() else real,
             gold=gold if part == "cross" else (),
-            pad=pad,
             title=title,
         )
         shown.append(explorer.data)

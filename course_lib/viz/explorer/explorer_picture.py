@@ -24,7 +24,7 @@ from course_lib.viz.explorer.explorer_words import Shown, heading, shown_part
 from course_lib.viz.plots.heatmaps import KEY_AXIS, MOST_NUMBERED_CELLS, QUERY_AXIS
 
 INK, SOFT, GOLD, HATCHED, HATCH = "#1d2430", "#586273", "#c25a00", (236, 238, 241), (154, 163, 174)
-LABEL, SMALL = 12, 11  # font sizes; these and all lengths below are pixels at scale 1
+LABEL, SMALL = 12, 11  # font sizes; these and all lengths below are in pixels
 WIDEST_LABEL = 130
 NOTE = 16  # the height of a line below the legend
 LEAST_NUMBER = 0.005  # smaller weights would be written as 0.00
@@ -44,52 +44,46 @@ class PictureLayout:
     height: int
 
 
-def picture(
-    shown: Mapping[str, AttentionData], state: Mapping[str, Any], *, scale: int = 1
-) -> bytes:
+def picture(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> bytes:
     """The heatmap of the chosen head as a small PNG, with frames around the cells of gold links.
 
     Args:
         shown: the attention, by its kind.
         state: what is chosen.
-        scale: 2 for twice as many pixels in both directions.
     """
     pad, part = shown[state["kind"]].pad, shown_part(shown[state["kind"]], state)
-    at = layout_of(part, heading(shown, state), scale)
+    at = layout_of(part, heading(shown, state))
     image = Image.new("RGB", (at.width, at.height), "white")
     colours = _colours(part, pad, state["palette"])
-    image.paste(Image.fromarray(_pixels(part, colours, at.cell, scale)), (at.left, at.top))
+    image.paste(Image.fromarray(_pixels(part, colours, at.cell)), (at.left, at.top))
     pen = ImageDraw.Draw(image)
     for number, line in enumerate(at.heading):
-        pen.text((10 * scale, (10 + 20 * number) * scale), line, INK, _font(15 * scale, bold=True))
-    _write_labels(image, part, at, scale)
-    if at.cell >= 30 * scale and part.allowed.size <= MOST_NUMBERED_CELLS:
-        _write_numbers(pen, part.weights, part.allowed, colours, at, scale)
+        pen.text((10, 10 + 20 * number), line, INK, _font(15, bold=True))
+    _write_labels(image, part, at)
+    if at.cell >= 30 and part.allowed.size <= MOST_NUMBERED_CELLS:
+        _write_numbers(pen, part, colours, at)
     for key, query in part.gold if state["gold"] else ():
         x, y = at.left + key * at.cell, at.top + query * at.cell
-        pen.rectangle((x, y, x + at.cell - 1, y + at.cell - 1), outline=GOLD, width=2 * scale)
-    _draw_legend(image, part, state["palette"], at, scale)
+        pen.rectangle((x, y, x + at.cell - 1, y + at.cell - 1), outline=GOLD, width=2)
+    _draw_legend(image, part, state["palette"], at)
     buffer = BytesIO()
     few = _few_colours(state["palette"])
     image.quantize(palette=few, dither=Image.Dither.NONE).save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
 
-def layout_of(data: AttentionData | Shown, title: str, scale: int) -> PictureLayout:
+def layout_of(part: Shown, title: str) -> PictureLayout:
     """Measures the labels and the title, and finds room for all."""
-    rows, columns = data.allowed.shape
-    notes = len(data.notes) if isinstance(data, Shown) else 0
-    cell = max(4, min(34, 600 // columns, 640 // rows)) * scale
-    widths = [_width(_label(token), LABEL * scale) for token in data.key_tokens]
-    widest = WIDEST_LABEL * scale
-    horizontal = max(widths) <= cell - 4 * scale
-    above = LABEL * scale if horizontal else min(max(widths), widest)
-    rows_wide = max(_width(_label(token), LABEL * scale) for token in data.query_tokens)
-    left = max(min(rows_wide, widest), _width(f"{QUERY_AXIS} ↓", SMALL * scale)) + 20 * scale
-    width = left + max(columns * cell, 300 * scale) + 12 * scale
-    lines = _wrapped(title, width - 20 * scale, 15 * scale)
-    top = (18 + 20 * len(lines) + 20) * scale + above + 6 * scale
-    height = top + rows * cell + (34 + NOTE * notes) * scale
+    rows, columns = part.allowed.shape
+    cell = max(4, min(34, 600 // columns, 640 // rows))
+    widths = [_width(_label(token), LABEL) for token in part.key_tokens]
+    horizontal = max(widths) <= cell - 4
+    above = LABEL if horizontal else min(max(widths), WIDEST_LABEL)
+    rows_wide = max(_width(_label(token), LABEL) for token in part.query_tokens)
+    left = max(min(rows_wide, WIDEST_LABEL), _width(f"{QUERY_AXIS} ↓", SMALL)) + 20
+    width = left + max(columns * cell, 300) + 12
+    lines = _wrapped(title, width - 20, 15)
+    top = 18 + 20 * len(lines) + 20 + above + 6
     return PictureLayout(
         left=left,
         top=top,
@@ -97,7 +91,7 @@ def layout_of(data: AttentionData | Shown, title: str, scale: int) -> PictureLay
         horizontal=horizontal,
         heading=lines,
         width=width,
-        height=height,
+        height=top + rows * cell + 34 + NOTE * len(part.notes),
     )
 
 
@@ -158,92 +152,85 @@ def _colours(part: Shown, pad: str, palette: str) -> np.ndarray:
     return colours
 
 
-def _pixels(part: Shown, colours: np.ndarray, cell: int, scale: int) -> np.ndarray:
+def _pixels(part: Shown, colours: np.ndarray, cell: int) -> np.ndarray:
     pixels = colours.repeat(cell, axis=0).repeat(cell, axis=1)
     hidden = (~part.allowed).repeat(cell, axis=0).repeat(cell, axis=1)
-    y, x = np.indices(hidden.shape)
-    lines = (x + y) % (6 * scale) < scale
-    pixels[hidden & ~lines] = HATCHED
-    pixels[hidden & lines] = HATCH
-    return pixels
+    return np.where(hidden[..., None], _hatching(*hidden.shape), pixels)
 
 
-def _write_labels(image: Image.Image, part: Shown, at: PictureLayout, scale: int) -> None:
-    pen, font, gap = ImageDraw.Draw(image), _font(LABEL * scale), 8 * scale
-    every = -(-14 * scale // at.cell)  # label one in so many rows and columns
-    caption = at.top - 12 * scale
-    small = _font(SMALL * scale)
+def _hatching(height: int, width: int) -> np.ndarray:
+    """Diagonal lines, (height, width, red-green-blue)."""
+    y, x = np.indices((height, width))
+    return np.where(((x + y) % 6 == 0)[..., None], HATCH, HATCHED).astype(np.uint8)
+
+
+def _write_labels(image: Image.Image, part: Shown, at: PictureLayout) -> None:
+    pen, font, gap = ImageDraw.Draw(image), _font(LABEL), 8
+    every = -(-14 // at.cell)  # label one in so many rows and columns
+    caption = at.top - 12
+    small = _font(SMALL)
     pen.text((at.left - gap, caption), f"{QUERY_AXIS} ↓", SOFT, small, anchor="rm")
-    y = (18 + 20 * len(at.heading) + 8) * scale
+    y = 18 + 20 * len(at.heading) + 8
     pen.text((at.left, y), f"{KEY_AXIS} →", SOFT, small, anchor="lm")
     for row, token in list(enumerate(part.query_tokens))[::every]:
         end = at.left - gap, at.top + round((row + 0.5) * at.cell)
-        pen.text(end, _cut(_label(token), scale), INK, font, anchor="rm")
+        pen.text(end, _cut(_label(token)), INK, font, anchor="rm")
     for column, token in list(enumerate(part.key_tokens))[::every]:
-        x, text = at.left + round((column + 0.5) * at.cell), _cut(_label(token), scale)
+        x, text = at.left + round((column + 0.5) * at.cell), _cut(_label(token))
         if at.horizontal or _PUNCTUATION.fullmatch(token):
-            pen.text((x, at.top - 5 * scale), text, INK, font, anchor="ms")
+            pen.text((x, at.top - 5), text, INK, font, anchor="ms")
             continue
-        size = _width(text, LABEL * scale) + 2 * scale, 18 * scale
+        size = _width(text, LABEL) + 2, 18
         strip = Image.new("RGB", size, "white")
         ImageDraw.Draw(strip).text((0, size[1] // 2), text, INK, font, anchor="lm")
         turned = strip.rotate(90, expand=True)
-        image.paste(turned, (x - size[1] // 2, at.top - 5 * scale - turned.height))
+        image.paste(turned, (x - size[1] // 2, at.top - 5 - turned.height))
 
 
-def _cut(text: str, scale: int) -> str:
-    if _width(text, LABEL * scale) <= WIDEST_LABEL * scale:
+def _cut(text: str) -> str:
+    if _width(text, LABEL) <= WIDEST_LABEL:
         return text
-    while _width(f"{text}…", LABEL * scale) > WIDEST_LABEL * scale:
+    while _width(f"{text}…", LABEL) > WIDEST_LABEL:
         text = text[:-1]
     return f"{text}…"
 
 
 def _write_numbers(
-    pen: ImageDraw.ImageDraw,
-    weights: np.ndarray,
-    allowed: np.ndarray,
-    colours: np.ndarray,
-    at: PictureLayout,
-    scale: int,
+    pen: ImageDraw.ImageDraw, part: Shown, colours: np.ndarray, at: PictureLayout
 ) -> None:
     bright = colours @ np.array([0.299, 0.587, 0.114]) > 140
-    for query, key in np.argwhere(allowed & (weights >= LEAST_NUMBER)):
+    for query, key in np.argwhere(part.allowed & (part.weights >= LEAST_NUMBER)):
         middle = (at.left + (key + 0.5) * at.cell, at.top + (query + 0.5) * at.cell)
         colour = INK if bright[query, key] else "white"
-        text = f"{weights[query, key]:.2f}"
-        pen.text(middle, text, colour, _font(10 * scale), anchor="mm")
+        text = f"{part.weights[query, key]:.2f}"
+        pen.text(middle, text, colour, _font(10), anchor="mm")
 
 
-def _draw_legend(
-    image: Image.Image, part: Shown, palette: str, at: PictureLayout, scale: int
-) -> None:
-    pen, font = ImageDraw.Draw(image), _font(SMALL * scale)
-    x, size = at.left, 12 * scale
-    y = at.height - (16 + NOTE * len(part.notes)) * scale
+def _draw_legend(image: Image.Image, part: Shown, palette: str, at: PictureLayout) -> None:
+    pen, font = ImageDraw.Draw(image), _font(SMALL)
+    x, size = at.left, 12
+    y = at.height - (16 + NOTE * len(part.notes))
 
     def write(text: str) -> int:
         pen.text((x, y), text, SOFT, font, anchor="lm")
-        return x + _width(text, SMALL * scale) + 6 * scale
+        return x + _width(text, SMALL) + 6
 
     def sample(pixels: np.ndarray) -> int:
         image.paste(Image.fromarray(pixels), (x, y - size // 2))
-        return x + pixels.shape[1] + 6 * scale
+        return x + pixels.shape[1] + 6
 
     x = write("0")
-    strip = _palette(palette)[np.linspace(0, 255, 90 * scale).astype(int)]
+    strip = _palette(palette)[np.linspace(0, 255, 90).astype(int)]
     x = sample(np.repeat(strip[None], size, axis=0))
-    x = write("1 weight") + 8 * scale
+    x = write("1 weight") + 8
     if not part.allowed.all():
-        rows, columns = np.indices((size, size))
-        lines = (rows + columns) % (6 * scale) < scale
-        x = sample(np.where(lines[..., None], HATCH, HATCHED).astype(np.uint8))
-        x = write("masked") + 8 * scale
+        x = sample(_hatching(size, size))
+        x = write("masked") + 8
     if part.gold:
-        pen.rectangle((x, y - size // 2, x + size, y + size // 2), outline=GOLD, width=2 * scale)
-        x += size + 6 * scale
+        pen.rectangle((x, y - size // 2, x + size, y + size // 2), outline=GOLD, width=2)
+        x += size + 6
         write("gold link")
     x = at.left
     for note in part.notes:
-        y += NOTE * scale
+        y += NOTE
         write(note)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.typing import ColorType
 from torch import Tensor
 
-from course_lib.viz.alt_text import extremes, line_sentence, set_alt_text, titled
+from course_lib.viz.alt_text import describe, extremes, line_sentence, set_alt_text, titled
 from course_lib.viz.plots.attention_summary import as_array
 from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, dress, new_axes, palette, styled
 
@@ -44,11 +44,10 @@ def plot_curves(
     """
     if not curves:
         raise ValueError("expected at least one named curve, got none: pass {name: values}")
-    first = next(iter(curves.values()))
-    x_values = as_array(np.arange(len(first)) if x is None else x)
+    drawn = {name: as_array(numbers) for name, numbers in curves.items()}
+    x_values = as_array(np.arange(len(next(iter(drawn.values())))) if x is None else x)
     ax = dress(ax or new_axes())
-    for i, (name, numbers) in enumerate(curves.items()):
-        values = as_array(numbers)
+    for i, (name, values) in enumerate(drawn.items()):
         if values.shape != x_values.shape:
             raise ValueError(
                 f"curve {name!r} must have one value for each of the {len(x_values)} values of x, "
@@ -62,7 +61,6 @@ def plot_curves(
     ax.grid(visible=True)
     if len(curves) > 1:
         _legend_beside(ax)
-    drawn = {name: as_array(numbers) for name, numbers in curves.items()}
     return set_alt_text(ax, line_sentence(drawn, title=title, x_label=x_label, y_label=y_label))
 
 
@@ -74,7 +72,6 @@ def plot_loss(
     label: str = "ours",
     floor: float | None = None,
     floor_label: str = "floor",
-    published: Numbers | None = None,
     band: tuple[Numbers, Numbers] | None = None,
     band_label: str = "other seeds",
     x_label: str = "epoch",
@@ -89,21 +86,17 @@ def plot_loss(
         label: what the losses are, for the legend.
         floor: a horizontal line, such as a baseline to get below or a lower bound.
         floor_label: its name in the legend.
-        published: a published curve to compare with; it may be shorter or longer.
         band: lower and upper edge of a band, such as the lowest and highest loss of other seeds.
         band_label: what the band is, for the legend.
         x_label: what is counted on the x axis.
         log_y: logarithmic loss axis.
         ax: where to draw; by default on a new figure.
     """
-    ours = as_array(losses)
-    y_label = "loss (nats per token)"
-    drawn = {label: ours}
     ax = plot_curves(
-        drawn,
-        x=np.arange(1, len(ours) + 1),
+        {label: losses},
+        x=np.arange(1, len(losses) + 1),
         x_label=x_label,
-        y_label=y_label,
+        y_label="loss (nats per token)",
         title=title,
         log_y=log_y,
         ax=ax,
@@ -112,18 +105,12 @@ def plot_loss(
         low, high = (as_array(edge) for edge in band)
         epochs = np.arange(1, len(low) + 1)
         ax.fill_between(epochs, low, high, color=LINES[0], alpha=0.2, linewidth=0, label=band_label)
-    if published is not None:
-        theirs = drawn["published"] = as_array(published)
-        epochs = np.arange(1, len(theirs) + 1)
-        ax.plot(epochs, theirs, color=LINES[1], linestyle="--", label="published")
     if floor is not None:
         ax.axhline(floor, color=REFERENCE, linestyle=":", label=f"{floor_label} ({floor:.4g})")
+        set_alt_text(ax, f"{describe(ax)} The dotted line, {floor_label}, is at {floor:.4g}.")
     if len(ax.get_legend_handles_labels()[1]) > 1:
         _legend_beside(ax)
-    words = line_sentence(drawn, title=title, x_label=x_label, y_label=y_label)
-    if floor is not None:
-        words += f" The dotted line, {floor_label}, is at {floor:.4g}."
-    return set_alt_text(ax, words)
+    return ax
 
 
 @styled
@@ -133,7 +120,6 @@ def plot_entropy_by_d_head(
     scaled: Numbers,
     unscaled: Numbers,
     n_keys: int,
-    title: str = "Without scaling, wide heads attend to few keys",
     ax: Axes | None = None,
 ) -> Axes:
     """Mean entropy of the attention weights against d_head (section 3.2.1 of the paper).
@@ -143,7 +129,6 @@ def plot_entropy_by_d_head(
         scaled: entropy in nats with scores / √d_head, one for each d_head.
         unscaled: the same without the division.
         n_keys: ln(n_keys), the entropy of uniform attention, is the dotted line.
-        title: what the picture shows.
         ax: where to draw; by default on a new figure.
     """
     ax = plot_curves(
@@ -151,7 +136,7 @@ def plot_entropy_by_d_head(
         x=np.asarray(d_heads),
         x_label="d_head",
         y_label="entropy of the weights (nats)",
-        title=title,
+        title="Without scaling, wide heads attend to few keys",
         ax=ax,
     )
     ax.set_xscale("log", base=2)

@@ -19,10 +19,11 @@ from course_lib.viz.plots.attention_summary import (
     describe_attention,
     mean_entropy,
 )
-from course_lib.viz.style import MASKED, MASKED_HATCH, SIGNED, WEIGHTS, new_axes, palette, styled
+from course_lib.viz.style import HATCHED, SIGNED, WEIGHTS, new_axes, palette, styled
 
 QUERY_AXIS = "query"
 KEY_AXIS = "key"
+WEIGHT_LIMITS = (0.0, 1.0)  # at the two ends of the palette
 MOST_NUMBERED_CELLS = 144
 LINE_HEIGHT = 0.15  # inches that a line of text needs
 CHARACTER_WIDTH = 0.09
@@ -106,10 +107,11 @@ def plot_attention(
     *,
     mask: Tensor | np.ndarray | None = None,
     title: str = "Attention weights",
-    limits: tuple[float, float] = (0.0, 1.0),
     ax: Axes | None = None,
 ) -> Axes:
     """One head's weights: each row shows which keys one query attends to, and sums to one.
+
+    A weight has the same colour in all pictures, so that they can be compared.
 
     Args:
         weights: (query, key).
@@ -118,8 +120,6 @@ def plot_attention(
         mask: True = may attend, broadcastable to (query, key); leading axes of size 1 are
             dropped, so the model's own masks fit.
         title: which head it is.
-        limits: the weights at the two ends of the palette. The default keeps pictures
-            comparable: a weight has one colour in all of them.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -136,7 +136,7 @@ def plot_attention(
         row_labels=query_tokens,
         column_labels=key_tokens,
         mask=mask,
-        limits=limits,
+        limits=WEIGHT_LIMITS,
         ax=ax,
     )
     return set_alt_text(ax, describe_attention(matrix, query_tokens, key_tokens))
@@ -150,7 +150,6 @@ def plot_heads(
     *,
     mask: Tensor | np.ndarray | None = None,
     title: str = "Attention weights of every head",
-    limits: tuple[float, float] = (0.0, 1.0),
 ) -> Figure:
     """All heads of a layer, small, on the same scale. Heads count from 0, as in ``weights[head]``.
 
@@ -160,7 +159,6 @@ def plot_heads(
         key_tokens: one for each column.
         mask: True = may attend, the same for every head, as in `plot_attention`.
         title: which layer it is.
-        limits: the weights at the two ends of the palette.
 
     Raises:
         ValueError: weights that are not (heads, query, key), or that are transposed.
@@ -188,7 +186,7 @@ def plot_heads(
         check_orientation(matrix, len(query_tokens), len(key_tokens))
         shown, count = finite_only(visible(matrix, mask))
         not_finite += count
-        image = draw_matrix(ax, shown, limits)
+        image = draw_matrix(ax, shown, WEIGHT_LIMITS)
         ax.set_title(f"head {head}", fontsize=10, pad=4)
         _label_axes(ax, query_tokens, key_tokens, cell=cell)
         # The lowest head of each column of the grid carries the token labels.
@@ -279,7 +277,7 @@ def hatching(*, masked: bool, not_finite: bool) -> str:
 
 
 def draw_matrix(
-    ax: Axes, shown: np.ma.MaskedArray, limits: tuple[float, float] | None = None
+    ax: Axes, shown: np.ma.MaskedArray, limits: tuple[float, float] | None
 ) -> AxesImage:
     """The colours only: row 0 on top; cells that are hidden or not finite are hatched."""
     drawn = finite_only(shown)[0].compressed()
@@ -290,7 +288,7 @@ def draw_matrix(
         high = max(-low, high)
         low = -high
     # Hidden cells are left out of the image, so the hatched background of the axes shows there.
-    ax.patch.set(facecolor=MASKED, edgecolor=MASKED_HATCH, hatch="////", linewidth=0)
+    ax.patch.set(**HATCHED, linewidth=0)
     ax.spines[:].set_visible(False)
     colours = palette(SIGNED if signed else WEIGHTS)
     return ax.imshow(

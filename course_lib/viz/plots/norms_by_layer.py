@@ -86,7 +86,6 @@ def plot_residual_norms(
     norms: Mapping[str, Numbers],
     *,
     title: str = "The residual stream, block by block",
-    log_y: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """How the vectors grow, or do not grow, from the embedding to the last block.
@@ -94,7 +93,6 @@ def plot_residual_norms(
     Args:
         norms: name, such as "pre-norm, encoder" → norms (layers+1,) from `residual_norms`.
         title: what the picture shows.
-        log_y: logarithmic y axis.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -106,7 +104,7 @@ def plot_residual_norms(
         x_label="blocks passed (0: the embedding)",
         y_label="norm of a vector (mean)",
         title=title,
-        log_y=log_y,
+        log_y=False,
         ax=ax,
     )
 
@@ -116,7 +114,6 @@ def plot_gradient_norms(
     norms: Mapping[str, Numbers],
     *,
     title: str = "How much gradient reaches each block",
-    log_y: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """The gradient that reaches each block. Blocks count from 1; the first is the farthest from
@@ -125,7 +122,6 @@ def plot_gradient_norms(
     Args:
         norms: name, such as "with residual" → norms (layers,) from `gradient_norms`.
         title: what the picture shows.
-        log_y: logarithmic y axis.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -137,7 +133,7 @@ def plot_gradient_norms(
         x_label="block (the loss is on the right)",
         y_label="norm of the gradient",
         title=title,
-        log_y=log_y,
+        log_y=True,
         ax=ax,
     )
 

@@ -61,7 +61,6 @@ def plot_alignment(
     *,
     offset: int = 0,
     title: str = "Cross-attention and the gold alignment",
-    ax: Axes | None = None,
 ) -> Axes:
     """One head's cross-attention, the gold links framed, the error rate in the title.
 
@@ -77,7 +76,6 @@ def plot_alignment(
         gold: (source index, target index), without ``<bos>``, as in a pair's ``alignment``.
         offset: how many rows below its own a target word is looked up.
         title: which head it is.
-        ax: where to draw; by default on a new figure.
 
     Raises:
         ValueError: weights that are not (query, key), no gold link, or one outside the weights.
@@ -89,10 +87,9 @@ def plot_alignment(
     summary = f"alignment error rate {rate:.2f}"
     if offset:
         summary += f", {right:.2f} without the shift"
-    own = ax is None
-    ax = plot_attention(matrix, target_tokens, source_tokens, title=f"{title}\n{summary}", ax=ax)
-    if own:  # without room for the second line of the title and the legend, the cells would shrink
-        figure_of(ax).set_figheight(figure_of(ax).get_figheight() + ROOM_FOR_WORDS)
+    ax = plot_attention(matrix, target_tokens, source_tokens, title=f"{title}\n{summary}")
+    # Without room for the second line of the title and the legend, the cells would shrink.
+    figure_of(ax).set_figheight(figure_of(ax).get_figheight() + ROOM_FOR_WORDS)
     handles = [_frame(ax, gold, offset, "gold link" + (f", {offset:+d} row" if offset else ""))]
     if offset:
         handles.append(_frame(ax, gold, 0, "correct row", right=True))
@@ -111,11 +108,8 @@ def _frame(
     ax: Axes, gold: Collection[Link], offset: int, label: str, *, right: bool = False
 ) -> Patch:
     """Frame each link, a little inside its cell; returns the entry for the legend."""
-    look: dict[str, Any] = {"fill": False, "edgecolor": SHIFTED, "linewidth": 2.5, "linestyle": "-"}
-    if right:
-        look |= {"edgecolor": RIGHT, "linestyle": "--"}
-    elif not offset:
-        look |= {"edgecolor": RIGHT}
+    look: dict[str, Any] = {"fill": False, "linewidth": 2.5, "linestyle": "--" if right else "-"}
+    look |= {"edgecolor": SHIFTED if offset else RIGHT}
     for source, target in sorted(gold):
         corner = (source - 0.46, target + offset - 0.46)
         ax.add_patch(Rectangle(corner, 0.92, 0.92, **look, label=label))

@@ -29,7 +29,6 @@ def plot_attention_lines(
     *,
     queries: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
-    opaque: float = 1.0,
     title: str = "Which position attends to which",
     ax: Axes | None = None,
 ) -> Axes:
@@ -46,24 +45,18 @@ def plot_attention_lines(
         key_tokens: one for each column of a head.
         queries: indices of the queries whose lines are drawn; by default all.
         heads: indices of the heads that are drawn; by default all.
-        opaque: the weight that is drawn in full colour. The default keeps pictures comparable; a
-            smaller one shows more of heads that attend to many keys.
         title: what the picture shows.
         ax: where to draw; by default on a new figure.
 
     Raises:
-        ValueError: weights that are not (heads, query, key), an index of a query or a head that is
-            out of range, or an opaque weight that is not above 0.
+        ValueError: weights that are not (heads, query, key), or an index of a query or a head that
+            is out of range.
     """
     matrices = as_array(weights)
     if matrices.ndim != 3:
         raise ValueError(
             f"weights must have shape (heads, query, key), got {matrices.shape}: "
             "pick one layer and one sentence first, such as attention.encoder[4, 0]"
-        )
-    if not opaque > 0:
-        raise ValueError(
-            f"opaque must be a weight above 0, got {opaque}: the largest attention weight is 1"
         )
     n_heads, n_queries, n_keys = matrices.shape
     for matrix in matrices:
@@ -82,12 +75,12 @@ def plot_attention_lines(
             (((above[q] + lane, 1.0), (below[k] + lane, 0.0)), float(matrices[head, q, k]))
             for q in chosen_queries
             for k in range(n_keys)
-            if matrices[head, q, k] / opaque >= INVISIBLE
+            if matrices[head, q, k] >= INVISIBLE
         ]
         ax.add_collection(
             LineCollection(
                 [ends for ends, _ in lines],
-                colors=[to_rgba(colour, min(1.0, weight / opaque)) for _, weight in lines],
+                colors=[to_rgba(colour, min(1.0, weight)) for _, weight in lines],
                 linewidths=2.2,
                 label=f"head {head}",
             )

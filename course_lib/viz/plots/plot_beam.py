@@ -24,6 +24,7 @@ FRAMES: dict[Fate, dict[str, Any]] = {
     "dropped": {"facecolor": "white", "edgecolor": "#999999", "linewidth": 1.0, "linestyle": "--"},
 }
 BEST = LINES[3]
+ROOT = "<bos>"
 COLUMN, CHARACTER, ROW = 0.35, 0.075, 0.45  # inches: least width of a step, a letter, a leaf
 
 
@@ -42,8 +43,6 @@ def plot_beam(
     *,
     title: str,
     best: Sequence[str] = (),
-    start: str = "<bos>",
-    ax: Axes | None = None,
 ) -> Axes:
     """A tree that grows to the right, a column for each step, the most probable branch on top.
 
@@ -51,8 +50,6 @@ def plot_beam(
         branches: in any order; each extends another by one token, or the root.
         title: what the picture shows.
         best: the tokens of the branch whose path is drawn thick.
-        start: the token at the root.
-        ax: where to draw; by default on a new figure of suitable size.
 
     Raises:
         ValueError: there is no branch, two are the same, one has no tokens, one extends a prefix
@@ -62,11 +59,10 @@ def plot_beam(
     _check(branches, tree, tuple(best))
     positions = _positions(tree)
     depth = max(map(len, tree))
-    if ax is None:
-        longest = max(len(prefix[-1]) for prefix in tree)
-        width = 1.0 + (depth + 1) * (COLUMN + CHARACTER * longest)
-        leaves = 1 + max(row for _, row in positions.values())
-        ax = new_axes(width=max(7.2, width), height=1.7 + ROW * leaves)
+    longest = max(len(prefix[-1]) for prefix in tree)
+    width = 1.0 + (depth + 1) * (COLUMN + CHARACTER * longest)
+    leaves = 1 + max(row for _, row in positions.values())
+    ax = new_axes(width=max(7.2, width), height=1.7 + ROW * leaves)
     for prefix, (column, row) in positions.items():
         if not prefix:
             continue
@@ -77,7 +73,7 @@ def plot_beam(
         dashes = ":" if dropped else "-"
         ax.plot((parent[0], column), (parent[1], row), dashes, color=colour, lw=thickness, zorder=1)
     for prefix, position in positions.items():
-        _draw_box(ax, position, tree[prefix] if prefix else None, start)
+        _draw_box(ax, position, tree[prefix] if prefix else None)
     fates = [fate for fate in get_args(Fate) if any(b.fate == fate for b in branches)]
     _draw_legend(ax, fates, with_best=bool(best))
     ax.set(title=title, xlabel="generated tokens", ylabel="prefixes, by probability")
@@ -148,8 +144,8 @@ def _positions(tree: Mapping[Tokens, Branch]) -> dict[Tokens, tuple[int, float]]
     return positions
 
 
-def _draw_box(ax: Axes, position: tuple[int, float], branch: Branch | None, start: str) -> None:
-    text = start if branch is None else f"{branch.tokens[-1]}\n{_short(branch.probability)}"
+def _draw_box(ax: Axes, position: tuple[int, float], branch: Branch | None) -> None:
+    text = ROOT if branch is None else f"{branch.tokens[-1]}\n{_short(branch.probability)}"
     box = {"boxstyle": "round,pad=0.25", **FRAMES["kept" if branch is None else branch.fate]}
     faint = branch is not None and branch.fate == "dropped"
     colour = REFERENCE if faint else "black"

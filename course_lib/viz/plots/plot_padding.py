@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,15 +14,10 @@ from torch import Tensor
 
 from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.plots.attention_summary import as_array
-from course_lib.viz.style import LINES, MASKED, MASKED_HATCH, STYLE, styled
+from course_lib.viz.style import HATCHED, LINES, STYLE, styled
 
 GAP = 2.0  # rows left free between two batches
-PAD: dict[str, Any] = {
-    "facecolor": MASKED,
-    "edgecolor": MASKED_HATCH,
-    "hatch": "////",
-    "linewidth": 0.0,
-}
+PAD = HATCHED | {"linewidth": 0.0}
 Batches = Sequence[Tensor | np.ndarray]
 
 

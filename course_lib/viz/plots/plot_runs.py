@@ -104,27 +104,21 @@ def curves_of(runs: Sequence[RunCurves]) -> list[Curve]:
 
 
 def _curves(index: int, run: RunCurves) -> Iterator[Curve]:
+    def of_steps(panel: str, kind: CurveKind, values: np.ndarray) -> Curve:
+        steps = np.arange(1, len(values) + 1)
+        return Curve(run=index, panel=panel, kind=kind, steps=steps, values=values)
+
     losses, rates = np.asarray(run.losses, float), np.asarray(run.learning_rates, float)
     if len(losses):
-        steps = np.arange(1, len(losses) + 1)
-        yield Curve(run=index, panel="loss", kind="each step", steps=steps, values=losses)
-        yield Curve(
-            run=index, panel="loss", kind="training", steps=steps, values=running_mean(losses)
-        )
+        yield of_steps("loss", "each step", losses)
+        yield of_steps("loss", "training", running_mean(losses))
     else:
         yield from _validated(index, run, key="loss", panel=PANELS[0], kind="training")
-    yield from _validated(index, run, key="valid_loss", panel=PANELS[0], kind="validation")
-    for panel in PANELS:
-        if panel.small:
-            yield from _validated(index, run, key=panel.key, panel=panel, kind="validation")
+    validated = {"valid_loss": PANELS[0]} | {panel.key: panel for panel in PANELS if panel.small}
+    for key, panel in validated.items():
+        yield from _validated(index, run, key=key, panel=panel, kind="validation")
     if len(rates):
-        yield Curve(
-            run=index,
-            panel="rate",
-            kind="learning rate",
-            steps=np.arange(1, len(rates) + 1),
-            values=rates,
-        )
+        yield of_steps("rate", "learning rate", rates)
 
 
 def _validated(

@@ -9,17 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from course_lib.viz.alt_text import set_alt_text
-from course_lib.viz.style import LINES, MASKED, MASKED_HATCH, REFERENCE, new_axes, styled
+from course_lib.viz.style import HATCHED, LINES, REFERENCE, new_axes, styled
 
 INPUT_ROW, LABEL_ROW = 1.0, 0.0  # heights of the two rows
 TOKEN: dict[str, Any] = {"facecolor": "#dbe9f6", "edgecolor": LINES[0], "linewidth": 1.2}
 LABEL: dict[str, Any] = {"facecolor": "#fde5cf", "edgecolor": LINES[1], "linewidth": 1.2}
-PAD: dict[str, Any] = {
-    "facecolor": MASKED,
-    "edgecolor": MASKED_HATCH,
-    "linewidth": 1.2,
-    "hatch": "////",
-}
+HIDDEN = HATCHED | {"linewidth": 1.2}
+PAD = "<pad>"
 
 
 @styled
@@ -27,30 +23,26 @@ def plot_teacher_forcing(
     inputs: Sequence[str],
     labels: Sequence[str],
     *,
-    pad: str = "<pad>",
     title: str = "The same sentence twice, shifted by one",
-    ax: Axes | None = None,
 ) -> Axes:
     """Two rows of tokens. Each solid arrow down is a prediction; each dashed arrow up shows that
     the correct token is read next, whatever was predicted.
 
     Args:
         inputs: the decoder's input, from ``<bos>`` on.
-        labels: one for each input token; a pad means that no prediction is scored there.
-        pad: the padding token, as it is written here.
+        labels: one for each input token; ``<pad>`` means that no prediction is scored there.
         title: what the picture shows.
-        ax: where to draw; by default on a new figure.
 
     Raises:
         ValueError: rows of different lengths, empty ones, or labels that are not the next tokens.
     """
-    _check(inputs, labels, pad)
+    _check(inputs, labels)
     column = max(0.85, 0.25 + 0.1 * max(map(len, [*inputs, *labels])))
-    ax = ax or new_axes(width=2.0 + column * len(inputs), height=2.9)
+    ax = new_axes(width=2.0 + column * len(inputs), height=2.9)
     for step, (token, label) in enumerate(zip(inputs, labels, strict=True)):
-        scored = label != pad
-        _draw_box(ax, (step, INPUT_ROW), token, PAD if token == pad else TOKEN)
-        _draw_box(ax, (step, LABEL_ROW), label, LABEL if scored else PAD)
+        scored = label != PAD
+        _draw_box(ax, (step, INPUT_ROW), token, HIDDEN if token == PAD else TOKEN)
+        _draw_box(ax, (step, LABEL_ROW), label, LABEL if scored else HIDDEN)
         if scored:
             _draw_arrow(ax, (step, INPUT_ROW), (step, LABEL_ROW), dashed=False)
             if step + 1 < len(inputs):
@@ -60,9 +52,9 @@ def plot_teacher_forcing(
     ax.set_yticks([INPUT_ROW, LABEL_ROW], ["decoder reads", "target"])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    n_scored = sum(label != pad for label in labels)
+    n_scored = sum(label != PAD for label in labels)
     if n_scored < len(labels):
-        entry = Patch(**PAD, label="pad: not scored")
+        entry = Patch(**HIDDEN, label="pad: not scored")
         ax.legend(handles=[entry], loc="upper right", bbox_to_anchor=(1.0, -0.12))
     return set_alt_text(
         ax,
@@ -71,14 +63,14 @@ def plot_teacher_forcing(
     )
 
 
-def _check(inputs: Sequence[str], labels: Sequence[str], pad: str) -> None:
+def _check(inputs: Sequence[str], labels: Sequence[str]) -> None:
     if not inputs or len(inputs) != len(labels):
         raise ValueError(
             f"there must be one label for each token that is read, got {len(inputs)} tokens and "
             f"{len(labels)} labels: use target[:, :-1] and target[:, 1:]"
         )
     for step, (label, following) in enumerate(zip(labels, inputs[1:], strict=False)):
-        if label not in (pad, following):
+        if label not in (PAD, following):
             raise ValueError(
                 f"the label of step {step} must be the token that is read next, {following!r}, "
                 f"got {label!r}: are the labels shifted by one?"

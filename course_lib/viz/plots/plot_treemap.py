@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch, Rectangle
 
-from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.style import LINES, figure_of, new_axes, styled
 
 Box = tuple[float, float, float, float]  # left, bottom, width, height
@@ -18,30 +17,16 @@ WIDTH, HEIGHT = 7.6, 3.9  # of the treemap, in inches
 
 
 @styled
-def plot_treemap(
-    parts: Mapping[str, Mapping[str, int]],
-    *,
-    title: str = "Where the parameters sit",
-    ax: Axes | None = None,
-) -> Axes:
+def plot_treemap(parts: Mapping[str, Mapping[str, int]], *, title: str) -> Axes:
     """Areas proportional to numbers: a colour for each group, with a rectangle for each part.
 
     Args:
         parts: group → part → number, such as the model's ``parameter_parts``.
         title: what the picture shows; the total is added to it.
-        ax: where to draw; by default on a new figure.
-
-    Raises:
-        ValueError: nothing to draw, or a negative number.
     """
     groups = {group: sum(sizes.values()) for group, sizes in parts.items()}
     total = sum(groups.values())
-    if total <= 0 or any(size < 0 for sizes in parts.values() for size in sizes.values()):
-        raise ValueError(
-            "a treemap needs numbers that are not negative, at least one of them positive, got "
-            f"{ {group: dict(sizes) for group, sizes in parts.items()} }: are these counts?"
-        )
-    ax = ax or new_axes(width=8.0, height=5.2)
+    ax = new_axes(width=8.0, height=5.2)
     outer = squarify(list(groups.values()), (0.0, 0.0, WIDTH, HEIGHT))
     handles = []
     for i, ((group, size), box) in enumerate(zip(groups.items(), outer, strict=True)):
@@ -56,13 +41,7 @@ def plot_treemap(
     ax.set(xlim=(0, WIDTH), ylim=(0, HEIGHT), title=f"{title}: {total:,}")
     ax.set_axis_off()
     figure_of(ax).legend(handles=handles, loc="outside lower left", ncols=2)
-    ranked = sorted(groups, key=groups.__getitem__)
-    largest, smallest = (
-        f"{group} with {groups[group]:,} ({percentage(groups[group] / total)})"
-        for group in (ranked[-1], ranked[0])
-    )
-    words = f"The largest area is {largest}, the smallest {smallest}."
-    return set_alt_text(ax, titled(f"{title}: {total:,}", words))
+    return ax
 
 
 def squarify(sizes: Sequence[float], box: Box) -> list[Box]:

@@ -5,11 +5,13 @@ Contributors make it again with ``python -m tools.bundles`` after a change of a 
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 BUNDLES = Path(__file__).parents[2] / "assets" / "bundles"
 
 
+@cache
 def bundle(name: str) -> str:
     """One minified ES module without imports.
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import anywidget
 import traitlets
+from ipywidgets import Box
 
 from course_lib.viz.figure_html import STYLE
+from course_lib.widget_output import widget_output
 
 SCRIPTS = Path(__file__).parents[2] / "assets" / "widgets"
 
@@ -126,3 +128,12 @@ class AnswerWatch(anywidget.AnyWidget):
     def answered(self) -> None:
         """Python has answered a control."""
         self.answers += 1
+
+    def view(self, box: Box) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A notebook output with the box that it is in, and the output's metadata.
+
+        In Colab, anywidget says in the metadata where the scripts of its widgets come from. Without
+        that, Colab shows nothing in place of a box that holds such a widget, as ours do.
+        """
+        shown = self._repr_mimebundle_()
+        return widget_output(box.model_id), shown[1] if shown else {}

@@ -1,23 +1,19 @@
 """Lesson 04: attention, step by step, for one query."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.model import masked_softmax
 from course_lib.viz.plots.attention_summary import top_keys
-from course_lib.viz.plots.heatmaps import KEY_AXIS, QUERY_AXIS, visible
-from course_lib.viz.style import LINES, MASKED, MASKED_HATCH, REFERENCE, styled
+from course_lib.viz.plots.heatmaps import KEY_AXIS, QUERY_AXIS
+from course_lib.viz.style import LINES, REFERENCE, styled
 from course_lib.viz.widgets.interactive_figure import DrawnFigure, InteractiveFigure, interact
 
 MAX_NUMBERED_BARS = 24
-HIDDEN: dict[str, Any] = {"facecolor": MASKED, "edgecolor": MASKED_HATCH, "hatch": "////"}
 
 
 def attention_steps_widget(
@@ -25,63 +21,53 @@ def attention_steps_widget(
     key: Tensor,
     value: Tensor,
     tokens: Sequence[str],
-    mask: Tensor | None = None,
     *,
-    key_tokens: Sequence[str] | None = None,
     value_names: Sequence[str] | None = None,
     start: int = 0,
 ) -> InteractiveFigure:
     """Pick a query and follow it step by step: scores, scaled scores, weights, context.
 
     Args:
-        query: one head of one sentence, (query, d_head); leading axes of size 1 are dropped.
-        key: (key, d_head).
-        value: (key, d_value).
-        tokens: one for each query.
-        mask: True = may attend, broadcastable to (query, key).
-        key_tokens: one for each key; by default those of the queries.
+        query: one head of one sentence, (token, d_head); leading axes of size 1 are dropped.
+        key: (token, d_head).
+        value: (token, d_value).
+        tokens: one for each query and key.
         value_names: one for each column of the values; by default the indices.
         start: index of the query that is shown first.
 
     Raises:
         CourseError: the shapes of the tensors do not match each other or the tokens.
-        TypeError: the mask is not boolean.
-        ValueError: the mask does not broadcast to (query, key).
     """
-    keys = tokens if key_tokens is None else key_tokens
     query, key, value = (_one_head(x.detach().cpu().float()) for x in (query, key, value))
     names = [str(i) for i in range(value.size(1))] if value_names is None else value_names
-    expected = (len(tokens), len(keys), len(keys), len(names), key.size(1))
+    expected = (len(tokens), len(tokens), len(tokens), len(names), key.size(1))
     got = (len(query), len(key), len(value), value.size(1), query.size(1))
     if expected != got:
         raise CourseError(
-            f"expected query ({len(tokens)} tokens, d_head), key ({len(keys)} tokens, d_head) and "
-            f"value ({len(keys)} tokens, {len(names)} names), got {tuple(query.shape)}, "
+            f"expected query and key ({len(tokens)} tokens, d_head) and value "
+            f"({len(tokens)} tokens, {len(names)} names), got {tuple(query.shape)}, "
             f"{tuple(key.shape)} and {tuple(value.shape)}: do the tokens belong to these vectors?"
         )
     root = key.size(1) ** 0.5
     scores = query @ key.T  # (query, key)
-    shown = visible(scores.numpy(), mask)
-    allowed = torch.from_numpy(~np.ma.getmaskarray(shown))
-    weights = masked_softmax(scores / root, allowed)
+    weights = (scores / root).softmax(dim=-1)
     context = weights @ value
     stages = [
-        ("1 scores\nquery · key", scores, keys, None),
-        (f"2 scaled\nscores / {root:.3g}", scores / root, keys, allowed),
-        ("3 weights\nsoftmax", weights, keys, allowed),
-        ("4 context\nweights @ values", context, names, None),
+        ("1 scores\nquery · key", scores, tokens),
+        (f"2 scaled\nscores / {root:.3g}", scores / root, tokens),
+        ("3 weights\nsoftmax", weights, tokens),
+        ("4 context\nweights @ values", context, names),
     ]
 
     @styled
     def draw(query: int = start, steps: int = 4) -> DrawnFigure:
-        rows = max(len(keys), min(len(names), MAX_NUMBERED_BARS))
+        rows = max(len(tokens), min(len(names), MAX_NUMBERED_BARS))
         figure = Figure(figsize=(8.8, 1.6 + 0.24 * rows), layout="constrained")
         # Scores and scaled scores share a scale, so that the effect of the division shows.
         x_limits = _limits(scores[query]), _limits(scores[query]), (0.0, 1.25), _limits(context)
         panels = zip(figure.subplots(1, 4), stages, x_limits, LINES, strict=False)
-        for i, (ax, (title, matrix, labels, may_attend), limits, colour) in enumerate(panels):
-            row_mask = None if may_attend is None else may_attend[query]
-            _draw_bars(ax, matrix[query], row_mask, colour=colour)
+        for i, (ax, (title, matrix, labels), limits, colour) in enumerate(panels):
+            _draw_bars(ax, matrix[query].numpy(), colour)
             ax.set(title=title, xlim=limits, xlabel=title.split()[1].rstrip("s"))
             ax.title.set_fontsize(11)
             ax.set_visible(i < steps)
@@ -91,7 +77,7 @@ def attention_steps_widget(
         figure.suptitle(f"{QUERY_AXIS}: {query} {tokens[query]}", x=0.01, ha="left", fontsize=13)
         row = stages[min(steps, 3) - 1][1][query]
         verb = "attends most to" if steps > 2 else "matches best"
-        text = f"Step {steps} of 4: {tokens[query]!r} {verb}: {top_keys(row, keys)}."
+        text = f"Step {steps} of 4: {tokens[query]!r} {verb}: {top_keys(row, tokens)}."
         if steps == 4:
             text += f" The largest entries of its context: {top_keys(context[query], names)}."
         return figure, text
@@ -117,20 +103,13 @@ def _limits(values: Tensor) -> tuple[float, float]:
     return low - margin * (low < 0), high + margin
 
 
-def _draw_bars(ax: Axes, values: Tensor, allowed: Tensor | None, *, colour: str) -> None:
-    """Draw a bar for each number, except where the mask hides the key."""
-    rows = np.arange(len(values))
-    hidden = np.zeros(len(values), bool) if allowed is None else ~allowed.numpy()
-    numbers = np.where(hidden, 0.0, values.numpy())
-    bars = ax.barh(rows, numbers, color=colour)
+def _draw_bars(ax: Axes, values: np.ndarray, colour: str) -> None:
+    """Draw a bar for each number, and the number at its end if there is room for all."""
+    bars = ax.barh(range(len(values)), values, color=colour)
     if len(values) <= MAX_NUMBERED_BARS:
-        texts = ["" if h else f"{n:.2f}" for h, n in zip(hidden, numbers, strict=True)]
-        ax.bar_label(bars, texts, padding=3, fontsize=8.5)
+        ax.bar_label(bars, fmt="{:.2f}", padding=3, fontsize=8.5)
         ax.set_xticks([])  # the numbers are written at the bars
     ax.axvline(0, color=REFERENCE, linewidth=1)
     ax.spines["left"].set_visible(False)
-    for row in rows[hidden]:
-        ax.axhspan(row - 0.4, row + 0.4, linewidth=0, **HIDDEN)
-        ax.text(0.5, row, "masked", va="center", transform=ax.get_yaxis_transform(), fontsize=8.5)
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()

@@ -8,19 +8,17 @@ from course_lib.viz.widgets.interactive_figure import DrawnFigure, InteractiveFi
 
 # (sentence, width, length penalty) → the branches looked at, and the tokens of the best one.
 Search = Callable[[str, int, float], tuple[Sequence[Branch], Sequence[str]]]
+MAX_BEAMS = 5
+END = "<eos>"  # is left out of the translation
 
 
-def beam_widget(
-    search: Search, sentences: Sequence[str], *, max_beams: int = 5, end: str = "<eos>"
-) -> InteractiveFigure:
+def beam_widget(search: Search, sentences: Sequence[str]) -> InteractiveFigure:
     """Choose a sentence, move the width and the length penalty; see the tree of the search.
 
     Args:
         search: from (sentence, width, length penalty) to the branches that a search has looked at
             and the tokens of the best one.
         sentences: the sentences to choose from.
-        max_beams: the largest width.
-        end: the end-of-sentence token, which is left out of the translation.
 
     Raises:
         CourseError: there is no sentence.
@@ -30,7 +28,7 @@ def beam_widget(
 
     def draw(sentence: str, width: int = 3, length_penalty: float = 0.6) -> DrawnFigure:
         branches, best = search(sentence, width, length_penalty)
-        translation = " ".join(token for token in best if token != end)
+        translation = " ".join(token for token in best if token != END)
         title = f"{sentence} → {translation}\nwidth {width}, length penalty {length_penalty:.1f}"
         ax = plot_beam(branches, best=best, title=title)
         ended = [branch for branch in branches if branch.fate == "ended"]
@@ -41,4 +39,4 @@ def beam_widget(
         )
 
     penalties = (0.0, 2.0, 0.1)
-    return interact(draw, sentence=list(sentences), width=(1, max_beams), length_penalty=penalties)
+    return interact(draw, sentence=list(sentences), width=(1, MAX_BEAMS), length_penalty=penalties)

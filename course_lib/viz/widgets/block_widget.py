@@ -49,17 +49,8 @@ def block_widget(
         )
     intact = _predict(model, source, target)
 
-    def draw(
-        stack: str = "decoder",
-        layer: int = ALL,
-        self_attention: bool = True,
-        cross_attention: bool = True,
-        feed_forward: bool = True,
-        norms: bool = True,
-        residuals: bool = True,
-    ) -> DrawnFigure:
-        checked = (self_attention, cross_attention, feed_forward, norms, residuals)
-        off = [part for part, on in zip(PARTS, checked, strict=True) if not on]
+    def draw(stack: str = "decoder", layer: int = ALL, **checked: bool) -> DrawnFigure:
+        off = [part for part in PARTS if not checked[part]]
         layers = getattr(model, stack).layers
         with ablated(list(layers) if layer == ALL else [layers[layer]], off):
             predicted = _predict(model, source, target)
@@ -81,7 +72,7 @@ def block_widget(
             f"{stack.capitalize()}, {where}, {what}: {change.mean():.2f} of the probability moves "
             "to other tokens."
         )
-        if stack == "encoder" and not cross_attention:
+        if stack == "encoder" and "cross_attention" in off:
             text += " An encoder has no cross-attention to ablate."
         if vocabulary is not None:
             before, after = (
@@ -111,22 +102,21 @@ def ablated(blocks: Collection[nn.Module], parts: Collection[str]) -> Iterator[N
         parts: some of PARTS; those that a block does not have are ignored.
     """
     with ExitStack() as hooks:
-        for module in (m for block in blocks for m in block.modules()):
-            for hook in _hooks(module, parts):
+        for name, module in (named for block in blocks for named in block.named_modules()):
+            if hook := _hook(name, module, parts):
                 hooks.callback(module.register_forward_hook(hook).remove)
-        for block in blocks:
-            for name, part in block.named_children():
-                if name in SUBLAYERS and name in parts:
-                    hooks.callback(part.register_forward_hook(_zeros).remove)
         yield
 
 
-def _hooks(module: nn.Module, parts: Collection[str]) -> list[Callable[..., Any]]:
+def _hook(name: str, module: nn.Module, parts: Collection[str]) -> Callable[..., Any] | None:
+    """What ablates a module of a block, which has this name in it; None if it stays."""
+    if name in SUBLAYERS and name in parts:
+        return _zeros
     if isinstance(module, nn.LayerNorm) and "norms" in parts:
-        return [lambda _, args, output: args[0]]
+        return lambda _, args, output: args[0]
     if isinstance(module, AddNorm) and "residuals" in parts:
-        return [_without_residual]
-    return []
+        return _without_residual
+    return None
 
 
 def _zeros(_: nn.Module, args: Any, output: Tensor) -> Tensor:

@@ -51,13 +51,11 @@ def config_widget() -> InteractiveFigure:
         memory, flops = BYTES * count / 1e9, flops_per_token(config) / 1e6
         cost = f"{memory:.2f} GB to train, {flops:,.0f} million FLOPs for a pair of tokens"
         ax = plot_treemap(parts, title=f"{cost}\nParameters")
-        (kind, largest) = max(
-            ((kind, sum(sizes.values())) for kind, sizes in parts.items()),
-            key=lambda pair: pair[1],
-        )
+        sizes = {kind: sum(part.values()) for kind, part in parts.items()}
+        kind = max(sizes, key=sizes.__getitem__)
         return ax, (
-            f"{count:,} parameters, of which {largest / count:.0%} {kind}. In float32, weights, "
-            f"gradients and Adam's two moments take {memory:.2f} GB. A forward pass takes "
+            f"{count:,} parameters, of which {sizes[kind] / count:.0%} {kind}. In float32, "
+            f"weights, gradients and Adam's two moments take {memory:.2f} GB. A forward pass takes "
             f"{flops:,.0f} million floating-point operations for one source and one target token."
         )
 

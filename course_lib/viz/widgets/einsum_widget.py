@@ -1,7 +1,7 @@
 """Lesson 05: what an einsum does with each axis."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Patch
 
 from course_lib.errors import CourseError
+from course_lib.viz.alt_text import listed
 from course_lib.viz.style import LINES, REFERENCE, figure_of, new_axes, styled
 from course_lib.viz.widgets.interactive_figure import DrawnFigure, InteractiveFigure, interact
 
@@ -92,17 +93,12 @@ def parse_subscripts(text: str) -> Subscripts:
     return parsed
 
 
-def einsum_widget(sizes: Mapping[str, int] | None = None) -> InteractiveFigure:
-    """Type subscripts; see which axes are matched, kept and summed over, and the result's shape.
-
-    Args:
-        sizes: size of each axis, by letter; letters without a size have size 2.
-    """
-    known = SIZES if sizes is None else sizes
+def einsum_widget() -> InteractiveFigure:
+    """Type subscripts; see which axes are matched, kept and summed over, and the result's shape."""
 
     def draw(subscripts: str) -> DrawnFigure:
         parsed = parse_subscripts(subscripts)
-        size = {c: known.get(c, OTHER_SIZE) for c in parsed.letters}
+        size = {c: SIZES.get(c, OTHER_SIZE) for c in parsed.letters}
         shape = tuple(size[c] for c in parsed.result)
         ax = _draw_axes(parsed, size)
         parts = []
@@ -110,7 +106,7 @@ def einsum_widget(sizes: Mapping[str, int] | None = None) -> InteractiveFigure:
             letters = [c for c in parsed.letters if parsed.role(c) == role]
             if letters:
                 verb = "is" if len(letters) == 1 else "are"
-                parts.append(f"{_listed(letters)} {verb} {role}")
+                parts.append(f"{listed(letters)} {verb} {role}")
         unmatched = [
             c
             for c in parsed.letters
@@ -120,7 +116,7 @@ def einsum_widget(sizes: Mapping[str, int] | None = None) -> InteractiveFigure:
             f"{'; '.join(parts)}. The result has shape {shape}; {prod(size.values()):,} products."
         )
         if unmatched and len(parsed.operands) > 1:
-            text += f" Only one operand has {_listed(unmatched)}: was it meant to be summed over?"
+            text += f" Only one operand has {listed(unmatched)}: was it meant to be summed over?"
         name = EXAMPLES.get(subscripts.replace(" ", ""))
         return ax, f"{name.capitalize()}: {text}" if name else text
 
@@ -133,10 +129,6 @@ def einsum_widget(sizes: Mapping[str, int] | None = None) -> InteractiveFigure:
         style={"description_width": "initial"},
     )
     return interact(draw, subscripts=typed)
-
-
-def _listed(letters: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(letters[:-1]), letters[-1]]))
 
 
 @styled

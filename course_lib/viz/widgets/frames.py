@@ -10,7 +10,6 @@ import html
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
 from hashlib import sha256
 from itertools import product
 from typing import Any
@@ -60,12 +59,14 @@ class Frames:
         first: the picture of the first state that is shown.
         changed: what differs from it in each state, as an address; empty for the same picture.
         alts: what each picture shows, in words.
+        start: the index of the state that is shown first.
     """
 
     controls: Sequence[Stops]
     first: Image.Image
     changed: Sequence[str]
     alts: Sequence[str]
+    start: int
 
     @property
     def size(self) -> int:
@@ -93,17 +94,9 @@ class Frames:
         text = json.dumps(stored, ensure_ascii=False)
         name = "f" + sha256(text.encode("utf-8")).hexdigest()[:12]
         paragraph = f'<p data-frames="{html.escape(text)}">{html.escape(fallback)}</p>'
-        alt = self.alts[number_of(self.controls, [c.start for c in self.controls])]
-        figure = figure_html(self.first, alt, after=paragraph, name=name)
-        return f"{figure}<script>{script().replace('NAME', name)}</script>"
-
-
-def number_of(controls: Sequence[Stops], positions: Sequence[int]) -> int:
-    """The number of the state in which the controls have these positions."""
-    number = 0
-    for control, position in zip(controls, positions, strict=True):
-        number = number * len(control.values) + position
-    return number
+        figure = figure_html(self.first, self.alts[self.start], after=paragraph, name=name)
+        # In a function, since a page may hold several figures, each with its copy of the names.
+        return f"{figure}<script>(()=>{{{bundle('frames').replace('NAME', name)}}})();</script>"
 
 
 def frames_of(
@@ -133,11 +126,11 @@ def frames_of(
         states = [*product(*(range(len(c.values)) for c in stops))]
         if not 1 < len(states) <= MOST_FRAMES:
             continue
-        few = _packed(stops, [picture(controls, state) for state in _ends(stops)], first=0)
+        few = _packed(stops, [picture(controls, state) for state in _ends(stops)], start=0)
         if few.size > HOPELESS * MOST_BYTES:
             return None
-        start = number_of(stops, [c.start for c in stops])
-        found = _packed(stops, [picture(controls, state) for state in states], first=start)
+        start = states.index(tuple(c.start for c in stops))
+        found = _packed(stops, [picture(controls, state) for state in states], start=start)
         if found.size <= MOST_BYTES:
             return found
     return None
@@ -151,7 +144,7 @@ def _ends(controls: Sequence[Stops]) -> list[State]:
 
 
 def _packed(
-    controls: Sequence[Stops], drawn: Sequence[tuple[NDArray[np.uint8], str]], *, first: int
+    controls: Sequence[Stops], drawn: Sequence[tuple[NDArray[np.uint8], str]], *, start: int
 ) -> Frames:
     height, width = np.max([pixels.shape[:2] for pixels, _ in drawn], axis=0)
     sheet = np.full((len(drawn), height, width, 3), 255, np.uint8)
@@ -160,10 +153,12 @@ def _packed(
     whole = Image.fromarray(sheet.reshape(-1, width, 3)).quantize(COLOURS, dither=Image.Dither.NONE)
     palette = np.asarray(whole.getpalette(), np.uint8).reshape(-1, 3)
     pages = np.asarray(whole).reshape(len(drawn), height, width).astype(int)
-    alts = [alt for _, alt in drawn]
-    changed = [_changed(page, pages[first], palette) for page in pages]
     return Frames(
-        controls=controls, first=_image(pages[first], palette), changed=changed, alts=alts
+        controls=controls,
+        first=_image(pages[start], palette),
+        changed=[_changed(page, pages[start], palette) for page in pages],
+        alts=[alt for _, alt in drawn],
+        start=start,
     )
 
 
@@ -180,10 +175,3 @@ def _image(page: NDArray[np.int_], palette: NDArray[np.uint8]) -> Image.Image:
         [palette[page], np.where(page < 0, 0, 255).astype(np.uint8)[..., None]], axis=-1
     )
     return Image.fromarray(colours, "RGBA")
-
-
-@cache
-def script() -> str:
-    """The script that adds the controls to the figure ``NAME``, once for each copy of it."""
-    # In a function, because a page may hold several figures, each with its copy of the same names.
-    return f"(()=>{{{bundle('frames')}}})();"

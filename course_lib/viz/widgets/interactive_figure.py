@@ -16,11 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from course_lib.viz.alt_text import listed
 from course_lib.viz.display import pixels_of, to_png
 from course_lib.viz.figure_html import figure_html
 from course_lib.viz.widgets.accessible_widgets import AnswerWatch, ImageWidget, Slider
 from course_lib.viz.widgets.frames import Stops, frames_of
-from course_lib.viz.widgets.widget_view import widget_view
 
 DrawnFigure = tuple[Axes | Figure, str]
 """A picture and its alt text."""
@@ -86,13 +86,12 @@ class InteractiveFigure:
             raise
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
-        view, metadata = widget_view(self.box)
+        view, metadata = self.watch.view(self.box)
         return {**view, "text/html": self._without_kernel(), "text/plain": self.alt}, metadata
 
     def _without_kernel(self) -> str:
         """The figure for pages behind which no Python runs."""
-        labels = [c.description for c in self.controls.values()]
-        names = " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
+        names = listed([c.description for c in self.controls.values()])
         still = f"This picture is still. Run the cell to change {names}."
         if os.environ.get(STORING) and (frames := frames_of(self._pixels, self._stops)):
             few = f"{len(frames.alts)} stored pictures. Run the cell to change {names} freely."
@@ -130,11 +129,11 @@ def interact(draw: PlotFunction, **controls: Any) -> InteractiveFigure:
         TypeError: a control is specified by something else.
     """
     parameters = inspect.signature(draw).parameters
-    made = {}
-    for name, spec in controls.items():
-        default = parameters[name].default if name in parameters else inspect.Parameter.empty
-        start = NO_START if default is inspect.Parameter.empty else default
-        made[name] = make_control(name, spec, start=start)
+    starts = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
+    made = {
+        name: make_control(name, spec, start=starts.get(name, NO_START))
+        for name, spec in controls.items()
+    }
     return InteractiveFigure(draw, made)
 
 
@@ -182,26 +181,14 @@ def stops_of(control: widgets.DOMWidget, fineness: int) -> Stops | None:
     """
     match control:
         case Slider():
-            values = control.values_between(fineness)
-            texts = [control.text_of(value) for value in values]
-            return Stops(
-                control.description,
-                "range",
-                values=values,
-                texts=texts,
-                start=values.index(control.value),
-            )
+            kind, values = "range", control.values_between(fineness)
+            texts, start = [control.text_of(v) for v in values], values.index(control.value)
         case widgets.Dropdown():
+            kind, start = "list", control.index
             texts, values = list(control._options_labels), list(control._options_values)
-            return Stops(
-                control.description, "list", values=values, texts=texts, start=control.index
-            )
         case widgets.Checkbox():
-            return Stops(
-                control.description,
-                "switch",
-                values=[False, True],
-                texts=["no", "yes"],
-                start=int(control.value),
-            )
-    return None
+            kind, start = "switch", int(control.value)
+            texts, values = ["no", "yes"], [False, True]
+        case _:
+            return None
+    return Stops(control.description, kind, values=values, texts=texts, start=start)

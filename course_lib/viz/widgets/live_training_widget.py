@@ -1,6 +1,7 @@
 """Lesson 10: choose the hyperparameters, and watch a whole training run each time."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from math import isfinite
 
 from course_lib.errors import CourseError
@@ -22,10 +23,6 @@ def live_training_widget(
     steps: int,
     floor: float | None = None,
     floor_label: str = "floor",
-    rates: Sequence[float] = RATES,
-    momenta: Sequence[float] = MOMENTA,
-    lr: float = 0.03,
-    momentum: float = 0.9,
 ) -> InteractiveFigure:
     """Choose learning rate, momentum and seed; when a slider is released, a new model is trained
     while you watch.
@@ -36,10 +33,6 @@ def live_training_widget(
         steps: number of steps of a whole run, the length of the x axis.
         floor: a loss that training should get below, drawn as a line.
         floor_label: what that loss is called, in the legend and in words.
-        rates: the learning rates to choose from.
-        momenta: the momenta to choose from.
-        lr: the learning rate to start with.
-        momentum: the momentum to start with.
 
     Raises:
         CourseError: a run without a single finite loss, or a function that returns instead of
@@ -53,47 +46,37 @@ def live_training_widget(
                 "train must yield the losses so far and what the model generates, again and again, "
                 "got one tuple: does it return where it should yield?"
             )
-        losses: Sequence[float] = ()
-        for losses, output in progress:
-            yield draw_run(losses, output, lr, momentum, seed)
-        if not losses:
-            raise _no_finite_loss(lr, momentum)
-
-    def draw_run(
-        losses: Sequence[float], output: str, lr: float, momentum: float, seed: int
-    ) -> DrawnFigure:
-        ends = next((i for i, loss in enumerate(losses) if not isfinite(loss)), len(losses))
-        if not ends:
-            raise _no_finite_loss(lr, momentum)
-        finite = list(losses[:ends])
         title = f"lr {lr:g}, momentum {momentum:g}, seed {seed}"
-        ax = plot_loss(
-            finite,
-            floor=floor,
-            floor_label=floor_label,
-            log_y=True,
-            x_label="step",
-            title=title,
-        )
-        ax.set_xlim(0, steps)
-        diverged = f" and diverged at step {ends + 1}" if ends < len(losses) else ""
-        where = ""
-        if floor is not None:
-            side = "below" if finite[-1] < floor else "above"
-            where = f", {side} the {floor_label} of {floor:.4g}"
-        text = f"{title}: after {ends} steps the loss is {finite[-1]:.2f}{where}{diverged}."
-        return ax, f"{text} Model output: {output}" if output else text
+        finite: list[float] = []
+        for losses, output in progress:
+            finite = list(takewhile(isfinite, losses))
+            if not finite:
+                break
+            ax = plot_loss(
+                finite,
+                floor=floor,
+                floor_label=floor_label,
+                log_y=True,
+                x_label="step",
+                title=title,
+            )
+            ax.set_xlim(0, steps)
+            text = f"{title}: after {len(finite)} steps the loss is {finite[-1]:.2f}"
+            if floor is not None:
+                side = "below" if finite[-1] < floor else "above"
+                text += f", {side} the {floor_label} of {floor:.4g}"
+            if len(finite) < len(losses):
+                text += f" and diverged at step {len(finite) + 1}"
+            yield ax, f"{text}. Model output: {output}" if output else f"{text}."
+        if not finite:
+            raise CourseError(
+                f"training with lr {lr} and momentum {momentum} gave no finite loss: does train "
+                "yield the losses from the first step on?"
+            )
 
     return interact(  # at_end: otherwise every value on the way would start a training run
         draw,
-        lr=Slider("lr", value=lr, options=rates, at_end=True),
-        momentum=Slider("momentum", value=momentum, options=momenta, at_end=True),
+        lr=Slider("lr", value=0.03, options=RATES, at_end=True),
+        momentum=Slider("momentum", value=0.9, options=MOMENTA, at_end=True),
         seed=Slider("run again (seed)", 0, 20, at_end=True),
-    )
-
-
-def _no_finite_loss(lr: float, momentum: float) -> CourseError:
-    return CourseError(
-        f"training with lr {lr} and momentum {momentum} gave no finite loss: does train yield "
-        "the losses from the first step on?"
     )

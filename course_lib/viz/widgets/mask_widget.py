@@ -84,13 +84,11 @@ def scores_of(rows: Sequence[Sequence[str]]) -> Float[Tensor, "batch query key"]
     """Scaled scores of random queries and keys, which depend only on the words."""
 
     def vectors(word: str) -> Tensor:
-        return torch.randn(
-            2, D_HEAD, generator=torch.Generator().manual_seed(zlib.crc32(word.encode()))
-        )
+        generator = torch.Generator().manual_seed(zlib.crc32(word.encode()))
+        return torch.randn(2, D_HEAD, generator=generator)
 
-    query, key = torch.stack([torch.stack([vectors(word) for word in row]) for row in rows]).unbind(
-        2
-    )  # (B, S, d_head) each
+    both = torch.stack([torch.stack([vectors(word) for word in row]) for row in rows])
+    query, key = both.unbind(2)  # (B, S, d_head) each
     return query @ key.mT / math.sqrt(D_HEAD)
 
 

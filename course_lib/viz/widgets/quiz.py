@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import Any
@@ -16,8 +15,8 @@ from typing import Any
 import ipywidgets as widgets
 
 from course_lib.errors import CourseError
+from course_lib.viz.alt_text import listed
 from course_lib.viz.widgets.accessible_widgets import AnswerWatch
-from course_lib.viz.widgets.widget_view import widget_view
 
 RIGHT, WRONG = "✓", "✗"
 _SHAPE = re.compile(r"(?:torch\.Size)?[\s(\[]*([^()\[\]]*)[\s)\]]*")
@@ -32,7 +31,7 @@ _MARKUP = re.compile(
 _BETWEEN = re.compile(r"\s*[,×x*;]\s*|\s+")
 
 
-class Question(ABC):
+class Question:
     """A question, controls to answer it with, and a status line with feedback.
 
     In a live notebook an answer gets feedback; a stored notebook keeps the question with the
@@ -50,9 +49,9 @@ class Question(ABC):
         row = widgets.HBox([controls, self.reveal], layout={"flex_flow": "row wrap"})
         self.box = widgets.VBox([widgets.HTMLMath(self._asked()), row, self.status, self.watch])
 
-    @abstractmethod
     def _choices(self) -> str:
-        """The answers to choose from, as HTML."""
+        """The answers to choose from, as HTML; none for an answer that is typed."""
+        return ""
 
     def _asked(self) -> str:
         code = f"<pre><code>{html.escape(self.code)}</code></pre>" if self.code else ""
@@ -71,7 +70,7 @@ class Question(ABC):
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
         folded = f"<details><summary>Answer</summary><p>{markup(self.answer)}</p></details>"
-        view, metadata = widget_view(self.box)
+        view, metadata = self.watch.view(self.box)
         return {
             **view,
             "text/html": f"{self._asked()}{folded}",
@@ -85,11 +84,12 @@ class Quiz(Question):
     def __init__(
         self, question: str, choices: Sequence[str], right: int, why: str, *, code: str
     ) -> None:
-        self.choices, self.right, self.why = choices, right, why
+        self.lettered = list(zip(ascii_lowercase, choices, strict=False))
+        self.right, self.why = right, why
         self.buttons = [
             # The full text of the answer is above; a button would cut it off.
             widgets.Button(description=letter, tooltip=plain(choice), layout={"width": "3.5em"})
-            for letter, choice in zip(ascii_lowercase, choices, strict=False)
+            for letter, choice in self.lettered
         ]
         for i, button in enumerate(self.buttons):
             button.on_click(lambda _, i=i: self.choose(i))
@@ -110,15 +110,12 @@ class Quiz(Question):
 
     def _choices(self) -> str:
         # The letters are text, since stylesheets differ in how they number lists.
-        lettered = zip(ascii_lowercase, self.choices, strict=False)
-        items = "".join(f"<li>{letter}) {markup(choice)}</li>" for letter, choice in lettered)
+        items = "".join(f"<li>{letter}) {markup(choice)}</li>" for letter, choice in self.lettered)
         return f'<ul style="list-style: none; padding-left: 1em">{items}</ul>'
 
     def __repr__(self) -> str:
-        lettered = zip(ascii_lowercase, self.choices, strict=False)
-        return "\n".join(
-            [super().__repr__(), *(f"  {letter}) {text}" for letter, text in lettered)]
-        )
+        choices = [f"  {letter}) {text}" for letter, text in self.lettered]
+        return "\n".join([super().__repr__(), *choices])
 
 
 class ShapeQuestion(Question):
@@ -134,7 +131,7 @@ class ShapeQuestion(Question):
             layout={"width": "16em"},
         )
         self.typed.observe(lambda change: self.submit(change["new"]), names="value")
-        super().__init__(question, f"{_written(shape)}. {why}", code=code, controls=self.typed)
+        super().__init__(question, f"{shape}. {why}", code=code, controls=self.typed)
 
     def submit(self, text: str) -> None:
         """Answer with a shape, as the text box does."""
@@ -144,9 +141,9 @@ class ShapeQuestion(Question):
             self._give_feedback(str(error), sign=WRONG)
             return
         if given == self.shape:
-            self._give_feedback(f"{_written(given)} is right. {self.why}", sign=RIGHT)
+            self._give_feedback(f"{given} is right. {self.why}", sign=RIGHT)
         else:
-            text = f"{_written(given)} is not right: {self._hint(given)}."
+            text = f"{given} is not right: {self._hint(given)}."
             self._give_feedback(text, sign=WRONG)
 
     def _hint(self, given: tuple[int, ...]) -> str:
@@ -158,11 +155,8 @@ class ShapeQuestion(Question):
         off = [
             str(i) for i, pair in enumerate(zip(given, self.shape, strict=True)) if len({*pair}) > 1
         ]
-        axes = f"axis {off[0]}" if len(off) == 1 else f"axes {', '.join(off[:-1])} and {off[-1]}"
+        axes = f"{'axis' if len(off) == 1 else 'axes'} {listed(off)}"
         return f"look again at {axes}, counted from 0"
-
-    def _choices(self) -> str:
-        return ""
 
 
 def quiz(
@@ -269,10 +263,6 @@ def _check_texts(question: str, why: str) -> None:
     for name, text in (("question", question), ("why", why)):
         if not text.strip():
             raise CourseError(f"{name} must be a sentence or two, got an empty text")
-
-
-def _written(shape: tuple[int, ...]) -> str:
-    return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
 def _axes(count: int) -> str:

@@ -197,3 +197,54 @@ def test_a_wrong_number_of_tokens_is_told_by_the_first_wrong_token():
     report = Report(diagnose(item_of(tokens), lambda n, d: (2 * tokens(n, d))[:, :-1]))
     assert report.misconception == "other_tokens"
     assert "at [1, 0], 6 is expected, and you have 12" in str(report)
+
+
+F, T = False, True
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ([[[[F, F, F, T]]]], [[[[F, F, F, F]]]]),  # cumprod over the padding is no shift
+        ([1.0, 1.0, 1.0], [1.96, 1.96, 1.96]),  # a constant is any constant times a number
+        ([2.0, 2.0, 2.0, 2.0], [2.5, 2.5, 2.5, 2.5]),
+        ([[T, F], [F, T]], [[F, T], [T, F]]),  # inverted, and as well flipped
+        ([3, 4, 4], [4, 4, 3]),
+        ([1, 1, 1, 1], [1, 1, 1]),
+        ([0.5], [-0.5]),
+    ],
+)
+def test_no_relation_is_named_that_holds_by_chance(right, wrong):
+    assert find_tensor_relation([(torch.tensor(right), torch.tensor(wrong))], 1e-5) is None
+
+
+def test_two_large_numbers_that_are_almost_equally_too_large_have_no_offset_in_common():
+    scores = [(46.31089713579418, 47.694832162585534), (45.97156846072724, 47.35510197360841)]
+    pairs = [tuple(torch.tensor(x, dtype=torch.float64) for x in pair) for pair in scores]
+    assert find_tensor_relation(pairs, 1e-5) is None
+
+
+def test_many_truth_values_or_a_few_varied_numbers_are_evidence():
+    mask = torch.tensor([[F, F, T, T, T, F, T], [T, F, T, F, F, T, T]])
+    assert find_tensor_relation([(mask, ~mask)], 1e-5).name == "inverted"
+    right = torch.tensor([0.31, 2.07, -1.4, 0.9])
+    shifted = torch.cat([right[:1], right[:-1]])
+    assert find_tensor_relation([(right, shifted)], 1e-5).name == "shifted_by_one"
+
+
+def test_whole_numbers_in_another_dtype_have_to_be_the_same_numbers():
+    right = torch.tensor([100, 3])
+    assert find_tensor_relation([(right, torch.tensor([100.9, 3.0]))], 1e-5) is None
+    assert find_tensor_relation([(right, torch.tensor([100.0, 3.0]))], 1e-5).name == "another_dtype"
+
+
+def test_a_relation_of_one_entry_alone_says_which():
+    def two(n, d):
+        return n / d, d / n
+
+    report = Report(diagnose(item_of(two), lambda n, d: (n / d, 1.96 * d / n)))
+    assert report.misconception == "wrong_factor"
+    assert "Only entry 1 of your result (entries count from 0) is wrong." in str(report)
+    named = item_of(lambda n, d: {"rate": n / d, "other": d / n})
+    report = Report(diagnose(named, lambda n, d: {"rate": n / d, "other": 1.96 * d / n}))
+    assert "Only `other` is wrong. There: the right numbers, all multiplied by 1.96." in str(report)

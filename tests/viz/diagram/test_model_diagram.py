@@ -17,11 +17,12 @@ from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
 from course_lib.training import load_translator
-from course_lib.viz.diagram.model_diagram import MAX_TOKENS, model_diagram, module, stylesheet
+from course_lib.viz.diagram.model_diagram import MAX_TOKENS, model_diagram, stylesheet
 from course_lib.viz.diagram.model_diagram_geometry import NARROW, WIDE
 from course_lib.viz.diagram.model_diagram_layout import layout_of
 from course_lib.viz.diagram.model_diagram_parts import parts_of
 from course_lib.viz.diagram.model_diagram_picture import ASSETS, THEME
+from course_lib.viz.web.bundles import bundle
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 TEXT = "der hund schläft ."
@@ -195,7 +196,7 @@ def test_it_is_saved_as_a_page_of_its_own(diagram, tmp_path):
 
 
 def test_the_script_asks_for_nothing_from_anywhere():
-    text = module() + stylesheet()
+    text = bundle("model_diagram") + stylesheet()
     assert not re.search(
         r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(|fetch\(|innerHTML", text
     )

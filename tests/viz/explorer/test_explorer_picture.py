@@ -1,12 +1,11 @@
 from io import BytesIO
 
 import numpy as np
-import pytest
 import torch
 from PIL import Image
 
 from course_lib.viz.explorer.explorer import explore_attention
-from course_lib.viz.explorer.explorer_picture import layout_of, picture
+from course_lib.viz.explorer.explorer_picture import layout_of
 from course_lib.viz.explorer.explorer_words import heading, shown_part
 
 GOLD = (0xC2, 0x5A, 0x00)
@@ -18,12 +17,11 @@ def explorer(**given):
     return explore_attention(weights, ["a", "b", "c"], ["x", "y", "z"], **given)
 
 
-def drawn(shown, scale=1):
+def drawn(shown):
     """The picture as an array, and where its cells are."""
     data, state = shown.data, shown.state
-    png = picture({data.kind: data}, state, scale=scale)
-    at = layout_of(data, heading({data.kind: data}, state), scale)
-    return np.asarray(Image.open(BytesIO(png)).convert("RGB")).astype(int), at
+    at = layout_of(shown_part(data, state), heading({data.kind: data}, state))
+    return np.asarray(Image.open(BytesIO(shown.to_png())).convert("RGB")).astype(int), at
 
 
 def cell(pixels, at, query, key):
@@ -33,9 +31,8 @@ def cell(pixels, at, query, key):
     ]
 
 
-@pytest.mark.parametrize("scale", [1, 2])
-def test_one_lit_cell_is_dark_in_its_row_and_column(scale):
-    pixels, at = drawn(explorer(), scale)
+def test_one_lit_cell_is_dark_in_its_row_and_column():
+    pixels, at = drawn(explorer())
     lit = {(q, k) for q in range(3) for k in range(3) if np.median(cell(pixels, at, q, k)) < 60}
     assert lit == {(0, 0), (1, 2), (2, 0)}
 
@@ -105,8 +102,7 @@ def test_the_picture_of_two_sentences_is_that_of_the_chosen_rows_and_columns():
     weights = torch.tensor([[0, 0.5, 0.5], [0, 0, 1], [1, 0, 0]])
     shown = explore_attention(weights, list("abc"), second_sentence=2, gold=[(2, 1), (0, 0)])
     seen = shown_part(shown.select(sentences="AB").data, shown.state)
-    at = layout_of(seen, heading({"self": shown.data}, shown.state), 1)
-    pixels = np.asarray(Image.open(BytesIO(shown.to_png())).convert("RGB")).astype(int)
+    pixels, at = drawn(shown)
     assert pixels.shape == (at.height, at.width, 3)
     lit = {query for query in range(2) if np.median(cell(pixels, at, query, 0)) < 60}
     assert lit == {1}

@@ -61,23 +61,20 @@ def test_epochs_count_from_one():
     assert ax.get_legend() is None
 
 
-def test_floor_published_curve_and_band_are_drawn_and_named():
+def test_floor_and_band_are_drawn_and_named():
     ax = plot_loss(
         [3.0, 2.0, 1.0],
         floor=0.1155,
         floor_label="target-only baseline",
-        published=[3.1, 2.1],
         band=([2.5, 1.5, 0.5], [3.5, 2.5, 1.5]),
         band_label="two standard deviations",
     )
     assert legend_of(ax) == [
         "ours",
         "two standard deviations",
-        "published",
         "target-only baseline (0.1155)",
     ]
-    _, theirs, floor = ax.lines
-    assert theirs.get_ydata().tolist() == [3.1, 2.1] and theirs.get_xdata().tolist() == [1, 2]
+    _, floor = ax.lines
     assert floor.get_ydata() == pytest.approx([0.1155, 0.1155])
     edges = ax.collections[0].get_paths()[0].vertices
     assert (edges[:, 1].min(), edges[:, 1].max()) == (0.5, 3.5)

@@ -57,11 +57,6 @@ def test_lines_of_several_heads_at_a_word_are_side_by_side():
     assert np.mean(ends) == pytest.approx(2.5)
 
 
-def test_less_than_one_can_be_opaque():
-    ax = plot_attention_lines(WEIGHTS, QUERIES, KEYS, heads=[0], opaque=0.5)
-    assert [opacity for *_, opacity in lines(ax.collections[0])] == [1.0, 1.0, 0.5]
-
-
 def test_the_largest_weight_is_in_the_alt_text():
     words = describe(plot_attention_lines(WEIGHTS, QUERIES, KEYS, queries=[1], title="Figure 3"))
     assert words == (
@@ -93,9 +88,3 @@ def test_transposed_weights_are_refused():
 def test_an_index_out_of_range_is_refused(name, chosen):
     with pytest.raises(ValueError, match=f"{name} must be indices from 0 to 1, at least one, got"):
         plot_attention_lines(WEIGHTS, QUERIES, KEYS, **{name: chosen})
-
-
-@pytest.mark.parametrize("opaque", [0.0, float("nan")])
-def test_an_opaque_weight_that_is_not_positive_is_refused(opaque):
-    with pytest.raises(ValueError, match="opaque must be a weight above 0, got"):
-        plot_attention_lines(WEIGHTS, QUERIES, KEYS, opaque=opaque)

@@ -6,7 +6,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
 from course_lib.viz.plots.plot_beam import Branch, plot_beam
-from course_lib.viz.style import new_axes
 
 TREE = [
     Branch(("me",), 0.45),
@@ -123,11 +122,6 @@ def test_the_alt_text_says_where_the_paths_end():
     )
     only_dropped = [Branch(("me",), 0.45, fate="dropped")]
     assert describe(draw(only_dropped)).endswith("'me' dropped with 0.45.")
-
-
-def test_given_axes_are_drawn_on():
-    ax = new_axes()
-    assert draw(ax=ax) is ax
 
 
 def test_no_branches_are_refused():

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -9,6 +10,7 @@ import course_lib.model as course
 from course_lib.data.batching import bucket
 from course_lib.errors import CourseError
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
+from course_lib.viz.display import to_png
 from course_lib.viz.plots.plot_beam import Branch
 from course_lib.viz.widgets.attention_steps_widget import attention_steps_widget
 from course_lib.viz.widgets.batch_widget import batch_widget, in_order
@@ -37,6 +39,26 @@ def test_the_embedding_is_scaled_or_not(model):
     assert f"vector is {norm:.1f}, that of the position's 4.0" in shown.alt
 
 
+def test_token_position_and_sum_are_drawn_on_the_same_scale_with_the_norms_of_the_two(model):
+    embedding = model.source_embedding
+    figure, _ = embedding_widget(embedding, {"der": 5}).draw("der", position=2, times_root_d=False)
+    vector, encoding = embedding.tokens.weight[5].detach(), embedding.positions.table[2]
+    *strips, bars, _colour_bar = figure.axes
+    for ax, expected in zip(strips, (vector, encoding, vector + encoding), strict=True):
+        assert np.array_equal(ax.images[0].get_array(), expected[None].numpy())
+    assert len({ax.images[0].get_clim() for ax in strips}) == 1
+    norms = [bar.get_width() for bar in bars.patches]
+    assert norms == pytest.approx([vector.norm().item(), encoding.norm().item()])
+
+
+def test_the_legend_of_the_norms_stands_beside_the_title_and_above_the_bars(model):
+    figure, _ = embedding_widget(model.source_embedding, {"der": 5, "Hund": 9}).draw("Hund")
+    to_png(figure)
+    legend = figure.legends[0].get_window_extent()
+    assert legend.y0 >= figure.axes[3].get_tightbbox().y1
+    assert legend.x0 >= figure._suptitle.get_window_extent().x1
+
+
 @pytest.mark.parametrize("tokens", [{}, {"a": -1}, {"a": 0, "b": 1000}])
 def test_tokens_that_the_embedding_does_not_have_are_refused(model, tokens):
     with pytest.raises(CourseError, match="at least one token to an id from 0 to 999, got"):
@@ -61,16 +83,13 @@ def test_the_gradient_widget_leaves_the_random_numbers_alone():
 
 def test_each_step_of_attention_agrees_with_the_library():
     query, key, value = torch.randn(3, 1, 1, 4, 8, generator=torch.Generator().manual_seed(0))
-    mask = course.causal_mask(4)
-    shown = attention_steps_widget(query, key, value, list("abcd"), mask)
-    context, weights = course.attention_matmul(query, key, value, mask)
+    shown = attention_steps_widget(query, key, value, list("abcd"))
+    context, weights = course.attention_matmul(query, key, value)
     for row in range(4):
         figure, words = shown.draw(query=row, steps=4)
         bars = [[bar.get_width() for bar in ax.containers[0]] for ax in figure.axes]
         assert torch.allclose(torch.tensor(bars[2]), weights[0, 0, row].double(), atol=1e-6)
         assert torch.allclose(torch.tensor(bars[3]), context[0, 0, row].double(), atol=1e-6)
-        masked = [text for text in figure.axes[2].texts if text.get_text() == "masked"]
-        assert len(masked) == 3 - row
         assert words.startswith(f"Step 4 of 4: {'abcd'[row]!r} attends most to")
 
 
@@ -87,8 +106,6 @@ def test_attention_steps_refuse_what_does_not_fit():
         attention_steps_widget(*vectors, list("abc"))
     with pytest.raises(CourseError, match="pick one sentence and one head first"):
         attention_steps_widget(*torch.randn(3, 2, 4, 8), list("abcd"))
-    with pytest.raises(TypeError, match="must be boolean"):
-        attention_steps_widget(*vectors, list("abcd"), torch.ones(4, 4))
 
 
 def test_the_parameters_of_the_paper_s_base_model_are_counted():
@@ -215,6 +232,20 @@ def test_each_schedule_is_passed_what_it_requires():
     }.items():
         steps, rates = lines[name]
         assert [rate(int(s)) for s in steps] == pytest.approx(list(rates))
+
+
+def test_every_step_of_a_run_has_its_rate_from_the_first_to_the_last():
+    shown = schedule_widget({"paper": inverse_sqrt_lr})
+    for log_axes in (False, True):
+        steps = shown.draw(total=10_000, log_axes=log_axes)[0].lines[0].get_xdata()
+        assert (steps[0], steps[-1]) == (1, 10_000)
+
+
+def test_a_peak_is_dotted_where_it_is_and_a_constant_rate_has_none():
+    ax, _ = schedule_widget({"paper": inverse_sqrt_lr, "flat": lambda step: 2e-4}).draw()
+    _, _, peak = ax.lines
+    assert peak.get_xdata().tolist() == [4000]
+    assert peak.get_ydata().tolist() == [inverse_sqrt_lr(4000, 512, 4000)]
 
 
 def test_log_axes_end_a_factor_of_10_000_below_the_peak():

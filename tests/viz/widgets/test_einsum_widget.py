@@ -53,10 +53,6 @@ def test_an_axis_is_drawn_in_one_column_with_its_index_in_each_tensor():
     assert {t.get_text() for t in ax.texts} >= {"axis 0\nsize 3", "axis 1\nsize 4", "Σ"}
 
 
-def test_sizes_may_be_chosen():
-    assert "(1, 9, 5, 5)" in einsum_widget({"b": 1, "h": 9, "q": 5, "k": 5}).alt
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from course_lib import model
-from course_lib.checks.engine.item import Item
+from course_lib.checks.engine import Item
 from course_lib.checks.items.attention_matmul.attention_parts import (
     ATTENTION_PROBES,
     add_attention_switches,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.checks.items.attention_einsum.einsum_parts import (
     draw_inputs,
     into_heads,
@@ -34,6 +34,14 @@ def _self_attention(
     query, key, value = (into_heads(x, w) for w in (w_q, w_k, w_v))
     context = torch.einsum(letters, scaled_scores(query, key).softmax(dim=-1), value)
     return out_of_heads(context, w_o)
+
+
+def _with_letters(name: str, letters: str) -> Callable[..., Tensor]:
+    def answer(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
+        return _self_attention(x, w_q, w_k, w_v, w_o, letters)
+
+    answer.__name__ = name
+    return answer
 
 
 def _one_token_changed(draw: Draw) -> list[Call]:
@@ -90,7 +98,8 @@ item = Item(
 )
 
 
-@item.misconception(
+item.add(
+    _with_letters("still_own_value", "bhqk,bhqe->bhqe"),
     "Each token's context is still its own value, so no token affects another.",
     why="The values share no letter with the last axis of the weights. So this axis is summed "
     "over in the weights alone, and each row of weights sums to 1. The gradients of w_q and w_k "
@@ -98,22 +107,16 @@ item = Item(
     hint="The last axis of the weights is that of the keys. Which letter does it have in your "
     "string, and do the values have it, too?",
 )
-def still_own_value(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
-    return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhqe->bhqe")
-
-
-@item.misconception(
+item.add(
+    _with_letters("a_new_letter", "bhqk,bhve->bhqe"),
     "Now all tokens get the same context: the plain sum of the values.",
     why="Weights and values share no letter for the tokens. So each is summed over separately, "
     "and a row of weights sums to 1.",
     hint="Each value belongs to a key. Which letter do the keys have in the weights, and which in "
     "the values?",
 )
-def a_new_letter(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
-    return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhve->bhqe")
-
-
-@item.misconception(
+item.add(
+    _with_letters("weights_renamed", "bhkq,bhke->bhqe"),
     "Weights and values share a letter now, but you sum over the queries instead of the keys: "
     "rows and columns of the weights are swapped.",
     why="The weights were computed as bhqk, and softmax was over their last axis. Letters in "
@@ -121,25 +124,17 @@ def a_new_letter(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) 
     hint="Which axis of the weights does your line sum over: the last one, as softmax did, or the "
     "one before it?",
 )
-def weights_renamed(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
-    return _self_attention(x, w_q, w_k, w_v, w_o, "bhkq,bhke->bhqe")
-
-
-@item.misconception(
+item.add(
+    _with_letters("summed_over_readers", "bhqk,bhke->bhke"),
     "You sum over the queries: each token keeps its own value, multiplied by the weight it gets.",
     why="There should be one context per query. Letters after the arrow are kept, the others are "
     "summed over.",
     hint="Which axis should the context have: q or k?",
 )
-def summed_over_readers(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
-    return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhke->bhke")
-
-
-@item.misconception(
+item.add(
+    _with_letters("context_words_first", "bhqk,bhke->bqhe"),
     "Weights and values share a letter now, but your context is (b, q, h, e), and the next line "
     "expects (b, h, q, e).",
     why="If there are as many tokens as heads, there's no error, and tokens are treated as heads.",
     hint="Fix what comes before the arrow, and leave what comes after it.",
 )
-def context_words_first(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor) -> Tensor:
-    return _self_attention(x, w_q, w_k, w_v, w_o, "bhqk,bhke->bqhe")

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Probe
+from course_lib.checks.engine import Call, Draw, Probe
 
 Mask = Tensor | None
-
-
-Pair = tuple[Tensor, Tensor]
 
 
 def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
@@ -40,6 +35,16 @@ def draw_inputs(
     return draw.normal(batch, length, d, dtype=dtype), *into, out_of
 
 
+def einsum(name: str, letters: str) -> Callable[..., Tensor]:
+    """A function of this name that is a single einsum."""
+
+    def answer(*inputs: Tensor) -> Tensor:
+        return torch.einsum(letters, *inputs)
+
+    answer.__name__ = name
+    return answer
+
+
 Shapes = Sequence[tuple[int, ...]]
 
 
@@ -54,7 +59,8 @@ def puzzle_probes(property: str, different: Shapes, equal: Shapes, ones: Shapes)
     def others(draw: Draw) -> list[Call]:
         doubles = tuple(draw.normal(*shape, dtype=torch.float64) for shape in different)
         strided = tuple(
-            draw.normal(*reversed(shape)).permute(*_backwards(shape)) for shape in different
+            draw.normal(*reversed(shape)).permute(*reversed(range(len(shape))))
+            for shape in different
         )
         return [
             Call(doubles, about="float64"),
@@ -73,7 +79,3 @@ def puzzle_probes(property: str, different: Shapes, equal: Shapes, ones: Shapes)
         ),
         Probe("it works with float64, any memory layout, and gradients", others),
     ]
-
-
-def _backwards(shape: tuple[int, ...]) -> list[int]:
-    return list(range(len(shape)))[::-1]

@@ -11,9 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib import model
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.items.attention_einsum.einsum_parts import (
     Mask,
     draw_inputs,

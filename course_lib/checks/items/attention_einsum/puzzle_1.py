@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.item import Item
-from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
+from course_lib.checks.engine import Item
+from course_lib.checks.items.attention_einsum.einsum_parts import einsum, puzzle_probes
 
 
 def _token_by_token(
@@ -34,55 +34,42 @@ item = Item(
 )
 
 
-@item.misconception(
+item.add(
+    einsum("all_pairs", "bqe,bke->bqk"),
     "Your result pairs every token of a with every token of b: (B, S, S).",
     why="Two different letters for the tokens mean two loops, so all pairs occur. These are "
     "attention scores, and the task asks only for their diagonal.",
     hint="Which tokens of b should a token of a meet? In einsum, count the letters that you use "
     "for the tokens.",
 )
-def all_pairs(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("bqe,bke->bqk", a, b)
-
-
-@item.misconception(
+item.add(
+    einsum("products_kept", "bse,bse->bse"),
     "You don't sum over anything: your result holds the products themselves, (B, S, E).",
     why="A letter after the arrow is kept. A dot product is a sum over the numbers of a token.",
     hint="Which axis does a dot product sum over? In einsum, its letter is missing after the "
     "arrow.",
 )
-def products_kept(a: Tensor, b: Tensor) -> Tensor:
-    return a * b
-
-
-@item.misconception(
+item.add(
+    einsum("summed_over_words", "bse,bse->be"),
     "You sum over the tokens and keep e: (B, E).",
     why="The task asks for one number per token, so you have to sum over the numbers of a token.",
     hint="Which of s and e does the result need?",
 )
-def summed_over_words(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("bse,bse->be", a, b)
-
-
-@item.misconception(
+item.add(
+    einsum("one_for_each_sentence", "bse,bse->b"),
     "You sum over s and e, which gives one number per sentence.",
     why="The task asks for one number per token. In einsum, a letter that's missing after the "
     "arrow is summed over.",
     hint="The result should have two axes.",
 )
-def one_for_each_sentence(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("bse,bse->b", a, b)
-
-
-@item.misconception(
+item.add(
+    einsum("lonely_numbers", "bse,bsf->bs"),
     "You multiply the sum of a token of a by the sum of the same token of b.",
     why="A dot product multiplies first and sums afterwards. If the axis of the numbers "
     "has different letters in the two inputs, each of them is summed over separately.",
     hint="Do you sum before you multiply? In einsum, look for a letter that occurs in one input "
     "only, and not after the arrow.",
 )
-def lonely_numbers(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("bse,bsf->bs", a, b)
 
 
 @item.misconception(

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.item import Item
-from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
+from course_lib.checks.engine import Item
+from course_lib.checks.items.attention_einsum.einsum_parts import einsum, puzzle_probes
 
 
 def _outer(a: Float[Tensor, "batch i"], b: Float[Tensor, "batch j"]) -> Float[Tensor, "batch i j"]:
@@ -32,51 +32,38 @@ item = Item(
 )
 
 
-@item.misconception(
+item.add(
+    einsum("all_sentences_meet", "ai,bj->abij"),
     "You pair every sentence of a with every sentence of b: (B, B, I, J).",
     why="Two different letters for the batch mean two loops. The sentences of a batch are "
     "independent of each other.",
     hint="Which axis do the two inputs share?",
 )
-def all_sentences_meet(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("ai,bj->abij", a, b)
-
-
-@item.misconception(
+item.add(
+    einsum("rows_and_columns_swapped", "bi,bj->bji"),
     "The axes i and j are swapped: (B, J, I).",
     why="The order of the letters after the arrow is the order of the axes.",
     hint="Should the rows belong to a or to b?",
 )
-def rows_and_columns_swapped(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("bi,bj->bji", a, b)
-
-
-@item.misconception(
+item.add(
+    einsum("sentences_added", "bi,bj->ij"),
     "You sum over the batch: your result has no batch axis.",
     why="The sentences of a batch are independent of each other. In einsum, a letter that's "
     "missing after the arrow is summed over.",
     hint="How many axes should the result have?",
 )
-def sentences_added(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("bi,bj->ij", a, b)
-
-
-@item.misconception(
+item.add(
+    einsum("sentences_leak", "ai,bj->bij"),
     "Each sentence uses the sum of all sentences of a: the shape is right, the numbers aren't.",
     why="If the batch axis of a has a letter of its own, which is missing after the arrow, it's "
     "summed over, and information leaks between sentences.",
     hint="Where do you sum over the batch axis of a? In einsum, look for a letter that occurs in "
     "one input only, and not after the arrow.",
 )
-def sentences_leak(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("ai,bj->bij", a, b)
-
-
-@item.misconception(
+item.add(
+    einsum("second_added", "bi,bj->bi"),
     "You sum over the numbers of b.",
     why="An outer product doesn't sum over anything. In einsum, a letter that's missing after the "
     "arrow is summed over.",
     hint="How many axes should the result have, and how many does yours have?",
 )
-def second_added(a: Tensor, b: Tensor) -> Tensor:
-    return torch.einsum("bi,bj->bi", a, b)

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.item import Item
-from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
+from course_lib.checks.engine import Item
+from course_lib.checks.items.attention_einsum.einsum_parts import einsum, puzzle_probes
 
 
 def scaled_scores(
@@ -36,63 +36,47 @@ item = Item(
 )
 
 
-@item.misconception(
+item.add(
+    einsum("words_before_heads", "bqhe,bkhe->bqhk"),
     "Your axes are in the order of the inputs, (B, Q, H, K): queries and heads are swapped.",
     why="With your order, a mask for queries and keys is broadcast against heads and keys. If "
     "there are as many tokens as heads, that raises no error, and the weights are wrong.",
     hint="After the arrow you can write any order.",
 )
-def words_before_heads(query: Tensor, key: Tensor) -> Tensor:
-    return torch.einsum("bqhe,bkhe->bqhk", query, key)
-
-
-@item.misconception(
+item.add(
+    einsum("mirrored", "bqhe,bkhe->bhkq"),
     "Your scores are transposed: rows are keys and columns are queries.",
     why="A softmax over the axis where the keys should be would distribute the weight of each key "
     "among the queries.",
     hint="In which order do q and k come in your result, and in which does the task ask for them?",
 )
-def mirrored(query: Tensor, key: Tensor) -> Tensor:
-    return torch.einsum("bqhe,bkhe->bhkq", query, key)
-
-
-@item.misconception(
+item.add(
+    einsum("keys_of_all_heads", "bqhe,bkge->bhqk"),
     "Each query is multiplied by the sum of the keys of all heads.",
     why="A query should meet the keys of its own head only. If the heads of the key have a letter "
     "of their own, which is missing after the arrow, they are summed over.",
     hint="Query and key share the heads. How many letters do you use for them?",
 )
-def keys_of_all_heads(query: Tensor, key: Tensor) -> Tensor:
-    return torch.einsum("bqhe,bkge->bhqk", query, key)
-
-
-@item.misconception(
+item.add(
+    einsum("sums_multiplied", "bqhe,bkhf->bhqk"),
     "Your score is the sum of the query's numbers times the sum of the key's.",
     why="In a dot product, each number of the query meets the key's number of the same index. "
     "If the axes of these numbers have two letters, every number meets every other.",
     hint="Query and key share the axis e. How many letters do you use for it?",
 )
-def sums_multiplied(query: Tensor, key: Tensor) -> Tensor:
-    return torch.einsum("bqhe,bkhf->bhqk", query, key)
-
-
-@item.misconception(
+item.add(
+    einsum("keys_of_all_sentences", "bqhe,akhe->bhqk"),
     "Each sentence uses the sum of the keys of all sentences.",
     why="Two different letters for the batch mean two loops, and the one that's missing after the "
     "arrow is summed over.",
     hint="Query and key share the batch axis. How many letters do you use for it?",
 )
-def keys_of_all_sentences(query: Tensor, key: Tensor) -> Tensor:
-    return torch.einsum("bqhe,akhe->bhqk", query, key)
-
-
-@item.misconception(
+item.add(
+    einsum("heads_added_up", "bqhe,bkhe->bqk"),
     "You sum over the heads: (B, Q, K).",
     why="Each head has its own queries and keys, and so its own scores.",
     hint="Which axes should the result have, and which of them is missing in yours?",
 )
-def heads_added_up(query: Tensor, key: Tensor) -> Tensor:
-    return torch.einsum("bqhe,bkhe->bqk", query, key)
 
 
 @item.misconception(

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.item import Item
-from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
+from course_lib.checks.engine import Item
+from course_lib.checks.items.attention_einsum.einsum_parts import einsum, puzzle_probes
 
 
 def _trace(weights: Float[Tensor, "batch heads seq seq"]) -> Float[Tensor, "batch heads"]:
@@ -32,33 +32,26 @@ item = Item(
 )
 
 
-@item.misconception(
+item.add(
+    einsum("diagonal_kept", "bhss->bhs"),
     "You return the diagonal itself, (B, H, S), not its sum.",
     why="The task asks for one number per head. In einsum, a letter after the arrow is kept.",
     hint="Which letters does a result (B, H) have?",
 )
-def diagonal_kept(weights: Tensor) -> Tensor:
-    return torch.einsum("bhss->bhs", weights)
-
-
-@item.misconception(
+item.add(
+    einsum("whole_table", "bhqk->bh"),
     "You sum over the whole matrix, not its diagonal.",
     why="With two letters, q and k, the sum is over all pairs. For attention weights that's always "
     "S, so it tells you nothing.",
     hint="The query and the key have to be the same token.",
 )
-def whole_table(weights: Tensor) -> Tensor:
-    return torch.einsum("bhqk->bh", weights)
-
-
-@item.misconception(
+item.add(
+    einsum("heads_added_too", "bhss->b"),
     "You sum over the heads, too: one number per sentence.",
     why="The task asks for one number per head. In einsum, a letter that's missing after the "
     "arrow is summed over.",
     hint="Which letters does a result (B, H) have?",
 )
-def heads_added_too(weights: Tensor) -> Tensor:
-    return torch.einsum("bhss->b", weights)
 
 
 @item.misconception(
@@ -70,10 +63,9 @@ def mean_of_the_diagonal(weights: Tensor) -> Tensor:
     return weights.diagonal(dim1=-2, dim2=-1).mean(dim=-1)
 
 
-@item.misconception(
+item.add(
+    einsum("heads_before_sentences", "bhss->hb"),
     "The two axes of your result are swapped.",
     why="The order of the letters after the arrow is the order of the axes.",
     hint="In which order does the task list the two axes?",
 )
-def heads_before_sentences(weights: Tensor) -> Tensor:
-    return torch.einsum("bhss->hb", weights)

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.item import Item
-from course_lib.checks.items.attention_einsum.einsum_parts import puzzle_probes
+from course_lib.checks.engine import Item
+from course_lib.checks.items.attention_einsum.einsum_parts import einsum, puzzle_probes
 
 
 def _weighted(
@@ -45,43 +45,33 @@ def shares_unused(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
     return torch.einsum("bhqk,bke->bqe", weights, value)
 
 
-@item.misconception(
+item.add(
+    einsum("lonely_shares", "bhqk,bke,g->bqe"),
     "Every head is multiplied by the sum of all shares.",
     why="Each head has a share of its own. If the shares have a letter that occurs nowhere else, "
     "it's summed over separately.",
     hint="Which axis do shares and weights have in common? In einsum, look for a letter that "
     "occurs in one input only, and not after the arrow.",
 )
-def lonely_shares(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
-    return torch.einsum("bhqk,bke,g->bqe", weights, value, share)
-
-
-@item.misconception(
+item.add(
+    einsum("lonely_values", "bhqk,bve,h->bqe"),
     "Your weights and values are summed separately.",
     why="A value should be multiplied by the weight of its key before you sum. If the keys have "
     "one letter in the weights and another in the values, each of them is summed over on its own.",
     hint="Which axis do weights and values have in common, besides the batch? In einsum, it needs "
     "the same letter in both.",
 )
-def lonely_values(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
-    return torch.einsum("bhqk,bve,h->bqe", weights, value, share)
-
-
-@item.misconception(
+item.add(
+    einsum("heads_kept", "bhqk,bke,h->bhqe"),
     "You keep the heads separate: (B, H, Q, E).",
     why="The task asks for one context per query, summed over all heads. In einsum, a letter "
     "after the arrow is kept.",
     hint="Over which two axes does the task sum?",
 )
-def heads_kept(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
-    return torch.einsum("bhqk,bke,h->bhqe", weights, value, share)
-
-
-@item.misconception(
+item.add(
+    einsum("values_of_all_sentences", "bhqk,ake,h->bqe"),
     "Each sentence uses the sum of the values of all sentences.",
     why="Two different letters for the batch mean two loops, and the one that's missing after the "
     "arrow is summed over.",
     hint="Weights and values share the batch axis. How many letters do you use for it?",
 )
-def values_of_all_sentences(weights: Tensor, value: Tensor, share: Tensor) -> Tensor:
-    return torch.einsum("bhqk,ake,h->bqe", weights, value, share)

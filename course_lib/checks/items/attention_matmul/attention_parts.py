@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from course_lib import model
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 
 
 def _different_lengths(draw: Draw) -> list[Call]:
@@ -96,8 +95,7 @@ ATTENTION_PROBES = (  # lesson 05 asks for the same function, with einsum
     Probe(
         "gradients reach query, key and value",
         lambda draw: [
-            Call(call.args, call.kwargs, about=call.about, gradients=True)
-            for call in (*_different_lengths(draw), *_masks(draw))
+            replace(call, gradients=True) for call in (*_different_lengths(draw), *_masks(draw))
         ],
     ),
 )
@@ -197,7 +195,16 @@ def attention_with(
     return answer
 
 
-_attention = attention_with(frozenset())
+def attending(*on: str) -> Callable[..., Tensor]:
+    """The step ``attend`` of ``Layer`` with these misconceptions: the context alone."""
+    attention = attention_with(frozenset(on))
+
+    def attend(
+        layer: Layer, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        return attention(query, key, value, mask)[0]
+
+    return attend
 
 
 def add_attention_switches(item: Item) -> None:
@@ -415,6 +422,8 @@ def add_attention_switches(item: Item) -> None:
 class Layer(nn.Module):
     """Multi-head attention in steps; each misconception of the items overrides one of them."""
 
+    attend = attending()
+
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
@@ -429,16 +438,11 @@ class Layer(nn.Module):
     def split(self, x: Tensor) -> Tensor:
         return model.split_heads(x, self.n_heads)
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        context: Tensor = _attention(query, key, value, mask)[0]
-        return context
-
     def merge(self, context: Tensor) -> Tensor:
         return model.merge_heads(context)
 
     def project_out(self, merged: Tensor) -> Tensor:
-        output: Tensor = self.out_proj(merged)
-        return output
+        return self.out_proj(merged)
 
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None

@@ -6,8 +6,8 @@ import math
 
 from torch import Tensor
 
+from course_lib.checks.engine import Bug, Item, Probe
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
     gradient_calls,
@@ -61,6 +61,7 @@ item = Item(
     "04.bug",
     reference=_Fixed,
     use=use_module,
+    constructor_given=True,
     bug=Bug(BUG, line=14),
     probes=[
         Probe(

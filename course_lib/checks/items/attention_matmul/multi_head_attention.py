@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 
 from course_lib import model
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.attention_matmul.attention_parts import (
     Layer,
+    attending,
     attention_with,
     gradient_calls,
     layer_call,
@@ -48,6 +47,7 @@ item = Item(
     "04.multi_head_attention",
     reference=model.MultiHeadAttention,
     use=use_module,
+    constructor_given=True,
     probes=[
         Probe("self-attention", self_attention),
         Probe(
@@ -76,7 +76,8 @@ item = Item(
 )
 
 
-@item.misconception(
+item.add(
+    variation(Layer, "ScaledByDModel", attend=attending("scaled_by_d_model")),
     "Your scores are divided by √d_model instead of √d_head.",
     why="After the split, a score is a sum of d_head products. With 8 heads the divisor is too "
     "large by a factor of √8, and the weights are closer to uniform than they should be. A widely "
@@ -84,19 +85,12 @@ item = Item(
     hint="Which size is under the root in your code? Take d_head from the shape of the queries "
     "after the split.",
 )
-class ScaledByDModel(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query / math.sqrt(self.n_heads), key, value, mask)
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "NotScaled", attend=attending("not_scaled")),
     "You don't scale the scores.",
     why="The standard deviation of the scores grows with √d_head, and softmax saturates.",
     hint="Which step comes between the scores and softmax?",
 )
-class NotScaled(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query * math.sqrt(query.size(-1)), key, value, mask)
 
 
 @item.misconception(
@@ -149,10 +143,7 @@ class EveryOtherColumn(Layer):
         return every_other_column(x, self.n_heads)
 
 
-@item.spelling("EveryOtherColumn")
-class EveryOtherColumnMergedAlike(EveryOtherColumn):
-    def merge(self, context: Tensor) -> Tensor:
-        return heads_take_turns(context)
+item.spelling_with("EveryOtherColumn", merge=lambda layer, context: heads_take_turns(context))
 
 
 @item.misconception(
@@ -175,12 +166,6 @@ class InputAdded(Layer):
 class HeadsReadHeads(Layer):
     def split(self, x: Tensor) -> Tensor:
         return x.unflatten(2, (self.n_heads, -1))
-
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
-        if mask is not None:
-            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-        return scores.softmax(dim=-1) @ value
 
     def merge(self, context: Tensor) -> Tensor:
         return context.flatten(2)
@@ -241,69 +226,47 @@ class NotMixed(Layer):
         return merged
 
 
-@item.misconception(
+item.add(
+    variation(Layer, "MaskLost", attend=attending("mask_ignored")),
     "Your mask has no effect on the output.",
     why="The mask has to reach the softmax. Without it, tokens attend to padding and the future.",
     hint="Follow the variable mask through your forward.",
 )
-class MaskLost(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query, key, value, None)
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "MaskTurnedRound", attend=attending("mask_turned_round")),
     "Your mask is inverted: keys with True are masked, keys with False aren't.",
     why="In this course True means: may attend. So does it in scaled_dot_product_attention; if you "
     "call that, pass the mask on unchanged.",
     hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
-class MaskTurnedRound(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query, key, value, None if mask is None else ~mask)
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "DividedByDHead", attend=attending("divided_by_d_head")),
     "You divide the scores by d_head, not by its square root.",
     why="The standard deviation of a dot product grows only with √d_head. If you divide by "
     "d_head, the weights are too close to uniform.",
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
-class DividedByDHead(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query / math.sqrt(query.size(-1)), key, value, mask)
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "SoftmaxOverQueries", attend=attending("softmax_over_queries")),
     "In your layer, the softmax is over the queries instead of the keys.",
     why="Each query distributes a total weight of one among the keys, so each row of the weights "
     "has to sum to one. In yours, the columns do.",
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
-class SoftmaxOverQueries(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return _context({"softmax_over_queries"}, query, key, value, mask)
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "HiddenAfterSoftmax", attend=attending("hidden_after_softmax")),
     "In your layer, the mask is applied after softmax.",
     why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
     "from the sum, and the context is no longer an average of the values.",
     hint="Does scaled_dot_product_attention pass its check? You could call it here.",
 )
-class HiddenAfterSoftmax(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return _context({"hidden_after_softmax"}, query, key, value, mask)
-
-
-@item.misconception(
+item.add(
+    variation(Layer, "MaskWithAnotherAxis", attend=attending("mask_with_another_axis")),
     "You give the mask another axis, but it already has all four of the scores.",
     why="Axes are aligned on the right. With five axes, your mask's first one lines up with none "
     "of the scores', and the scores get a fifth axis, too.",
     hint="Print mask.shape before and after. The task says to what it broadcasts.",
 )
-class MaskWithAnotherAxis(Layer):
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return super().attend(query, key, value, None if mask is None else mask[:, None])
 
 
 @item.misconception(
@@ -356,10 +319,3 @@ class WeightsReturned(Layer):
         output = super().forward(query, key, value, mask)
         query, key, value = (self.split(x) for x in self.project(query, key, value))
         return output, attention_with(frozenset())(query, key, value, mask)[1]
-
-
-def _context(
-    on: set[str], query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> Tensor:
-    context: Tensor = attention_with(frozenset(on))(query, key, value, mask)[0]
-    return context

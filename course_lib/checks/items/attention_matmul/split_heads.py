@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib import model
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Item, Probe
 
 item = Item(
     "04.split_heads",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from course_lib import data
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
-from course_lib.checks.items.batching.padded_rows import Ids
+from course_lib.checks.engine import Call, Draw, Item, Probe
+
+Ids = list[int]
 
 
 def _lengths(draw: Draw, count: int, low: int = 2, high: int = 12) -> list[int]:

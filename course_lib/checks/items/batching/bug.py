@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-from torch.nn.utils.rnn import pad_sequence
+from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
-from course_lib.checks.items.batching.padded_rows import Ids, Tensors
+from course_lib import data
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 
 BUG = """\
 def decoder_batch(targets, max_len, pad_id, bos_id, eos_id):
@@ -21,6 +18,8 @@ def decoder_batch(targets, max_len, pad_id, bos_id, eos_id):
         padded[: len(row)] = torch.tensor(row)
     return batch[:, :-1], batch[:, 1:]
 """
+Ids = list[int]
+Tensors = tuple[Tensor, Tensor]
 
 
 def _decoder_batch(
@@ -31,7 +30,7 @@ def _decoder_batch(
 
 
 def _shifted(rows: Sequence[Ids], pad_id: int) -> Tensors:
-    batch = pad_sequence([torch.tensor(row) for row in rows], True, pad_id)
+    batch = data.pad_sequences(rows, pad_id)
     return batch[:, :-1], batch[:, 1:]
 
 

@@ -8,13 +8,12 @@ from typing import Any
 from torch import Tensor
 
 from course_lib import data
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
-from course_lib.checks.items.batching.padded_rows import Ids, Tensors, padded
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.data import EncodedPair
 
+Ids = list[int]
 Pairs = Sequence[EncodedPair]
+Tensors = tuple[Tensor, Tensor]
 
 
 def _use_collate(
@@ -146,10 +145,10 @@ def collate_with(on: frozenset[str]) -> Callable[..., Tensors]:
         return (target, source) if "swapped" in on else (source, target)
 
     def shaped(rows: list[Ids], fill: int, left: bool, length: int) -> Tensor:
-        if "reversed_text" in on and left:
-            x = padded(rows, fill, length=length).flip(1)
-        else:
-            x = padded(rows, fill, left=left, length=length)
+        rows = [*rows, [fill] * length]  # the last row makes the others this long
+        reverse = "reversed_text" in on and left
+        x = data.pad_sequences(rows, fill, pad_left=left and not reverse)[:-1]
+        x = x.flip(1) if reverse else x
         if "floats" in on:
             x = x.float()
         elif "small_integers" in on:

@@ -6,18 +6,16 @@ import torch
 from torch import Tensor
 
 from course_lib import data
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
-from course_lib.checks.items.batching.padded_rows import Tensors, padded
+from course_lib.checks.engine import Call, Draw, Item, Probe
 
 BOS, EOS = 1, 2
+Tensors = tuple[Tensor, Tensor]
 
 
 def _targets(draw: Draw, *lengths: int, pad_id: int = 0, left: bool = False) -> Tensor:
     """Targets of these lengths plus <bos> and <eos>, padded to the longest."""
     rows = [[BOS, *draw.ids(n, low=4).tolist(), EOS] for n in lengths]
-    return padded(rows, pad_id, left=left)
+    return data.pad_sequences(rows, pad_id, pad_left=left)
 
 
 item = Item(
@@ -77,14 +75,8 @@ def no_shift(target: Tensor, pad_id: int = 0) -> Tensors:
     return target[:, :-1], target[:, :-1]
 
 
-@item.spelling("no_shift")
-def no_shift_at_all(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target, target
-
-
-@item.spelling("no_shift")
-def the_same_labels_twice(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target[:, 1:], target[:, 1:]
+item.spelling("no_shift")(lambda target, pad_id=0: (target, target))
+item.spelling("no_shift")(lambda target, pad_id=0: (target[:, 1:], target[:, 1:]))
 
 
 @item.misconception(
@@ -98,9 +90,7 @@ def exchanged(target: Tensor, pad_id: int = 0) -> Tensors:
     return labels, decoder_input
 
 
-@item.spelling("exchanged")
-def exchanged_without_masking(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target[:, 1:], target[:, :-1]
+item.spelling("exchanged")(lambda target, pad_id=0: (target[:, 1:], target[:, :-1]))
 
 
 @item.misconception(
@@ -113,9 +103,7 @@ def reads_the_last(target: Tensor, pad_id: int = 0) -> Tensors:
     return target, data.teacher_forcing(target, pad_id)[1]
 
 
-@item.spelling("reads_the_last")
-def reads_the_last_without_masking(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target, target[:, 1:]
+item.spelling("reads_the_last")(lambda target, pad_id=0: (target, target[:, 1:]))
 
 
 @item.misconception(
@@ -137,9 +125,9 @@ def along_the_batch(target: Tensor, pad_id: int = 0) -> Tensors:
     return target[:-1], target[1:]
 
 
-@item.spelling("along_the_batch")
-def along_the_batch_with_masking(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target[:-1], target[1:].masked_fill(target[:-1] == pad_id, pad_id)
+item.spelling("along_the_batch")(
+    lambda target, pad_id=0: (target[:-1], target[1:].masked_fill(target[:-1] == pad_id, pad_id))
+)
 
 
 @item.misconception(
@@ -152,9 +140,9 @@ def rolled_round(target: Tensor, pad_id: int = 0) -> Tensors:
     return target, target.roll(-1, dims=1)
 
 
-@item.spelling("rolled_round")
-def rolled_round_with_masking(target: Tensor, pad_id: int = 0) -> Tensors:
-    return target, target.roll(-1, dims=1).masked_fill(target == pad_id, pad_id)
+item.spelling("rolled_round")(
+    lambda target, pad_id=0: (target, target.roll(-1, dims=1).masked_fill(target == pad_id, pad_id))
+)
 
 
 @item.misconception(

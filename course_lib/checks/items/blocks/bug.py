@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 from torch import Tensor
 
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import load_weights
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.checks.items.blocks.block_parts import DecoderBlock, Mask, decode, two_sides
 
 BUG = """\
@@ -24,20 +23,39 @@ def pre_norm_decoder_block(block, x, memory, target_mask, memory_mask):
 """
 
 
+Middle = Callable[[Any, Tensor, Tensor, Mask], Tensor]
+
+
+def _middle(block: Any, x: Tensor, memory: Tensor, mask: Mask) -> Tensor:
+    """The second sublayer, with the mask of the memory."""
+    y = block.norm_2(x)
+    return x + block.cross_attention(y, memory, memory, mask)
+
+
 def _pre_norm_decoder_block(
-    block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask
+    block: Any,
+    x: Tensor,
+    memory: Tensor,
+    target_mask: Mask,
+    memory_mask: Mask,
+    *,
+    middle: Middle = _middle,
 ) -> Tensor:
     y = block.norm_1(x)
     x = x + block.self_attention(y, y, y, target_mask)
-    y = block.norm_2(x)
-    x = x + block.cross_attention(y, memory, memory, memory_mask)
-    return _finish(block, x)
+    x = middle(block, x, memory, memory_mask)
+    y = block.norm_3(x)
+    return x + block.feed_forward(y)
 
 
-def _finish(block: Any, x: Tensor) -> Tensor:
-    """The third sublayer."""
-    output: Tensor = block.feed_forward(block.norm_3(x))
-    return x + output
+def _with_middle(middle: Middle) -> Callable[..., Tensor]:
+    """The block with another second sublayer."""
+
+    @wraps(middle)
+    def pre_norm_decoder_block(*inputs: Any) -> Tensor:
+        return _pre_norm_decoder_block(*inputs, middle=middle)
+
+    return pre_norm_decoder_block
 
 
 def _use_parts(
@@ -97,13 +115,10 @@ item = Item(
     "wouldn't notice until you train a deep one.",
     hint="What is the output of each sublayer added to, and has that been through a norm?",
 )
-def still_from_the_copy(
-    block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask
-) -> Tensor:
-    y = block.norm_1(x)
-    x = x + block.self_attention(y, y, y, target_mask)
+@_with_middle
+def still_from_the_copy(block: Any, x: Tensor, memory: Tensor, mask: Mask) -> Tensor:
     y = block.norm_2(x)
-    return _finish(block, y + block.cross_attention(y, memory, memory, memory_mask))
+    return y + block.cross_attention(y, memory, memory, mask)
 
 
 @item.misconception(
@@ -113,12 +128,9 @@ def still_from_the_copy(
     hint="What does cross-attention get as its query: the stream, or its normalised copy? There, "
     "the line was right.",
 )
-def bare_query(
-    block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask
-) -> Tensor:
-    y = block.norm_1(x)
-    x = x + block.self_attention(y, y, y, target_mask)
-    return _finish(block, x + block.cross_attention(x, memory, memory, memory_mask))
+@_with_middle
+def bare_query(block: Any, x: Tensor, memory: Tensor, mask: Mask) -> Tensor:
+    return x + block.cross_attention(x, memory, memory, mask)
 
 
 @item.misconception(
@@ -126,13 +138,9 @@ def bare_query(
     why="The target tokens' own vectors are lost in every block.",
     hint="The output of cross-attention has to be added to something. To what?",
 )
-def residual_removed(
-    block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask
-) -> Tensor:
-    y = block.norm_1(x)
-    x = x + block.self_attention(y, y, y, target_mask)
-    y = block.norm_2(x)
-    return _finish(block, block.cross_attention(y, memory, memory, memory_mask))
+@_with_middle
+def residual_removed(block: Any, x: Tensor, memory: Tensor, mask: Mask) -> Tensor:
+    return block.cross_attention(block.norm_2(x), memory, memory, mask)
 
 
 @item.misconception(
@@ -141,12 +149,9 @@ def residual_removed(
     "the bug did.",
     hint="The norms were right. Look at what is added to what.",
 )
-def middle_is_post_norm(
-    block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask
-) -> Tensor:
-    y = block.norm_1(x)
-    x = x + block.self_attention(y, y, y, target_mask)
-    return _finish(block, block.norm_2(x + block.cross_attention(x, memory, memory, memory_mask)))
+@_with_middle
+def middle_is_post_norm(block: Any, x: Tensor, memory: Tensor, mask: Mask) -> Tensor:
+    return block.norm_2(x + block.cross_attention(x, memory, memory, mask))
 
 
 @item.misconception(
@@ -155,10 +160,7 @@ def middle_is_post_norm(
     "residual stream of the target.",
     hint="Keys and values were right. Look at what is added to what.",
 )
-def memory_normed(
-    block: Any, x: Tensor, memory: Tensor, target_mask: Mask, memory_mask: Mask
-) -> Tensor:
-    y = block.norm_1(x)
-    x = x + block.self_attention(y, y, y, target_mask)
+@_with_middle
+def memory_normed(block: Any, x: Tensor, memory: Tensor, mask: Mask) -> Tensor:
     y, memory = block.norm_2(x), block.norm_2(memory)
-    return _finish(block, x + block.cross_attention(y, memory, memory, memory_mask))
+    return x + block.cross_attention(y, memory, memory, mask)

@@ -5,28 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import (
     SUBLAYERS,
     TINY,
     DecoderBlock,
-    Function,
     Mask,
     decode,
     dropout_probes,
     init_block,
     padding,
     plain_norms,
-    same,
     two_sides,
     zero_out,
 )
-from course_lib.checks.items.blocks.shared_misconceptions import add_drops_always
+from course_lib.checks.items.blocks.shared_misconceptions import (
+    add_dropout_on_the_sums,
+    add_drops_always,
+    add_norms_the_sublayer_only,
+    dropouts,
+    no_residual,
+    norms_in_order,
+)
 from course_lib.model import FeedForward, MultiHeadAttention, masks
 
 
@@ -120,6 +123,8 @@ class _Steps(DecoderBlock):
     own, its: the masks of target and memory.
     """
 
+    norms, drops = norms_in_order(1, 2, 3), dropouts(1, 1, 1)
+
     def target_mask(self, own: Mask, its: Mask) -> Mask:
         return own
 
@@ -131,12 +136,6 @@ class _Steps(DecoderBlock):
 
     def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
         return self.cross_attention(x, memory, memory, mask)
-
-    def norms(self) -> tuple[Function, Function, Function]:
-        return self.norm_1, self.norm_2, self.norm_3
-
-    def drops(self) -> tuple[Function, Function, Function]:
-        return self.dropout, self.dropout, self.dropout
 
     def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
         return self.norms()[i](x + self.drops()[i](update))
@@ -172,50 +171,39 @@ class _Steps(DecoderBlock):
         return self.sublayers(x, memory, self.target_mask(*both), self.memory_mask(*both))
 
 
-@item.misconception(
+def _no_mask(block: _Steps, own: Mask, its: Mask) -> Mask:
+    return None
+
+
+item.add(
+    variation(_Steps, "TargetMaskInCrossAttention", memory_mask=_Steps.target_mask),
     "Your cross-attention gets the target's mask.",
     why="Its keys are source tokens, so its mask has to be about source tokens, too. If source and "
     "target have the same length, the wrong mask raises no error.",
     hint="Which of the two masks was computed from the tokens that are keys in cross-attention?",
 )
-class TargetMaskInCrossAttention(_Steps):
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return own
-
-
-@item.misconception(
+item.add(
+    variation(
+        _Steps, "MasksExchanged", target_mask=_Steps.memory_mask, memory_mask=_Steps.target_mask
+    ),
     "Your two masks are swapped.",
     why="In self-attention the keys are the target, and the mask hides the future and the target's "
     "padding. In cross-attention the keys are the source, and the mask hides the source's padding.",
     hint="For each attention, ask which tokens its keys are.",
 )
-class MasksExchanged(_Steps):
-    def target_mask(self, own: Mask, its: Mask) -> Mask:
-        return its
-
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return own
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "FutureIsRead", target_mask=_no_mask),
     "Your self-attention gets no mask, so each target token attends to the tokens after it.",
     why="The next token is the one to predict. In training the model simply copies it; when it "
     "translates, that token doesn't exist yet.",
     hint="One of forward's four arguments isn't used where it should be.",
 )
-class FutureIsRead(_Steps):
-    def target_mask(self, own: Mask, its: Mask) -> Mask:
-        return None
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "SourcePadsAreRead", memory_mask=_no_mask),
     "Your cross-attention gets no mask, so the source's padding gets weight like real tokens.",
     why="Then a translation depends on how much padding its batch needs.",
     hint="One of forward's four arguments isn't used where it should be.",
 )
-class SourcePadsAreRead(_Steps):
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return None
 
 
 @item.misconception(
@@ -232,16 +220,8 @@ class MasksTurnedRound(_Steps):
         return None if its is None else ~its
 
 
-@item.spelling("MasksTurnedRound")
-class TargetMaskTurnedRound(_Steps):
-    def target_mask(self, own: Mask, its: Mask) -> Mask:
-        return None if own is None else ~own
-
-
-@item.spelling("MasksTurnedRound")
-class MemoryMaskTurnedRound(_Steps):
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return None if its is None else ~its
+item.spelling_with("MasksTurnedRound", memory_mask=_Steps.memory_mask)
+item.spelling_with("MasksTurnedRound", target_mask=_Steps.target_mask)
 
 
 @item.misconception(
@@ -292,52 +272,29 @@ class MemoryIsNeverRead(_Steps):
         return self.cross_attention(x, x, x, mask)
 
 
-@item.spelling("MemoryIsNeverRead")
-class MemoryIsNeverReadWithItsMask(_Steps):
-    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
-        return self.cross_attention(x, x, x, mask)
-
-
-@item.spelling("MemoryIsNeverRead")
-class MemoryIsNeverReadWithoutAMask(_Steps):
-    def memory_mask(self, own: Mask, its: Mask) -> Mask:
-        return None
-
-    def attend_to_memory(self, x: Tensor, memory: Tensor, mask: Mask) -> Any:
-        return self.cross_attention(x, x, x, mask)
-
-
-@item.misconception(
+item.spelling_with("MemoryIsNeverRead", memory_mask=_Steps.memory_mask)
+item.spelling_with("MemoryIsNeverRead", memory_mask=_no_mask)
+item.add(
+    variation(_Steps, "NoResidualAroundSelfAttention", residual_1=no_residual),
     "There's no residual connection around self-attention.",
     why="Attention returns a weighted average over all tokens. Without x, the vectors of all "
     "target tokens become nearly equal after a few blocks.",
     hint="There are three sublayers, and each of them adds to x.",
 )
-class NoResidualAroundSelfAttention(_Steps):
-    def residual_1(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoResidualAroundCrossAttention", residual_2=no_residual),
     "There's no residual connection around cross-attention.",
     why="Its output is a weighted average of source tokens. Without x, the target tokens' own "
     "vectors are lost.",
     hint="There are three sublayers, and each of them adds to x.",
 )
-class NoResidualAroundCrossAttention(_Steps):
-    def residual_2(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoResidualAroundFeedForward", residual_3=no_residual),
     "There's no residual connection around feed_forward.",
     why="Each sublayer should add to the residual stream, not replace it. Without the residual "
     "path, gradients have to pass through feed_forward, too.",
     hint="There are three sublayers, and each of them adds to x.",
 )
-class NoResidualAroundFeedForward(_Steps):
-    def residual_3(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
 
 
 @item.misconception(
@@ -376,12 +333,7 @@ class MemoryFirst(_Steps):
         return self.frame(2, self.residual_3(x), self.transform(before, x))
 
 
-@item.spelling("MemoryFirst")
-class MemoryFirstWithItsOwnNorm(_Steps):
-    def sublayers(self, x: Tensor, memory: Tensor, own: Mask, its: Mask) -> Any:
-        x = self.frame(1, self.residual_2(x), self.attend_to_memory(x, memory, its))
-        before, x = x, self.frame(0, self.residual_1(x), self.attend_to_target(x, own))
-        return self.frame(2, self.residual_3(x), self.transform(before, x))
+item.spelling_with("MemoryFirst", norms=norms_in_order(2, 1, 3))
 
 
 @item.misconception(
@@ -417,62 +369,27 @@ class PreNormInstead(_Steps):
         return x + drops[2](self.feed_forward(norms[2](x)))
 
 
-@item.misconception(
-    "You normalise the output of each sublayer, and add x afterwards.",
-    why="The sum itself is never normalised, so the residual stream grows with every block.",
-    hint="Is x added inside or outside the norm's brackets?",
-)
-class NormsTheSublayerOnly(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
-        return x + self.norms()[i](self.drops()[i](update))
-
-
-@item.spelling("NormsTheSublayerOnly")
-class NormsThenDrops(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
-        return x + self.drops()[i](self.norms()[i](update))
-
-
-@item.misconception(
+add_norms_the_sublayer_only(item, _Steps)
+item.add(
+    variation(_Steps, "NormsOutOfPlace", norms=norms_in_order(1, 1, 1)),
     "Your norms aren't where they belong: norm_1, norm_2 and norm_3 come after the three "
     "sublayers in this order.",
     why="Each norm learns a weight and bias for its own sum. A norm that isn't used is never "
     "trained, and in another order, trained weights would be loaded into the wrong norms.",
     hint="Which norm comes after each of the three sums?",
 )
-class NormsOutOfPlace(_Steps):
-    def norms(self) -> tuple[Function, Function, Function]:
-        return self.norm_1, self.norm_1, self.norm_1
-
-
-def _with_norms(*order: int) -> type[_Steps]:
-    """Each sublayer followed by the norm of this number, or by none if it is 0."""
-
-    class Block(_Steps):
-        def norms(self) -> Any:
-            every = same, self.norm_1, self.norm_2, self.norm_3
-            return tuple(every[i] for i in order)
-
-    return Block
-
-
 for _order in ((1, 1, 3), (1, 2, 2), (1, 2, 1), (2, 1, 3), (1, 3, 2)):
-    item.spelling("NormsOutOfPlace")(_with_norms(*_order))
+    item.spelling_with("NormsOutOfPlace", norms=norms_in_order(*_order))
 
-
-@item.misconception(
+item.add(
+    variation(_Steps, "LastNormMissing", norms=norms_in_order(1, 2, 0)),
     "A norm is missing: not all of your sums are normalised.",
     why="After each sum, a norm brings the residual stream back to one scale. And the weight and "
     "bias of a norm that isn't used are never trained.",
     hint="Which norm comes after each of the three sums, and do you go on with its result?",
 )
-class LastNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function, Function]:
-        return self.norm_1, self.norm_2, same
-
-
 for _order in ((1, 0, 3), (0, 2, 3), (0, 0, 3), (0, 0, 0)):
-    item.spelling("LastNormMissing")(_with_norms(*_order))
+    item.spelling_with("LastNormMissing", norms=norms_in_order(*_order))
 
 
 @item.misconception(
@@ -490,8 +407,8 @@ class AnotherEps(_Steps):
             norm.eps = self.eps
 
 
-for _eps in (1e-12, 1e-8, 1e-3):
-    item.spelling("AnotherEps")(type("Block", (AnotherEps,), {"eps": _eps}))
+for _eps in (1e-8, 1e-3):
+    item.spelling_with("AnotherEps", eps=_eps)
 
 
 @item.misconception(
@@ -537,50 +454,22 @@ class DropoutOnTheStream(_Steps):
         return self.drops()[i](self.norms()[i](x + update))
 
 
-@item.misconception(
-    "You apply dropout to the sums, between the sum and the norm.",
-    why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
-    "sum is dropped, the token's own vector loses it, too.",
-    hint="What should be inside the brackets of dropout: the sum, or what you add?",
-)
-class DropoutOnTheSums(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Any:
-        return self.norms()[i](self.drops()[i](x + update))
-
-
-@item.misconception(
+add_dropout_on_the_sums(item, _Steps)
+item.add(
+    variation(_Steps, "NothingDropped", drops=dropouts(0, 0, 0)),
     "Nothing is dropped in training mode.",
     why="The paper applies dropout to the output of each sublayer (section 5.4).",
     hint="What does your block do with its argument dropout?",
 )
-class NothingDropped(_Steps):
-    def drops(self) -> tuple[Function, Function, Function]:
-        return same, same, same
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoDropoutAfterFeedForward", drops=dropouts(1, 1, 0)),
     "Not every sublayer's output is dropped in training mode.",
     why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
     "relies on none of them too much.",
     hint="There are three sublayers. Does the output of each go through dropout before it's added?",
 )
-class NoDropoutAfterFeedForward(_Steps):
-    def drops(self) -> tuple[Function, Function, Function]:
-        return self.dropout, self.dropout, same
-
-
-def _dropping(*kept: bool) -> type[_Steps]:
-    """Dropout after these sublayers only."""
-
-    class Block(_Steps):
-        def drops(self) -> Any:
-            return tuple(self.dropout if keep else same for keep in kept)
-
-    return Block
-
-
-for _first, _second, _third in ((1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 0)):
-    item.spelling("NoDropoutAfterFeedForward")(_dropping(bool(_first), bool(_second), bool(_third)))
+for _applied in ((1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 0)):
+    item.spelling_with("NoDropoutAfterFeedForward", drops=dropouts(*_applied))
 
 
 @item.misconception(
@@ -590,16 +479,11 @@ for _first, _second, _third in ((1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 
     hint="What does your block do with its argument dropout?",
 )
 class FixedDropout(_Steps):
+    rate = 0.1
+
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
-        super().__init__(d_model, n_heads, d_ff, dropout)
-        self.dropout = nn.Dropout(0.1)
+        super().__init__(d_model, n_heads, d_ff, self.rate)
 
 
-@item.spelling("FixedDropout")
-class FixedDropoutOfAHalf(_Steps):
-    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
-        super().__init__(d_model, n_heads, d_ff, dropout)
-        self.dropout = nn.Dropout()
-
-
+item.spelling_with("FixedDropout", rate=0.5)
 add_drops_always(item, _Steps)

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lib.checks.engine import Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     EncoderBlock,
     Function,
     Mask,
-    same,
     without_mask,
 )
 from course_lib.checks.items.blocks.shared_misconceptions import (
+    add_dropout_on_the_sums,
     add_drops_always,
     add_mask_turned_round,
     add_mask_unused,
+    add_norms_the_sublayer_only,
     add_one_norm_twice,
     add_one_output_not_dropped,
+    dropouts,
+    no_residual,
+    norms_in_order,
 )
 
 item = Item(
     "07.encoder_block",
     reference=EncoderBlock,
     use=use_module,
+    constructor_given=True,
     tolerance=1e-4,
     probes=[
         Probe("attention, then feed-forward, each as LayerNorm(x + Sublayer(x))", without_mask),
@@ -46,15 +50,10 @@ item = Item(
 class _Steps(EncoderBlock):
     """An encoder block in steps; each misconception overrides one of them."""
 
+    norms, drops = norms_in_order(1, 2), dropouts(1, 1)
+
     def attend(self, x: Tensor, mask: Mask) -> Tensor:
-        attended: Tensor = self.self_attention(x, x, x, mask)
-        return attended
-
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, self.norm_2
-
-    def drops(self) -> tuple[Function, Function]:
-        return self.dropout, self.dropout
+        return self.self_attention(x, x, x, mask)
 
     def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
         return self.norms()[i](x + self.drops()[i](update))
@@ -68,34 +67,27 @@ class _Steps(EncoderBlock):
         return y
 
     def transform(self, x: Tensor, y: Tensor) -> Tensor:
-        transformed: Tensor = self.feed_forward(y)
-        return transformed
+        return self.feed_forward(y)
 
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
         y = self.frame(0, self.residual_1(x), self.attend(x, mask))
         return self.frame(1, self.residual_2(x, y), self.transform(x, y))
 
 
-@item.misconception(
+item.add(
+    variation(_Steps, "NoResidualAroundAttention", residual_1=no_residual),
     "There's no residual connection around attention: x isn't added to its output.",
     why="Attention returns a weighted average over all tokens. Without x, two blocks are enough to "
     "make the vectors of all tokens nearly equal.",
     hint="What is added to what inside the first norm?",
 )
-class NoResidualAroundAttention(_Steps):
-    def residual_1(self, x: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NoResidualAroundFeedForward", residual_2=no_residual),
     "There's no residual connection around feed_forward.",
     why="Each sublayer should add to the residual stream, not replace it. Without the residual "
     "path, gradients have to pass through feed_forward, too.",
     hint="What is added to what inside the second norm?",
 )
-class NoResidualAroundFeedForward(_Steps):
-    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
-        return torch.zeros_like(y)
 
 
 @item.misconception(
@@ -132,57 +124,24 @@ class PreNormInstead(_Steps):
         return x + drops[1](self.feed_forward(norms[1](x)))
 
 
-@item.misconception(
-    "You normalise the output of each sublayer, and add x afterwards.",
-    why="The sum itself is never normalised, so the residual stream grows with every block.",
-    hint="Is x added inside or outside the norm's brackets?",
-)
-class NormsTheSublayerOnly(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
-        return x + self.norms()[i](self.drops()[i](update))
-
-
-@item.spelling("NormsTheSublayerOnly")
-class NormsThenDrops(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
-        return x + self.drops()[i](self.norms()[i](update))
-
-
+add_norms_the_sublayer_only(item, _Steps)
 add_one_norm_twice(item, _Steps, name="OneNormTwice")
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NormsSwapped", norms=norms_in_order(2, 1)),
     "Your two norms are swapped: norm_2 comes after attention, and norm_1 after feed_forward.",
     why="Each norm learns a weight and bias for its own sum. Weights that were trained with the "
     "names of the task would be loaded into the wrong norms.",
     hint="Which norm does the task give to attention?",
 )
-class NormsSwapped(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_2, self.norm_1
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "SecondNormMissing", norms=norms_in_order(1, 0)),
     "A norm is missing: not both of your sums are normalised.",
     why="After each sum, a norm brings the residual stream back to one scale. And the weight and "
     "bias of a norm that isn't used are never trained.",
     hint="Which norm comes after each of your two sums, and do you go on with its result?",
 )
-class SecondNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, same
-
-
-@item.spelling("SecondNormMissing")
-class FirstNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return same, self.norm_2
-
-
-@item.spelling("SecondNormMissing")
-class BothNormsMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return same, same
+for _order in ((0, 2), (0, 0)):
+    item.spelling_with("SecondNormMissing", norms=norms_in_order(*_order))
 
 
 @item.misconception(
@@ -192,11 +151,8 @@ class BothNormsMissing(_Steps):
     hint="The constructor has created two norms for you.",
 )
 class NormsMadeAnew(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        def plain(x: Tensor) -> Tensor:
-            return F.layer_norm(x, x.shape[-1:])
-
-        return plain, plain
+    def norms(self) -> list[Function]:
+        return [lambda x: F.layer_norm(x, x.shape[-1:])] * 2
 
 
 @item.misconception(
@@ -211,13 +167,7 @@ class FeedForwardFirst(_Steps):
         return self.frame(1, x, self.attend(x, mask))
 
 
-@item.spelling("FeedForwardFirst")
-class FeedForwardFirstWithItsOwnNorm(_Steps):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        x = self.frame(1, x, self.feed_forward(x))
-        return self.frame(0, x, self.attend(x, mask))
-
-
+item.spelling_with("FeedForwardFirst", norms=norms_in_order(2, 1))
 add_mask_unused(item, _Steps, name="MaskForgotten")
 add_mask_turned_round(item, _Steps)
 
@@ -233,36 +183,20 @@ class DropoutAfterTheNorm(_Steps):
         return self.drops()[i](self.norms()[i](x + update))
 
 
-@item.misconception(
-    "You apply dropout to the sums, between the sum and the norm.",
-    why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
-    "sum is dropped, the token's own vector loses it, too.",
-    hint="What should be inside the brackets of dropout: the sum, or what you add?",
-)
-class DropoutOnTheSums(_Steps):
-    def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
-        return self.norms()[i](self.drops()[i](x + update))
-
-
-@item.misconception(
+add_dropout_on_the_sums(item, _Steps)
+item.add(
+    variation(_Steps, "NoDropout", drops=dropouts(0, 0)),
     "Nothing is dropped in training mode.",
     why="The paper applies dropout to the output of each sublayer (section 5.4). Without it, the "
     "constructor's argument has no effect.",
     hint="Where does your forward use self.dropout, and is its result what you add?",
 )
-class NoDropout(_Steps):
-    def drops(self) -> tuple[Function, Function]:
-        return same, same
-
-
 add_one_output_not_dropped(
     item,
     _Steps,
     why="The paper applies dropout to the output of each sublayer (section 5.4), so that the model "
     "relies on none of them too much.",
 )
-
-
 add_drops_always(item, _Steps)
 
 
@@ -273,11 +207,10 @@ add_drops_always(item, _Steps)
     hint="Does dropout come before or after the sublayer in your lines?",
 )
 class InputDropped(_Steps):
+    drops = dropouts(0, 0)
+
     def attend(self, x: Tensor, mask: Mask) -> Tensor:
         return super().attend(self.dropout(x), mask)
 
     def transform(self, x: Tensor, y: Tensor) -> Tensor:
         return super().transform(x, self.dropout(y))
-
-    def drops(self) -> tuple[Function, Function]:
-        return same, same

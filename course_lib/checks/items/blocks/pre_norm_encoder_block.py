@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import (
     ENCODER_PROBES,
     SUBLAYERS,
@@ -16,7 +13,6 @@ from course_lib.checks.items.blocks.block_parts import (
     Mask,
     PreNormEncoderBlock,
     encode,
-    same,
     without_mask,
     zero_out,
 )
@@ -26,6 +22,9 @@ from course_lib.checks.items.blocks.shared_misconceptions import (
     add_mask_unused,
     add_one_norm_twice,
     add_one_output_not_dropped,
+    dropouts,
+    no_residual,
+    norms_in_order,
 )
 
 
@@ -38,6 +37,7 @@ item = Item(
     "07.pre_norm_encoder_block",
     reference=PreNormEncoderBlock,
     use=use_module,
+    constructor_given=True,
     tolerance=1e-4,
     probes=[
         Probe("attention, then feed-forward, each as x + Sublayer(LayerNorm(x))", without_mask),
@@ -60,15 +60,10 @@ class _Steps(PreNormEncoderBlock):
     x is the residual stream, y its normalised copy.
     """
 
+    norms, drops = norms_in_order(1, 2), dropouts(1, 1)
+
     def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
-        attended: Tensor = self.self_attention(y, y, y, mask)
-        return attended
-
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, self.norm_2
-
-    def drops(self) -> tuple[Function, Function]:
-        return self.dropout, self.dropout
+        return self.self_attention(y, y, y, mask)
 
     def frame(self, i: int, x: Tensor, update: Tensor) -> Tensor:
         return x + self.drops()[i](update)
@@ -120,14 +115,13 @@ class SecondIsPostNorm(_Steps):
     hint="What should your block return if both sublayers return zeros?",
 )
 class NormAtTheEnd(_Steps):
+    last = 1
+
     def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        return self.norms()[1](super().forward(x, mask))
+        return self.norms()[self.last](super().forward(x, mask))
 
 
-@item.spelling("NormAtTheEnd")
-class FirstNormAtTheEnd(_Steps):
-    def forward(self, x: Tensor, mask: Mask = None) -> Tensor:
-        return self.norms()[0](super().forward(x, mask))
+item.spelling_with("NormAtTheEnd", last=0)
 
 
 @item.misconception(
@@ -144,16 +138,8 @@ class AddsToTheCopy(_Steps):
         return y
 
 
-@item.spelling("AddsToTheCopy")
-class AddsAttentionToTheCopy(_Steps):
-    def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
-        return y
-
-
-@item.spelling("AddsToTheCopy")
-class AddsFeedForwardToTheCopy(_Steps):
-    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
-        return y
+item.spelling_with("AddsToTheCopy", residual_1=_Steps.residual_1)
+item.spelling_with("AddsToTheCopy", residual_2=_Steps.residual_2)
 
 
 @item.misconception(
@@ -164,44 +150,31 @@ class AddsFeedForwardToTheCopy(_Steps):
 )
 class OnlyTheQueryIsNormed(_Steps):
     def attend(self, x: Tensor, y: Tensor, mask: Mask) -> Tensor:
-        attended: Tensor = self.self_attention(y, x, x, mask)
-        return attended
+        return self.self_attention(y, x, x, mask)
 
 
-@item.misconception(
+item.add(
+    variation(_Steps, "FirstNormMissing", norms=norms_in_order(0, 2)),
     "You don't normalise the input of attention: norm_1 has no effect.",
     why="The residual stream grows with each block, so the scale of attention's input would grow "
     "with it. And norm_1 would get no gradient.",
     hint="The input of both sublayers should be a normalised copy.",
 )
-class FirstNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return same, self.norm_2
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "SecondNormMissing", norms=norms_in_order(1, 0)),
     "You don't normalise the input of feed_forward: norm_2 has no effect.",
     why="The residual stream grows with each block, so the scale of feed_forward's input would "
     "grow with it. And norm_2 would get no gradient.",
     hint="The input of both sublayers should be a normalised copy.",
 )
-class SecondNormMissing(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_1, same
-
-
 add_one_norm_twice(item, _Steps, name="FirstNormTwice")
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "NormsSwapped", norms=norms_in_order(2, 1)),
     "Your two norms are swapped: attention gets norm_2, and feed_forward gets norm_1.",
     why="Each norm learns a weight and bias for its own sublayer. Weights that were trained with "
     "the names of the task would be loaded into the wrong norms.",
     hint="Which norm does the task give to attention?",
 )
-class NormsSwapped(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        return self.norm_2, self.norm_1
 
 
 @item.misconception(
@@ -237,42 +210,28 @@ class SideBySide(_Steps):
         return self.frame(1, self.residual_2(x, y), self.feed_forward(y))
 
 
-@item.misconception(
+item.add(
+    variation(_Steps, "StreamReplaced", residual_1=no_residual),
     "There's no residual connection around attention: its output replaces x.",
     why="Attention returns a weighted average over all tokens. The token's own vector is lost, and "
     "so is the direct path.",
     hint="Each sublayer adds to x.",
 )
-class StreamReplaced(_Steps):
-    def residual_1(self, x: Tensor, y: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "StreamReplacedByFeedForward", residual_2=no_residual),
     "There's no residual connection around feed_forward: its output replaces x.",
     why="What attention has added reaches the next block only through feed_forward, and the direct "
     "path is gone.",
     hint="Each sublayer adds to x.",
 )
-class StreamReplacedByFeedForward(_Steps):
-    def residual_2(self, x: Tensor, y: Tensor) -> Tensor:
-        return torch.zeros_like(x)
-
-
 add_mask_unused(item, _Steps, name="MaskUnused")
 add_mask_turned_round(item, _Steps)
-
-
-@item.misconception(
+item.add(
+    variation(_Steps, "DropoutUnused", drops=dropouts(0, 0)),
     "Nothing is dropped in training mode.",
     why="Dropout is applied to the output of each sublayer, in pre-norm blocks as in the paper's.",
     hint="Where does your forward use self.dropout, and is its result what you add?",
 )
-class DropoutUnused(_Steps):
-    def drops(self) -> tuple[Function, Function]:
-        return same, same
-
-
 add_one_output_not_dropped(
     item,
     _Steps,
@@ -297,12 +256,10 @@ class StreamDropped(_Steps):
     hint="Does dropout come before or after the sublayer in your lines?",
 )
 class CopyDropped(_Steps):
-    def norms(self) -> tuple[Function, Function]:
-        norms, dropout = super().norms(), self.dropout
-        return (lambda x: dropout(norms[0](x))), (lambda x: dropout(norms[1](x)))
+    drops = dropouts(0, 0)
 
-    def drops(self) -> tuple[Function, Function]:
-        return same, same
+    def norms(self) -> list[Function]:
+        return [lambda x: self.dropout(self.norm_1(x)), lambda x: self.dropout(self.norm_2(x))]
 
 
 add_drops_always(item, _Steps)

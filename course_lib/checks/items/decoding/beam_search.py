@@ -8,9 +8,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.items.decoding.shared_switches import (
     add_encodes_again,
     add_mode_not_put_back,
@@ -70,8 +68,7 @@ def _search_with(on: frozenset[str]) -> Callable[..., Found]:
         model: Transformer, source: Tensor, bos_id: int, eos_id: int, width: int, max_len: int
     ) -> list[Beam]:
         memory = model.encode(source)
-        copies = width if "copies_of_the_first_beam" in on else 1
-        beams: list[Beam] = [(0.0, []) for _ in range(copies)]
+        beams: list[Beam] = [(0.0, [])]
         found: list[Beam] = []
         for length in range(1, max_len + 1):
             if "encodes_again" in on:
@@ -377,7 +374,6 @@ item.switch(
     why="You keep only one prefix, or `width` copies of the same one: equal copies have equal "
     "continuations. The most probable first token need not start the most probable sentence.",
     hint="How many different beams do you have before the first step, and how many after it?",
-    spellings=["copies_of_the_first_beam"],
 )
 item.switch(
     "first_end_wins",

@@ -10,10 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult, load_weights
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.attention_matmul.merge_heads import heads_take_turns
 from course_lib.checks.items.attention_matmul.split_heads import every_other_column
 from course_lib.model import MultiHeadAttention, attention_matmul, merge_heads, split_heads

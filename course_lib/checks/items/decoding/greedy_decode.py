@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from course_lib import decoding
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.items.decoding.shared_switches import (
     add_encodes_again,
     add_mode_not_put_back,

@@ -1,6 +1,6 @@
 """Switches that greedy decoding and beam search have in common, with the same words."""
 
-from course_lib.checks.engine.item import Item
+from course_lib.checks.engine import Item
 
 
 def add_mode_not_put_back(item: Item) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine import Draw
 from course_lib.model import KeyValueCache, Transformer, preset
 from course_lib.model.positions import check_length
 

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.model import embedding
 
 
@@ -30,6 +29,11 @@ def _use_std(std_of: Callable[[int], Any], d_model: int, *, measure: bool = Fals
     return {"loss at initialisation minus ln V": float(loss) - math.log(3000)}
 
 
+def _four_times_as_wide(draw: Draw) -> list[Call]:
+    width = draw.integer(2, 60)
+    return [Call((w,), about=f"d_model {w}") for w in (width, 4 * width, 64 * width)]
+
+
 item = Item(
     "02.embedding_std",
     reference=embedding.embedding_std,
@@ -38,19 +42,20 @@ item = Item(
         Probe(
             "half the variance of the logits is 0.02",
             lambda draw: [
-                Call((64,), about="d_model 64"),
-                Call((draw.integer(200, 700),), about="another d_model"),
+                Call((draw.integer(30, 90),), about="a small model"),
+                Call((draw.integer(200, 700),), about="a larger one"),
             ],
         ),
         Probe(
             "the loss of a tied model starts 0.02 nats above ln V",
             lambda draw: [
-                Call((width,), {"measure": True}, about=f"d_model {width}") for width in (16, 256)
+                Call((width,), {"measure": True}, about=f"d_model {width}")
+                for width in (draw.integer(12, 30), draw.integer(200, 300))
             ],
         ),
         Probe(
             "four times the width gives half the standard deviation",
-            lambda draw: [Call((w,), about=f"d_model {w}") for w in (4, 16, 1024)],
+            _four_times_as_wide,
         ),
     ],
     hints=(

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import compare_last_dropout, use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, DROPS_BEFORE_THE_SUM
 from course_lib.model import embedding, positions
 
 
@@ -52,6 +51,7 @@ item = Item(
     "02.transformer_embedding",
     reference=embedding.TransformerEmbedding,
     use=_use_embedding,
+    constructor_given=True,
     tolerance=1e-4,
     probes=[
         Probe(
@@ -146,8 +146,7 @@ class _Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def embed(self, tokens: Tensor) -> Tensor:
-        row: Tensor = self.tokens(tokens)
-        return row * self.factor
+        return self.tokens(tokens) * self.factor
 
     def positions_of(self, tokens: Tensor) -> Tensor:
         return positions.token_positions(tokens, self.pad_id)
@@ -188,8 +187,7 @@ class FactorOnTheSum(_Embedding):
 )
 class FactorD(_Embedding):
     def embed(self, tokens: Tensor) -> Tensor:
-        row: Tensor = self.tokens(tokens)
-        return row * self.factor**2
+        return self.tokens(tokens) * self.factor**2
 
 
 @item.misconception(
@@ -200,8 +198,7 @@ class FactorD(_Embedding):
 )
 class DividesByTheRoot(_Embedding):
     def embed(self, tokens: Tensor) -> Tensor:
-        row: Tensor = self.tokens(tokens)
-        return row / self.factor
+        return self.tokens(tokens) / self.factor
 
 
 @item.misconception(
@@ -270,25 +267,17 @@ class CountsThePadding(_Embedding):
         return ((tokens == self.pad_id).cumsum(dim=1) - 1).clamp(min=0)
 
 
-@item.spelling("CountsThePadding")
-class CountsThePaddingFromMinusOne(_Embedding):
-    def positions_of(self, tokens: Tensor) -> Tensor:
-        return (tokens == self.pad_id).cumsum(dim=1) - 1
-
-
-@item.spelling("CountsThePadding")
-class CountsThePaddingFromZero(_Embedding):
-    def positions_of(self, tokens: Tensor) -> Tensor:
-        return (tokens == self.pad_id).cumsum(dim=1)
-
-
-@item.misconception(
-    "Your dropout is active in evaluation mode, too.",
-    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
-    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
-    "results.",
-    hint="How does dropout find out that your module is in evaluation mode?",
+item.spelling_with(
+    "CountsThePadding",
+    positions_of=lambda module, tokens: (tokens == module.pad_id).cumsum(dim=1) - 1,
 )
+item.spelling_with(
+    "CountsThePadding",
+    positions_of=lambda module, tokens: (tokens == module.pad_id).cumsum(dim=1),
+)
+
+
+@item.misconception(**DROPS_ALWAYS)
 class DropsAlways(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
         total = self.embed(tokens) + self.encodings[self.positions_of(tokens)]
@@ -305,14 +294,7 @@ class NoPositions(_Embedding):
         return self.dropout(self.embed(tokens))
 
 
-@item.misconception(
-    "Your dropout isn't applied to the sum: in training mode, hardly any element of the result is "
-    "zero.",
-    why="The paper applies dropout to the sum (section 5.4). If it's applied to one of the two "
-    "terms, the other is still there wherever an element is dropped.",
-    hint="Ordinary dropout sets elements to zero, and in this task it's the last operation. What "
-    "comes after it in your code?",
-)
+@item.misconception(**DROPS_BEFORE_THE_SUM)
 class DropsBeforeTheSum(_Embedding):
     def forward(self, tokens: Tensor) -> Tensor:
         return self.dropout(self.embed(tokens)) + self.encodings[self.positions_of(tokens)]

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Answer, Call
-from course_lib.checks.engine.compare import Difference, answers_differ
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Comparison, Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
+from course_lib.checks.engine.adapters import Finding, compare_under_dropout, use_module
+from course_lib.checks.engine.call import Answer
+from course_lib.checks.engine.compare import Difference
+from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, add_wrong_rates
 from course_lib.model import add_norm as model
 
 SHARE = 0.25  # dropout rate
@@ -27,20 +27,16 @@ def _use_add_norm(
     mix: Tensor,
     matrix: Tensor,
     shift: Tensor,
-    positional: tuple[Any, ...] = (),
     same: bool = False,
     **kwargs: Any,
 ) -> Any:
     """As ``use_module``, with the sublayer mix · x · matrix + shift, which mixes positions; or,
     for ``same``, with one that returns x itself.
-
-    ``positional`` are the positional arguments of the constructor.
     """
-    make = partial(make, *positional)
     return use_module(make, x, lambda x: x if same else mix @ x @ matrix + shift, **kwargs)
 
 
-def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
+def _around(draw: Draw, x: Tensor, about: str, *, gradients: bool = False, **kwargs: Any) -> Call:
     length, d_model = x.shape[-2:]
     parts = {
         "mix": draw.normal(length, length, dtype=x.dtype),
@@ -52,7 +48,7 @@ def _around(draw: Draw, x: Tensor, about: str, **kwargs: Any) -> Call:
             "norm.bias": draw.normal(d_model, dtype=x.dtype),
         },
     }
-    return Call((x,), {**parts, **kwargs}, about=about)
+    return Call((x,), {**parts, **kwargs}, about=about, gradients=gradients)
 
 
 def _dropped(*positional: float, **init: float) -> list[Call]:
@@ -74,86 +70,44 @@ def _dropped(*positional: float, **init: float) -> list[Call]:
     return [Call((steps,), {**kwargs, "train": t}, about=rate) for t in (False, True)]
 
 
-def _compare_dropout_of_output(share: float) -> Comparison:
-    """For one input in evaluation mode and then in training mode, with this dropout rate.
+def _find_in_output(share: float, call: Call, clean: Tensor, noisy: Tensor) -> Finding | None:
+    """What is wrong with the output of ``_dropped`` in training mode, with this dropout rate.
 
     Undo the norm with the help of the left half; the right half shows what was dropped.
     """
-
-    def compare(
-        calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
-    ) -> Difference | None:
-        clean, noisy, x = expected[0].value, answers[1].value, calls[1].args[0]
-        if difference := answers_differ(expected[0], answers[0], tolerance=1e-4):
-            unchanged = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
-            where = (
-                "in evaluation mode, and not in training mode"
-                if unchanged
-                else "in evaluation mode"
-            )
-            return Difference(
-                difference.kind, expected=difference.expected, got=difference.got, where=where
-            )
-        if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
-            return answers_differ(expected[0], answers[1])
-        if torch.allclose(noisy, clean, atol=1e-4):
-            where = "in training mode"
-            return Difference(
-                "value",
-                expected="some of the sublayer's output dropped",
-                got="nothing",
-                where=where,
-            )
-        if (noisy == 0).float().mean() > 0.05:
-            where = "the output in training mode"
-            return Difference(
-                "value", expected="no zeros, since the norm comes last", got="zeros", where=where
-            )
-        half = x.size(-1) // 2
-        residual, seen = x[..., :half], noisy[..., :half]
-        centred = residual - residual.mean(dim=-1, keepdim=True)
-        squares = centred.square().sum(dim=-1, keepdim=True)
-        slope = (seen * centred).sum(dim=-1, keepdim=True) / squares
-        offset = (seen - slope * residual).mean(dim=-1, keepdim=True)
-        if (slope * residual + offset - seen).abs().max() > 1e-2:
-            where = "the residual path in training mode"
-            return Difference(
-                "value", expected="all of x", got="x with some elements dropped", where=where
-            )
-        added = ((noisy - offset) / slope - x)[..., half:]
-        kept = added / (x @ calls[1].kwargs["matrix"])[..., half:] * (1 - share)  # 0 or 1 each
-        level = kept[kept.abs() > 0.02]
-        found = 1 - level.numel() / kept.numel()
-        if abs(found - share) > 0.05 and level.std() < 0.02:
-            where = "the share of the sublayer's output that is dropped"
-            return Difference(
-                "value", expected=f"about {share:.2f}", got=f"{found:.2f}", where=where
-            )
-        if (kept - kept.round()).abs().max() > 0.02 or kept.max() > 1.1:
-            if level.std() < 0.02:
-                where, kept_as = "what dropout keeps of the sublayer's output", f"{1 - share:g}"
-                return Difference(
-                    "value",
-                    expected=f"it divided by {kept_as}",
-                    got="another multiple",
-                    where=where,
-                )
-            where = "the sublayer's output in training mode"
-            return Difference(
-                "value",
-                expected="sublayer(x), or 0 where dropped",
-                got="other numbers",
-                where=where,
-            )
-        zeroed = kept < 0.5
-        if zeroed.all(dim=-1).any() or torch.equal(zeroed[0], zeroed[1]):
-            where = "what is dropped of the sublayer's output"
-            return Difference(
-                "value", expected="each element independently", got="many at once", where=where
-            )
-        return None
-
-    return compare
+    if torch.allclose(noisy, clean, atol=1e-4):
+        return "in training mode", "some of the sublayer's output dropped", "nothing"
+    if (noisy == 0).float().mean() > 0.05:
+        where = "the output in training mode"
+        return where, "no zeros, since the norm comes last", "zeros"
+    x = call.args[0]
+    half = x.size(-1) // 2
+    residual, seen = x[..., :half], noisy[..., :half]
+    centred = residual - residual.mean(dim=-1, keepdim=True)
+    squares = centred.square().sum(dim=-1, keepdim=True)
+    slope = (seen * centred).sum(dim=-1, keepdim=True) / squares
+    offset = (seen - slope * residual).mean(dim=-1, keepdim=True)
+    if (slope * residual + offset - seen).abs().max() > 1e-2:
+        where = "the residual path in training mode"
+        return where, "all of x", "x with some elements dropped"
+    added = ((noisy - offset) / slope - x)[..., half:]
+    kept = added / (x @ call.kwargs["matrix"])[..., half:] * (1 - share)  # 0 or 1 each
+    level = kept[kept.abs() > 0.02]
+    found = 1 - level.numel() / kept.numel()
+    if abs(found - share) > 0.05 and level.std() < 0.02:
+        where = "the share of the sublayer's output that is dropped"
+        return where, f"about {share:.2f}", f"{found:.2f}"
+    if (kept - kept.round()).abs().max() > 0.02 or kept.max() > 1.1:
+        if level.std() < 0.02:
+            where = "what dropout keeps of the sublayer's output"
+            return where, f"it divided by {1 - share:g}", "another multiple"
+        where = "the sublayer's output in training mode"
+        return where, "sublayer(x), or 0 where dropped", "other numbers"
+    zeroed = kept < 0.5
+    if zeroed.all(dim=-1).any() or torch.equal(zeroed[0], zeroed[1]):
+        where = "what is dropped of the sublayer's output"
+        return where, "each element independently", "many at once"
+    return None
 
 
 def _compare_what_became_of_x(
@@ -228,7 +182,7 @@ item = Item(
         Probe(
             "dropout is applied to the sublayer's output only",
             lambda draw: _dropped(d_model=256, dropout=SHARE),
-            compare=_compare_dropout_of_output(SHARE),
+            compare=compare_under_dropout(partial(_find_in_output, SHARE)),
         ),
         Probe(
             "dropout leaves x as it was, even if the sublayer returns x itself",
@@ -247,12 +201,12 @@ item = Item(
         Probe(
             "the dropout rate is the second argument",
             lambda draw: _dropped(256, SHARE),
-            compare=_compare_dropout_of_output(SHARE),
+            compare=compare_under_dropout(partial(_find_in_output, SHARE)),
         ),
         Probe(
             "the dropout rate is 0.1 by default",
             lambda draw: _dropped(256),
-            compare=_compare_dropout_of_output(0.1),
+            compare=compare_under_dropout(partial(_find_in_output, 0.1)),
         ),
         Probe(
             "the norm gets gradients, and x gets them on both paths",
@@ -260,12 +214,7 @@ item = Item(
                 _around(
                     draw, draw.normal(2, 3, 4), "gradients of the norm's parameters", learns=True
                 ),
-                Call(
-                    (call := _around(draw, draw.normal(2, 3, 4), "")).args,
-                    call.kwargs,
-                    about="gradient of x",
-                    gradients=True,
-                ),
+                _around(draw, draw.normal(2, 3, 4), "gradient of x", gradients=True),
             ],
         ),
     ],
@@ -428,26 +377,14 @@ class NormMadeInForward(_AddNorm):
     hint="What is the default of nn.LayerNorm, and do you need another one?",
 )
 class AnotherEps(_AddNorm):
+    eps = 1e-6
+
     def make_norm(self, d_model: int) -> nn.Module:
-        return nn.LayerNorm(d_model, eps=1e-6)
+        return nn.LayerNorm(d_model, eps=self.eps)
 
 
-@item.spelling("AnotherEps")
-class LowEps(_AddNorm):
-    def make_norm(self, d_model: int) -> nn.Module:
-        return nn.LayerNorm(d_model, eps=1e-8)
-
-
-@item.spelling("AnotherEps")
-class HardlyAnyEps(_AddNorm):
-    def make_norm(self, d_model: int) -> nn.Module:
-        return nn.LayerNorm(d_model, eps=1e-12)
-
-
-@item.spelling("AnotherEps")
-class LargeEps(_AddNorm):
-    def make_norm(self, d_model: int) -> nn.Module:
-        return nn.LayerNorm(d_model, eps=1e-3)
+for _eps in (1e-12, 1e-8, 1e-3):
+    item.spelling_with("AnotherEps", eps=_eps)
 
 
 class _NormByStd(nn.LayerNorm):
@@ -463,14 +400,13 @@ class _NormByStd(nn.LayerNorm):
     hint="Compare your norm with the formula of layer_norm.",
 )
 class NormByStd(_AddNorm):
+    eps = 1e-5
+
     def make_norm(self, d_model: int) -> nn.Module:
-        return _NormByStd(d_model)
+        return _NormByStd(d_model, eps=self.eps)
 
 
-@item.spelling("NormByStd")
-class NormByStdWithLessEps(_AddNorm):
-    def make_norm(self, d_model: int) -> nn.Module:
-        return _NormByStd(d_model, eps=1e-6)
+item.spelling_with("NormByStd", eps=1e-6)
 
 
 @item.misconception(
@@ -516,52 +452,14 @@ class DropsTheInputOfTheSublayer(_AddNorm):
         return sublayer(self.dropout(x))
 
 
-@item.misconception(
-    "Your dropout is active in evaluation mode, too.",
-    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
-    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
-    "results.",
-    hint="How does dropout find out that your module is in evaluation mode?",
-)
+@item.misconception(**DROPS_ALWAYS)
 class DropsAlways(_AddNorm):
     def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return F.dropout(sublayer(x), self.dropout.p)
 
 
-@item.spelling("DropsAlways")
-class DropsHalfAlways(_AddNorm):
-    def update(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return F.dropout(sublayer(x))
-
-
-@item.misconception(
-    "If no dropout rate is given, yours isn't 0.1.",
-    why="The paper drops a tenth, and so does AddNorm(d_model) in this task. nn.Dropout() without "
-    "an argument drops half.",
-    hint="Which rate does dropout get after AddNorm(d_model), with no rate given? Mind the "
-    "defaults in your constructor.",
-)
-class AnotherDefault(_AddNorm):
-    def __init__(self, d_model: int, dropout: float = 0.5) -> None:
-        super().__init__(d_model, dropout)
-
-
-@item.spelling("AnotherDefault")
-class NoDropoutByDefault(_AddNorm):
-    def __init__(self, d_model: int, dropout: float = 0.0) -> None:
-        super().__init__(d_model, dropout)
-
-
-@item.misconception(
-    "Your dropout rate is always the same, whatever the argument is.",
-    why="The rate is an argument so that each model can have its own: small data needs more "
-    "dropout, and 0 switches it off.",
-    hint="Follow the argument dropout from your constructor to where dropout is applied. Does it "
-    "get there?",
-)
-class IgnoresTheRate(_AddNorm):
-    def __init__(self, d_model: int, dropout: float = 0.1) -> None:
-        super().__init__(d_model, 0.1)
+item.spelling_with("DropsAlways", update=lambda module, x, sublayer: F.dropout(sublayer(x)))
+add_wrong_rates(item, _AddNorm, call="AddNorm(d_model)")
 
 
 @item.misconception(

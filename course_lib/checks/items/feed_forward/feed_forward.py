@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,19 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Answer, Call
-from course_lib.checks.engine.compare import Difference, answers_differ
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Comparison, Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
+from course_lib.checks.engine.adapters import Finding, compare_under_dropout, use_module
+from course_lib.checks.items.dropout_misconceptions import DROPS_ALWAYS, add_wrong_rates
 from course_lib.model import feed_forward as model
-
-
-def _use_network(
-    make: Callable[..., nn.Module], x: Tensor, *, positional: tuple[Any, ...] = (), **kwargs: Any
-) -> Any:
-    """As ``use_module``; ``positional`` are the positional arguments of the constructor."""
-    return use_module(partial(make, *positional), x, **kwargs)
 
 
 def _network(draw: Draw, x: Tensor, d_ff: int, about: str, **kwargs: Any) -> Call:
@@ -49,84 +40,42 @@ def _pairs(draw: Draw, *positional: float, **init: float) -> list[Call]:
     return [Call((x,), {**kwargs, "train": train}, about=rate) for train in (False, True)]
 
 
-def _compare_hidden_dropout(share: float) -> Comparison:
-    """For one input in evaluation mode and then in training mode, with this dropout rate.
-
-    The first answer must be the reference's; the second shows which hidden units are dropped.
-    """
-
-    def compare(
-        calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
-    ) -> Difference | None:
-        if difference := answers_differ(expected[0], answers[0], tolerance=1e-4):
-            unchanged = answers_differ(expected[0], answers[1], tolerance=1e-4) is None
-            where = (
-                "in evaluation mode, and not in training mode"
-                if unchanged
-                else "in evaluation mode"
-            )
-            return Difference(
-                difference.kind, expected=difference.expected, got=difference.got, where=where
-            )
-        noisy, clean = answers[1].value, expected[0].value
-        if not isinstance(noisy, Tensor) or noisy.shape != clean.shape:
-            return answers_differ(expected[0], answers[1])
-        if torch.allclose(noisy, clean, atol=1e-4):
-            where = "in training mode"
-            return Difference(
-                "value", expected="some hidden units dropped", got="nothing dropped", where=where
-            )
-        if (zeros := noisy == 0).any():
-            level = noisy[~zeros] / clean[~zeros]
-            alone = level.std() < 1e-3
-            where = "the output in training mode" if alone else "the output, and more, in training"
-            return Difference(
-                "value", expected="no zeros, since the bias comes last", got="zeros", where=where
-            )
-        left = (noisy - 10.0) / calls[1].args[0]  # how many of the two are left, times their scale
-        if (left < 0.01).all(dim=-1).any():
-            where = "the hidden units of a position"
-            return Difference(
-                "value",
-                expected="each dropped independently",
-                got="all dropped at once",
-                where=where,
-            )
-        scale = left[left > 0.01].min()
-        if left.max() < 1.1 * scale:
-            where = "two hidden units with the same input"
-            independent = "each dropped independently"
-            return Difference(
-                "value", expected=independent, got="both dropped, or neither", where=where
-            )
-        left = left / scale
-        if (left - left.round()).abs().max() > 1e-3 or left.max() > 2.1:
-            where = "the hidden units in training mode"
-            return Difference(
-                "value", expected="each dropped or scaled by one factor", got="others", where=where
-            )
-        if abs((found := 1 - float(left.mean()) / 2) - share) > 0.05:
-            where = "the share of hidden units that are dropped"
-            return Difference(
-                "value", expected=f"about {share:.2f}", got=f"{found:.2f}", where=where
-            )
-        if abs(float(scale) * (1 - share) - 1) > 0.01:
-            where = "the factor on the hidden units that dropout keeps"
-            return Difference(
-                "value", expected=f"1 / {1 - share:g}", got=f"{float(scale):.4g}", where=where
-            )
-        if torch.equal(left[0].round(), left[1].round()):
-            where = "the hidden units dropped in two sentences"
-            return Difference("value", expected="different ones", got="the same", where=where)
-        return None
-
-    return compare
+def _find_in_pairs(share: float, call: Call, clean: Tensor, noisy: Tensor) -> Finding | None:
+    """What is wrong with the output of ``_pairs`` in training mode, with this dropout rate."""
+    if torch.allclose(noisy, clean, atol=1e-4):
+        return "in training mode", "some hidden units dropped", "nothing dropped"
+    if (zeros := noisy == 0).any():
+        level = noisy[~zeros] / clean[~zeros]
+        alone = level.std() < 1e-3
+        where = "the output in training mode" if alone else "the output, and more, in training"
+        return where, "no zeros, since the bias comes last", "zeros"
+    left = (noisy - 10.0) / call.args[0]  # how many of the two are left, times their scale
+    if (left < 0.01).all(dim=-1).any():
+        where = "the hidden units of a position"
+        return where, "each dropped independently", "all dropped at once"
+    scale = left[left > 0.01].min()
+    if left.max() < 1.1 * scale:
+        where = "two hidden units with the same input"
+        return where, "each dropped independently", "both dropped, or neither"
+    left = left / scale
+    if (left - left.round()).abs().max() > 1e-3 or left.max() > 2.1:
+        where = "the hidden units in training mode"
+        return where, "each dropped or scaled by one factor", "others"
+    if abs((found := 1 - float(left.mean()) / 2) - share) > 0.05:
+        where = "the share of hidden units that are dropped"
+        return where, f"about {share:.2f}", f"{found:.2f}"
+    if abs(float(scale) * (1 - share) - 1) > 0.01:
+        where = "the factor on the hidden units that dropout keeps"
+        return where, f"1 / {1 - share:g}", f"{float(scale):.4g}"
+    if torch.equal(left[0].round(), left[1].round()):
+        return "the hidden units dropped in two sentences", "different ones", "the same"
+    return None
 
 
 item = Item(
     "03.feed_forward",
     reference=model.FeedForward,
-    use=_use_network,
+    use=use_module,
     tolerance=1e-4,
     probes=[
         Probe(
@@ -160,17 +109,17 @@ item = Item(
         Probe(
             "dropout is applied to the hidden layer, in training mode only",
             lambda draw: _pairs(draw, d_model=_WIDTH, d_ff=2 * _WIDTH, dropout=_SHARE),
-            compare=_compare_hidden_dropout(_SHARE),
+            compare=compare_under_dropout(partial(_find_in_pairs, _SHARE)),
         ),
         Probe(
             "the arguments are d_model, d_ff and the dropout rate, in this order",
             lambda draw: _pairs(draw, _WIDTH, 2 * _WIDTH, _SHARE),
-            compare=_compare_hidden_dropout(_SHARE),
+            compare=compare_under_dropout(partial(_find_in_pairs, _SHARE)),
         ),
         Probe(
             "the dropout rate is 0.1 by default",
             lambda draw: _pairs(draw, _WIDTH, 2 * _WIDTH),
-            compare=_compare_hidden_dropout(0.1),
+            compare=compare_under_dropout(partial(_find_in_pairs, 0.1)),
         ),
         Probe(
             "all four parameters get gradients",
@@ -192,6 +141,8 @@ item = Item(
 class _Network(nn.Module):
     """A correct module; each misconception below changes one thing."""
 
+    activation: Callable[[Tensor], Tensor] = staticmethod(F.relu)
+
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__()
         self.expand = nn.Linear(d_model, d_ff)
@@ -201,9 +152,6 @@ class _Network(nn.Module):
     def first(self, x: Tensor) -> Tensor:
         return self.expand(x)
 
-    def activation(self, hidden: Tensor) -> Tensor:
-        return F.relu(hidden)
-
     def drop(self, hidden: Tensor) -> Tensor:
         return self.dropout(hidden)
 
@@ -211,15 +159,13 @@ class _Network(nn.Module):
         return self.contract(self.drop(self.activation(self.first(x))))
 
 
-@item.misconception(
+item.add(
+    variation(_Network, "NoRelu", activation=staticmethod(lambda hidden: hidden)),
     "No activation takes effect between your two linear layers.",
     why="Without it, two linear layers in a row are equivalent to one: the hidden layer would be "
     "useless.",
     hint="Which non-linear function does equation 2 use? Does its result reach the second layer?",
 )
-class NoRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return hidden
 
 
 @item.misconception(
@@ -253,74 +199,49 @@ class ReluAtTheStart(_Network):
         return self.contract(self.drop(self.first(self.activation(x))))
 
 
-@item.misconception(
+item.add(
+    variation(_Network, "GeluForRelu", activation=staticmethod(F.gelu)),
     "Your activation is GELU instead of ReLU.",
     why="One of the five published systems uses GELU, and it works as well. But weights trained "
     "with one don't work with the other, and the paper has max(0, …).",
     hint="Which activation is max(0, x)?",
 )
-class GeluForRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return F.gelu(hidden)
-
-
-@item.spelling("GeluForRelu")
-class GeluByTanh(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return F.gelu(hidden, approximate="tanh")
-
-
-@item.misconception(
+item.spelling_with("GeluForRelu", activation=staticmethod(partial(F.gelu, approximate="tanh")))
+item.add(
+    variation(_Network, "SigmoidForRelu", activation=staticmethod(torch.sigmoid)),
     "Your activation is a sigmoid instead of ReLU.",
     why="A sigmoid is never zero, and for large inputs its gradient nearly vanishes.",
     hint="What does equation 2 do with a negative number, and with a positive one?",
 )
-class SigmoidForRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return torch.sigmoid(hidden)
-
-
-@item.misconception(
+item.add(
+    variation(_Network, "TanhForRelu", activation=staticmethod(torch.tanh)),
     "Your activation is tanh instead of ReLU.",
     why="tanh never exceeds 1, and for large inputs its gradient nearly vanishes. ReLU leaves "
     "positive numbers as they are.",
     hint="What does equation 2 do with a negative number, and with a positive one?",
 )
-class TanhForRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return torch.tanh(hidden)
-
-
-@item.misconception(
+item.add(
+    variation(_Network, "LeakyRelu", activation=staticmethod(F.leaky_relu)),
     "Your activation lets a hundredth of each negative number through.",
     why="A leaky ReLU multiplies negative numbers by 0.01 instead of setting them to zero. The "
     "paper has max(0, …), and a hidden unit that is 0 takes no part in the result.",
     hint="What is max(0, x) for a negative x?",
 )
-class LeakyRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return F.leaky_relu(hidden)
-
-
-@item.misconception(
+item.add(
+    variation(_Network, "MinForMax", activation=staticmethod(lambda hidden: hidden.clamp(max=0))),
     "Your activation keeps the negative numbers and sets the positive ones to zero.",
     why="That's min(0, …). ReLU is max(0, …).",
     hint="What is max(0, x) for x = 2, and for x = -2?",
 )
-class MinForMax(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return hidden.clamp(max=0)
-
-
-@item.misconception(
+item.add(
+    variation(
+        _Network, "SoftmaxForRelu", activation=staticmethod(lambda hidden: hidden.softmax(dim=-1))
+    ),
     "Your hidden units go through a softmax instead of ReLU.",
     why="A softmax makes the hidden units of a position compete for a sum of 1. In equation 2 "
     "each is on its own, and as many as it takes can be active.",
     hint="Which function does equation 2 use, and does it look at one number or at many?",
 )
-class SoftmaxForRelu(_Network):
-    def activation(self, hidden: Tensor) -> Tensor:
-        return hidden.softmax(dim=-1)
 
 
 @item.misconception(
@@ -400,52 +321,14 @@ class DropsTheInput(_Network):
         return self.contract(self.activation(self.first(self.dropout(x))))
 
 
-@item.misconception(
-    "Your dropout is active in evaluation mode, too.",
-    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
-    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
-    "results.",
-    hint="How does dropout find out that your module is in evaluation mode?",
-)
+@item.misconception(**DROPS_ALWAYS)
 class DropsAlways(_Network):
     def drop(self, hidden: Tensor) -> Tensor:
         return F.dropout(hidden, self.dropout.p)
 
 
-@item.spelling("DropsAlways")
-class DropsHalfAlways(_Network):
-    def drop(self, hidden: Tensor) -> Tensor:
-        return F.dropout(hidden)
-
-
-@item.misconception(
-    "If no dropout rate is given, yours isn't 0.1.",
-    why="The paper drops a tenth, and so does FeedForward(d_model, d_ff) in this task. "
-    "nn.Dropout() without an argument drops half.",
-    hint="Which rate does dropout get after FeedForward(d_model, d_ff), with no rate given? Mind "
-    "the defaults in your constructor.",
-)
-class AnotherDefault(_Network):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.5) -> None:
-        super().__init__(d_model, d_ff, dropout)
-
-
-@item.spelling("AnotherDefault")
-class NoDropoutByDefault(_Network):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__(d_model, d_ff, dropout)
-
-
-@item.misconception(
-    "Your dropout rate is always the same, whatever the argument is.",
-    why="The rate is an argument so that each model can have its own: small data needs more "
-    "dropout, and 0 switches it off.",
-    hint="Follow the argument dropout from your constructor to where dropout is applied. Does it "
-    "get there?",
-)
-class IgnoresTheRate(_Network):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
-        super().__init__(d_model, d_ff, 0.1)
+item.spelling_with("DropsAlways", drop=lambda module, hidden: F.dropout(hidden))
+add_wrong_rates(item, _Network, call="FeedForward(d_model, d_ff)")
 
 
 @item.misconception(

@@ -9,10 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.checks.items.full_model.small_transformer import SMALL, Fields
 from course_lib.model import (
     DecoderBlock,
@@ -37,24 +35,18 @@ class Stack(nn.Module):
 """
 
 
-BLOCKS: dict[str, Callable[[TransformerConfig], nn.Module]] = {
-    "encoder": EncoderBlock,
-    "decoder": DecoderBlock,
-}
+MakeBlock = Callable[[TransformerConfig], nn.Module]
+BLOCKS: dict[str, MakeBlock] = {"encoder": EncoderBlock, "decoder": DecoderBlock}
 
 
 class _Stack(nn.Module):
-    def __init__(
-        self, block: Callable[[TransformerConfig], nn.Module], config: TransformerConfig
-    ) -> None:
+    def __init__(self, block: MakeBlock, config: TransformerConfig) -> None:
         super().__init__()
         self.layers = self.make_layers(block, config)
         last = nn.LayerNorm(config.d_model)
         self.final_norm = last if config.final_norm else nn.Identity()
 
-    def make_layers(
-        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
-    ) -> Any:
+    def make_layers(self, block: MakeBlock, c: TransformerConfig) -> Any:
         return nn.ModuleList(block(c) for _ in range(c.n_layers))
 
     def forward(self, x: Tensor, *others: Tensor) -> Any:
@@ -155,9 +147,7 @@ item = Item(
     hint="How many times is block(config) called?",
 )
 class OneBlockForAllLayers(_Stack):
-    def make_layers(
-        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
-    ) -> Any:
+    def make_layers(self, block: MakeBlock, c: TransformerConfig) -> Any:
         return nn.ModuleList([block(c)] * c.n_layers)
 
 
@@ -170,9 +160,7 @@ class OneBlockForAllLayers(_Stack):
     "variable of forward registers anything. What does?",
 )
 class PlainList(_Stack):
-    def make_layers(
-        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
-    ) -> Any:
+    def make_layers(self, block: MakeBlock, c: TransformerConfig) -> Any:
         return [block(c) for _ in range(c.n_layers)]
 
 
@@ -185,9 +173,7 @@ class PlainList(_Stack):
     "and the same seed draws the same ones.",
 )
 class Twins(_Stack):
-    def make_layers(
-        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
-    ) -> Any:
+    def make_layers(self, block: MakeBlock, c: TransformerConfig) -> Any:
         one = block(c)
         return nn.ModuleList(deepcopy(one) for _ in range(c.n_layers))
 
@@ -198,7 +184,5 @@ class Twins(_Stack):
     hint="config.n_layers blocks are asked for.",
 )
 class SingleLayer(_Stack):
-    def make_layers(
-        self, block: Callable[[TransformerConfig], nn.Module], c: TransformerConfig
-    ) -> Any:
+    def make_layers(self, block: MakeBlock, c: TransformerConfig) -> Any:
         return nn.ModuleList([block(c)])

@@ -7,16 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.full_model.small_transformer import Fields
-from course_lib.model import (
-    PRESETS,
-    TransformerConfig,
-    count_parameters,
-)
+from course_lib.model import PRESETS, TransformerConfig, count_parameters
 
 
 def _use_config(count: Callable[[TransformerConfig], Any], fields: Fields) -> Any:

@@ -8,12 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.model import (
-    Transformer,
-    TransformerConfig,
-)
+from course_lib.checks.engine import Call, Draw
+from course_lib.model import Transformer, TransformerConfig
 
 Fields = Mapping[str, Any]  # of a TransformerConfig, as plain data
 

@@ -8,15 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import load_weights
-from course_lib.checks.engine.call import Call, weighted_sum
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine.call import weighted_sum
 from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
-from course_lib.model import (
-    Transformer,
-    TransformerConfig,
-)
+from course_lib.model import Transformer, TransformerConfig
 
 
 def _tables(model: Transformer) -> dict[str, Any]:

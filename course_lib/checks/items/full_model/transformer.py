@@ -10,10 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_lib.checks.engine import Call, Draw, Item, Probe, variation
 from course_lib.checks.engine.adapters import use_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.blocks.block_parts import compare_moments
 from course_lib.checks.items.full_model.small_transformer import Fields, model_call, pair
 from course_lib.model import (
@@ -169,6 +167,15 @@ class _Variant(Transformer):
         return self.logits(self.decoder(self.embed(target), memory, *masks))
 
 
+def _no_mask(model: _Variant, *tokens: Tensor) -> None:
+    return None
+
+
+def _with_dropouts(config: TransformerConfig, *, source: float, target: float) -> TransformerConfig:
+    """The config with these rates for the two embeddings."""
+    return replace(config, source_embedding_dropout=source, target_embedding_dropout=target)
+
+
 @item.misconception(
     "Your decoder uses the target's mask for the memory, too.",
     why="The memory's columns are source positions. With different lengths that's usually an "
@@ -181,10 +188,10 @@ class TargetMaskForTheMemory(_Variant):
         return self.target_mask(target)
 
 
-@item.spelling("TargetMaskForTheMemory")
-class TargetPaddingForTheMemory(_Variant):
-    def memory_mask(self, source: Tensor, target: Tensor) -> Any:
-        return padding_mask(target, self.config.pad_id)
+item.spelling_with(
+    "TargetMaskForTheMemory",
+    memory_mask=lambda model, source, target: padding_mask(target, model.config.pad_id),
+)
 
 
 @item.misconception(
@@ -197,14 +204,12 @@ class FutureIsRead(_Variant):
         return padding_mask(target, self.config.pad_id)
 
 
-@item.misconception(
+item.add(
+    variation(_Variant, "TargetHasNoMask", target_mask=_no_mask),
     "Your decoder's self-attention has no mask: it attends to the future and to padding.",
     why="The token to be predicted is one position ahead, and the model would simply copy it.",
     hint="There are two things to hide in the target.",
 )
-class TargetHasNoMask(_Variant):
-    def target_mask(self, target: Tensor) -> Any:
-        return None
 
 
 @item.misconception(
@@ -219,25 +224,19 @@ class TargetPadsAreRead(_Variant):
         return causal_mask(target.size(1))
 
 
-@item.misconception(
+item.add(
+    variation(_Variant, "EncoderReadsPads", source_mask=_no_mask),
     "Your encoder attends to the source's padding as if it were text: no mask hides it.",
     why="The memory of a sentence then depends on how much padding its batch happens to need.",
     hint="How does the encoder know which source tokens are padding?",
 )
-class EncoderReadsPads(_Variant):
-    def source_mask(self, source: Tensor) -> Any:
-        return None
-
-
-@item.misconception(
+item.add(
+    variation(_Variant, "MemoryOfPadsIsRead", memory_mask=_no_mask),
     "Your cross-attention attends to the memory of pad tokens: no mask hides it.",
     why="The encoder returns a vector for each pad token, too. It means nothing and must be "
     "hidden.",
     hint="Why does decode get the source when it already has the memory?",
 )
-class MemoryOfPadsIsRead(_Variant):
-    def memory_mask(self, source: Tensor, target: Tensor) -> Any:
-        return None
 
 
 @item.misconception(
@@ -265,23 +264,16 @@ class ZeroIsAlwaysThePad(_Variant):
     hint="Look at the arguments of both TransformerEmbeddings, one by one.",
 )
 class EmbeddingsIgnoreThePad(_Variant):
+    sides: tuple[str, ...] = ("source", "target")
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
-        self.source_embedding.pad_id = self.target_embedding.pad_id = 0
+        for side in self.sides:
+            getattr(self, f"{side}_embedding").pad_id = 0
 
 
-@item.spelling("EmbeddingsIgnoreThePad")
-class SourceEmbeddingIgnoresThePad(_Variant):
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config)
-        self.source_embedding.pad_id = 0
-
-
-@item.spelling("EmbeddingsIgnoreThePad")
-class TargetEmbeddingIgnoresThePad(_Variant):
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config)
-        self.target_embedding.pad_id = 0
+for _side in ("source", "target"):
+    item.spelling_with("EmbeddingsIgnoreThePad", sides=(_side,))
 
 
 @item.misconception(
@@ -292,9 +284,7 @@ class TargetEmbeddingIgnoresThePad(_Variant):
 )
 class EmbeddingDropoutLeftAsItIs(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(
-            replace(config, source_embedding_dropout=0.1, target_embedding_dropout=0.1)
-        )
+        super().__init__(_with_dropouts(config, source=0.1, target=0.1))
 
 
 @item.misconception(
@@ -305,9 +295,7 @@ class EmbeddingDropoutLeftAsItIs(_Variant):
 )
 class EmbeddingsDropNothing(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(
-            replace(config, source_embedding_dropout=0.0, target_embedding_dropout=0.0)
-        )
+        super().__init__(_with_dropouts(config, source=0.0, target=0.0))
 
 
 @item.misconception(
@@ -318,9 +306,7 @@ class EmbeddingsDropNothing(_Variant):
 class EmbeddingDropoutsSwapped(_Variant):
     def __init__(self, config: TransformerConfig) -> None:
         source, target = config.source_embedding_dropout, config.target_embedding_dropout
-        super().__init__(
-            replace(config, source_embedding_dropout=target, target_embedding_dropout=source)
-        )
+        super().__init__(_with_dropouts(config, source=target, target=source))
 
 
 @item.misconception(
@@ -329,16 +315,14 @@ class EmbeddingDropoutsSwapped(_Variant):
     hint="Which field of the config does each of your two embeddings get?",
 )
 class OneDropoutForBoth(_Variant):
+    side = "source"
+
     def __init__(self, config: TransformerConfig) -> None:
-        rate = config.source_embedding_dropout
-        super().__init__(replace(config, target_embedding_dropout=rate))
+        rate = getattr(config, f"{self.side}_embedding_dropout")
+        super().__init__(_with_dropouts(config, source=rate, target=rate))
 
 
-@item.spelling("OneDropoutForBoth")
-class TargetDropoutForBoth(_Variant):
-    def __init__(self, config: TransformerConfig) -> None:
-        rate = config.target_embedding_dropout
-        super().__init__(replace(config, source_embedding_dropout=rate))
+item.spelling_with("OneDropoutForBoth", side="target")
 
 
 @item.misconception(

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 
 BUG = """\
 def exact_match(outputs, references):
@@ -51,6 +49,12 @@ def _outputs(draw: Draw, right: int, n: int) -> Call:
     return Call((outputs, references), about=f"{right} of {n} sentences right")
 
 
+def _four_times_as_many(draw: Draw) -> list[Call]:
+    n = draw.integer(15, 40)
+    right = draw.integer(n // 2 + 1, n - 2)
+    return [_outputs(draw, right, n), _outputs(draw, 4 * right, 4 * n)]
+
+
 item = Item(
     "12.bug",
     reference=_exact_match,
@@ -58,19 +62,27 @@ item = Item(
     probes=[
         Probe(
             "four times as many sentences halve the standard error",
-            lambda draw: [_outputs(draw, 17, 20), _outputs(draw, 68, 80)],
+            _four_times_as_many,
         ),
         Probe(
             "the standard error is largest for a share of one half",
-            lambda draw: [_outputs(draw, right, 24) for right in (2, 12, 21)],
+            lambda draw: [
+                _outputs(draw, right, 24)
+                for right in (draw.integer(1, 5), 12, draw.integer(19, 23))
+            ],
         ),
         Probe(
             "with all sentences right, or none, the standard error is 0",
-            lambda draw: [_outputs(draw, 7, 7), _outputs(draw, 0, 5)],
+            lambda draw: [_outputs(draw, 7, 7), _outputs(draw, 0, draw.integer(4, 9))],
         ),
         Probe(
             "there may be few sentences",
-            lambda draw: [_outputs(draw, 1, 2), _outputs(draw, 2, 3), _outputs(draw, 1, 1)],
+            lambda draw: [
+                _outputs(draw, 1, 2),
+                _outputs(draw, draw.integer(1, 2), 3),
+                _outputs(draw, 1, draw.integer(4, 6)),
+                _outputs(draw, 1, 1),
+            ],
         ),
     ],
     hints=(

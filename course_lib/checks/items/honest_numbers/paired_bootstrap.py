@@ -9,9 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 
 
 def _paired_bootstrap(

@@ -6,9 +6,7 @@ import math
 
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.model import masked_softmax, padding_mask
 
 BUG = """\

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Item, Probe
 from course_lib.model import masks
 
 item = Item(
@@ -18,15 +17,18 @@ item = Item(
     probes=[
         Probe(
             "a query may attend to itself and to its past",
-            lambda draw: [Call((4,), about="four tokens")],
+            lambda draw: [
+                Call((4,), about="four tokens"),
+                Call((draw.integer(5, 30),), about="some more tokens"),
+            ],
         ),
         Probe(
             "it works for any length",
             lambda draw: [
                 Call((1,), about="a single token"),
                 Call((2,), about="two tokens"),
-                Call((draw.integer(7, 11),), about="a longer sentence"),
-                Call((150,), about="150 tokens"),
+                Call((draw.integer(31, 70),), about="a longer sentence"),
+                Call((draw.integer(100, 300),), about="a paragraph"),
             ],
         ),
     ],

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Item, Probe
 from course_lib.model import masks
 
 item = Item(

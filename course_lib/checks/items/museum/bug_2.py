@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.model import causal_mask, decoder_mask, padding_mask
 
 MASK = """\
@@ -38,9 +37,9 @@ def _context(weights: Tensor, value: Tensor) -> Tensor:
     return torch.einsum("bqhk,bkhe->bqhe", weights, value)
 
 
-def _three(draw: Draw, queries: int, keys: int, heads: int, *, width: int = 4) -> list[Tensor]:
+def _three(draw: Draw, queries: int, keys: int, heads: int) -> list[Tensor]:
     sizes = (queries, keys, keys)
-    return [draw.normal(2, size, heads, width, std=1.5) for size in sizes]
+    return [draw.normal(2, size, heads, 4, std=1.5) for size in sizes]
 
 
 def _only_the_past(draw: Draw) -> list[Call]:
@@ -173,16 +172,10 @@ def not_low_enough(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> T
     return _filled_with(-10.0, query, key, value, mask)
 
 
-@item.spelling("not_low_enough")
-def zero_for_hidden_scores(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-    return _filled_with(0.0, query, key, value, mask)
-
-
-@item.spelling("not_low_enough")
-def minus_one_for_hidden_scores(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-    return _filled_with(-1.0, query, key, value, mask)
-
-
 def _filled_with(number: float, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     scores = _scores(query, key).masked_fill(~mask.transpose(1, 2), number)
     return _context(scores.softmax(dim=-1), value)
+
+
+item.spelling("not_low_enough")(partial(_filled_with, 0.0))
+item.spelling("not_low_enough")(partial(_filled_with, -1.0))

@@ -7,9 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.model import merge_heads, split_heads
 
 ROOT = """\
@@ -86,8 +84,8 @@ item = Item(
     "noticed.",
     hint="How long are the vectors that are multiplied in line 3?",
 )
-def root_of_d_model(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    return _self_attention(x, *_unpack(weights_and_heads), divisor=math.sqrt(x.size(-1)))
+def root_of_d_model(x: Tensor, *weights_and_heads: Any) -> Tensor:
+    return _self_attention(x, *weights_and_heads, divisor=math.sqrt(x.size(-1)))
 
 
 @item.misconception(
@@ -96,8 +94,8 @@ def root_of_d_model(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     "token, and its gradient vanishes.",
     hint="What are your scores divided by? The line has to be fixed, not removed.",
 )
-def not_divided(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    return _self_attention(x, *_unpack(weights_and_heads), divisor=1.0)
+def not_divided(x: Tensor, *weights_and_heads: Any) -> Tensor:
+    return _self_attention(x, *weights_and_heads, divisor=1.0)
 
 
 @item.misconception(
@@ -106,9 +104,8 @@ def not_divided(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     "smaller as heads get wider.",
     hint="By what is a score divided in your code, in all? Compare that with √d_head.",
 )
-def no_root(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    *_, heads = _unpack(weights_and_heads)
-    return _self_attention(x, *_unpack(weights_and_heads), divisor=x.size(-1) / heads)
+def no_root(x: Tensor, *weights_and_heads: Any) -> Tensor:
+    return _self_attention(x, *weights_and_heads, divisor=x.size(-1) / weights_and_heads[-1])
 
 
 @item.misconception(
@@ -117,9 +114,8 @@ def no_root(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
     "equal.",
     hint="How many products does each sum in line 3 have?",
 )
-def root_of_the_number_of_heads(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    *_, heads = _unpack(weights_and_heads)
-    return _self_attention(x, *_unpack(weights_and_heads), divisor=math.sqrt(heads))
+def root_of_the_number_of_heads(x: Tensor, *weights_and_heads: Any) -> Tensor:
+    return _self_attention(x, *weights_and_heads, divisor=math.sqrt(weights_and_heads[-1]))
 
 
 @item.misconception(
@@ -127,11 +123,5 @@ def root_of_the_number_of_heads(x: Tensor, *weights_and_heads: Tensor) -> Tensor
     why="Then the same token attends differently in a longer sentence.",
     hint="Over which axis of (B, H, S, E) does line 3 sum?",
 )
-def root_of_the_length(x: Tensor, *weights_and_heads: Tensor) -> Tensor:
-    return _self_attention(x, *_unpack(weights_and_heads), divisor=math.sqrt(x.size(1)))
-
-
-def _unpack(rest: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
-    """Four weight matrices and the number of heads."""
-    w_q, w_k, w_v, w_o, heads = rest
-    return w_q, w_k, w_v, w_o, int(heads)
+def root_of_the_length(x: Tensor, *weights_and_heads: Any) -> Tensor:
+    return _self_attention(x, *weights_and_heads, divisor=math.sqrt(x.size(1)))

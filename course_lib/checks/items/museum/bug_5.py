@@ -8,10 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult, require_module
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
 from course_lib.model import sinusoidal_positions
 
 ADD_TABLE = """\

@@ -8,10 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
 
 BEST = """\
 def keep_best(weights, updates, losses):
@@ -26,14 +24,12 @@ def keep_best(weights, updates, losses):
 
 
 Weights = dict[str, Tensor]
+Updates = Sequence[Weights]
+Losses = Sequence[float]
+Keeper = Callable[[Weights, Updates, Losses], Weights]
 
 
-Keeper = Callable[[Weights, Sequence[Weights], Sequence[float]], Weights]
-
-
-def _on_copies(
-    keep_best: Keeper, weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
-) -> Weights:
+def _on_copies(keep_best: Keeper, weights: Weights, updates: Updates, losses: Losses) -> Weights:
     """Pass copies: the learner's code may change the weights it is given.
 
     Raises:
@@ -46,7 +42,7 @@ def _on_copies(
     return dict(best)
 
 
-def _after(weights: Weights, updates: Sequence[Weights], steps: int) -> Weights:
+def _after(weights: Weights, updates: Updates, steps: int) -> Weights:
     """The weights after this many updates, as new tensors."""
     total = {name: w.clone() for name, w in weights.items()}
     for update in updates[:steps]:
@@ -55,11 +51,11 @@ def _after(weights: Weights, updates: Sequence[Weights], steps: int) -> Weights:
     return total
 
 
-def _keep_best(weights: Weights, updates: Sequence[Weights], losses: Sequence[float]) -> Weights:
+def _keep_best(weights: Weights, updates: Updates, losses: Losses) -> Weights:
     return _after(weights, updates, losses.index(min(losses)) + 1)
 
 
-def _training(draw: Draw, losses: Sequence[float], about: str) -> Call:
+def _training(draw: Draw, losses: Losses, about: str) -> Call:
     def state() -> Weights:
         return {"embedding": draw.normal(4, 3), "bias": draw.normal(5)}
 
@@ -108,9 +104,7 @@ item = Item(
     "you return the wrong variable or never lower `lowest`.",
     hint="Print `best` and `lowest` after each step, and compare `best` with what you return.",
 )
-def the_same_tensors(
-    weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
-) -> Weights:
+def the_same_tensors(weights: Weights, updates: Updates, losses: Losses) -> Weights:
     return _after(weights, updates, len(losses))
 
 
@@ -120,9 +114,7 @@ def the_same_tensors(
     hint="When are the weights that you keep copied or computed: before a step's update is added, "
     "or after?",
 )
-def one_step_too_early(
-    weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
-) -> Weights:
+def one_step_too_early(weights: Weights, updates: Updates, losses: Losses) -> Weights:
     return _after(weights, updates, losses.index(min(losses)))
 
 
@@ -131,9 +123,7 @@ def one_step_too_early(
     why="For a loss, lower is better. With accuracy it would be the other way round.",
     hint="Line 6 was right as it was.",
 )
-def the_worst_is_kept(
-    weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
-) -> Weights:
+def the_worst_is_kept(weights: Weights, updates: Updates, losses: Losses) -> Weights:
     return _after(weights, updates, losses.index(max(losses)) + 1)
 
 
@@ -142,9 +132,7 @@ def the_worst_is_kept(
     why="The task asks for the first. More steps for the same loss gain nothing.",
     hint="Go through your code by hand with losses 2, 1, 1. Which step does it choose, and why?",
 )
-def the_later_of_equals(
-    weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
-) -> Weights:
+def the_later_of_equals(weights: Weights, updates: Updates, losses: Losses) -> Weights:
     last = max(i for i, loss in enumerate(losses) if loss == min(losses))
     return _after(weights, updates, last + 1)
 
@@ -156,9 +144,7 @@ def the_later_of_equals(
     hint="With which earlier loss do you compare a new one: the previous loss, or the lowest so "
     "far?",
 )
-def better_than_the_step_before(
-    weights: Weights, updates: Sequence[Weights], losses: Sequence[float]
-) -> Weights:
+def better_than_the_step_before(weights: Weights, updates: Updates, losses: Losses) -> Weights:
     before = [math.inf, *losses]
     steps = [i for i, loss in enumerate(losses) if loss < before[i]]
     return _after(weights, updates, steps[-1] + 1)
@@ -170,5 +156,5 @@ def better_than_the_step_before(
     "changes, and a step counts only if its update was added.",
     hint="When do you copy what you return, and which updates have been added to it by then?",
 )
-def never_trained(weights: Weights, updates: Sequence[Weights], losses: Sequence[float]) -> Weights:
+def never_trained(weights: Weights, updates: Updates, losses: Losses) -> Weights:
     return _after(weights, updates, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Item, Probe
+from course_lib.checks.items.positional_encoding.sinusoidal_positions import draw_square
 from course_lib.model import positions
 
 BUG = """\
@@ -31,22 +31,22 @@ item = Item(
         Probe(
             "the frequencies fall from 1 towards 1/10000",
             lambda draw: [
-                Call((7, 8), about="four frequencies"),
-                Call((30, 32), about="sixteen frequencies"),
+                Call((draw.integer(5, 30), 8), about="four frequencies"),
+                Call((draw.integer(20, 60), 32), about="sixteen frequencies"),
             ],
         ),
         Probe(
             "it works for any length and any d_model",
             lambda draw: [
-                Call((draw.integer(11, 19), 6), about="three frequencies"),
-                Call((12, 12), about="as many positions as columns"),
+                Call((draw.integer(11, 40), 6), about="three frequencies"),
+                Call(draw_square(draw), about="as many positions as columns"),
             ],
         ),
         Probe(
             "the first position and distant positions are right, too",
             lambda draw: [
                 Call((1, 4), about="a single position"),
-                Call((200, 10), about="200 positions"),
+                Call((draw.integer(150, 300), 10), about="more than 100 positions"),
             ],
         ),
     ],

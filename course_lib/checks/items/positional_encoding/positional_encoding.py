@@ -10,11 +10,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult, compare_last_dropout, require_module
-from course_lib.checks.engine.call import Answer, Call
+from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, answers_differ
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.items.dropout_misconceptions import (
+    DROPS_ALWAYS,
+    DROPS_BEFORE_THE_SUM,
+    add_wrong_rates,
+)
 from course_lib.model import positions
 
 
@@ -59,7 +63,10 @@ def _use_encoding(
     return module(x)
 
 
-_EIGHT = {"d_model": 8, "dropout": 0.0, "max_len": 50}
+def _encode(x: Tensor, about: str, *, gradients: bool = False, **kwargs: Any) -> Call:
+    """A call of a module for up to 50 tokens of 8 numbers, without dropout."""
+    init = {"d_model": 8, "dropout": 0.0, "max_len": 50}
+    return Call((x,), {"init": init, **kwargs}, about=about, gradients=gradients)
 
 
 def _dropped(draw: Draw, *positional: float, about: str, **init: float) -> list[Call]:
@@ -84,34 +91,26 @@ item = Item(
         Probe(
             "each token gets the encoding of its position, the same in every sentence",
             lambda draw: [
-                Call(
-                    (draw.normal(2, 5, 8),), {"init": _EIGHT}, about="two sentences of five tokens"
-                ),
-                Call((torch.zeros(3, 4, 8),), {"init": _EIGHT}, about="all vectors zero"),
+                _encode(draw.normal(2, 5, 8), "two sentences of five tokens"),
+                _encode(torch.zeros(3, 4, 8), "all vectors zero"),
             ],
         ),
         Probe(
             "it works for any batch size and any length up to max_len",
             lambda draw: [
-                Call((draw.normal(1, 1, 8),), {"init": _EIGHT}, about="a single token"),
-                Call(
-                    (draw.normal(6, 6, 8),), {"init": _EIGHT}, about="as many sentences as tokens"
+                _encode(draw.normal(1, 1, 8), "a single token"),
+                _encode(draw.normal(6, 6, 8), "as many sentences as tokens"),
+                _encode(draw.normal(2, 50, 8), "max_len tokens"),
+                _encode(
+                    draw.normal(2, 7, 8),
+                    "a batch of 7 tokens after one of 3",
+                    first=draw.normal(2, 3, 8),
                 ),
-                Call((draw.normal(2, 50, 8),), {"init": _EIGHT}, about="max_len tokens"),
-                Call(
-                    (draw.normal(2, 7, 8),),
-                    {"init": _EIGHT, "first": draw.normal(2, 3, 8)},
-                    about="a batch of 7 tokens after one of 3",
-                ),
-                Call(
-                    (draw.strided(3, 7, 8),),
-                    {"init": _EIGHT},
-                    about="a tensor that is not contiguous",
-                ),
-                Call(
-                    (draw.normal(1, 300, 4),),
-                    {"init": {"d_model": 4}},
-                    about="dropout and max_len left at their defaults",
+                _encode(draw.strided(3, 7, 8), "a tensor that is not contiguous"),
+                _encode(
+                    draw.normal(1, 300, 4),
+                    "dropout and max_len left at their defaults",
+                    init={"d_model": 4},
                 ),
             ],
         ),
@@ -127,45 +126,31 @@ item = Item(
         ),
         Probe(
             "max_len is 5000 by default",
-            lambda draw: [
-                Call((draw.normal(1, 5000, 2),), {"init": {"d_model": 2}}, about="5000 tokens")
-            ],
+            lambda draw: [_encode(draw.normal(1, 5000, 2), "5000 tokens", init={"d_model": 2})],
             compare=_nearly_equal,
         ),
         Probe(
             "the arguments are d_model, dropout and max_len, in this order",
             lambda draw: [
-                Call(
-                    (draw.normal(2, 5, 8),),
-                    {"init": {}, "positional": (8, 0.0, 50)},
-                    about="d_model 8, dropout 0.0, max_len 50, without their names",
+                _encode(
+                    draw.normal(2, 5, 8),
+                    "d_model 8, dropout 0.0, max_len 50, without their names",
+                    init={},
+                    positional=(8, 0.0, 50),
                 )
             ],
         ),
         Probe(
             "the table is not trained, and forward hooks run",
             lambda draw: [
-                Call(
-                    (draw.normal(2, 5, 8),),
-                    {"init": _EIGHT, "look": "inside"},
-                    about="evaluation mode",
-                ),
-                Call(
-                    (draw.normal(2, 5, 8),),
-                    {"init": _EIGHT},
-                    about="the gradient of the input",
-                    gradients=True,
-                ),
+                _encode(draw.normal(2, 5, 8), "evaluation mode", look="inside"),
+                _encode(draw.normal(2, 5, 8), "the gradient of the input", gradients=True),
             ],
         ),
         Probe(
             "the table moves with the module",
             lambda draw: [
-                Call(
-                    (torch.zeros(2, 5, 8),),
-                    {"init": _EIGHT, "look": look},
-                    about=f"the module converted to {look}",
-                )
+                _encode(torch.zeros(2, 5, 8), f"the module converted to {look}", look=look)
                 for look in ("bfloat16", "float16")
             ],
         ),
@@ -304,14 +289,7 @@ class OverridesCall(_Encoding):
         return self.forward(x)
 
 
-@item.misconception(
-    "Your dropout isn't applied to the sum: in training mode, hardly any element of the result is "
-    "zero.",
-    why="The paper applies dropout to the sum (section 5.4). If it's applied to one of the two "
-    "terms, the other is still there wherever an element is dropped.",
-    hint="Ordinary dropout sets elements to zero, and in this task it's the last operation. What "
-    "comes after it in your code?",
-)
+@item.misconception(**DROPS_BEFORE_THE_SUM)
 class DropsBeforeTheSum(_Encoding):
     def forward(self, x: Tensor) -> Tensor:
         return self.add(self.drop(x), self.rows(x))
@@ -328,52 +306,14 @@ class DropsNothing(_Encoding):
         return total
 
 
-@item.misconception(
-    "Your dropout is active in evaluation mode, too.",
-    why="By default, F.dropout is in training mode whatever the mode of your module is, and so is "
-    "an nn.Dropout created in forward. If you translated a sentence twice, you'd get two different "
-    "results.",
-    hint="How does dropout find out that your module is in evaluation mode?",
-)
+@item.misconception(**DROPS_ALWAYS)
 class DropsAlways(_Encoding):
     def drop(self, total: Tensor) -> Tensor:
         return F.dropout(total, self.dropout.p)
 
 
-@item.spelling("DropsAlways")
-class DropsHalfAlways(_Encoding):
-    def drop(self, total: Tensor) -> Tensor:
-        return F.dropout(total)
-
-
-@item.misconception(
-    "If no dropout rate is given, yours isn't 0.1.",
-    why="The paper drops a tenth, and so does PositionalEncoding(d_model) in this task. "
-    "nn.Dropout() without an argument drops half.",
-    hint="Which rate does dropout get after PositionalEncoding(d_model), with no rate given? Mind "
-    "the defaults in your constructor.",
-)
-class AnotherDefault(_Encoding):
-    def __init__(self, d_model: int, dropout: float = 0.5, max_len: int = 5000) -> None:
-        super().__init__(d_model, dropout, max_len)
-
-
-@item.spelling("AnotherDefault")
-class NoDropoutByDefault(_Encoding):
-    def __init__(self, d_model: int, dropout: float = 0.0, max_len: int = 5000) -> None:
-        super().__init__(d_model, dropout, max_len)
-
-
-@item.misconception(
-    "Your dropout rate is always the same, whatever the argument is.",
-    why="The rate is an argument so that each model can have its own: small data needs more "
-    "dropout, and 0 switches it off.",
-    hint="Follow the argument dropout from your constructor to where dropout is applied. Does it "
-    "get there?",
-)
-class IgnoresTheRate(_Encoding):
-    def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
-        super().__init__(d_model, 0.1, max_len)
+item.spelling_with("DropsAlways", drop=lambda module, total: F.dropout(total))
+add_wrong_rates(item, _Encoding, call="PositionalEncoding(d_model)")
 
 
 @item.misconception(

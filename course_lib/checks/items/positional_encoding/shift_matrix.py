@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.model import positions
 
 
@@ -44,30 +43,30 @@ item = Item(
             "a shift by one rotates the first pair by one radian",
             lambda draw: [
                 Call((2, 1), about="one frequency, offset 1"),
-                Call((4, 1), about="two frequencies, offset 1"),
+                Call((2 * draw.integer(2, 12), 1), about="several frequencies, offset 1"),
             ],
         ),
         Probe(
             "it maps the encoding of position p to that of position p + offset, for every p",
             lambda draw: [
                 Call((8, offset), {"at": [0, 1, 6, 30]}, about=f"offset {offset}")
-                for offset in (3, draw.integer(10, 20))
+                for offset in (draw.integer(2, 9), draw.integer(10, 20))
             ],
         ),
         Probe(
             "each pair is rotated by its own angle, and no pair affects another",
             lambda draw: [
-                Call((16, draw.integer(7, 11)), about="eight frequencies"),
-                Call((6, 2), about="three frequencies"),
+                Call((16, draw.integer(7, 30)), about="eight frequencies"),
+                Call((6, draw.integer(2, 20)), about="three frequencies"),
             ],
         ),
         Probe(
             "the offset may be zero, negative or large",
             lambda draw: [
                 Call((6, 0), about="offset 0"),
-                Call((6, -draw.integer(3, 5)), about="a negative offset"),
-                Call((10, 200), about="offset 200"),
-                Call((8, -6), {"at": [6, 10, 40]}, about="offset -6"),
+                Call((6, -draw.integer(3, 30)), about="a negative offset"),
+                Call((10, draw.integer(100, 300)), about="a large offset"),
+                Call((8, -draw.integer(3, 6)), {"at": [6, 10, 40]}, about="back by a few"),
             ],
         ),
     ],

@@ -8,9 +8,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.model import positions
+
+
+def draw_square(draw: Draw) -> tuple[int, int]:
+    """An even number from 6 to 24, as length and as d_model."""
+    size = 2 * draw.integer(3, 12)
+    return size, size
+
 
 item = Item(
     "01.sinusoidal_positions",
@@ -22,7 +28,7 @@ item = Item(
                 Call(
                     (3, 4), about="three positions, two frequencies: the table you can do by hand"
                 ),
-                Call((5, 2), about="one frequency"),
+                Call((draw.integer(5, 40), 2), about="one frequency"),
             ],
         ),
         Probe(
@@ -35,19 +41,19 @@ item = Item(
         Probe(
             "the frequencies depend on d_model, and the length changes no row",
             lambda draw: [
-                Call((12, 64), about="more columns than positions"),
-                Call((40, 4), about="more positions than columns"),
-                Call((8, 8), about="as many positions as columns"),
+                Call((draw.integer(7, 25), 64), about="more columns than positions"),
+                Call((draw.integer(30, 90), 4), about="more positions than columns"),
+                Call(draw_square(draw), about="as many positions as columns"),
             ],
         ),
         Probe(
             "a single position and distant positions are right, too",
             lambda draw: [
                 Call((1, 6), about="a single position"),
-                Call((200, 10), about="200 positions"),
+                Call((draw.integer(150, 300), 10), about="more than 100 positions"),
                 Call(
                     (),
-                    {"length": draw.integer(4, 9), "d_model": 12},
+                    {"length": draw.integer(4, 40), "d_model": 12},
                     about="keyword arguments",
                 ),
             ],

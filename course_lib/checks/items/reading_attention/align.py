@@ -10,11 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult
-from course_lib.checks.engine.call import Call
 from course_lib.checks.engine.compare import short
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.reading_attention.alignment_links import Links
 
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.items.reading_attention.alignment_links import Links, refusal
 
 
@@ -53,15 +51,16 @@ def _three_sets(
 
 def _sentences(draw: Draw) -> list[Call]:
     calls = []
-    for hits, maybe, wrong in ((3, 2, 1), (5, 1, 3), (2, 3, 2)):
-        missed, unseen = draw.integer(1, 4), draw.integer(1, 3)
+    for maybe, wrong in ((2, 1), (1, 3), (3, 2)):
+        hits, missed, unseen = draw.integer(2, 14), draw.integer(1, 9), draw.integer(1, 3)
         links = _three_sets(draw, hits, maybe, wrong, missed=missed, maybe_missed=unseen)
         calls.append(Call(tuple(links), about=f"{hits} of {hits + missed} sure links predicted"))
     return calls
 
 
 def _all_sure(draw: Draw) -> list[Call]:
-    found, sure, _ = _three_sets(draw, 4, 0, 2, missed=3, maybe_missed=0)
+    hits, missed = draw.integer(3, 9), draw.integer(2, 9)
+    found, sure, _ = _three_sets(draw, hits, 0, 2, missed=missed, maybe_missed=0)
     return [
         Call((found, sure, sure), about="all gold links are sure"),
         Call((sure, sure, sure), about="all predicted, and nothing else"),
@@ -69,7 +68,7 @@ def _all_sure(draw: Draw) -> list[Call]:
 
 
 def _extremes(draw: Draw) -> list[Call]:
-    found, sure, possible = _three_sets(draw, 3, 2, 0, missed=0, maybe_missed=3)
+    found, sure, possible = _three_sets(draw, draw.integer(2, 9), 2, 0, missed=0, maybe_missed=3)
     wrong, hard, _ = _three_sets(draw, 0, 0, 4, missed=2, maybe_missed=0)
     return [
         Call((found, sure, possible), about="all sure links predicted, and some possible ones"),
@@ -81,7 +80,8 @@ def _extremes(draw: Draw) -> list[Call]:
 
 
 def _many_sentences(draw: Draw) -> list[Call]:
-    found, sure, possible = _three_sets(draw, 2, 1, 1, missed=3, maybe_missed=2)
+    hits, missed = draw.integer(2, 9), draw.integer(2, 9)
+    found, sure, possible = _three_sets(draw, hits, 1, 1, missed=missed, maybe_missed=2)
     # What is predicted in one is sure in the other, so that the sentence index matters.
     both = [[found, sure, possible], [sure, found, possible + found]]
     joined = [

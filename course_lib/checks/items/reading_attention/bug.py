@@ -5,9 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.model.attention import masked_softmax
 
 BUG = """\
@@ -129,9 +127,9 @@ def one_number_for_all(weights: Tensor, lengths: Tensor) -> Tensor:
     return _mean_entropy(weights, lengths).mean()
 
 
-@item.spelling("one_number_for_all")
-def one_sum_for_all(weights: Tensor, lengths: Tensor) -> Tensor:
-    return _entropy(weights, lengths).sum() / lengths.sum()
+item.spelling("one_number_for_all")(
+    lambda weights, lengths: _entropy(weights, lengths).sum() / lengths.sum()
+)
 
 
 @item.misconception(

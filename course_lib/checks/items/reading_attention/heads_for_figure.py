@@ -8,9 +8,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.checks.engine.call import Call, call_plainly
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe, call_plainly
 from course_lib.checks.items.reading_attention.alignment_links import refusal
 
 

@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Bug, Item, Probe
+from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 from course_lib.training import loss
 
 BUG = """\

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.training import schedules
 
 
@@ -31,28 +29,31 @@ item = Item(
         Probe(
             "the rate rises in proportion to the step during warm-up",
             lambda draw: [
-                _schedule(draw, 1, 2, 5, 10, d_model=16, warmup=20),
-                _schedule(draw, 1, 7, d_model=8, warmup=draw.integer(30, 40)),
+                _schedule(draw, 1, 2, 5, 10, d_model=draw.integer(9, 30), warmup=20),
+                _schedule(draw, 1, 7, d_model=8, warmup=draw.integer(30, 90)),
             ],
         ),
         Probe(
             "the peak is at step warmup, and is 1 / √(d_model · warmup)",
             lambda draw: [
-                _schedule(draw, 24, 25, 26, d_model=4, warmup=25),
-                _schedule(draw, 3999, 4000, 4001, d_model=128, warmup=4000),
+                _schedule(draw, 24, 25, 26, d_model=draw.integer(3, 20), warmup=25),
+                _schedule(draw, 3999, 4000, 4001, d_model=draw.integer(60, 300), warmup=4000),
             ],
         ),
         Probe(
             "after the peak, four times as many steps halve the rate",
             lambda draw: [
                 _schedule(draw, 9, 36, 144, draw.integer(200, 300), d_model=8, warmup=9),
-                _schedule(draw, 4000, 16_000, 100_000, d_model=512, warmup=4000),
+                _schedule(
+                    draw, 4000, 16_000, draw.integer(90_000, 200_000), d_model=512, warmup=4000
+                ),
             ],
         ),
         Probe(
             "four times the width halves the rate",
             lambda draw: [
-                _schedule(draw, 3, 50, d_model=width, warmup=10) for width in (1, 4, 16, 64)
+                _schedule(draw, 3, draw.integer(30, 200), d_model=width, warmup=10)
+                for width in (1, 4, 16, 64)
             ],
         ),
         Probe(

@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.items.losses import (
     EPSILONS,
     add_wrong_axes,

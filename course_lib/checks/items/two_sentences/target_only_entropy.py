@@ -8,9 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from course_lib import training
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
+from course_lib.checks.engine import Call, Draw, Item, Probe
 
 
 class WordPair(NamedTuple):
@@ -76,9 +74,16 @@ item = Item(
         Probe(
             "a more frequent target is less of a surprise",
             lambda draw: [
-                Call((_pairs_from(*BAR, BAR[0], BAR[0]),), about="three beers, one coke"),
                 Call(
-                    (_pairs_from("ja: yes", "ja: yes", "ja: oh yes", "ja: well", "doch: yes"),),
+                    (_pairs_from(BAR[1], *draw.integer(2, 9) * BAR[:1]),),
+                    about="many beers, one coke",
+                ),
+                Call(
+                    (
+                        _pairs_from(
+                            *draw.integer(2, 9) * ["ja: yes"], "ja: oh yes", "ja: well", "doch: yes"
+                        ),
+                    ),
                     about="one source, several translations",
                 ),
             ],
@@ -87,7 +92,13 @@ item = Item(
             "the end of a sentence is a label, too",
             lambda draw: [
                 Call(
-                    (_pairs_from("ich will: i want", "ich will bier: i want beer", "ich: i"),),
+                    (
+                        _pairs_from(
+                            *draw.integer(1, 9) * ["ich will: i want"],
+                            "ich will bier: i want beer",
+                            "ich: i",
+                        ),
+                    ),
                     about="one target is a prefix of another",
                 )
             ],
@@ -96,7 +107,13 @@ item = Item(
             "the whole prefix counts, word by word",
             lambda draw: [
                 Call(
-                    (_pairs_from("a: he can see", "b: she can hear", "c: he can hear"),),
+                    (
+                        _pairs_from(
+                            *draw.integer(1, 9) * ["a: he can see"],
+                            "b: she can hear",
+                            "c: he can hear",
+                        ),
+                    ),
                     about="the same word after two prefixes",
                 ),
                 Call(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib import training
-from course_lib.checks.engine.draw import Draw
+from course_lib.checks.engine import Draw
 from course_lib.data import Batch, teacher_forcing
 
 

@@ -9,10 +9,8 @@ import torch
 from torch import Tensor, nn, optim
 
 from course_lib import training
+from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult
-from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.draw import Draw
-from course_lib.checks.engine.item import Item, Probe
 from course_lib.checks.items.two_sentences.toy_translator import (
     SIZES,
     ToyTranslator,
