@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.checks.diagnosis import naming
+from course_lib.checks.diagnosis import known_answers
 from course_lib.checks.engine.call import ask, call_plainly
 
 _answers = {}
@@ -23,5 +23,5 @@ def ask_once(monkeypatch):
             _answers[key] = ask(subject, call, use, **limits), subject, call
         return _answers[key][0]
 
-    monkeypatch.setattr(naming, "ask", ask_learner)
+    monkeypatch.setattr(known_answers, "ask", ask_learner)
     return ask_learner

@@ -238,7 +238,7 @@ def test_a_convention_that_is_forgotten_is_not_put_together_with_a_misconception
         "forgets_weight_from_one",
     ]
     for one in (first, second, every):
-        assert variant.both(others[0], one) is None
+        assert variant.together(others[0], one) is None
 
 
 @pytest.mark.parametrize(

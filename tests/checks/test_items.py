@@ -104,7 +104,7 @@ def test_every_spelling_and_two_misconceptions_at_once_are_named(item, ask_once)
             ).misconceptions
             assert [m.name for m in named] == [misconception.name]
     for a, b in ((known[0], known[1]), (known[0], known[-1])):  # found early in a long search
-        if (both := item.both(a, b)) is not None:
+        if (both := item.together(a, b)) is not None:
             diagnosis = diagnose(item, both, line=line_of(item), ask_learner=ask_once)
             assert diagnosis.status == "not yet" and diagnosis.misconceptions, (a.name, b.name)
 

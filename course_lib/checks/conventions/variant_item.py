@@ -46,12 +46,12 @@ class VariantItem(Item):
     public: Item
     convention: Convention
 
-    def both(self, a: Misconception, b: Misconception) -> Any:
-        """An answer with both misconceptions, or None, in the variant's convention."""
+    def together(self, *misconceptions: Misconception) -> Any:
+        """An answer with all of these misconceptions, or None, in the variant's convention."""
         public = {m.name: m for m in self.public.misconceptions}
-        if a.name not in public or b.name not in public:
+        if any(m.name not in public for m in misconceptions):
             return None  # forgetting a convention is no misconception of the lesson
-        subject = self.public.both(public[a.name], public[b.name])
+        subject = self.public.together(*(public[m.name] for m in misconceptions))
         return None if subject is None else translated(subject, self.public, self.convention)
 
 

@@ -14,6 +14,7 @@ from course_lib.checks.diagnosis.facts import describe_first_difference
 from course_lib.checks.diagnosis.naming import misconceptions_in
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.relations import find_relation
+from course_lib.checks.diagnosis.several import FirstStep, first_of_several
 from course_lib.checks.diagnosis.sublayers import find_first_sublayer
 from course_lib.checks.diagnosis.telling_trial import find_telling_trial
 from course_lib.checks.diagnosis.trial import ALL_TESTS_TOOK, AskLearner, Trial, try_probe
@@ -47,6 +48,7 @@ class Diagnosis:
     status: Status
     trials: Sequence[Trial]
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
+    first_step: FirstStep | None = None  # the one of several errors that ``misconceptions`` holds
     line: Answer | None = None  # spot the bug: which line the learner names
     observation: Observation | None = None  # where no misconception is explained
     borrowed: str = ""  # it is right, because it calls this, which is ready-made: see ``own_work``
@@ -139,6 +141,8 @@ def diagnose(
     if wrong_kind := find_wrong_kind(item, subject, trial=diagnosis.trials[0]):
         return replace(diagnosis, observation=wrong_kind, trials=diagnosis.trials[:1])
     found = _attempt(lambda: misconceptions_in(item, diagnosis.trials)) or ()
+    if not found and (step := _attempt(lambda: first_of_several(item, diagnosis.trials))):
+        found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
     diagnosis = replace(diagnosis, misconceptions=found)
     if diagnosis.most_telling_trial and not diagnosis.explained:
         observation = _observe(diagnosis, diagnosis.most_telling_trial, ask_learner)

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-from course_lib.checks.diagnosis.trial import STOPPED, Trial, compare_answers, not_interrupted
-from course_lib.checks.engine.call import Answer, ask
+from course_lib.checks.diagnosis.known_answers import known_answer, made_together
+from course_lib.checks.diagnosis.trial import Trial, compare_answers
+from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.engine.item import Item, Misconception
 
@@ -23,33 +24,34 @@ def misconceptions_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconceptio
     """The misconception that explains all answers, right ones included; two at once, or none.
 
     First those that give equal answers, then two that do together, then those whose answers are
-    alike (see ``_alike``).
+    alike (see ``are_alike``).
     """
     for m in item.misconceptions:
-        if any(_explains(subject, item, trials) for subject in (m.subject, *m.spellings)):
+        if any(explains(subject, item, trials) for subject in (m.subject, *m.spellings)):
             return (m,)
     end = time.process_time() + PAIR_SECONDS
     for a, b in combinations(item.misconceptions, 2):
-        both = _both(item, a, b)
-        if both is not None and _explains(both, item, trials):
+        both = made_together(item, (a, b))
+        if both is not None and explains(both, item, trials):
             return (a, b)
         if time.process_time() > end:
             break
     for m in item.misconceptions:
         for subject in (m.subject, *m.spellings):
-            if _explains(subject, item, trials, loosely=True):
+            if explains(subject, item, trials, loosely=True):
                 return (m,)
     return ()
 
 
-def _explains(subject: Any, item: Item, trials: Sequence[Trial], *, loosely: bool = False) -> bool:
+def explains(subject: Any, item: Item, trials: Sequence[Trial], *, loosely: bool = False) -> bool:
+    """Whether this code answers every call like the learner's; ``loosely``, see ``are_alike``."""
     evidence = False  # a wrong value that is alike; errors alone can have many causes
     plain = [trial for trial in trials if trial.probe.compare is None]
-    for trial, i in sorted(_list_calls(plain), key=lambda each: _refutes_soon(*each)):
+    for trial, i in sorted(list_calls(plain), key=lambda each: _refutes_soon(*each)):
         right, received = trial.expected[i], trial.answers[i]
-        theirs = _cached_answer(subject, item, trial, i)
+        theirs = known_answer(subject, item, trial, i)
         equal = answers_differ(theirs, received, tolerance=item.tolerance) is None
-        if not equal and not (loosely and _alike(theirs, received, right, item.tolerance)):
+        if not equal and not (loosely and are_alike(theirs, received, right, item.tolerance)):
             return False
         if received.failure is None and answers_differ(right, received, tolerance=item.tolerance):
             evidence = True
@@ -57,7 +59,8 @@ def _explains(subject: Any, item: Item, trials: Sequence[Trial], *, loosely: boo
     return (evidence or not loosely) and all(_fails_alike(subject, item, t) for t in random)
 
 
-def _list_calls(trials: Sequence[Trial]) -> list[tuple[Trial, int]]:
+def list_calls(trials: Sequence[Trial]) -> list[tuple[Trial, int]]:
+    """All calls, each as a trial and the number of its call."""
     return [(trial, i) for trial in trials for i in range(len(trial.calls))]
 
 
@@ -68,7 +71,7 @@ def _refutes_soon(trial: Trial, i: int) -> tuple[bool, float]:
 
 def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
     """Random answers differ even if they are wrong in the same way: they are described alike."""
-    theirs = [_cached_answer(subject, item, trial, i) for i in range(len(trial.calls))]
+    theirs = [known_answer(subject, item, trial, i) for i in range(len(trial.calls))]
     difference = compare_answers(
         trial.probe, item, calls=trial.calls, expected=trial.expected, answers=theirs
     )
@@ -76,7 +79,7 @@ def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
     return described[0] == described[1]
 
 
-def _alike(theirs: Answer, received: Answer, right: Answer, tolerance: float) -> bool:
+def are_alike(theirs: Answer, received: Answer, right: Answer, tolerance: float) -> bool:
     """Two wrong answers that differ in the words of an error, or in the dtype alone."""
     if theirs.failure or received.failure:
         kinds = [answer.failure and answer.failure.kind for answer in (theirs, received)]
@@ -104,29 +107,3 @@ def _to_double(answer: Answer) -> Answer:
         return x.to(torch.float64) if isinstance(x, Tensor) and not x.is_complex() else x
 
     return Answer(tree.tree_map(double, answer.value), changed_inputs=answer.changed_inputs)
-
-
-def _cached_answer(subject: Any, item: Item, trial: Trial, i: int) -> Answer:
-    """A misconception's answer to a call, computed once for all checks of the item.
-
-    Raises:
-        KeyboardInterrupt: it was stopped before it was complete.
-    """
-    key = (subject, item.id, trial.probe, trial.seed, i)
-    if key in _answers:
-        return _answers[key]
-    answer = not_interrupted(ask(subject, trial.calls[i], item.use))
-    if answer.failure is None or answer.failure.kind not in STOPPED:
-        _answers[key] = answer
-    return answer
-
-
-def _both(item: Item, a: Misconception, b: Misconception) -> Any:
-    key = (item.id, *item.conventions, a.name, b.name)
-    if key not in _pairs:
-        _pairs[key] = item.both(a, b)
-    return _pairs[key]
-
-
-_answers: dict[tuple[Any, ...], Answer] = {}
-_pairs: dict[tuple[str, ...], Any] = {}

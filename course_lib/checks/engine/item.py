@@ -157,26 +157,24 @@ class Item:
             )
         )
 
-    def both(self, a: Misconception, b: Misconception) -> Any:
-        """An answer with both misconceptions, or None where they cannot be put together.
+    def together(self, *misconceptions: Misconception) -> Any:
+        """An answer with all of these misconceptions, or None where they cannot be put together.
 
-        Two switches can, and so can two classes that override different methods of one class.
+        Switches can, and so can classes that override different methods of one class.
         """
-        if {a.name, b.name} in self.apart:
+        names = {m.name for m in misconceptions}
+        if any(pair <= names for pair in self.apart):
             return None
         if self.variant is not None:
-            return self.variant(frozenset({a.name, b.name}))
-        one, other = a.subject, b.subject
-        if not (isinstance(one, type) and isinstance(other, type)):
+            return self.variant(frozenset(names))
+        kinds = [m.subject for m in misconceptions]
+        if not all(isinstance(kind, type) for kind in kinds):
             return None
-        changed = [{name for name in vars(c) if name not in _IN_EVERY_CLASS} for c in (one, other)]
-        if (
-            one.__bases__ != other.__bases__
-            or one.__bases__ == (nn.Module,)
-            or set.intersection(*changed)
-        ):
+        changed = [name for kind in kinds for name in vars(kind) if name not in _IN_EVERY_CLASS]
+        bases = {kind.__bases__ for kind in kinds}
+        if len(bases) > 1 or (nn.Module,) in bases or len(set(changed)) < len(changed):
             return None
-        return type(f"{a.name}And{b.name}", (one, other), {})
+        return type("And".join(m.name for m in misconceptions), tuple(kinds), {})
 
 
 def variation(base: type[Any], name: str, **overrides: Any) -> type[Any]:

@@ -91,6 +91,8 @@ class Report:
                 yield "Where to look", misconception.hint
         if diagnosis.misconceptions and (agreed := _agreement(diagnosis)):
             yield "How I know", agreed
+        if diagnosis.first_step:
+            yield "What next", diagnosis.first_step.what_next
         if diagnosis.observation and not diagnosis.explained:
             yield "What I see", diagnosis.observation.sentence
             if diagnosis.observation.meaning:
@@ -222,6 +224,8 @@ def _agreement(diagnosis: Diagnosis) -> str:
     inputs = sum(len(trial.calls) for trial in plain)
     if not inputs:
         return ""
+    if diagnosis.first_step:
+        return diagnosis.first_step.how_known
     error = "these errors" if len(diagnosis.misconceptions) == 2 else "this error"
     each = f"each of {inputs} test inputs" if inputs > 1 else "the test input"
     return (

@@ -143,9 +143,9 @@ def test_a_result_of_another_shape_is_not_copied_however_large_it_is():
     right, huge = table(4, 6), torch.zeros(1, dtype=torch.uint8).expand(1 << 45)
     assert find_tensor_relation([(right, huge)], 1e-5) is None
     answers = (Answer(right.cos()), Answer({"a": huge}), Answer(right))
-    assert not naming._alike(*answers, 1e-5)
+    assert not naming.are_alike(*answers, 1e-5)
     same = Answer(right.cos().double())
-    assert naming._alike(answers[0], same, answers[2], 1e-5)
+    assert naming.are_alike(answers[0], same, answers[2], 1e-5)
 
 
 def test_numbers_that_are_not_finite_have_no_relation():
@@ -156,8 +156,8 @@ def test_numbers_that_are_not_finite_have_no_relation():
 def test_two_misconceptions_that_exclude_one_another_are_not_named_together():
     item = load_item("06.causal_mask")
     names = {m.name: m for m in item.misconceptions}
-    assert item.both(names["past_hidden"], names["diagonal_hidden"]) is not None
-    assert item.both(names["past_hidden"], names["one_step_ahead"]) is None
+    assert item.together(names["past_hidden"], names["diagonal_hidden"]) is not None
+    assert item.together(names["past_hidden"], names["one_step_ahead"]) is None
 
 
 def scalars(n, d):
