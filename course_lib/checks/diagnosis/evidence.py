@@ -47,7 +47,7 @@ def facts_of(answers: Answers) -> dict[Trait, Any]:
     }
 
 
-def only_the_form_differs(answers: Answers, right: Answers, tolerance: float) -> bool:
+def only_the_form_differs(answers: Answers, right: Answers, *, tolerance: float) -> bool:
     """Whether all results hold the right numbers, in another form."""
     return all(
         not answer.failure
@@ -57,13 +57,13 @@ def only_the_form_differs(answers: Answers, right: Answers, tolerance: float) ->
     )
 
 
-def only_facts_differ(answers: Answers, right: Answers, tolerance: float) -> bool:
+def only_facts_differ(answers: Answers, right: Answers, *, tolerance: float) -> bool:
     """Whether all results are right but for what the item records of the call."""
     facts = facts_of(right)
     return all(
         (k, where, "fact") in facts
         for k, (answer, wanted) in enumerate(zip(answers, right, strict=True))
-        for where in parts_that_differ(answer, wanted, tolerance)
+        for where in parts_that_differ(answer, wanted, tolerance=tolerance)
     )
 
 
@@ -79,7 +79,7 @@ def _numbers(answer: Answer) -> list[Any]:
 
 
 def shared_traits(
-    theirs: Mapping[Trait, Any], received: Mapping[Trait, Any], right: Mapping[Trait, Any]
+    theirs: Mapping[Trait, Any], *, received: Mapping[Trait, Any], right: Mapping[Trait, Any]
 ) -> dict[Trait, Any]:
     """The traits that are wrong in theirs, if those received have all of them; else none.
 
@@ -123,7 +123,7 @@ def parts_with_first(answer: Answer) -> dict[str, Any]:
     return parts
 
 
-def wrong_parts(answer: Answer, right: Answer, tolerance: float) -> set[str]:
+def wrong_parts(answer: Answer, right: Answer, *, tolerance: float) -> set[str]:
     """As ``parts_that_differ``, with the first tokens."""
     theirs, wanted = parts_with_first(answer), parts_with_first(right)
     if answer.failure and not right.failure:
@@ -136,7 +136,7 @@ def wrong_parts(answer: Answer, right: Answer, tolerance: float) -> set[str]:
     }
 
 
-def same_values(theirs: Answers, received: Answers, right: Answers) -> bool:
+def same_values(theirs: Answers, *, received: Answers, right: Answers) -> bool:
     """Whether, where the right result is boolean, no value comes that isn't in theirs."""
     for a, b, wanted in zip(theirs, received, right, strict=True):
         ours, others, rights = (parts_of(each) for each in (a, b, wanted))

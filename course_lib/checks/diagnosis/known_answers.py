@@ -10,7 +10,7 @@ from course_lib.checks.engine.call import Answer, ask
 from course_lib.checks.engine.item import Item, Misconception
 
 
-def known_answer(subject: Any, item: Item, trial: Trial, i: int) -> Answer:
+def known_answer(subject: Any, item: Item, *, trial: Trial, i: int) -> Answer:
     """A wrong implementation's answer to a call, computed once for all checks of the item.
 
     Raises:

@@ -27,31 +27,33 @@ def misconceptions_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconceptio
     alike (see ``are_alike``).
     """
     for m in item.misconceptions:
-        if any(explains(subject, item, trials) for subject in (m.subject, *m.spellings)):
+        if any(explains(subject, item, trials=trials) for subject in (m.subject, *m.spellings)):
             return (m,)
     end = time.process_time() + PAIR_SECONDS
     for a, b in combinations(item.misconceptions, 2):
         both = made_together(item, (a, b))
-        if both is not None and explains(both, item, trials):
+        if both is not None and explains(both, item, trials=trials):
             return (a, b)
         if time.process_time() > end:
             break
     for m in item.misconceptions:
         for subject in (m.subject, *m.spellings):
-            if explains(subject, item, trials, loosely=True):
+            if explains(subject, item, trials=trials, loosely=True):
                 return (m,)
     return ()
 
 
-def explains(subject: Any, item: Item, trials: Sequence[Trial], *, loosely: bool = False) -> bool:
+def explains(subject: Any, item: Item, *, trials: Sequence[Trial], loosely: bool = False) -> bool:
     """Whether this code answers every call like the learner's; ``loosely``, see ``are_alike``."""
     evidence = False  # a wrong value that is alike; errors alone can have many causes
     plain = [trial for trial in trials if trial.probe.compare is None]
     for trial, i in sorted(list_calls(plain), key=lambda each: _refutes_soon(*each)):
         right, received = trial.expected[i], trial.answers[i]
-        theirs = known_answer(subject, item, trial, i)
+        theirs = known_answer(subject, item, trial=trial, i=i)
         equal = answers_differ(theirs, received, tolerance=item.tolerance) is None
-        if not equal and not (loosely and are_alike(theirs, received, right, item.tolerance)):
+        if not equal and not (
+            loosely and are_alike(theirs, received, right=right, tolerance=item.tolerance)
+        ):
             return False
         if received.failure is None and answers_differ(right, received, tolerance=item.tolerance):
             evidence = True
@@ -71,7 +73,7 @@ def _refutes_soon(trial: Trial, i: int) -> tuple[bool, float]:
 
 def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
     """Random answers differ even if they are wrong in the same way: they are described alike."""
-    theirs = [known_answer(subject, item, trial, i) for i in range(len(trial.calls))]
+    theirs = [known_answer(subject, item, trial=trial, i=i) for i in range(len(trial.calls))]
     difference = compare_answers(
         trial.probe, item, calls=trial.calls, expected=trial.expected, answers=theirs
     )
@@ -79,7 +81,7 @@ def _fails_alike(subject: Any, item: Item, trial: Trial) -> bool:
     return described[0] == described[1]
 
 
-def are_alike(theirs: Answer, received: Answer, right: Answer, tolerance: float) -> bool:
+def are_alike(theirs: Answer, received: Answer, *, right: Answer, tolerance: float) -> bool:
     """Two wrong answers that differ in the words of an error, or in the dtype alone."""
     if theirs.failure or received.failure:
         kinds = [answer.failure and answer.failure.kind for answer in (theirs, received)]

@@ -37,7 +37,7 @@ def parts_of(answer: Answer) -> dict[str, Any]:
     return parts
 
 
-def parts_that_differ(answer: Answer, right: Answer, tolerance: float) -> set[str]:
+def parts_that_differ(answer: Answer, right: Answer, *, tolerance: float) -> set[str]:
     """Which parts of the right answer are wrong in this one, or missing; and those too many."""
     theirs, wanted = parts_of(answer), parts_of(right)
     if answer.failure and not right.failure:
@@ -51,7 +51,7 @@ def parts_that_differ(answer: Answer, right: Answer, tolerance: float) -> set[st
     }
 
 
-def nearness(theirs: Answer, received: Answer, tolerance: float) -> float:
+def nearness(theirs: Answer, received: Answer, *, tolerance: float) -> float:
     """How much two answers have in common, from 0 to 1, which they have only if they are equal."""
     if answers_differ(theirs, received, tolerance=tolerance) is None:
         return 1.0

@@ -132,7 +132,8 @@ class _Search:
         if not names:
             return self.right[k]
         self.check_time()
-        return known_answer(self.subject(names), self.item, *self.calls[k])
+        trial, i = self.calls[k]
+        return known_answer(self.subject(names), self.item, trial=trial, i=i)
 
     def answer_singles(self) -> None:
         for name in self.known:
@@ -148,8 +149,8 @@ class _Search:
         missing = 0.0
         for k in self.sample:
             theirs, received = self.answer(names, k), self.received[k]
-            if not are_alike(theirs, received, self.right[k], tolerance):
-                missing += 1.0 - nearness(theirs, received, tolerance)
+            if not are_alike(theirs, received, right=self.right[k], tolerance=tolerance):
+                missing += 1.0 - nearness(theirs, received, tolerance=tolerance)
             if missing > (1.0 - at_least) * size:
                 break
         else:
@@ -179,8 +180,8 @@ class _Search:
         self.check_time()
         subject = self.subject(names)
         return subject is not None and (
-            explains(subject, self.item, self.trials)
-            or explains(subject, self.item, self.trials, loosely=True)
+            explains(subject, self.item, trials=self.trials)
+            or explains(subject, self.item, trials=self.trials, loosely=True)
         )
 
     def first_step(self, together: Names) -> FirstStep | None:
@@ -212,8 +213,8 @@ class _Search:
         for theirs, received, right in zip(
             self.alone[name], self.received, self.right, strict=True
         ):
-            wrong = parts_that_differ(theirs, right, tolerance)
-            if wrong and not wrong & parts_that_differ(received, right, tolerance):
+            wrong = parts_that_differ(theirs, right, tolerance=tolerance)
+            if wrong and not wrong & parts_that_differ(received, right, tolerance=tolerance):
                 return False
         return True
 
@@ -225,7 +226,9 @@ class _Search:
         kinds = {difference.kind for difference in differences if difference}
         rank = 0 if kinds & {"type", "shape"} else 1 if "dtype" in kinds else 2
         rest = together - {name}
-        near = [nearness(self.answer(rest, k), self.right[k], tolerance) for k in self.sample]
+        near = [
+            nearness(self.answer(rest, k), self.right[k], tolerance=tolerance) for k in self.sample
+        ]
         return rank, -sum(near)
 
     def partly_explained(self) -> FirstStep | None:
@@ -253,15 +256,15 @@ class _Search:
         traits = {
             name: traits_of(answers)
             for name, answers in self.alone.items()
-            if evidence.same_values(answers, self.received, self.right)
+            if evidence.same_values(answers, received=self.received, right=self.right)
         }
         found = []
         for name, theirs in traits.items():
             self.check_time()
-            shared = evidence.shared_traits(theirs, received, right)
+            shared = evidence.shared_traits(theirs, received=received, right=right)
             if len(shared) < at_least:
                 continue
-            if not nothing_else(self.alone[name], self.right, self.item.tolerance):
+            if not nothing_else(self.alone[name], self.right, tolerance=self.item.tolerance):
                 continue
             others = (other for each, other in traits.items() if each != name)
             if not any(all(o.get(t) == x for t, x in shared.items()) for o in others):
@@ -270,7 +273,7 @@ class _Search:
 
     def only_with_parts(self) -> str | None:
         """The one without which no set that was tried has many parts of the answers."""
-        matched = self.matched_parts()
+        tolerance, matched = self.item.tolerance, self.matched_parts()
         received = [evidence.parts_with_first(answer) for answer in self.received]
         right = [evidence.parts_with_first(answer) for answer in self.right]
         found: list[tuple[float, str]] = []
@@ -279,7 +282,7 @@ class _Search:
             wrong = [
                 (k, where)
                 for k, answer in enumerate(self.alone[name])
-                for where in evidence.wrong_parts(answer, self.right[k], self.item.tolerance)
+                for where in evidence.wrong_parts(answer, self.right[k], tolerance=tolerance)
             ]
             with_it = [part for part in wrong if any(name in names for names in matched[part])]
             if any(matched[part] for part in set(wrong) - set(with_it)):

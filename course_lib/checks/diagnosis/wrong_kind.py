@@ -25,16 +25,19 @@ def find_wrong_kind(item: Item, subject: Any, *, trial: Trial) -> Observation | 
     name = "" if item.bug else item.id.split(".")[1]
     if wants_class and isinstance(subject, nn.Module):
         name = type(subject).__name__
-        said = f"an object of the class {name}", f"the class itself, {name}, without brackets"
+        passed, wanted = (
+            f"an object of the class {name}",
+            f"the class itself, {name}, without brackets",
+        )
         reason = "The check makes its own objects, with sizes that it chooses."
     elif wants_class and type(subject) is FunctionType:
-        said = f"the function {subject.__name__}", "a class"
+        passed, wanted = f"the function {subject.__name__}", "a class"
         reason = "The check makes objects of it and calls them."
     elif not wants_class and isinstance(subject, type):
-        said = f"the class {subject.__name__}", f"a function{name and f', {name}'}"
+        passed, wanted = f"the class {subject.__name__}", f"a function{name and f', {name}'}"
         reason = "The check calls it with the arguments of the task."
     else:
         return None
     return Observation(
-        WRONG_KIND, f"You passed {said[0]}; this task asks for {said[1]}.", meaning=reason
+        WRONG_KIND, f"You passed {passed}; this task asks for {wanted}.", meaning=reason
     )

@@ -108,7 +108,7 @@ class Failure:
 @dataclass(frozen=True)
 class Answer:
     """The result of a call: a value or a failure, whether inputs were modified in place, the
-    seconds that it took, and the beginning of what it printed.
+    seconds that it took, and the start of what it printed.
     """
 
     value: Any = None

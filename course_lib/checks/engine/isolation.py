@@ -63,7 +63,7 @@ watched: list[object] = []  # objects with attributes that are put back, too
 
 
 class Printed(io.StringIO):
-    """The beginning of what a learner's code prints, however much it is."""
+    """The start of what a learner's code prints, however much it is."""
 
     def write(self, text: str) -> int:
         """Keep it as far as there is room."""

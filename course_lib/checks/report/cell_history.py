@@ -19,7 +19,7 @@ def outdated_name(subject: Any) -> str:
     """The subject's name, if a later cell that defines it failed before it got there; else "".
 
     Found by comparing sources: the last cell that defines the name is another one than the cell in
-    which the subject was made. In doubt there is nothing to tell: if a cell binds the name in any
+    which the subject was made. Nothing is told if a cell binds the name in any
     other way than by a plain definition, or if the subject comes from no cell.
     """
     # Only of these two the attributes are Python's own, and not the learner's code.

@@ -52,7 +52,7 @@ class Pair:
     where: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Similarity:
     """The pairs that stand out, and the highest share that a student usually has with another.
 
@@ -143,7 +143,7 @@ def find_similar_pairs(
         for (first, second), share in shares.items()
         if share >= least and shared[first, second] >= _LEAST_SURPRISE and len(written) >= FEWEST
     ]
-    return Similarity(tuple(sorted(pairs, key=lambda pair: -pair.share)), usual)
+    return Similarity(pairs=tuple(sorted(pairs, key=lambda pair: -pair.share)), usual=usual)
 
 
 def _ngrams(tokens: Sequence[str]) -> set[Ngram]:

@@ -6,7 +6,7 @@ import re
 
 _MOST_CHARACTERS, _MOST_OF_A_LINE = 100_000, 500  # that are looked at
 _FEWEST, _FEWEST_AMONG_CODE = 2, 8  # words, of a cell without and with lines of code
-# A comment, or the beginning or end of a long string, with what it is assigned or passed to.
+# A comment, or the start or end of a long string, with what it is assigned or passed to.
 _AROUND = re.compile(
     r"^\s*(?:#+|(?:(?:\w+ *= *|print\()?[rf]?(?:\"\"\"|'''|[\"'])))|(?:\"\"\"|'''|[\"'])\)?\s*$"
 )

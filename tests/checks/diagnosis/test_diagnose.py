@@ -123,7 +123,10 @@ def test_an_observation_that_fails_is_none_and_changes_no_mark(monkeypatch):
     def breaks(*args, **kwargs):
         raise RuntimeError("strange")
 
-    for name in ("misconceptions_in", "find_relation", "find_dependence", "find_first_sublayer"):
+    searches = (
+        "misconceptions_in first_of_several find_relation find_dependence find_first_sublayer"
+    )
+    for name in searches.split():
         monkeypatch.setattr(diagnose_module, name, breaks)
     monkeypatch.setattr(diagnose_module, "describe_first_difference", breaks)
     report = Report(diagnose(load_item("06.padding_mask"), lambda tokens, pad_id: tokens != 3))

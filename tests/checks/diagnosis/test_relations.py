@@ -143,9 +143,9 @@ def test_a_result_of_another_shape_is_not_copied_however_large_it_is():
     right, huge = table(4, 6), torch.zeros(1, dtype=torch.uint8).expand(1 << 45)
     assert find_tensor_relation([(right, huge)], 1e-5) is None
     answers = (Answer(right.cos()), Answer({"a": huge}), Answer(right))
-    assert not naming.are_alike(*answers, 1e-5)
+    assert not naming.are_alike(*answers[:2], right=answers[2], tolerance=1e-5)
     same = Answer(right.cos().double())
-    assert naming.are_alike(answers[0], same, answers[2], 1e-5)
+    assert naming.are_alike(answers[0], same, right=answers[2], tolerance=1e-5)
 
 
 def test_numbers_that_are_not_finite_have_no_relation():

@@ -66,8 +66,8 @@ def test_a_definition_in_the_cell_of_the_check_is_no_old_one(shell):
     assert outdated_after(shell, FIRST, f"{SECOND}\nlook(mask)\n1 / 0") == ["", ""]
 
 
-def test_outside_of_a_notebook_nothing_is_said(monkeypatch):
-    assert cell_history.outdated_name(test_outside_of_a_notebook_nothing_is_said) == ""
+def test_outside_of_a_notebook_nothing_is_told(monkeypatch):
+    assert cell_history.outdated_name(test_outside_of_a_notebook_nothing_is_told) == ""
 
 
 def test_the_conventions_of_a_check_are_read_from_its_cell(shell):

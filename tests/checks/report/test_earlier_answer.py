@@ -35,7 +35,7 @@ def checked(causal, name="causal_mask", operator="&"):
 
 
 @pytest.mark.parametrize("name", ["causal_mask", "helper"])
-def test_a_wrong_earlier_answer_is_named_in_place_of_what_follows_from_it(name):
+def test_a_wrong_earlier_answer_is_named_instead_of_what_follows_from_it(name):
     report = checked(WRONG, name)
     assert report.misconception == "earlier_answer"
     assert (

@@ -51,7 +51,7 @@ def test_what_an_answer_prints_is_shown_whatever_becomes_of_it(result, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_nothing_is_said_of_printing_where_nothing_is_printed():
+def test_nothing_is_told_of_printing_where_nothing_is_printed():
     assert "printed" not in str(check("06.padding_mask", inverted))
 
 

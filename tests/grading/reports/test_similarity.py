@@ -192,11 +192,11 @@ def test_identical_files_are_named_first_whatever_the_class(tmp_path, notebook, 
 
 
 def test_a_class_that_is_too_small_is_told_so_and_a_long_list_is_cut():
-    assert "only in a class of 10 or more" in similar_table(Similarity((), 0.0), 9)
+    assert "only in a class of 10 or more" in similar_table(Similarity(pairs=(), usual=0.0), 9)
     pairs = tuple(
         Pair(first=f"a{n}", second="\u202eb", share=0.9, surprise=30.0, where=("cell",))
         for n in range(50)
     )
-    table = similar_table(Similarity(pairs, 0.2), 60)
+    table = similar_table(Similarity(pairs=pairs, usual=0.2), 60)
     assert "… and 10 more in similar.csv" in table
     assert "\u202e" not in table
