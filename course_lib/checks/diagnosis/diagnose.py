@@ -64,6 +64,11 @@ class Diagnosis:
         return bool(self.misconceptions) and all(m.why for m in self.misconceptions)
 
     @property
+    def explained_all(self) -> bool:
+        """Whether they also explain all answers: one error of several doesn't."""
+        return self.explained and self.first_step is None
+
+    @property
     def line_found(self) -> bool:
         """Whether the learner named the wrong line; always True for other kinds of items."""
         if self.item.bug is None:
@@ -100,7 +105,7 @@ class Diagnosis:
             or not most_telling_trial.difference
         ):
             return False
-        return self.explained or trial.difference.kind == most_telling_trial.difference.kind
+        return self.explained_all or trial.difference.kind == most_telling_trial.difference.kind
 
 
 @usual_defaults()  # also for what is computed to compare answers
@@ -140,8 +145,8 @@ def diagnose(
         return replace(diagnosis, status="passed") if diagnosis.line_found else diagnosis
     if wrong_kind := find_wrong_kind(item, subject, trial=diagnosis.trials[0]):
         return replace(diagnosis, observation=wrong_kind, trials=diagnosis.trials[:1])
-    found = _attempt(lambda: misconceptions_in(item, diagnosis.trials)) or ()
-    if not found and (step := _attempt(lambda: first_of_several(item, diagnosis.trials))):
+    found = attempt(lambda: misconceptions_in(item, diagnosis.trials)) or ()
+    if not found and (step := attempt(lambda: first_of_several(item, diagnosis.trials))):
         found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
     diagnosis = replace(diagnosis, misconceptions=found)
     if diagnosis.most_telling_trial and not diagnosis.explained:
@@ -155,7 +160,7 @@ def _try_probes(item: Item, subject: Any, *, seed: int, ask_learner: AskLearner)
     the code isn't written.
     """
     trials: list[Trial] = []
-    limited = _limited_together(ask_learner)
+    limited = limited_together(ask_learner, in_all=SECONDS_IN_ALL)
     # nbgrader takes anything on stderr, where the bar is drawn, for a failure.
     quiet = bool(os.environ.get("COURSE_QUIET")) or under_nbgrader() or ask_learner is not ask
     bar = tqdm(total=len(item.probes), desc="tests", delay=2, leave=False, disable=quiet)
@@ -198,7 +203,7 @@ def _is_untouched(diagnosis: Diagnosis) -> bool:
     return True
 
 
-def _attempt(find: Callable[[], Found | None]) -> Found | None:
+def attempt(find: Callable[[], Found | None]) -> Found | None:
     """What is found, or nothing where a strange result breaks off the search for what is wrong
     with it: whether the answer passes is known already.
     """
@@ -208,22 +213,22 @@ def _attempt(find: Callable[[], Found | None]) -> Found | None:
         return None
 
 
-def _limited_together(ask_learner: AskLearner) -> AskLearner:
-    """``ask_learner``, for answers that may take ``SECONDS_IN_ALL`` together."""
+def limited_together(ask_learner: AskLearner, *, in_all: float) -> AskLearner:
+    """``ask_learner``, for answers that may take ``in_all`` seconds together."""
     spent = 0.0
 
     def limited(subject: Any, call: Call, use: Use, *, seconds: float) -> Answer:
         nonlocal spent
-        if spent < SECONDS_IN_ALL:
-            left = max(0.1, SECONDS_IN_ALL - spent)
+        if spent < in_all:
+            left = max(0.1, in_all - spent)
             answer = ask_learner(subject, call, use, seconds=min(seconds, left))
         else:
             answer = Answer(failure=Failure("TookTooLong", ""))
         spent += answer.seconds
         failure = answer.failure
-        if failure is None or failure.kind != "TookTooLong" or spent < SECONDS_IN_ALL:
+        if failure is None or failure.kind != "TookTooLong" or spent < in_all:
             return answer
-        told = replace(failure, message=f"{ALL_TESTS_TOOK} {SECONDS_IN_ALL:g} seconds")
+        told = replace(failure, message=f"{ALL_TESTS_TOOK} {in_all:g} seconds")
         return replace(answer, failure=told, seconds=seconds)  # so slow that no example repeats it
 
     return limited
@@ -236,7 +241,7 @@ def _observe(
     what the result depends on, or only the first difference.
     """
     item, subject, trials = diagnosis.item, diagnosis.subject, diagnosis.trials
-    fact = _attempt(lambda: describe_first_difference(most_telling_trial))
+    fact = attempt(lambda: describe_first_difference(most_telling_trial))
     fact = fact or Observation("", f"The result is wrong: {most_telling_trial.difference}.")
     first = trials[:1]  # other tests may ask for something that is made of the result
 
@@ -250,12 +255,15 @@ def _observe(
         lambda: depends(trials),
         lambda: _restrict_to_first_test(depends(first)),
     )
-    observations = (_attempt(search) for search in searches)
+    observations = (attempt(search) for search in searches)
     if found := next((each for each in observations if each), None):
         return found
     if ask_learner is not ask:  # in another process, whose modules can't be watched
         return fact
-    where = _attempt(lambda: find_first_sublayer(item, subject, trials=trials))
+    difference = most_telling_trial.difference
+    if difference is None or difference.kind not in ("value", "nan"):  # it says more by itself
+        return fact
+    where = attempt(lambda: find_first_sublayer(item, subject, trials=trials))
     return replace(fact, meaning=where) if where else fact
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.checks.diagnosis.parts import parts_of, parts_that_differ
+from course_lib.checks.diagnosis.parts import is_number, parts_of, parts_that_differ
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import first_difference
 
@@ -30,7 +30,7 @@ def forms_of(answers: Answers) -> dict[Trait, Any]:
     traits: dict[Trait, Any] = {}
     for k, answer in enumerate(answers):
         for where, x in {} if answer.failure else parts_of(answer).items():
-            traits[k, where, "type"] = "number" if _is_number(x) else type(x).__name__
+            traits[k, where, "type"] = "number" if is_number(x) else type(x).__name__
             if isinstance(x, Tensor):
                 traits[k, where, "shape"], traits[k, where, "dtype"] = tuple(x.shape), x.dtype
     return traits
@@ -65,10 +65,6 @@ def only_facts_differ(answers: Answers, right: Answers, *, tolerance: float) -> 
         for k, (answer, wanted) in enumerate(zip(answers, right, strict=True))
         for where in parts_that_differ(answer, wanted, tolerance=tolerance)
     )
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float)) and not isinstance(x, bool)
 
 
 def _numbers(answer: Answer) -> list[Any]:
@@ -106,6 +102,19 @@ def bits(received: Any, right: Any) -> float:
         pairs = zip(received, right, strict=False)
         return min(40.0, 1.0 + sum(bits(a, b) for a, b in pairs if not _equal(a, b)))
     return 2.0
+
+
+def bits_together(pairs: Sequence[tuple[Any, Any]]) -> float:
+    """The bits of several results, (received, right): equal lone numbers count only once."""
+    total, counted = 0.0, set()
+    for received, right in pairs:
+        if isinstance(received, float):
+            number = f"{received:.5g}"
+            if number in counted:
+                continue
+            counted.add(number)
+        total += bits(received, right)
+    return total
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -29,11 +29,21 @@ def made_together(item: Item, misconceptions: Sequence[Misconception]) -> Any:
     """An implementation with all of these misconceptions, made once; None if there can be none."""
     if len(misconceptions) == 1:
         return misconceptions[0].subject
-    key = (item.id, *item.conventions, *sorted(m.name for m in misconceptions))
+    key = (item.id, item.conventions, tuple(sorted(m.name for m in misconceptions)))
     if key not in _combined:
         _combined[key] = item.together(*misconceptions)
     return _combined[key]
 
 
+def forget_larger_sets() -> None:
+    """Forget the answers of more than two misconceptions at once: each search tries hundreds of
+    such sets, and others than the one before. Pairs are few, and each check tries all of them.
+    """
+    larger = [key for key in _combined if len(key[2]) > 2]
+    subjects = {id(_combined.pop(key)) for key in larger}
+    for answered in [key for key in _answers if id(key[0]) in subjects]:
+        del _answers[answered]
+
+
 _answers: dict[tuple[Any, ...], Answer] = {}
-_combined: dict[tuple[str, ...], Any] = {}
+_combined: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Any] = {}

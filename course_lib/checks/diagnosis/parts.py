@@ -81,11 +81,12 @@ def _leaf_nearness(a: Any, b: Any, tolerance: float) -> float:
         close = max(0.0, 1.0 - distance / size) if size else 1.0
         alike = 0.2 * (a.shape == b.shape) + 0.1 * (a.dtype == b.dtype)
         return 0.2 + alike + 0.3 * share + 0.2 * close
-    if _is_number(a) and _is_number(b):
+    if is_number(a) and is_number(b):
         size = abs(a) + abs(b)
         return 0.2 + 0.3 * max(0.0, 1.0 - abs(a - b) / size) if 0 < size < 1e300 else 0.2
     return 0.0
 
 
-def _is_number(x: Any) -> bool:
+def is_number(x: Any) -> bool:
+    """Whether it is a plain number; a truth value is none."""
     return isinstance(x, (int, float)) and not isinstance(x, bool)

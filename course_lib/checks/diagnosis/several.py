@@ -16,7 +16,11 @@ from itertools import accumulate
 from typing import Any
 
 from course_lib.checks.diagnosis import evidence
-from course_lib.checks.diagnosis.known_answers import known_answer, made_together
+from course_lib.checks.diagnosis.known_answers import (
+    forget_larger_sets,
+    known_answer,
+    made_together,
+)
 from course_lib.checks.diagnosis.naming import are_alike, explains, list_calls
 from course_lib.checks.diagnosis.parts import nearness, parts_that_differ
 from course_lib.checks.diagnosis.trial import Trial
@@ -29,6 +33,7 @@ SEARCH_SHARE = 0.7  # of these seconds for sets that explain everything
 MOST_AT_ONCE = 4
 MOST_IN_SAMPLE = 8  # calls by which sets are ranked
 WORSE = 0.05  # than without it: so much an error may take a set away from the answers
+QUICK = 1e-3  # seconds: calls that take less take equally long, but for chance
 FOR_SINGLES = 0.3  # seconds for all calls of all misconceptions; of slow calls only some are made
 
 Names = frozenset[str]
@@ -52,13 +57,15 @@ class FirstStep:
     def how_known(self) -> str:
         """What the name rests on."""
         if self.of:
+            others = "one other" if self.of == 2 else f"{self.of - 1} others"
             return (
-                f"Code with this error and {self.of - 1} others that I know gives the same results "
-                "as yours on all test inputs. Code that looks different can do the same."
+                "On all test inputs, your code gives the same numbers, or the same kind of "
+                f"exception, as code with this error and {others} that I know. Code that looks "
+                "different can do the same."
             )
         return (
             "A part of your results is wrong in exactly this way, and in the way of no other error "
-            "that I know."
+            "that I tried."
         )
 
     @property
@@ -83,17 +90,13 @@ def first_of_several(item: Item, trials: Sequence[Trial]) -> FirstStep | None:
     try:
         search.answer_singles()
         search.end = start + SEARCH_SHARE * SEVERAL_SECONDS
-        for together in search.explanations():
-            search.end = start + SEVERAL_SECONDS
-            return search.first_step(together)
-    except _OutOfTime:
-        if len(search.alone) < len(search.known):
-            return None
-    search.end = start + SEVERAL_SECONDS
-    try:
-        return search.partly_explained()
+        together = search.find_explanation()
+        search.end = start + SEVERAL_SECONDS
+        return search.first_step(together) if together else search.partly_explained()
     except _OutOfTime:
         return None
+    finally:
+        forget_larger_sets()
 
 
 @dataclass
@@ -104,12 +107,15 @@ class _Search:
     scores: dict[Names, float] = field(init=False, default_factory=dict)
     answered: list[Names] = field(init=False, default_factory=list)
     alone: dict[str, list[Answer]] = field(init=False, default_factory=dict)
+    all_tried: bool = field(init=False, default=False)  # sets of up to ``MOST_AT_ONCE``
 
     def __post_init__(self) -> None:
         self.known = {m.name: m for m in self.item.misconceptions}
         plain = [trial for trial in self.trials if trial.probe.compare is None]
-        # Each test's first call, then the others; the quick ones first.
-        every = sorted(list_calls(plain), key=lambda c: (c[1] > 0, c[0].expected[c[1]].seconds))
+        # Each test's first call, then the others; the slow ones last.
+        every = sorted(
+            list_calls(plain), key=lambda c: (c[1] > 0, max(QUICK, c[0].expected[c[1]].seconds))
+        )
         seconds = [trial.expected[i].seconds * len(self.known) for trial, i in every]
         total = accumulate(seconds)
         count = max(MOST_IN_SAMPLE, sum(spent < FOR_SINGLES for spent in total))
@@ -156,6 +162,15 @@ class _Search:
         else:
             self.answered.append(names)
         return 1.0 - missing / size
+
+    def find_explanation(self) -> Names | None:
+        """The first set that explains all answers; None if there is none, or none in time."""
+        try:
+            found = next(self.explanations(), None)
+        except _OutOfTime:
+            return None
+        self.all_tried = found is None
+        return found
 
     def explanations(self) -> Iterator[Names]:
         """Sets of misconceptions that explain all answers, those first that come near them."""
@@ -287,10 +302,16 @@ class _Search:
             with_it = [part for part in wrong if any(name in names for names in matched[part])]
             if any(matched[part] for part in set(wrong) - set(with_it)):
                 continue  # where it shows, other errors alone explain what came
-            bits = sum(
-                evidence.bits(received[k][where], right[k].get(where))
+            if not self.all_tried:  # then larger sets that match may only be those near the start
+                with_it = [part for part in with_it if frozenset({name}) in matched[part]]
+            only = [
+                (k, where)
                 for (k, where), sets in matched.items()
                 if sets and all(name in names for names in sets)
+                if self.all_tried or frozenset({name}) in sets
+            ]
+            bits = evidence.bits_together(
+                [(received[k][where], right[k].get(where)) for k, where in only]
             )
             share = len(with_it) / max(1, len(wrong))
             if any(share >= least and bits >= enough for least, enough in evidence.ENOUGH):

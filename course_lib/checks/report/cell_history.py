@@ -29,8 +29,8 @@ def outdated_name(subject: Any) -> str:
     cells, names = _cells_and_names()
     if not cells or names.get(name) is not subject:
         return ""
-    source, running = _source_of_cell(subject), _running_cell(names)
-    made_in = [i for i, cell in enumerate(cells) if source is not None and _same(source, cell)]
+    sources, running = list(_sources_of_cells(subject)), _running_cell(names)
+    made_in = [i for i, cell in enumerate(cells) if any(_same(each, cell) for each in sources)]
     if not made_in:
         return ""
     # The running cell may define the name below the check.
@@ -39,19 +39,33 @@ def outdated_name(subject: Any) -> str:
     return name if ways and set(ways) == {"defines"} else ""
 
 
-def conventions_of_check(item_id: str) -> tuple[str, ...]:
-    """With which conventions a cell that was run checks an item; () if none does."""
+def conventions_of_check(
+    item_id: str, *, if_none: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """With which conventions the last cell that was run and checks an item does so; None if they
+    aren't written out there; ``if_none`` if no cell checks it.
+    """
     for cell in reversed(_cells_and_names()[0]):
         for node in _nodes(cell):
-            if not (isinstance(node, ast.Call) and node.args):
+            if not (isinstance(node, ast.Call) and node.args and _is_check(node.func)):
                 continue
             first = node.args[0]
-            if not (isinstance(first, ast.Constant) and first.value == item_id):
-                continue
-            for keyword in node.keywords:
-                if keyword.arg == "conventions":
-                    with suppress(*_NOT_PARSED):
-                        return tuple(map(str, ast.literal_eval(keyword.value)))
+            if isinstance(first, ast.Constant) and first.value == item_id:
+                return _conventions_in(node)
+    return if_none
+
+
+def _is_check(function: ast.expr) -> bool:
+    return getattr(function, "id", getattr(function, "attr", "")) == "check"
+
+
+def _conventions_in(call: ast.Call) -> tuple[str, ...] | None:
+    for keyword in call.keywords:
+        if keyword.arg in ("conventions", None):  # None: `**options`
+            try:
+                return tuple(map(str, ast.literal_eval(keyword.value)))
+            except (*_NOT_PARSED, TypeError):
+                return None
     return ()
 
 
@@ -73,15 +87,16 @@ def _running_cell(names: dict[str, Any]) -> str:
     return _source_of_code(frame.f_code) or ""
 
 
-def _source_of_cell(subject: Any) -> str | None:
-    """The whole cell in which a function or class was made; None if it was made elsewhere."""
+def _sources_of_cells(subject: Any) -> Iterator[str]:
+    """The whole cells in which a function, or a class with its methods, was made; none if it was
+    made elsewhere. A method may come from an earlier cell than its class, as of a decorator.
+    """
     made = [subject, *vars(subject).values()] if inspect.isclass(subject) else [subject]
     for each in made:
         with suppress(ValueError):  # wrappers that wrap one another
             source = _source_of_code(getattr(inspect.unwrap(each), "__code__", None))
             if source is not None:
-                return source
-    return None
+                yield source
 
 
 def _source_of_code(code: CodeType | None) -> str | None:

@@ -10,37 +10,49 @@ from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any
 
-from course_lib.checks.diagnosis.diagnose import SEED, Diagnosis
+from course_lib.checks.diagnosis.diagnose import SEED, Diagnosis, attempt, limited_together
 from course_lib.checks.diagnosis.observation import Observation
-from course_lib.checks.diagnosis.trial import Trial, try_probe
+from course_lib.checks.diagnosis.trial import AskLearner, Trial, try_probe
+from course_lib.checks.engine.call import ask
+from course_lib.checks.engine.isolation import usual_defaults
 from course_lib.checks.engine.item import Item
 from course_lib.checks.report.cell_history import conventions_of_check
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
 
 SECONDS = 2.0  # of each call of an earlier answer
+SECONDS_IN_ALL = 10.0  # of all these calls
+LoadItem = Callable[[str, Sequence[str]], Item]
 
 
-def blame_earlier_answer(
-    diagnosis: Diagnosis, load_item: Callable[[str, Sequence[str]], Item]
-) -> Diagnosis:
+@usual_defaults()
+def blame_earlier_answer(diagnosis: Diagnosis, load_item: LoadItem) -> Diagnosis:
     """The diagnosis; or, if the code uses an earlier answer of the notebook that fails its own
     tests, what that one is, in place of what the results would say of this one.
     """
     if diagnosis.status != "not yet" or not diagnosis.failed or diagnosis.failed[0].stop:
         return diagnosis
+    told = attempt(lambda: _find_wrong_one(diagnosis, load_item))
+    if told is None:
+        return diagnosis
+    return replace(diagnosis, misconceptions=(), first_step=None, observation=told)
+
+
+def _find_wrong_one(diagnosis: Diagnosis, load_item: LoadItem) -> Observation | None:
+    """What to tell of the first earlier answer that the code uses and that fails a test."""
     used = _names_used(diagnosis.subject)
+    limited = limited_together(ask, in_all=SECONDS_IN_ALL)
     for item_id in _earlier(diagnosis.item.id):
         for name in _names_of_answer(item_id):
-            trial = (
-                _first_failed(item_id, used[name], load_item=load_item) if name in used else None
-            )
-            if trial is not None:
+            if name not in used:
+                continue
+            item = _load_as_checked(item_id, load_item, diagnosis=diagnosis)
+            trial = item and _first_failed(item, used[name], ask_learner=limited)
+            if trial:
                 own = str(getattr(diagnosis.subject, "__name__", ""))
                 user = own if own.isidentifier() else "this answer"
-                told = _describe(trial, earlier=f"{name} ({item_id})", user=user)
-                return replace(diagnosis, misconceptions=(), observation=told)
-    return diagnosis
+                return _describe(trial, earlier=f"{name} ({item_id})", user=user)
+    return None
 
 
 def _describe(trial: Trial, *, earlier: str, user: str) -> Observation:
@@ -67,16 +79,31 @@ def _names_of_answer(item_id: str) -> tuple[str, str]:
     return name, name.title().replace("_", "")
 
 
-def _first_failed(
-    item_id: str, subject: Any, *, load_item: Callable[[str, Sequence[str]], Item]
-) -> Trial | None:
-    """The first test that an answer fails, under the conventions with which it is checked here."""
+def _load_as_checked(item_id: str, load_item: LoadItem, *, diagnosis: Diagnosis) -> Item | None:
+    """An item under the conventions with which it is checked here; None if they aren't known, as
+    where no cell has checked it, and this check has conventions.
+    """
+    conventions = conventions_of_check(item_id, if_none=None if diagnosis.item.conventions else ())
     try:
-        item = load_item(item_id, conventions_of_check(item_id))
+        return None if conventions is None else load_item(item_id, conventions)
     except CourseError:
         return None
+
+
+def _first_failed(item: Item, subject: Any, *, ask_learner: AskLearner) -> Trial | None:
+    """The first test that an answer fails."""
     for i, probe in enumerate(item.probes):
-        trial = try_probe(probe, item, subject=subject, draw_seed=SEED + i, seconds=SECONDS)
+        try:
+            trial = try_probe(
+                probe,
+                item,
+                subject=subject,
+                draw_seed=SEED + i,
+                seconds=SECONDS,
+                ask_learner=ask_learner,
+            )
+        except CourseError:  # of the reference: the machine is very busy
+            return None
         if trial.difference:
             return None if trial.stop else trial  # a slow one may be right
     return None

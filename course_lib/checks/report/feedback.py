@@ -100,7 +100,7 @@ class Report:
         if not diagnosis.explained and (when := _describe_call(diagnosis)):
             yield "When", when
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
-            perhaps = "" if diagnosis.explained else "perhaps "
+            perhaps = "" if diagnosis.explained_all else "perhaps "
             yield (
                 "The other tests",
                 f"those with – fail, too, {perhaps}for the same reason as the ✗.",
@@ -115,7 +115,9 @@ class Report:
 
     def _shows_difference(self, trial: Trial) -> bool:
         diagnosis = self.diagnosis
-        return self._sign(trial) == "✗" and not diagnosis.explained and diagnosis.calls_say_more
+        if self._sign(trial) != "✗" or diagnosis.explained_all:
+            return False
+        return diagnosis.calls_say_more
 
     def __str__(self) -> str:
         lines = [self.headline]

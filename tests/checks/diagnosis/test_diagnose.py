@@ -168,10 +168,19 @@ STRANGE = [
     ],
 )
 def test_no_observation_breaks_off_on_a_strange_result(wrong, reference, monkeypatch):
-    monkeypatch.setattr(diagnose_module, "_attempt", lambda find: find())
+    monkeypatch.setattr(diagnose_module, "attempt", lambda find: find())
     calls = [Call((torch.rand(2, 3, 5),)), Call((torch.rand(2, 4, 5),))]
     probe = Probe("it is right", lambda draw: calls)
     item = Item("06.padding_mask", reference=reference, probes=[probe], hints=("", "", ""))
     report = Report(diagnose(item, wrong))
     shown = f"{report}{report._repr_html_()}"
     assert not report.passed and "Unusual" not in shown and "Failure(" not in shown
+
+
+def test_what_an_exception_means_is_not_replaced_by_where_numbers_differ(monkeypatch):
+    monkeypatch.setattr(diagnose_module, "find_first_sublayer", lambda *args, **options: "HERE")
+
+    def fails(tokens, pad_id):
+        return torch.linalg.cholesky(-torch.eye(tokens.size(1)))
+
+    assert "HERE" not in str(Report(diagnose(load_item("06.padding_mask"), fails)))

@@ -1,14 +1,16 @@
 """An answer with several errors is told one that it has, and never one that it hasn't."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
 
 from course_lib.checks import load_item
-from course_lib.checks.diagnosis import several
-from course_lib.checks.diagnosis.diagnose import diagnose
-from course_lib.checks.diagnosis.evidence import bits
+from course_lib.checks.diagnosis import known_answers, several
+from course_lib.checks.diagnosis.diagnose import SEED, diagnose
+from course_lib.checks.diagnosis.evidence import bits, bits_together
+from course_lib.checks.diagnosis.trial import try_probe
 from course_lib.checks.report.feedback import Report
 
 QUICK = ("06.padding_mask", "06.causal_mask", "11.masked_accuracy", "11.inverse_sqrt_lr")
@@ -66,10 +68,13 @@ def test_an_unknown_error_is_given_no_name():
     assert diagnosis.misconceptions == ()
 
 
-def test_the_dtype_is_named_beside_an_unknown_error():
+def test_the_dtype_is_named_beside_an_unknown_error_and_does_not_explain_the_other_tests():
     item = load_item("06.padding_mask")
     diagnosis = diagnose(item, lambda tokens, pad_id: every_other_column(tokens, pad_id).float())
     assert [m.name for m in diagnosis.misconceptions] == ["numbers_instead_of_booleans"]
+    text = str(Report(diagnosis))
+    assert "expected shape" in text and "in the way of no other error that I tried" in text
+    assert "fail, too, perhaps for the same reason" in text
 
 
 def test_a_part_that_only_one_error_explains_names_it_beside_an_unknown_one():
@@ -97,10 +102,71 @@ def test_numbers_are_evidence_and_a_single_truth_value_is_little():
     assert bits(wrong[None], right) == 2.0
 
 
+def several_at_once(item, *names):
+    known = {m.name: m for m in item.misconceptions}
+    return item.together(*(known[name] for name in names))
+
+
 def test_a_search_without_time_names_nothing(monkeypatch):
     monkeypatch.setattr(several, "SEVERAL_SECONDS", 0.0)
     item = load_item("06.causal_mask")
-    known = {m.name: m for m in item.misconceptions}
-    three = [known[n] for n in ("diagonal_hidden", "to_be_added", "two_axes_short")]
-    diagnosis = diagnose(item, item.together(*three))
+    subject = several_at_once(item, "diagonal_hidden", "to_be_added", "two_axes_short")
+    diagnosis = diagnose(item, subject)
     assert diagnosis.first_step is None and diagnosis.observation is not None
+
+
+def test_where_time_runs_out_after_all_errors_are_found_no_part_is_explained(monkeypatch):
+    def out_of_time(search, together):
+        raise several._OutOfTime
+
+    partly = []
+    monkeypatch.setattr(several._Search, "first_step", out_of_time)
+    monkeypatch.setattr(several._Search, "partly_explained", lambda search: partly.append(search))
+    diagnosis = diagnose(load_item("06.padding_mask"), rows_inverted_for_zero)
+    assert diagnosis.first_step is None and partly == []
+
+
+def test_in_the_time_of_a_check_no_error_is_named_only_because_it_was_tried(monkeypatch):
+    monkeypatch.setattr(several, "SEVERAL_SECONDS", 1.0)
+    item = load_item("10.target_only_entropy")
+    there = ("even_shares", "mean_over_prefixes", "not_divided")
+    diagnosis = diagnose(item, several_at_once(item, *there))
+    assert {m.name for m in diagnosis.misconceptions} <= set(there)
+
+
+def test_equal_lone_numbers_are_evidence_only_once():
+    assert bits_together([(0.25, 0.0), (0.25, 0.5)]) == 10.0
+    assert bits_together([(0.25, 0.0), (0.125, 0.0)]) == 20.0
+
+
+def test_the_order_of_quick_calls_does_not_depend_on_how_long_they_took():
+    item = load_item("06.causal_mask")
+    trials = [
+        try_probe(probe, item, subject=item.reference, draw_seed=SEED + i)
+        for i, probe in enumerate(item.probes)
+    ]
+
+    def order(seconds):
+        timed = [
+            replace(t, expected=[replace(a, seconds=next(seconds)) for a in t.expected])
+            for t in trials
+        ]
+        return [trial.calls[i].args for trial, i in several._Search(item, timed).calls]
+
+    assert order(iter(range(1, 1000))) != order(iter(range(1000, 1, -1)))
+    few = 1e-7
+    assert order(few * i for i in range(1, 1000)) == order(few * i for i in range(1000, 1, -1))
+
+
+def test_answers_of_more_than_two_errors_at_once_are_forgotten_after_the_search():
+    item = load_item("06.padding_mask")
+    assert diagnose(item, rows_inverted_for_zero).first_step.of == 3
+    assert all(len(names) <= 2 for _, _, names in known_answers._combined)
+    kept = {id(subject) for subject in known_answers._combined.values()}
+    kept |= {id(subject) for m in item.misconceptions for subject in (m.subject, *m.spellings)}
+    assert {id(key[0]) for key in known_answers._answers if key[1] == item.id} <= kept
+
+
+def test_one_other_error_is_counted_in_words():
+    misconception = load_item("06.padding_mask").misconceptions[0]
+    assert "and one other that I know" in several.FirstStep(misconception, of=2).how_known

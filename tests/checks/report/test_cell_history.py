@@ -7,6 +7,10 @@ from course_lib.checks.report import cell_history
 
 FIRST = "def mask(x):\n    return x"
 SECOND = "def mask(x):\n    return 2 * x"
+DECORATOR = "def twice(f):\n    def inner(x):\n        return 2 * f(x)\n    return inner"
+DECORATED = (
+    "class mask:\n    @twice\n    def f(x):\n        return x\n    def g(x):\n        return x"
+)
 
 
 @pytest.fixture
@@ -56,6 +60,7 @@ def test_a_definition_that_failed_is_noticed(shell, cells):
         [FIRST, "%%capture out\n" + SECOND],
         [FIRST, "import functools\n@functools.cache\n" + SECOND],
         ["mask = lambda x: x"],
+        [DECORATOR, DECORATED],
     ],
 )
 def test_there_is_no_false_alarm(shell, cells):
@@ -74,5 +79,14 @@ def test_the_conventions_of_a_check_are_read_from_its_cell(shell):
     shell.push({"check": lambda *args, **kwargs: None})
     shell.run_cell('check("06.causal_mask", 3, conventions=["mask_polarity"])', store_history=True)
     shell.run_cell("x = 1", store_history=True)
-    assert cell_history.conventions_of_check("06.causal_mask") == ("mask_polarity",)
-    assert cell_history.conventions_of_check("06.padding_mask") == ()
+    assert cell_history.conventions_of_check("06.causal_mask", if_none=()) == ("mask_polarity",)
+    assert cell_history.conventions_of_check("06.padding_mask", if_none=()) == ()
+
+
+def test_conventions_that_are_not_written_out_are_unknown(shell):
+    shell.push({"check": lambda *args, **kwargs: None, "CONV": ["mask_polarity"]})
+    shell.run_cell('check("06.causal_mask", 3, conventions=CONV)', store_history=True)
+    assert cell_history.conventions_of_check("06.causal_mask", if_none=()) is None
+    assert cell_history.conventions_of_check("06.padding_mask", if_none=None) is None
+    shell.run_cell('check("06.causal_mask", 3)', store_history=True)
+    assert cell_history.conventions_of_check("06.causal_mask", if_none=None) == ()
