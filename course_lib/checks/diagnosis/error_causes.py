@@ -15,9 +15,9 @@ _CAUSES = [
         r"PyTorch is not linked with support for mps|MPS backend is (supported|not)|"
         r"Attempting to deserialize object on a CUDA device|Cannot access accelerator device",
         "no_such_device",
-        "Your code asks for a device that isn't there, by `.cuda()`, `.to(…)` or `device=…`. An "
-        "answer works on any machine if what it makes is made where its input is: "
-        "`device=x.device`.",
+        "Your code asks for a device that isn't there, by `.cuda()`, `.to(…)` or `device=…`, or by "
+        "`torch.load` without `map_location`. An answer works on any machine if what it makes is "
+        "made where its input is: `device=x.device`.",
     ),
     (
         r"[Mm]eta tensor|device meta|and meta\b|\bmeta and (cpu|cuda)",
@@ -54,8 +54,8 @@ _CAUSES = [
         r"'numpy\.ndarray' and 'Tensor'|'Tensor' and 'numpy\.ndarray'|"
         r"got <class 'numpy\.ndarray'>",
         "array_for_tensor",
-        "A NumPy array stands where a tensor is needed. Do it all with PyTorch, or turn the array "
-        "into a tensor with `torch.from_numpy`; watch its dtype.",
+        "A NumPy array is used on this line. Is a tensor needed in its place? Do it all with "
+        "PyTorch, or turn the array into a tensor with `torch.from_numpy`; watch its dtype.",
     ),
     (
         r"'Tensor' object has no attribute '(astype|copy|tobytes|flat)'",
@@ -73,8 +73,8 @@ _CAUSES = [
     (
         r"shape of the mask .* does not match",
         "mask_as_index_does_not_fit",
-        "A boolean tensor in square brackets has to have the shape of the tensor that it indexes: "
-        "it isn't broadcast. `masked_fill` and `torch.where` broadcast.",
+        "A boolean tensor in square brackets has to have the sizes of the first axes of the tensor "
+        "that it indexes: it isn't broadcast. `masked_fill` and `torch.where` broadcast.",
     ),
     (
         r"must match the existing size|shape mismatch: (value|indexing)",
@@ -93,8 +93,8 @@ _CAUSES = [
     (
         r"Given normalized_shape|[Ee]xpected input with shape \[\*",
         "norm_does_not_fit",
-        "A LayerNorm normalises the last axis, and was made for another size of it than the input "
-        "has.",
+        "A LayerNorm normalises the last axis, or several of the last ones, and was made for other "
+        "sizes of them than the input has.",
     ),
     (
         r"Expected target size|to match target batch_size|"
@@ -114,17 +114,19 @@ _CAUSES = [
         r"size of tensor a .* must match|doesn't match the broadcast|not broadcastable|"
         r"could not be broadcast together",
         "shapes_do_not_fit",
-        "Numbers are combined one by one, so the shapes are compared axis by axis from the right: "
-        "two sizes have to be equal, or one of them 1 or absent. `unsqueeze` and `keepdim=True` "
-        "make an axis of size 1; an operation in place can't enlarge its tensor.",
+        "Where numbers are combined one by one, or the matrices of a batch, the shapes are "
+        "compared axis by axis from the right: two sizes have to be equal, or one of them 1 or "
+        "absent. `unsqueeze` and `keepdim=True` make an axis of size 1; an operation in place "
+        "can't enlarge its tensor.",
     ),
     (
         r"mat1 and mat2 shapes|two dimensions of batch2|size mismatch, got|inconsistent tensor|"
         r"mismatch in its core dimension",
         "product_of_matrices_does_not_fit",
         "In a product of matrices, the last axis of the first has to be as long as the last axis "
-        "but one of the second, and all axes before them have to fit. An `nn.Linear` is such a "
-        "product: the last axis of its input has to be `in_features` long.",
+        "but one of the second, or as the only axis of a vector, and all axes before them have to "
+        "fit. An `nn.Linear` is such a product: the last axis of its input has to be `in_features` "
+        "long.",
     ),
     (
         r"is invalid for input of size",
@@ -153,9 +155,9 @@ _CAUSES = [
     (
         r"Boolean value of Tensor with|truth value of an (empty )?array",
         "tensor_as_condition",
-        "One truth value is asked of a tensor, which holds several or none: by `if`, `and`, `or` "
-        "or `not`, or by `in`, `max` or `sorted`, which compare. Tensors are combined with `&`, "
-        "`|`, `~` or `torch.where`; whether a mask was given is `is None`.",
+        "One truth value is asked of a tensor or an array, which holds several or none: by `if`, "
+        "`and`, `or` or `not`, or by `in`, `max` or `sorted`, which compare. Tensors are combined "
+        "with `&`, `|`, `~` or `torch.where`; whether a mask was given is `is None`.",
     ),
     (
         r"einsum\(\).*has size .* does not broadcast",
@@ -198,7 +200,13 @@ _CAUSES = [
         "trained.",
     ),
     (
-        r"does not require grad|element 0 of tensors",
+        r"differentiated Tensors does not require grad",
+        "input_without_gradient",
+        "A gradient with respect to a tensor is asked for that keeps none: an input needs "
+        "`requires_grad_()` before anything is computed from it.",
+    ),
+    (
+        r"element 0 of tensors",
         "no_gradient",
         "Gradients are asked of a value that has no path to a parameter: was it computed under "
         "`torch.no_grad`, detached, or made from plain numbers?",
@@ -228,7 +236,7 @@ _CAUSES = [
     (
         r"out of bounds (for|with) (dimension|axis|size)|index -?\d+ is out|is out of bounds for|"
         r"[Ii]ndex out of range|Dimension out of range|index k out of range|too many indices|"
-        r"exceeds dimension size|IndexError",
+        r"exceeds dimension size",
         "index_out_of_range",
         "An index or an axis lies outside what is there, for this input at least: count from 0, "
         "and think of the smallest and the largest input.",
@@ -242,15 +250,15 @@ _CAUSES = [
         r"indices must be integers|can be converted to an index|"
         r"only integers, slices .* are valid indices",
         "index_of_wrong_type",
-        "An index of a list is one whole number or a slice. A tensor is indexed by several at "
-        "once, a list is not.",
+        "Something else stands where a whole number is needed, such as in `range` or as the index "
+        "of a list. A tensor can be indexed by several numbers at once, a list by one or a slice.",
     ),
     (
         r"converted to (Python )?[Ss]calars?|unsupported format string passed to Tensor|"
-        r"only (length-1|0-dimensional|size-1) arrays|converted to Python scalars",
+        r"only (length-1|0-dimensional|size-1) arrays",
         "tensor_as_number",
-        "One plain number is asked for here, and the tensor holds several, or none. Functions of "
-        "`math` take single numbers; `torch` has the same ones for tensors.",
+        "One plain number is asked for here, and the tensor or array has axes. Functions of `math` "
+        "take single numbers; `torch` has the same ones for tensors.",
     ),
     (
         r"0-d tensor|0-dim tensor|tensor has no dimensions",
@@ -271,8 +279,8 @@ _CAUSES = [
     (
         r"cannot be converted to type .* without overflow",
         "too_large_for_the_dtype",
-        "The number doesn't fit into the dtype of the tensor: float16 ends at 65504. "
-        "`torch.finfo(x.dtype).min` is the lowest of any dtype.",
+        "The number doesn't fit into the dtype of the tensor: float16 ends at 65504, and whole "
+        "numbers have no infinity. `torch.finfo(x.dtype).min` is the lowest of a float dtype.",
     ),
     (
         r"non-empty (TensorList|list of Tensors)|empty sequence|iterable argument is empty|"
@@ -282,10 +290,21 @@ _CAUSES = [
         "counts.",
     ),
     (
-        r"(division|modulo) by zero|0\.0 cannot be raised|ZeroDivisionError",
+        r"(division|modulo) by zero|0\.0 cannot be raised",
         "division_by_zero",
         "A division by zero: think of the first step, of empty input, and of no element that "
         "counts.",
+    ),
+    (
+        r"attribute .* already exists",
+        "name_is_taken",
+        "The module has something of this name already: was it assigned as `self.…` before, or is "
+        "it a name that every module has?",
+    ),
+    (
+        r"name can.{1,2}t (contain|be empty)",
+        "name_is_not_possible",
+        "The name of a parameter, a buffer or a part of a module holds no dot, and isn't empty.",
     ),
     (
         r"math domain error|expected a (positive|nonnegative|non-negative) input",
@@ -352,7 +371,7 @@ _CAUSES = [
 _KINDS = {
     "AssertionError": (
         "assertion",
-        "A condition is false that an `assert` states, in what this line calls or on it.",
+        "A condition is false that is tested by what this line calls, or on the line itself.",
     ),
     "ModuleNotFoundError": (
         "unknown_module",
@@ -365,7 +384,10 @@ _KINDS = {
         "There is no such file. What an answer needs comes as arguments.",
     ),
     "SystemExit": ("program_ended", "Your code ends the program. A function ends with `return`."),
-    "OverflowError": ("too_large_for_the_dtype", "A number is too large for its type."),
+    "OverflowError": (
+        "too_large_for_the_dtype",
+        "A number is infinite, or too large for its type.",
+    ),
     "MemoryError": (
         "too_much_memory",
         "This line asks for more memory than there is. Are sizes multiplied that should not be?",
@@ -386,6 +408,16 @@ _KINDS = {
     ),
     "StopIteration": ("nothing_there", "There is no element left to take."),
 }
+# Their messages hold names and keys of the learner's own, which say nothing of the cause; but for
+# these, of sets and modules.
+_KINDS_FIRST = (
+    *("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError"),
+    *("FileNotFoundError", "KeyError"),
+)
+_KEY_ERRORS_WITH_A_CAUSE = (
+    r"^.(pop from an empty set|popitem\(\): dictionary is empty|attribute '.*' already exists|"
+    r"(module|parameter|buffer) name can.{1,2}t )"
+)
 _WITHOUT_A_LINE = ("other_arguments", "forward_missing")  # the check's own call leads to them
 
 
@@ -406,7 +438,9 @@ def find_error_cause(failure: Failure) -> tuple[str, str]:
     message = failure.message
     if re.search(r"@|matmul|bmm", failure.line):  # the same message for both kinds of operations
         message = message.replace("size of tensor a", "axes of matrices or numbers")
-    known = (cause for pattern, *cause in _CAUSES if re.search(pattern, message))
+    by_kind = failure.kind in _KINDS_FIRST and not re.search(_KEY_ERRORS_WITH_A_CAUSE, message)
+    causes = [] if by_kind else _CAUSES
+    known = (cause for pattern, *cause in causes if re.search(pattern, message))
     name, meaning = next(known, _KINDS.get(failure.kind, ("", "")))
     if not name or not (failure.line or name in _WITHOUT_A_LINE):
         return "", variables

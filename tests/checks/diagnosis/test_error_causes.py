@@ -79,6 +79,12 @@ def waits(x):
     return input()
 
 
+def registers_what_is_assigned(x):
+    module = nn.Module()
+    module.table = x
+    module.register_buffer("table", x)
+
+
 @pytest.mark.parametrize(
     "subject, name, words",
     [
@@ -162,6 +168,32 @@ def waits(x):
         (lambda x: torch.einsum("b?->b", x), "equation_does_not_fit", "one letter for each axis"),
         (lambda x: max(x, x + 1), "tensor_as_condition", "which compare"),
         (lambda x: [].pop(), "nothing_there", "empty list"),
+        (lambda x: isinstance(x, NoneType), "unknown_name", "misspelt"),  # noqa: F821
+        (lambda x: {}["dynamo"], "no_such_key", "no entry"),
+        (lambda x: __import__("dynamo"), "unknown_module", "misspelt"),
+        (lambda x: Path("/no/Inductor").read_text(), "no_such_file", "as arguments"),
+        (lambda x: set().pop(), "nothing_there", "no element"),
+        (lambda x: {}.popitem(), "nothing_there", "no element"),
+        (registers_what_is_assigned, "name_is_taken", "assigned as `self.…` before"),
+        (lambda x: nn.ModuleDict({"keys": nn.ReLU()}), "name_is_taken", "every module has"),
+        (lambda x: nn.ModuleDict({"a.b": nn.ReLU()}), "name_is_not_possible", "no dot"),
+        (
+            lambda x: x.long().masked_fill(x > 0, -math.inf),
+            "too_large_for_the_dtype",
+            "no infinity",
+        ),
+        (lambda x: f"{x[0, 0, :1]:.3f}", "tensor_as_number", "has axes"),
+        (
+            lambda x: torch.autograd.grad((x * nn.Parameter(x)).sum(), x),
+            "input_without_gradient",
+            "`requires_grad_()`",
+        ),
+        (lambda x: x[x[:, :2, 0] > 0], "mask_as_index_does_not_fit", "of the first axes"),
+        (lambda x: np.array([]).append(1), "array_for_tensor", "Is a tensor needed"),
+        (lambda x: range(x.mean()), "index_of_wrong_type", "`range`"),
+        (lambda x: x[0, 0] @ x[0, 0, :2], "product_of_matrices_does_not_fit", "of a vector"),
+        (lambda x: nn.LayerNorm((3, 5))(x), "norm_does_not_fit", "several of the last ones"),
+        (lambda x: int(math.inf), "too_large_for_the_dtype", "is infinite"),
     ],
 )
 def test_the_cause_of_an_exception_is_named(subject, name, words):
@@ -176,6 +208,21 @@ def test_an_exception_without_a_known_cause_has_none_and_its_shapes_are_kept():
 
     answer = ask(strange, Call((torch.eye(2, 3),)))
     assert find_error_cause(answer.failure) == ("", "On that line: x (2, 3).")
+
+
+def test_an_argument_s_name_is_no_variable_of_the_line():
+    def sums(x):
+        dim = 4
+        return torch.zeros(dim).softmax(dim=0) if x is None else x.view(5, 5).sum(dim=-1)
+
+    def names_only_the_argument(x):
+        dim = 4
+        assert dim == 4
+        return x.view(5, 5).sum(dim=-1)
+
+    call = Call((torch.ones(2),))
+    assert ask(sums, call).failure.variables == "dim 4, x (2,)"
+    assert ask(names_only_the_argument, call).failure.variables == "x (2,)"
 
 
 def test_a_line_is_the_learners_only_if_it_stands_in_their_own_code(tmp_path, monkeypatch):
