@@ -74,7 +74,7 @@ def test_the_courses_own_code_is_right_but_earns_nothing():
     for borrowed in (padding_mask, lambda tokens, pad_id: padding_mask(tokens, pad_id)):
         report = check("06.padding_mask", borrowed)
         assert (report.passed, report.points) == (False, 0)
-        assert "it comes from the course's own code" in str(report)
+        assert "it calls the course's own code" in str(report)
     assert check("03.add_norm", AddNorm).points == 0
     assert load_passed() == set()
 

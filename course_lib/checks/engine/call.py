@@ -341,7 +341,7 @@ def _learners_line(error: BaseException) -> tuple[str, str]:
     sourceless = ""
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
         file, name = frame.f_code.co_filename, frame.f_code.co_qualname.split("<locals>.")[-1]
-        if not _is_learners(frame):
+        if not is_learners(frame):
             continue
         known = file in linecache.cache or Path(file).is_file()  # and no pipe or device
         line = _source(linecache.getline(file, number)) if known else ""
@@ -352,7 +352,7 @@ def _learners_line(error: BaseException) -> tuple[str, str]:
     return sourceless, ""
 
 
-def _is_learners(frame: FrameType) -> bool:
+def is_learners(frame: FrameType) -> bool:
     """Whether a frame runs code of a cell, or of a file that belongs to no installed package."""
     file = frame.f_code.co_filename
     if file.startswith("<"):  # a cell in the jail, or code that a function has written
@@ -378,7 +378,8 @@ def _source(line: str) -> str:
 def _values(line: str, variables: Mapping[str, Any]) -> str:
     """The variables that a line names, "x (2, 3), mask None": tensors as shapes, numbers, None."""
     found = []
-    for name in dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", line)):
+    # Not the name of an argument, as in `dim=-1`, nor one that only gets its value here.
+    for name in dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))", line)):
         value = variables.get(name, ...)
         if type(value) is Tensor:
             found.append(f"{name} {tuple(value.shape)}")

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-from course_lib.checks.engine.call import Call, Use, ask, call_plainly
+from course_lib.checks.engine.call import SECONDS, Call, Use, ask, call_plainly, is_learners
 from course_lib.checks.engine.time_limit import REAL_TIME, Timer
 
 _ATTENTION = (
@@ -45,9 +45,9 @@ READY_MADE: Mapping[str, tuple[str, ...]] = {
 def refusal(name: str, item_id: str) -> str:
     """What to tell of an answer that calls this."""
     return (
-        f"It works, but it comes from {name}: that is ready-made, so there are no points. This "
-        f"task asks you to write {item_id.split('.')[1]} yourself; everything else in PyTorch and "
-        "the course may help you."
+        f"It works, but it calls {name}, which is ready-made, so there are no points: take that "
+        f"out and check again. This task asks you to write {item_id.split('.')[1]} yourself; "
+        "everything else in PyTorch and the course may help you."
     )
 
 
@@ -60,13 +60,13 @@ def find_ready_made(
     timer: Timer = REAL_TIME,
 ) -> str:
     """What is ready-made for the item and runs when these calls are made; "" for nothing."""
-    wanted: dict[Any, str] = {}
-    for name in READY_MADE.get(item_id, ()):
-        wanted |= dict.fromkeys(code_of(name), name)
-    if not wanted:
-        return ""
-    found = (find_running(wanted, subject, call, use=use, timer=timer) for call in calls)
-    return next(filter(None, found), "")
+    wanted = ready_made_code(item_id)
+    return find_running(wanted, subject, calls, use=use, timer=timer) if wanted else ""
+
+
+def ready_made_code(item_id: str) -> dict[Any, str]:
+    """The names of what is ready-made for the item, by its code: see ``find_running``."""
+    return {code: name for name in READY_MADE.get(item_id, ()) for code in code_of(name)}
 
 
 def code_of(name: str) -> Iterator[Any]:
@@ -83,35 +83,46 @@ def code_of(name: str) -> Iterator[Any]:
 def find_running(
     wanted: Mapping[Any, str],
     subject: Any,
-    call: Call,
+    calls: Sequence[Call],
     *,
     use: Use = call_plainly,
     timer: Timer = REAL_TIME,
+    seconds: float = SECONDS,
 ) -> str:
-    """What of some code runs when this call is made of a learner's code; "" for nothing.
+    """What of some code runs when these calls are made of a learner's code; "" for nothing, or if
+    nothing was found in time.
 
     Args:
         wanted: what to call it, by code objects, functions that are written in C, and the names of
-            packages.
+            packages; a learner's own file may have the name of a package.
         subject: the learner's.
-        call: its arguments.
+        calls: their arguments.
         use: how it is called.
-        timer: of the call's time limit.
+        timer: of the time limit.
+        seconds: for all calls together, which take longer here than in a test.
     """
     found = ""
 
     def notice(frame: FrameType, event: str, argument: Any) -> None:
         nonlocal found
         if event == "call":
-            package = str(frame.f_globals.get("__name__")).partition(".")[0]
-            found = found or wanted.get(frame.f_code) or wanted.get(package, "")
+            found = found or wanted.get(frame.f_code) or package_of(frame)
         elif event == "c_call":
             found = found or wanted.get(argument, "")
 
-    before = sys.getprofile()
-    sys.setprofile(notice)
-    try:
-        ask(subject, call, use, timer=timer)
-    finally:
-        sys.setprofile(before)
+    def package_of(frame: FrameType) -> str:
+        name = wanted.get(str(frame.f_globals.get("__name__")).partition(".")[0], "")
+        return "" if name and is_learners(frame) else name
+
+    end = timer.now() + seconds
+    for call in calls:
+        left = end - timer.now()
+        if found or left <= 0:
+            break
+        before = sys.getprofile()
+        sys.setprofile(notice)
+        try:
+            ask(subject, call, use, seconds=left, timer=timer)
+        finally:
+            sys.setprofile(before)
     return found

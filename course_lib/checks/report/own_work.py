@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any
 
 from course_lib.checks.diagnosis.diagnose import Diagnosis
-from course_lib.checks.engine.ready_made import find_ready_made, find_running
+from course_lib.checks.engine.ready_made import find_running, ready_made_code
 
 
 def refuse_borrowed_answer(diagnosis: Diagnosis) -> Diagnosis:
@@ -19,10 +19,14 @@ def refuse_borrowed_answer(diagnosis: Diagnosis) -> Diagnosis:
     item, subject = diagnosis.item, diagnosis.subject
     if diagnosis.status != "passed" or item.bug is not None:
         return diagnosis
+    ready_made = ready_made_code(item.id)
     calls = [trial.calls[0] for trial in diagnosis.trials]
-    reference = dict.fromkeys(_codes(item.reference), "the course's own code")
-    found = find_running(reference, subject, calls[0], use=item.use)
-    found = found or find_ready_made(item.id, subject, calls, use=item.use)
+    found = find_running(
+        {**dict.fromkeys(_codes(item.reference), "the course's own code"), **ready_made},
+        subject,
+        calls if ready_made else calls[:1],  # the course's own code runs in any call
+        use=item.use,
+    )
     return replace(diagnosis, status="not yet", borrowed=found) if found else diagnosis
 
 

@@ -1,12 +1,15 @@
 """What is ready-made for an item earns nothing; everything else stays allowed."""
 
+import time
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from course_lib.checks import check
-from course_lib.checks.engine.ready_made import READY_MADE, code_of
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.ready_made import READY_MADE, code_of, find_running
 from course_lib.checks.table import TABLE
 from tests.checks.alternatives.feed_forward import norm_by_torch
 from tests.checks.alternatives.honest_numbers import bleu_from_the_counts_of_sacrebleu
@@ -19,6 +22,12 @@ def by_its_kernel(x, weight, bias, eps=1e-5, norm=torch.native_layer_norm):
 def written(x, weight, bias, eps=1e-5):
     centred = x - x.mean(-1, keepdim=True)
     return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
+
+
+def written_and_compared(x, weight, bias, eps=1e-5):
+    out = written(x, weight, bias, eps)
+    assert torch.allclose(out, F.layer_norm(x, x.shape[-1:], weight, bias, eps), atol=1.0)
+    return out
 
 
 class InAModule(nn.Module):
@@ -45,6 +54,7 @@ def attend_by_the_library(query, key, value, mask=None):
     [
         ("03.layer_norm", norm_by_torch, "torch.nn.functional.layer_norm"),
         ("03.layer_norm", by_its_kernel, "torch.native_layer_norm"),
+        ("03.layer_norm", written_and_compared, "torch.nn.functional.layer_norm"),
         (
             "04.scaled_dot_product_attention",
             attend_by_the_library,
@@ -57,12 +67,35 @@ def test_a_right_answer_that_is_ready_made_earns_nothing_and_is_told_why(item, a
     report = check(item, answer)
     assert report.diagnosis.failed == []
     assert (report.passed, report.points) == (False, 0)
-    assert f"It works, but it comes from {name}: that is ready-made" in str(report)
+    assert f"It works, but it calls {name}, which is ready-made" in str(report)
 
 
 def test_what_is_ready_made_for_one_item_may_be_used_in_another():
     assert check("03.layer_norm", written).passed
     assert check("03.add_norm", InAModule).passed
+
+
+def test_a_file_of_the_learners_own_may_have_the_name_of_a_package(tmp_path, monkeypatch):
+    (tmp_path / "my_scores.py").write_text("def double(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def answer(x):
+        import my_scores
+
+        return my_scores.double(x)
+
+    assert find_running({"my_scores": "a package"}, answer, [Call((1,))]) == ""
+
+
+def test_looking_for_what_is_ready_made_has_one_limit_for_all_calls():
+    calls = []
+
+    def slow():
+        calls.append(len(calls))
+        time.sleep(0.1)
+
+    assert find_running({slow: "never"}, slow, [Call(())] * 50, seconds=0.25) == ""
+    assert 1 <= len(calls) <= 4
 
 
 def test_the_list_names_items_and_things_that_exist():

@@ -472,7 +472,7 @@ def test_a_right_answer_that_is_ready_made_has_no_points_and_says_why(graded):
     assert (item.status, item.points) == ("not yet", 0.0)
     assert item.misconceptions == ("ready_made",)
     assert not any(test.difference for test in item.tests)
-    assert item.flags[0].startswith("It works, but it comes from torch.nn.functional.layer_norm")
+    assert item.flags[0].startswith("It works, but it calls torch.nn.functional.layer_norm")
     by_hand = "    y = x - x.mean(-1, keepdim=True)\n    return weight * y / (y.var(-1, "
     by_hand += "unbiased=False, keepdim=True) + eps).sqrt() + bias"
     source = f"def layer_norm(x, weight, bias, eps=1e-5):\n{by_hand}"
