@@ -20,6 +20,8 @@ from course_lib.checks.engine.call import Call, ask
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.engine.item import Item
 
+_PLAIN = (bool, int, float, str)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Event:
@@ -39,13 +41,7 @@ def find_first_sublayer(item: Item, subject: Any, *, trials: Sequence[Trial]) ->
     reference = item.reference
     if not (isinstance(reference, type) and issubclass(reference, nn.Module)):
         return ""
-    failing = [
-        call
-        for trial in trials
-        if trial.probe.compare is None
-        for call, right, received in zip(trial.calls, trial.expected, trial.answers, strict=True)
-        if not received.failure and answers_differ(right, received, tolerance=item.tolerance)
-    ]
+    failing = list(_calls_with_wrong_values(item, trials))
     if not failing:
         return ""
     call = replace(min(failing, key=_size), gradients=False)
@@ -53,6 +49,19 @@ def find_first_sublayer(item: Item, subject: Any, *, trials: Sequence[Trial]) ->
     names = {event.name for event in right}
     received = _observe_calls(item, subject, call, names=names)
     return _first_difference(right, received, tolerance=item.tolerance)
+
+
+def _calls_with_wrong_values(item: Item, trials: Sequence[Trial]) -> Iterator[Call]:
+    """The calls of which not the gradients alone are wrong: what they compute forward is right."""
+    for trial in trials:
+        if trial.probe.compare is not None:
+            continue
+        for call, right, received in zip(trial.calls, trial.expected, trial.answers, strict=True):
+            if received.failure:
+                continue
+            difference = answers_differ(right, received, tolerance=item.tolerance)
+            if difference and not difference.where.startswith("gradients"):
+                yield call
 
 
 def _size(call: Call) -> int:
@@ -64,16 +73,25 @@ def _observe_calls(item: Item, subject: Any, call: Call, *, names: set[str] | No
     dropout left out.
     """
     events: list[_Event] = []
+    wrapped: list[tuple[nn.Module, Any]] = []
 
     def make(*args: Any, **kwargs: Any) -> Any:
         module = subject(*args, **kwargs)
         for name, part in _parts(module):
             if names is None or name in names:
                 # Not a hook: a learner may call `forward` directly, which runs none.
+                wrapped.append((part, vars(part).get("forward")))
                 part.forward = _noted(name, part.forward, events)
         return module
 
-    not_interrupted(ask(make, call, item.use))
+    try:
+        not_interrupted(ask(make, call, item.use))
+    finally:  # the learner's code may use a part again in another module
+        for part, own in reversed(wrapped):
+            if own is None:
+                del part.forward
+            else:
+                part.forward = own
     return events
 
 
@@ -120,6 +138,9 @@ def _first_difference(
             if same is None:
                 return ""
             if not same:
+                others = (each.given.get(argument) for each in mine if each is not mine[number])
+                if any(_same(value, other, tolerance) for other in others):
+                    return ""  # one module is called several times, in another order
                 return (
                     f"Compared with a right answer, the first difference is in what goes into "
                     f"`{event.name}`: its `{argument}`. What is computed before that is worth a "
@@ -138,8 +159,8 @@ def _first_difference(
         return ""
     last = right[-1].name
     return (
-        "Compared with a right answer, what goes into each part of your module and comes out of it "
-        f"is right. The difference comes after `{last}`."
+        "Compared with a right answer, what goes into each part of your module that a right answer "
+        f"has, too, and comes out of it is right. The difference comes after `{last}`."
     )
 
 
@@ -148,7 +169,8 @@ def _same(a: Any, b: Any, tolerance: float) -> bool | None:
     that masks nothing is as good as none.
     """
     if not isinstance(a, Tensor) and not isinstance(b, Tensor):
-        return True
+        # What any other two objects hold, such as two caches, isn't known.
+        return True if a is b or (isinstance(a, _PLAIN) and a == b) else None
     if a is None or b is None:
         mask = b if a is None else a
         return bool(mask.all()) if mask.dtype == torch.bool else None
