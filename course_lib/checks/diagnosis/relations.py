@@ -75,9 +75,11 @@ def _restrict_to_entry(
     entries = wrong_entries[0]
     if len(entries) != 1 or any(each != entries for each in wrong_entries):
         return None
-    which = f"entry {entries[0]} of your result (entries count from 0)"
+    which = "one of the tensors in your result"
     if isinstance(result, dict) and len(result) == size:
         which = f"`{list(result)[entries[0]]}`"
+    elif isinstance(result, (list, tuple)) and len(result) == size:
+        which = f"entry {entries[0]} of your result (entries count from 0)"
     sentence = f"Only {which} is wrong. There: {found.sentence[0].lower()}{found.sentence[1:]}"
     return replace(found, sentence=sentence)
 

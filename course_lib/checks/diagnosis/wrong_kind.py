@@ -25,12 +25,14 @@ def find_wrong_kind(item: Item, subject: Any, *, trial: Trial) -> Observation | 
     name = "" if item.bug else item.id.split(".")[1]
     if wants_class and isinstance(subject, nn.Module):
         name = type(subject).__name__
-        passed, wanted = (
-            f"an object of the class {name}",
-            f"the class itself, {name}, without brackets",
-        )
+        # Of a class of PyTorch's, such as `nn.Sequential`, the class itself would be no answer.
+        own = type(subject).__module__.partition(".")[0] != "torch"
+        passed = f"an object of the class {name}"
+        wanted = f"the class itself, {name}, without brackets" if own else "a class of your own"
         reason = "The check makes its own objects, with sizes that it chooses."
     elif wants_class and type(subject) is FunctionType:
+        if any(answer.failure and answer.failure.line for answer in trial.answers):
+            return None  # it may make modules, and its own error says more
         passed, wanted = f"the function {subject.__name__}", "a class"
         reason = "The check makes objects of it and calls them."
     elif not wants_class and isinstance(subject, type):

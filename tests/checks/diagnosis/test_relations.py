@@ -36,7 +36,7 @@ def item_of(reference):
     [
         (lambda n, d: None, "nothing_returned", "Is a `return` missing?"),
         (lambda n, d: table(n, d).double(), "another_dtype", "got torch.float64"),
-        (lambda n, d: table(n, d).T, "axes_in_another_order", "(1, 0)"),
+        (lambda n, d: table(n, d).T, "axes_in_another_order", "`right.permute(1, 0)`"),
         (lambda n, d: table(n, d)[None], "axis_of_size_one", "(1, 4, 6)"),
         (lambda n, d: table(n, d).flatten(), "another_shape", "got shape (24,)"),
         (lambda n, d: -table(n, d), "sign_reversed", "opposite sign"),
@@ -44,6 +44,7 @@ def item_of(reference):
         (lambda n, d: table(n, d) / d, "wrong_factor", "another number in each call: 0.1667,"),
         (lambda n, d: table(n, d) ** 2, "squared", "but squared"),
         (lambda n, d: table(n, d).exp(), "exponential", "exp(x)"),
+        (lambda n, d: table(n, d).sqrt(), "square_root", "but replaced by their square roots"),
         (lambda n, d: table(n, d).mul(10).round() / 10, "rounded", "rounded to 0.1."),
         (lambda n, d: table(n, d) + 1, "wrong_offset", "+1 added"),
         (lambda n, d: table(n, d).flip(0), "reversed_along_an_axis", "along axis 0"),
@@ -248,3 +249,32 @@ def test_a_relation_of_one_entry_alone_says_which():
     named = item_of(lambda n, d: {"rate": n / d, "other": d / n})
     report = Report(diagnose(named, lambda n, d: {"rate": n / d, "other": 1.96 * d / n}))
     assert "Only `other` is wrong. There: the right numbers, all multiplied by 1.96." in str(report)
+
+
+def test_an_axis_that_is_there_and_not_repeated_is_not_called_missing():
+    right = torch.rand(1, 1, 4, 4).expand(2, 1, 4, 4)
+    assert find_tensor_relation([(right, right[:1])], 1e-5) is None
+    assert find_tensor_relation([(right, right[0])], 1e-5).name == "axes_missing"
+
+
+def test_an_axis_of_size_one_that_moved_is_not_called_lost():
+    right = torch.tensor([[1.0], [2.0], [3.0]])
+    assert "at another position" in find_tensor_relation([(right, right.T)], 1e-5).sentence
+
+
+def test_of_nested_results_no_entry_is_named_by_the_number_of_a_tensor():
+    def nested(n, d):
+        return table(n, d), [table(d, n).cos(), table(n, d).tan()]
+
+    def wrong(n, d):
+        out, (first, second) = nested(n, d)
+        return out, [first, 1.96 * second]
+
+    text = str(Report(diagnose(item_of(nested), wrong)))
+    assert "Only one of the tensors in your result is wrong." in text
+
+
+def test_a_result_without_numbers_breaks_off_no_relation():
+    right = torch.tensor([0.31, 2.07, -1.4, 0.9])
+    pairs = [(right, right + 1), (torch.empty(0), torch.empty(0))]
+    assert find_tensor_relation(pairs, 1e-5).name == "wrong_offset"

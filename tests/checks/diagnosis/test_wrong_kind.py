@@ -1,6 +1,7 @@
 """An object, a class or a function is passed to the check, and another of these is asked for."""
 
 import pytest
+from torch import nn
 
 from course_lib.checks import check
 from course_lib.checks.engine.isolation import isolated
@@ -40,6 +41,11 @@ def _progress_elsewhere(tmp_path, monkeypatch):
             "You passed the function feed_forward; this task asks for a class.",
         ),
         (
+            "03.feed_forward",
+            nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4)),
+            "You passed an object of the class Sequential; this task asks for a class of your own.",
+        ),
+        (
             "06.padding_mask",
             padding_mask,
             "You passed the class padding_mask; this task asks for a function, padding_mask.",
@@ -56,3 +62,12 @@ def test_a_function_that_makes_modules_counts_as_a_class():
     with isolated():
         report = check("03.feed_forward", makes_a_network)
     assert report.misconception is None
+
+
+def makes_a_network_misspelt(d_model, d_ff, dropout=0.1):
+    return FeedForwad(d_model, d_ff, dropout)  # noqa: F821
+
+
+def test_a_function_that_makes_modules_and_fails_is_told_its_own_error():
+    report = check("03.feed_forward", makes_a_network_misspelt)
+    assert report.misconception == "unknown_name" and "FeedForwad" in str(report)
