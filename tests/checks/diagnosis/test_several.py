@@ -126,7 +126,22 @@ def test_where_time_runs_out_after_all_errors_are_found_no_part_is_explained(mon
     assert diagnosis.first_step is None and partly == []
 
 
-def test_in_the_time_of_a_check_no_error_is_named_only_because_it_was_tried(monkeypatch):
+def test_no_error_is_named_only_because_all_larger_sets_that_were_tried_have_it(monkeypatch):
+    def until_time_is_out(search):
+        for name in search.known:
+            search.score(frozenset({"per_sentence", "even_shares", name}))
+        raise several._OutOfTime
+        yield
+
+    monkeypatch.setattr(several, "MOST_IN_SAMPLE", 20)  # all calls
+    monkeypatch.setattr(several._Search, "explanations", until_time_is_out)
+    item = load_item("10.target_only_entropy")
+    there = ("even_shares", "mean_over_prefixes", "not_divided")
+    diagnosis = diagnose(item, several_at_once(item, *there))
+    assert diagnosis.misconceptions == ()
+
+
+def test_in_the_time_of_a_check_no_error_is_named_that_is_not_there(monkeypatch):
     monkeypatch.setattr(several, "SEVERAL_SECONDS", 1.0)
     item = load_item("10.target_only_entropy")
     there = ("even_shares", "mean_over_prefixes", "not_divided")
