@@ -1,5 +1,7 @@
 """Tests of the checks make millions of small calls of the model."""
 
+import sys
+
 import pytest
 
 from course_lib.checks.diagnosis import known_answers
@@ -11,6 +13,12 @@ _answers = {}
 @pytest.fixture(autouse=True)
 def _shapes_unchecked(own_messages):
     """Leave out the check of every shape, which the tests of the model make."""
+
+
+@pytest.fixture(autouse=True)
+def _errors_in_searches_are_seen(monkeypatch):
+    module = sys.modules["course_lib.checks.diagnosis.diagnose"]  # the package has its function
+    monkeypatch.setattr(module, "ERRORS_END_A_SEARCH", False)
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ from course_lib.checks.progress import under_nbgrader
 Found = TypeVar("Found")
 Status = Literal["passed", "not yet", "not started"]
 SEED = 2017  # of the test inputs; grading uses others
+ERRORS_END_A_SEARCH = True  # only; the tests of the checks see them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +211,8 @@ def attempt(find: Callable[[], Found | None]) -> Found | None:
     try:
         return find()
     except Exception:
+        if not ERRORS_END_A_SEARCH:
+            raise
         return None
 
 
