@@ -161,5 +161,5 @@ def test_a_part_that_is_called_twice_in_another_order_is_no_difference():
     assert told_of(item_of(CallsTwice), CallsTheOtherFirst) == ""
 
 
-def test_it_is_said_which_parts_were_compared():
+def test_what_is_told_names_the_parts_that_were_compared():
     assert "that a right answer has, too" in told("07.decoder_block", DoublesTheEnd)

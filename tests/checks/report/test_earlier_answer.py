@@ -67,7 +67,7 @@ def test_a_right_earlier_answer_is_not_blamed():
     assert checked(RIGHT, operator="|").misconception == "either_will_do"
 
 
-def test_an_earlier_answer_takes_the_place_of_one_of_several_errors():
+def test_an_earlier_answer_is_told_instead_of_one_of_several_errors():
     item = load_item("06.decoder_mask")
     diagnosis = diagnose(item, run(WRONG)["decoder_mask"])
     misconception = item.misconceptions[0]
