@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from types import FrameType
 from typing import Any
 
@@ -20,6 +19,7 @@ from course_lib.checks.engine.time_limit import REAL_TIME, Timer
 _ATTENTION = (
     "torch.nn.functional.scaled_dot_product_attention",
     "torch.nn.functional.multi_head_attention_forward",
+    "torch.nn.attention.flex_attention.flex_attention",
 )
 _MULTI_HEAD = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
 # Functions, classes (of which their own methods count) and whole packages.
@@ -29,6 +29,8 @@ READY_MADE: Mapping[str, tuple[str, ...]] = {
         "torch.nn.functional.layer_norm",
         "torch.layer_norm",
         "torch.native_layer_norm",
+        "torch.nn.functional.group_norm",
+        "torch.group_norm",
     ),
     "03.feed_forward": ("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer"),
     "04.scaled_dot_product_attention": _ATTENTION,
@@ -70,12 +72,15 @@ def ready_made_code(item_id: str) -> dict[Any, str]:
 
 
 def code_of(name: str) -> Iterator[Any]:
-    """The code of a function, of a class's own methods; or the name of a package."""
+    """The code of a function, of a class's own ``forward``; or the name of a package. Nothing of a
+    module that is not imported: then nobody has called it.
+    """
     module, _, attribute = name.rpartition(".")
-    found = getattr(import_module(module), attribute) if module else name
+    if module and module not in sys.modules:
+        return
+    found = getattr(sys.modules[module], attribute) if module else name
     if inspect.isclass(found):
-        methods = filter(inspect.isfunction, vars(found).values())
-        yield from (method.__code__ for method in methods if method.__name__ != "__init__")
+        yield vars(found)["forward"].__code__
     else:
         yield getattr(found, "__code__", found)
 

@@ -89,12 +89,25 @@ class ClassRun:
         """
         own = self.incoming / student
         for folder in (own, own / self.exercise.assignment):
+            if folder.is_symlink():  # perhaps to the folder of another student
+                continue
             with contextlib.suppress(SubmissionError):
                 return read_regular_file(folder / "timestamp.txt", most=100)
         return None
 
     def grade(self, student: str, jail: Jail) -> SubmissionResult:
         """Grade one student's work, unless that was done before and nothing has changed."""
+        try:
+            return self._grade(student, jail)
+        except CourseError:  # of the machine, not of the work: it is told at once
+            raise
+        except Exception as error:  # a bug here must not end the grading of a whole class
+            told = SubmissionError(
+                f"the grader raised {type(error).__name__}: {error}. Please report it"
+            )
+            return unreadable(student, self.exercise, jail=jail, error=told)
+
+    def _grade(self, student: str, jail: Jail) -> SubmissionResult:
         try:
             exercise, remarks = self.exercise_of_student(student)
         except SubmissionError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +22,7 @@ from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
-from course_lib.grading.submissions.exercise import Exercise, Task
+from course_lib.grading.submissions.exercise import Exercise, Task, bound_names
 from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.own_modules import own_modules
 from course_lib.grading.submissions.submission import (
@@ -43,7 +44,7 @@ _NOT_IN_THE_NOTEBOOK = (
     "a cell above the first answer, or ask for that, and grade again"
 )
 # What is raised where an own module is missing: by its import, or by what uses its names.
-_MISSING = ("ImportError", "ModuleNotFoundError", "NameError")
+_MISSING = ("ModuleNotFoundError", "NameError")
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -192,10 +193,10 @@ def _which_one(read: Sequence[tuple[Path, int]], graded: Path, folder: Path) -> 
     listed = ", ".join(f"{path} ({answers})" for path, answers in others)
     reason = "it has the most answers"
     if any(answers == most for _, answers in others):
-        reason = "of those with the most answers, it has the name that says released or later"
+        reason = "of those with the most answers, its name says most that it is meant"
     return (
         f"There are {len(read)} notebooks. {graded.relative_to(folder)} ({most} answers) was "
-        f"graded, and not {listed}: {reason}."
+        f"graded, since {reason}; not {listed}."
     )
 
 
@@ -221,12 +222,13 @@ def _graded(
         return ItemResult(
             id=entry.id, title=entry.title, status="not started", points=0.0, most=entry.points
         )
+    flags: tuple[str, ...] = ()
     try:
+        flags = find_flags(entry.id, transplanted.cells, others=_flagged_elsewhere(task, exercise))
         seed = derive_seed(secret, entry.id)
         diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
-        if hand_in.modules and entry.id in transplanted.answered and _lacks_a_module(diagnosis):
+        if _lacks_a_module(diagnosis, task, hand_in=hand_in, run=run):
             raise NotRun(f"it needs {', '.join(hand_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
-        flags = find_flags(entry.id, transplanted.cells, others=_flagged_elsewhere(task, exercise))
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
         return _item_result(task, diagnosis, flags)
@@ -241,6 +243,7 @@ def _graded(
         points=None,
         most=entry.points,
         reason=_plain(reason),
+        flags=tuple(map(_plain, flags)),
     )
 
 
@@ -251,10 +254,25 @@ def _flagged_elsewhere(task: Task, exercise: Exercise) -> set[str]:
     return first - {task.entry.id}
 
 
-def _lacks_a_module(diagnosis: Diagnosis) -> bool:
-    """Whether it failed as code does of which an import failed: then a person decides."""
+def _lacks_a_module(
+    diagnosis: Diagnosis, task: Task, *, hand_in: HandIn, run: SubmissionRun
+) -> bool:
+    """Whether it failed as code does of which an import of the student's own module failed: then a
+    person decides.
+    """
+    if diagnosis.status == "passed" or not hand_in.modules:
+        return False
     failures = [a.failure for trial in diagnosis.trials for a in trial.answers if a.failure]
-    return diagnosis.status == "not started" or any(each.kind in _MISSING for each in failures)
+    names = {re.escape(module.partition(".")[0]) for module in hand_in.modules}
+    not_there = re.compile(rf"No module named '(?:{'|'.join(names)})[.']")
+    if not any(not_there.search(each.message) for each in (*run.failures.values(), *failures)):
+        return False
+    theirs = [cell.source for cell in hand_in.transplant.cells if not cell.ours]
+    written = task.entry.id in hand_in.transplant.answered
+    imported = any(task.subject in bound_names(source) for source in theirs)
+    return (written or imported) and (
+        diagnosis.status == "not started" or any(each.kind in _MISSING for each in failures)
+    )
 
 
 def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
@@ -319,8 +337,9 @@ def _key(
 
 @cache
 def library_hash() -> str:
-    """A hash of the library's source: probes, references, and the grader."""
+    """A hash of the library: probes, references, the grader, and what the jail shows of it."""
     total = hashlib.sha256()
-    for path in sorted(LIBRARY.rglob("*.py")):
+    files = (*LIBRARY.rglob("*.py"), *(LIBRARY / "assets").rglob("*"))
+    for path in sorted(file for file in files if file.is_file()):
         total.update(str(path.relative_to(LIBRARY)).encode() + b"\0" + path.read_bytes())
     return total.hexdigest()

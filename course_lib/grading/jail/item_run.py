@@ -72,6 +72,8 @@ class SubmissionRun:
         skipped: those whose definitions alone did it again; they are not run any more.
         failures: what the other cells raised, when they were run last.
         as_checked: the items that count as they stood at the learner's own check.
+        unwatched: the items that pass, and whose code ended when it was watched for what is
+            ready-made.
     """
 
     jail: Jail
@@ -83,6 +85,7 @@ class SubmissionRun:
     skipped: set[int] = field(default_factory=set)
     failures: dict[int, Failure] = field(default_factory=dict)
     as_checked: list[str] = field(default_factory=list)
+    unwatched: list[str] = field(default_factory=list)
 
     def diagnose(self, task: Task, seed: int, *, checked: int | None = None) -> Diagnosis:
         """The diagnosis of what the learner wrote for a task.
@@ -101,12 +104,19 @@ class SubmissionRun:
         Raises:
             NotRun: it could not be found out.
         """
+        start = time.monotonic()
         last = self._diagnose(task, seed, self.cells, keep=())
         if last.status == "passed" or checked is None or not self._may_overwrite(checked):
             return last
-        failures = dict(self.failures)
-        seen = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
-        self.failures = failures | self.failures
+        if 2 * time.monotonic() - start > self.end:  # it would leave the items below no time
+            return last
+        state = dict(self.stopped), set(self.skipped), dict(self.failures)
+        try:
+            seen = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
+        except NotRun:
+            return last
+        finally:  # what the cells do in full is what the notes say, and what other items begin with
+            self.stopped, self.skipped, self.failures = state
         if _how_bad(seen) >= _how_bad(last):
             return last
         self.as_checked.append(task.entry.id)
@@ -123,9 +133,19 @@ class SubmissionRun:
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
                 found = diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
-                return replace(found, **pipe.look(found)) if found.status == "passed" else found
+                return self._watched(found, pipe) if found.status == "passed" else found
         except SessionEnded as error:
             raise NotRun(str(error)) from None
+
+    def _watched(self, passed: Diagnosis, pipe: _Pipe) -> Diagnosis:
+        """The diagnosis of a right answer after it was watched for what is ready-made."""
+        try:
+            return replace(passed, **pipe.look(passed))
+        except MachineBusy:
+            raise
+        except SessionEnded:  # a right answer stays right, and a person is told
+            self.unwatched.append(passed.item.id)
+            return passed
 
     def _may_overwrite(self, checked: int) -> bool:
         """Whether there are cells of the learner's own beside the answers; or a cell makes
@@ -190,14 +210,25 @@ class SubmissionRun:
         except SessionEnded as error:
             if again:
                 self.skipped.add(number)
+            self._refuse_less_time(seconds, error.timed_out)
             self.stopped[number] = str(error)
             raise
         if failure and failure.kind == "TookTooLong":
+            self._refuse_less_time(seconds, True)
             self.stopped[number] = failure.message
         elif failure:
             self.failures[number] = failure
         else:
             self.failures.pop(number, None)
+
+    def _refuse_less_time(self, seconds: float, timed_out: bool) -> None:
+        """Stop here if a cell took longer than was left, and not longer than a cell may.
+
+        Raises:
+            NotRun: it did.
+        """
+        if timed_out and seconds < self.limits.cell:
+            raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
 
     def notes(self) -> list[str]:
         """What happened to cells that did not run to their end."""
@@ -215,6 +246,11 @@ class SubmissionRun:
             notes.append(
                 f"{item_id} was graded as it stood at the learner's own check: another cell "
                 "overwrites what it needs."
+            )
+        for item_id in self.unwatched:
+            notes.append(
+                f"{item_id} passes, and its code ended when it was watched for ready-made "
+                "functions: read it."
             )
         return notes
 

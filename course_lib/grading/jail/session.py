@@ -187,7 +187,8 @@ class Session:
             raise self._end(f"it sent something else than an answer: {error}") from None
         except OSError:
             raise self._end("the process ended: a crash, os._exit or out of memory") from None
-        if not isinstance(reply, dict) or reply.get("number") != self.number:
+        number = reply.get("number") if isinstance(reply, dict) else None
+        if type(number) is not int or number != self.number:  # a tensor would compare as it likes
             raise self._end("it sent an answer to another question")
         return reply.get("reply")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from course_lib.grading.results import shown_text
 from course_lib.grading.submissions.transplant import CodeCell
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\.*(\w+)|import[ \t]+([^\n#;]+))", re.MULTILINE)
-_FILE = re.compile(r"[\w/\\]+\.py\b")  # %run my_layers.py, open("my_layers.py")
+_FILE = re.compile(r"(?<![\w/\\])[\w/\\]+\.py\b")  # %run my_layers.py, open("my_layers.py")
 _MOST_CHARACTERS = 500_000  # of a submission that are looked at
 _MOST, _MOST_NAME = 5, 80
 
@@ -21,6 +22,8 @@ def own_modules(cells: Sequence[CodeCell], folders: Iterable[Path]) -> tuple[str
     there: dict[str, str] = {}
     for folder in folders:
         there |= {name.partition(".")[0]: name for name in _modules_in(folder)}
+    for installed in ("course_lib", "torch", "numpy", "matplotlib", *sys.stdlib_module_names):
+        there.pop(installed, None)
     if not there:
         return ()
     source = "\n".join(cell.source for cell in cells if not cell.ours)[:_MOST_CHARACTERS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_MOST_CHARACTERS, _MOST_OF_A_LINE = 100_000, 500  # that are looked at
+_MOST_CHARACTERS, _MOST_OF_A_LINE = 20_000, 500  # that are looked at
 _FEWEST, _FEWEST_AMONG_CODE = 2, 8  # words, of a cell without and with lines of code
 # A comment, or the start or end of a long string, with what it is assigned or passed to.
 _AROUND = re.compile(
@@ -20,7 +20,8 @@ _CODE = re.compile(
         | (?:if|while|with)\b[^:]+:\s*(?:print|raise|return|pass|break|continue|[\w.\[\]]+\s*=)
         | (?:try|else|finally|except)\s*: | (?:pass|break|continue|return|\.\.\.)\s*$
         | [@%!?]
-        | [\w.]+(?:\[[^\]]*\])?(?:\s*,\s*[\w.]+)*\s*(?::\s*[\w\[\], .|]+)?\s*[-+*/%&|^@]{0,2}=(?!=)
+        | [\w.]+(?:\[[^\]]*\])?(?:\s*,\s*[\w.]+)*\s*+
+            (?::\s*+[\w\[\], .|]++)?\s*+[-+*/%&|^@]{0,2}=(?!=)
         | [\w.]+(?:\[[^\]]*\])?\(.*[\])(,:]\s*(?:\#.*)?$
         | [\])}\s,]*$
     )""",

@@ -55,7 +55,7 @@ def _age_of_file(stem: str, released: str) -> Age:
 
 def _age(name: str) -> Age:
     words = _WORDS.findall(_DATE.sub(" ", name))
-    number = next((int(word) for word in reversed(words) if word.isdigit()), 0)
+    number = next((int(word) for word in reversed(words) if word.isdecimal()), 0)
     if not _EARLIER.isdisjoint(words):
         return -1, number
     if not _LATER.isdisjoint(words):

@@ -102,6 +102,9 @@ def test_when_it_was_handed_in_stands_in_the_exported_points(run, jail, tmp_path
     assert [result.handed_in for result in grade(run, jail)] == ["", "", time, "", ""]
     (run.incoming / "ana" / "timestamp.txt").write_text("later")
     assert grade(run, jail)[2].handed_in == "later"
+    (run.incoming / "O'Neil, Jr").rename(run.incoming / "other")
+    (run.incoming / "other" / run.exercise.assignment).symlink_to(run.incoming / "ana")
+    assert run.timestamp("other") is None
     assignments = load_class(run.results)
     assert {row[0]: row[-2] for row in csv_rows(assignments, None)}["ana"] == "later"
     assert {row[3]: row[2] for row in nbgrader_rows(assignments, None)}["ana"] == "later"

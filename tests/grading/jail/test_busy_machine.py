@@ -35,12 +35,14 @@ def test_an_answer_that_sleeps_has_no_points_however_often_it_is_graded(graded, 
         assert "still running" in item.tests[0].difference
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starved")
 def test_an_answer_that_waits_for_a_processor_is_not_stopped(graded, notebook, one_item):
     slow = sleeping(notebook, REAL_SECONDS * LIMITS.item + GRACE_SECONDS + 0.5)
     assert points(graded(slow, one_item, limits=LIMITS)) == {"06.padding_mask": 2.0}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starved")
 def test_what_gets_no_processor_at_all_is_not_run_and_tried_again(
     graded, notebook, one_item, monkeypatch

@@ -329,8 +329,8 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
     assert points(result) == THREE
     assert result.student == "O'Neil, Jr"
     assert (
-        "There are 2 notebooks. 06 Masks/masks-final.ipynb (3 answers) was graded, and not 06 Masks"
-        "/masks.ipynb (0): it has the most answers."
+        "There are 2 notebooks. 06 Masks/masks-final.ipynb (3 answers) was graded, since it has "
+        "the most answers; not 06 Masks/masks.ipynb (0)."
     ) in result.notes
     assert any("broken.ipynb" in note for note in result.notes)
 
@@ -371,8 +371,8 @@ def test_of_copies_with_equally_many_answers_the_one_counts_whose_name_says_so(
     handed_in = read_hand_in(tmp_path, masks)
     assert handed_in.path == tmp_path / last
     assert handed_in.notes == (
-        f"There are 2 notebooks. {last} (3 answers) was graded, and not {first} (3): of those with "
-        "the most answers, it has the name that says released or later.",
+        f"There are 2 notebooks. {last} (3 answers) was graded, since of those with the most "
+        f"answers, its name says most that it is meant; not {first} (3).",
     )
 
 
@@ -460,6 +460,53 @@ def test_an_own_module_beside_the_notebook_is_named_and_costs_no_silent_zero(
     assert any("masks.ipynb needs my_masks.py: it was handed in" in n for n in result.notes)
     wrong = {"06-padding-mask-answer": "def padding_mask(tokens, pad_id): return tokens"}
     assert graded(answered(notebook, wrong), three_items).items[0].status == "not yet"
+
+
+@pytest.mark.parametrize("raised", ["NameError('real')", "NotImplementedError"])
+def test_a_file_beside_the_notebook_that_is_no_reason_does_not_keep_an_answer_from_being_graded(
+    raised, graded, notebook, three_items, tmp_path
+):
+    (tmp_path / "student" / "course_lib").mkdir(parents=True)
+    (tmp_path / "student" / "course_lib" / "masks.py").write_text("")
+    (tmp_path / "student" / "notes.py").write_text("")
+    answers = {**RIGHT, "06-padding-mask-answer": f"def padding_mask(t, p): raise {raised}"}
+    handed_in = with_cell(answered(notebook, answers), "from course_lib.model import masks")
+    result = graded(handed_in, three_items)
+    assert result.items[0].status in ("not yet", "not started") and result.items[0].points == 0.0
+    assert not any("needs" in note for note in result.notes)
+
+
+def test_an_answer_that_is_only_imported_from_an_own_module_is_not_run(
+    graded, notebook, three_items, tmp_path
+):
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "my_masks.py").write_text("def padding_mask(tokens, pad_id): return 1")
+    result = graded(with_cell(notebook, "from my_masks import padding_mask"), three_items)
+    assert result.items[0].status == "not run"
+
+
+def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, tmp_path):
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "my_masks.py").write_text("")
+    source = "import ctypes\nfrom my_masks import padding_mask"
+    item = graded(with_cell(notebook, source), three_items).items[0]
+    assert item.status == "not run" and any("ctypes" in flag for flag in item.flags)
+
+
+def test_a_right_answer_that_ends_when_it_is_watched_keeps_its_points_and_is_named(graded):
+    exercise = load_exercise(ROOT / "exercises", "03_feed_forward")
+    exercise = replace(exercise, tasks=exercise.tasks[:1])
+    source = """import os, sys
+def layer_norm(x, weight, bias, eps=1e-5):
+    if sys.getprofile():
+        os._exit(0)
+    y = x - x.mean(-1, keepdim=True)
+    return weight * y / (y.var(-1, unbiased=False, keepdim=True) + eps).sqrt() + bias
+"""
+    notebook = json.loads(exercise.file.read_text())
+    result = graded(answered(notebook, {"03-layer-norm-answer": source}), exercise)
+    assert points(result) == {"03.layer_norm": 4.0}
+    assert any(note.startswith("03.layer_norm passes, and its code ended") for note in result.notes)
 
 
 def test_a_right_answer_that_is_ready_made_has_no_points_and_says_why(graded):

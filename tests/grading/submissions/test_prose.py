@@ -55,3 +55,8 @@ def test_a_long_comment_counts_beside_code_too():
     found, has_code = words_in(comment)
     assert found.startswith("The columns belong")
     assert has_code
+
+
+def test_many_spaces_do_not_keep_the_grader_busy():
+    line = "x:" + " " * 480 + ";ab cd"  # each would take a second if it were tried in all ways
+    assert words_in("\n".join([line] * 40)) != ("", False)

@@ -220,7 +220,7 @@ class Cells:
         a missing file or package is no reason to lose an answer.
         """
         name, source, seconds = f"<{message['name']}>", message["source"], message["seconds"]
-        failure, reached = None, 0
+        failure, reached, end = None, 0, PROCESSOR_TIME.now() + seconds
         try:
             if not message["only_definitions"]:
                 within(seconds, partial(self._execute, name, source), PROCESSOR_TIME)
@@ -231,7 +231,7 @@ class Cells:
         for computed in (True, False) if has_time else (False,):
             try:
                 define = partial(self._define, name, source, reached, computed=computed)
-                within(seconds, define, PROCESSOR_TIME)
+                within(max(0.5, end - PROCESSOR_TIME.now()), define, PROCESSOR_TIME)
                 return failure
             except BaseException as error:  # it took too long: then without what is computed
                 failure = failure or describe_exception(error)
