@@ -189,6 +189,8 @@ class _Search:
                 if scores[larger] == 1.0 and self.explain_all(larger):
                     yield larger
                 heapq.heappush(queue, (-scores[larger], len(larger), sorted(larger)))
+            if not names and max(scores.values()) == scores[NONE]:
+                return  # no error brings the answers any nearer, so they are of another kind
 
     def explain_all(self, names: Names) -> bool:
         """Whether these misconceptions together give all the learner's answers."""
