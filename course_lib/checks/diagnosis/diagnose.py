@@ -147,7 +147,9 @@ def diagnose(
     if wrong_kind := find_wrong_kind(item, subject, trial=diagnosis.trials[0]):
         return replace(diagnosis, observation=wrong_kind, trials=diagnosis.trials[:1])
     found = attempt(lambda: misconceptions_in(item, diagnosis.trials)) or ()
-    if not found and (step := attempt(lambda: first_of_several(item, diagnosis.trials))):
+    # The search may take a second: a learner waits for it, the grading of a class does not.
+    searched = not found and ask_learner is ask
+    if searched and (step := attempt(lambda: first_of_several(item, diagnosis.trials))):
         found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
     diagnosis = replace(diagnosis, misconceptions=found)
     if diagnosis.most_telling_trial and not diagnosis.explained:

@@ -148,18 +148,15 @@ class SubmissionRun:
             return passed
 
     def _may_overwrite(self, checked: int) -> bool:
-        """Whether there are cells of the learner's own beside the answers; or a cell makes
-        something else of a name that the exercise asks for, as far as its text tells; or one below
-        the check does so with a name from above it, or defines it again.
+        """Whether a cell makes something else of a name that the exercise asks for, as far as its
+        text tells; or one below the check does so with a name from above it, or defines it again.
         """
         theirs = [cell for cell in self.cells if not cell.ours]
         below = [cell.source for cell in self.cells[checked:]]
         above = (bound_names(cell.source) for cell in self.cells[:checked])
         names, asked_for = frozenset[str]().union(*above), frozenset(self.asked_for)
-        return (
-            not all(cell.item for cell in theirs)
-            or any(asked_for & names_not_called(cell.source) for cell in theirs)
-            or any(names & (names_not_called(source) | bound_names(source)) for source in below)
+        return any(asked_for & names_not_called(cell.source) for cell in theirs) or any(
+            names & (names_not_called(source) | bound_names(source)) for source in below
         )
 
     def _seconds_for(self, item: Item, seed: int) -> float:
