@@ -13,7 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.checks.diagnosis.parts import is_number, parts_of, parts_that_differ
+from course_lib.checks.diagnosis.parts import (
+    is_number,
+    parts_of,
+    parts_that_differ,
+    wrong_or_missing,
+)
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import first_difference
 
@@ -133,16 +138,8 @@ def parts_with_first(answer: Answer) -> dict[str, Any]:
 
 
 def wrong_parts(answer: Answer, right: Answer, *, tolerance: float) -> set[str]:
-    """As ``parts_that_differ``, with the first tokens."""
-    theirs, wanted = parts_with_first(answer), parts_with_first(right)
-    if answer.failure and not right.failure:
-        return set(wanted)
-    return {
-        where
-        for where in wanted
-        if where not in theirs
-        or first_difference(wanted[where], theirs[where], tolerance=tolerance)
-    }
+    """Which parts of the right answer, the first tokens among them, are wrong or missing."""
+    return wrong_or_missing(parts_with_first(answer), parts_with_first(right), tolerance=tolerance)
 
 
 def same_values(theirs: Answers, *, received: Answers, right: Answers) -> bool:

@@ -40,14 +40,18 @@ def parts_of(answer: Answer) -> dict[str, Any]:
 def parts_that_differ(answer: Answer, right: Answer, *, tolerance: float) -> set[str]:
     """Which parts of the right answer are wrong in this one, or missing; and those too many."""
     theirs, wanted = parts_of(answer), parts_of(right)
-    if answer.failure and not right.failure:
-        return set(wanted)
+    too_many = set() if answer.failure and not right.failure else theirs.keys() - wanted.keys()
+    return wrong_or_missing(theirs, wanted, tolerance=tolerance) | too_many
+
+
+def wrong_or_missing(
+    theirs: Mapping[str, Any], wanted: Mapping[str, Any], *, tolerance: float
+) -> set[str]:
+    """Which of the parts that are wanted are others in theirs, or not there."""
     return {
         where
-        for where in {**wanted, **theirs}
-        if where not in theirs
-        or where not in wanted
-        or first_difference(wanted[where], theirs[where], tolerance=tolerance)
+        for where, x in wanted.items()
+        if where not in theirs or first_difference(x, theirs[where], tolerance=tolerance)
     }
 
 

@@ -22,7 +22,7 @@ _ATTENTION = (
     "torch.nn.attention.flex_attention.flex_attention",
 )
 _MULTI_HEAD = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
-# Functions, classes (of which their own methods count) and whole packages.
+# Functions, classes (of which their own `forward` counts) and whole packages.
 READY_MADE: Mapping[str, tuple[str, ...]] = {
     "03.layer_norm": (
         "torch.nn.LayerNorm",

@@ -34,9 +34,8 @@ from course_lib.grading.submissions.submission import (
 from course_lib.grading.submissions.transplant import AnotherExercise, Transplant, transplant
 from course_lib.grading.submissions.which_copy import sort_key
 
-READY_MADE_NAME = (
-    "ready_made"  # of right answers that call what is ready-made, among misconceptions
-)
+# The name, among misconceptions, of right answers that call what is ready-made.
+READY_MADE_NAME = "ready_made"
 _MOST_TEXT = 50_000  # characters of an answer in words
 _MOST_NOTES = 100
 _NOT_IN_THE_NOTEBOOK = (
