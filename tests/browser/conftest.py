@@ -1,8 +1,8 @@
 """A headless Chromium for the tests that need one.
 
 Without it they are skipped on a learner's machine, which says so, and fail where CI is set.
-Screenshots of every page that a test opened are left in pytest's own folder, or in the folder that
-COURSE_SCREENSHOTS names.
+With COURSE_SCREENSHOTS=FOLDER each page that a test opened is left there as a picture. Without it
+none is taken: no test looks at them, and a busy Chromium sometimes can't take one.
 """
 
 import os
@@ -37,17 +37,21 @@ def pytest_itemcollected(item):
     item.add_marker(pytest.mark.unmeasured)
 
 
-@pytest.fixture
-def screenshots(tmp_path):
-    """The folder for screenshots: a test's own, or the one that COURSE_SCREENSHOTS names."""
-    folder = Path(os.environ.get("COURSE_SCREENSHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+@pytest.fixture(scope="session")
+def take_screenshot():
+    """A function of a page and a name, which does nothing unless COURSE_SCREENSHOTS is set."""
+    folder = os.environ.get("COURSE_SCREENSHOTS")
+
+    def take(page, name):
+        if folder:
+            page.screenshot(path=Path(folder) / f"{name}.png")  # makes the folder
+
+    return take
 
 
 @pytest.fixture
-def open_page(browser, request, screenshots):
-    """Open an address without a network; afterwards: a screenshot, and no error was logged."""
+def open_page(browser, request, take_screenshot):
+    """Open an address without a network; afterwards: no error was logged."""
     pages, errors = [], []
 
     def open_(address, *, width=1000, dark=False, network=False, wait="load"):
@@ -68,7 +72,7 @@ def open_page(browser, request, screenshots):
     yield open_
     for number, page in enumerate(pages):
         name = re.sub(r"\W+", "-", request.node.name).strip("-")
-        page.screenshot(path=screenshots / f"{name}-{number}.png")
+        take_screenshot(page, f"{name}-{number}")
         page.context.close()
     assert not [error for error in errors if not any(noise in error for noise in HARMLESS)]
 

@@ -43,7 +43,7 @@ def run_unseen(page, code):
 
 
 def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
-    lab, open_lab, screenshots, tmp_path
+    lab, open_lab, take_screenshot, tmp_path
 ):
     shutil.copy(EXERCISE, lab.folder / "masks.ipynb")
     page = open_lab("masks.ipynb", kernel=True)
@@ -54,13 +54,13 @@ def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
     run_unseen(page, kept)
     run(page, [set_up, imports, answer, check])
     assert "not started" in output_text(page, check)
-    page.screenshot(path=screenshots / "assignment-1-not-started.png")
+    take_screenshot(page, "assignment-1-not-started")
 
     type_into(page, answer, f"{HEAD}\n{WRONG}")
     run(page, [answer, check])
     assert "Your mask is inverted: True at the padding" in output_text(page, check)
     page.locator("text=Your mask is inverted: True at the padding").scroll_into_view_if_needed()
-    page.screenshot(path=screenshots / "assignment-2-diagnosed.png")
+    take_screenshot(page, "assignment-2-diagnosed")
 
     type_into(page, answer, f"{HEAD}\nwhile True:\npass")
     run(page, [answer])
@@ -72,5 +72,5 @@ def test_a_wrong_answer_is_diagnosed_and_a_right_one_is_progress(
     type_into(page, answer, f"{HEAD}\n{RIGHT}")
     run(page, [answer, check])
     assert "passed" in output_text(page, check)
-    page.screenshot(path=screenshots / "assignment-3-passed.png")
+    take_screenshot(page, "assignment-3-passed")
     assert json.loads((tmp_path / "progress.json").read_text())["passed"] == ["06.padding_mask"]

@@ -70,7 +70,7 @@ def move(page, output, how):
         typed.press("Enter")
 
 
-def test_every_widget_answers_and_is_accessible_in_both_themes(lab, open_lab, axe, screenshots):
+def test_every_widget_answers_and_is_accessible_in_both_themes(lab, open_lab, axe, take_screenshot):
     lab.write("all.ipynb", [(HEAD, []), *((call, []) for call, _ in WIDGETS.values())])
     page = open_lab("all.ipynb", kernel=True)
     set_theme(page, "light")
@@ -78,7 +78,7 @@ def test_every_widget_answers_and_is_accessible_in_both_themes(lab, open_lab, ax
     run(page)
     page.locator(".jp-OutputArea-output img").nth(len(WIDGETS) - 1).wait_for()
     outputs = page.locator(".jp-OutputArea-output:has(img)")
-    page.screenshot(path=screenshots / "widgets-light-before.png")
+    take_screenshot(page, "widgets-light-before")
     for number, (_, how) in enumerate(WIDGETS.values()):
         output = outputs.nth(number)
         before = output.locator("img").get_attribute("src")
@@ -89,7 +89,7 @@ def test_every_widget_answers_and_is_accessible_in_both_themes(lab, open_lab, ax
     for theme in ("light", "dark"):
         set_theme(page, theme)
         lay_out(page)
-        page.screenshot(path=screenshots / f"widgets-{theme}-after.png")
+        take_screenshot(page, f"widgets-{theme}-after")
         assert serious_violations(page, axe, ".jp-OutputArea-output:has(img)") == {}, theme
 
 
