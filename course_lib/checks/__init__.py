@@ -51,8 +51,8 @@ def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
         return _variant(item_id, tuple(conventions))
     if item_id in FORMER_IDS:
         raise CourseError(
-            f"expected an item's present id, got {item_id!r}: it is now called "
-            f"{FORMER_IDS[item_id]!r}, so write that instead"
+            f"{item_id} is now called {FORMER_IDS[item_id]}: your notebook is of an earlier "
+            "version of the course, so write the new name"
         )
     entry = TABLE.get(item_id)
     if entry is None:
@@ -105,8 +105,8 @@ def check(
         raise CourseError(f"seed must be an integer from 0 to 2⁶³ - 1, got {short(seed)}")
     if not callable(subject):
         raise CourseError(
-            f"subject must be a function or a class, got {short(subject)}: pass it without "
-            f'calling it, as in check("{item_id}", {item_id.split(".")[-1]})'
+            f"expected your function or class, got {short(subject)}: pass it without calling it, "
+            f'as in check("{item_id}", {item_id.split(".")[-1]})'
         )
     diagnosis = diagnose(load_item(item_id, conventions), subject, line=line, seed=seed)
     diagnosis = blame_earlier_answer(diagnosis, load_item)

@@ -76,7 +76,7 @@ def _type_of(path: str) -> Any:
     if group in _GROUPS and name in _names(group):
         return get_type_hints(_GROUPS[group])[name]
     if group == "model" and name in _FROM_DATA:
-        raise CourseError(f"{path} cannot be set: the vocabularies of the data decide it")
+        raise CourseError(f"{path} comes from the vocabularies of the data: leave it out")
     known = [f"{g}.{n}".lstrip(".") for g in _GROUPS for n in _names(g)]
     close = difflib.get_close_matches(path, known, n=1)
     meant = f"did you mean {close[0]}? " if close else ""

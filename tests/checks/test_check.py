@@ -261,7 +261,7 @@ def test_progress_under_a_former_id_still_counts(progress, monkeypatch):
 
 def test_a_former_id_is_refused_with_the_present_one(monkeypatch):
     monkeypatch.setitem(FORMER_IDS, "06.pad_mask", "06.padding_mask")
-    with pytest.raises(CourseError, match="got '06.pad_mask': it is now called '06.padding_mask'"):
+    with pytest.raises(CourseError, match="06.pad_mask is now called 06.padding_mask"):
         check("06.pad_mask", right)
 
 

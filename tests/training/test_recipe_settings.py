@@ -51,7 +51,7 @@ def test_fields_of_the_model_and_the_decoding_are_changed_beside_those_of_the_re
         ("epoch=1", "did you mean epochs[?]"),
         ("model.d_modell=64", "did you mean model.d_model[?]"),
         ("data.size=64", "got 'data.size'"),
-        ("model.pad_id=3", "cannot be set: the vocabularies of the data decide it"),
+        ("model.pad_id=3", "comes from the vocabularies of the data"),
         ("lr=fast", "lr must be a number or none, got 'fast'"),
         ("epochs=1.5", "epochs must be a whole number, got '1.5'"),
         ("shared_vocabulary=1", "shared_vocabulary must be true or false, got '1'"),

@@ -347,6 +347,12 @@ _CAUSES = [
         "think?",
     ),
     (
+        r"must be (tuple of ints|int)\b.*\bfloat|'float' object cannot be interpreted as an int",
+        "float_as_size",
+        "A whole number is needed here, and this is a float, perhaps from `/`: 12 / 3 is 4.0, "
+        "12 // 3 is 4.",
+    ),
+    (
         r"unsupported operand|bad operand type|can only concatenate|can't multiply sequence|"
         r"not supported between instances",
         "operator_does_not_fit",

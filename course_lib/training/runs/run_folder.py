@@ -129,8 +129,8 @@ class RunFolder:
             if str(unsaved) == str(error):  # it was saving that failed
                 raise error from None
             raise CourseError(
-                f"{unsaved}. It should have been saved because training ended: "
-                f"{type(error).__name__} {error}"
+                f"training ended ({type(error).__name__}: {error}), and what it had reached could "
+                f"not be saved: {unsaved}"
             ) from error
 
     def restore(self, trainer: Trainer) -> None:
@@ -140,7 +140,10 @@ class RunFolder:
             CourseError: there is none, or it is of another run or of other data.
         """
         if self.path is None:
-            raise CourseError("to resume a run, say which: the folder is missing")
+            raise CourseError(
+                "expected the folder of the run to go on with, got none: name it, as in "
+                'folder="runs/small"'
+            )
         refuse_mixed_runs(self.path)
         resume(self.path / "last.safetensors", trainer)
         self._saved_at = trainer.run.seconds

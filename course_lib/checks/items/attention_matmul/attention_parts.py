@@ -221,8 +221,8 @@ def add_attention_switches(item: Item) -> None:
         "not_scaled",
         "You don't scale the scores: your weights are the softmax of query · key itself.",
         why="The standard deviation of a dot product grows with the square root of d_head. If "
-        "d_head is large, softmax saturates: one key gets nearly all the weight, and gradients "
-        "vanish.",
+        "d_head is large, one key gets nearly all the weight, and the gradients become uneven: "
+        "most are tiny, and a few are large.",
         hint="There's one more step between the product and softmax.",
     )
     item.switch(

@@ -165,13 +165,15 @@ def _at_random(
     *,
     vocab: int = 7,
     ids: tuple[int, int, int] = (BOS, EOS, 0),
+    mean: float = 0.0,
     **options: Any,
 ) -> Call:
     """A model that is uncertain at each token and may end anywhere."""
     bos_id, eos_id, pad_id = ids
     about = f"width {width}, max_len {max_len}, length_penalty {length_penalty}"
+    about += f", logits around {mean:g}" if mean else ""
     while True:
-        model = draw_model(draw, vocab=vocab, pad_id=pad_id, max_len=15, std=1.5)
+        model = draw_model(draw, vocab=vocab, pad_id=pad_id, max_len=15, mean=mean, std=1.5)
         source = draw_sources(draw, 1, 5, pad_id=pad_id)
         args = (model, source, bos_id, eos_id, width, max_len, length_penalty)
         if _same_with_greedy_prefix(call := Call(args, options, about=about)):
@@ -299,10 +301,11 @@ item = Item(
             ],
         ),
         Probe(
-            "any width and any ids",
+            "any width, any ids, and logits of any size",
             lambda draw: [
                 _at_random(draw, 20, 3, 0.6, vocab=5),
                 _at_random(draw, 3, 6, 0.6, ids=(4, 0, 6)),
+                _at_random(draw, 2, 6, 0.6, mean=-50.0),
             ],
         ),
         Probe(

@@ -29,11 +29,12 @@ def _call(
     left: bool = False,
     limit: int = 30,
     pad_at: int = 0,
+    mean: float = 0.0,
     **options: Any,
 ) -> Call:
     """A batch whose translations have these lengths; ``ids`` are BOS, EOS and padding."""
     bos_id, eos_id, pad_id = ids
-    model = draw_model(draw, *ends, pad_id=pad_id, max_len=limit) | {"pad_at": pad_at}
+    model = draw_model(draw, *ends, pad_id=pad_id, max_len=limit, mean=mean) | {"pad_at": pad_at}
     source = draw_sources(draw, len(ends), draw.integer(4, 6), pad_id=pad_id, left=left)
     return Call((model, source, bos_id, eos_id, max_len), options, about=about)
 
@@ -74,10 +75,11 @@ item = Item(
             ],
         ),
         Probe(
-            "any ids",
+            "any ids, and logits of any size",
             lambda draw: [
                 _call(draw, 4, 2, 6, ids=(7, 0, 5), about="BOS 7, EOS 0, pad 5"),
                 _call(draw, 3, 0, ids=(4, 8, 1), about="BOS 4, EOS 8, pad 1"),
+                _call(draw, 3, 5, mean=-50.0, about="logits around -50"),
             ],
         ),
         Probe(

@@ -141,11 +141,20 @@ def use_decoder(
 
 
 def draw_model(
-    draw: Draw, *ends: int, vocab: int = 9, pad_id: int = 0, max_len: int = 30, std: float = 2.0
+    draw: Draw,
+    *ends: int,
+    vocab: int = 9,
+    pad_id: int = 0,
+    max_len: int = 30,
+    mean: float = 0.0,
+    std: float = 2.0,
 ) -> dict[str, Any]:
-    """The arguments of a toy model; ``ends`` are the lengths of its translations."""
+    """The arguments of a toy model; ``ends`` are the lengths of its translations.
+
+    ``mean`` is that of its logits, which changes no probability.
+    """
     return {
-        "answers": draw.normal(211, vocab, std=std),
+        "answers": draw.normal(211, vocab, std=std) + mean,
         "ends": list(ends),
         "pad_id": pad_id,
         "max_len": max_len,
