@@ -195,8 +195,7 @@ class Session:
         self.number += 1
         clock = _Clock(self.usage, seconds)
         try:
-            self.connection.settimeout(clock.left())
-            self.connection.sendall(encode({"number": self.number, **message}))
+            self._send(encode({"number": self.number, **message}), clock)
             text, tensors = sizes(self._received(HEADER.size, clock))
             reply = decode(self._received(text, clock), self._received(tensors, clock))
         except TimeoutError:
@@ -226,6 +225,13 @@ class Session:
         except (OSError, ValueError, IndexError):  # it has ended
             return Usage(0.0, 0.0)
         return Usage(ticks / os.sysconf("SC_CLK_TCK"), int(waited) / 1e9)
+
+    def _send(self, data: bytes, clock: _Clock) -> None:
+        rest = memoryview(data)  # more than the socket's buffer holds waits until it is read
+        while rest:
+            self.connection.settimeout(clock.left())
+            with contextlib.suppress(TimeoutError):  # the clock knows whether the time is over
+                rest = rest[self.connection.send(rest) :]
 
     def _received(self, size: int, clock: _Clock) -> bytes:
         data = bytearray()
