@@ -201,6 +201,7 @@ class Ran(NamedTuple):
 
 
 _USE_ANY_NAME = frozenset({"eval", "exec", "globals"})
+_NOTHING = object()  # in place of the object of a name that is not bound
 
 
 class Cells:
@@ -231,13 +232,14 @@ class Cells:
         self.ran.append(ran)
         failure = self._run(message)
         for name in before.keys() | names.keys():
-            value = before.get(name)
+            value = before.get(name, _NOTHING)
+            if names.get(name, _NOTHING) is value:
+                continue
+            ran.bound.add(name)
             if callable(value) and not callable(names.get(name)):
                 ran.lost.add(name)
                 if name in message["keep"]:
                     names[name] = value
-            if not (name in before and name in names and names[name] is value):
-                ran.bound.add(name)
         return failure
 
     def rebinds(self, message: dict[str, Any]) -> bool:
