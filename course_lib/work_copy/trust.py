@@ -22,15 +22,15 @@ def unmodified_notebooks(repository: Path) -> list[Path]:
     """
     if repository.parent == LIBRARY:
         return sorted(repository.rglob("*.ipynb"))
-    known = _git(repository, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", *OURS)
-    changed = _git(repository, "diff", "-z", "--name-only", "HEAD", "--", *OURS)
+    known = names_in_git(repository, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", *OURS)
+    changed = names_in_git(repository, "diff", "-z", "--name-only", "HEAD", "--", *OURS)
     if known is None or changed is None:
         return []
     names = sorted({*known} - {*changed})
     return [repository / name for name in names if name.endswith(".ipynb")]
 
 
-def _git(repository: Path, *arguments: str) -> list[str] | None:
+def names_in_git(repository: Path, *arguments: str) -> list[str] | None:
     """The names that git prints, or None if there is no git or no repository of its own here."""
     if not (repository / ".git").exists():
         return None

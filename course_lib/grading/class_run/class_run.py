@@ -85,14 +85,17 @@ class ClassRun:
     def timestamp(self, student: str) -> bytes | None:
         """What is in nbgrader's timestamp.txt, if there is one.
 
-        Only where nbgrader or an instructor puts it: in a deeper folder, it is the student's own.
+        Only where nbgrader or an instructor puts it, which is beside the assignment's notebook in
+        nbgrader's folder ``submitted``, and directly in the student's folder elsewhere: in a deeper
+        one, it may be the student's own, of an archive.
         """
-        own = self.incoming / student
-        for folder in (own, own / self.exercise.assignment):
-            if folder.is_symlink():  # perhaps to the folder of another student
-                continue
-            with contextlib.suppress(SubmissionError):
-                return read_regular_file(folder / "timestamp.txt", most=100)
+        folders = [self.incoming / student]
+        if self.incoming.resolve().name == "submitted":
+            folders.append(folders[0] / self.exercise.assignment)
+        if any(folder.is_symlink() for folder in folders):  # perhaps to that of another student
+            return None
+        with contextlib.suppress(SubmissionError):
+            return read_regular_file(folders[-1] / "timestamp.txt", most=100)
         return None
 
     def grade(self, student: str, jail: Jail) -> SubmissionResult:

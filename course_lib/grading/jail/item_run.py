@@ -21,7 +21,7 @@ from course_lib.checks.engine.ready_made import READY_MADE
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import view_files
 from course_lib.grading.jail.session import REAL_SECONDS, MachineBusy, Session, SessionEnded
-from course_lib.grading.submissions.exercise import Task, bound_names, names_not_called
+from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
 
@@ -91,10 +91,10 @@ class SubmissionRun:
         """The diagnosis of what the learner wrote for a task.
 
         What counts is what stands at the end of the notebook, so that an answer may be improved
-        further down. Where that fails, and a cell may have overwritten what the learner's own check
-        saw, the cells above the check are run once more, without those below, and a function that
-        the exercise asks for stays one even if a cell uses its name for something else. The better
-        of the two diagnoses counts.
+        further down. Where that fails, and a cell has overwritten what the learner's own check saw,
+        the cells above the check are run once more, without those below, and a function that the
+        exercise asks for stays one even if a cell uses its name for something else. The better of
+        the two diagnoses counts, so nobody gains or loses by what the process says was overwritten.
 
         Args:
             task: the item.
@@ -105,14 +105,14 @@ class SubmissionRun:
             NotRun: it could not be found out.
         """
         start = time.monotonic()
-        last = self._diagnose(task, seed, self.cells, keep=())
-        if last.status == "passed" or checked is None or not self._may_overwrite(checked):
+        last, rebound = self._diagnose(task, seed, self.cells, checked=checked)
+        if last.status == "passed" or not rebound:
             return last
         if 2 * time.monotonic() - start > self.end:  # it would leave the items below no time
             return last
         state = dict(self.stopped), set(self.skipped), dict(self.failures)
         try:
-            seen = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
+            seen, _ = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
         except NotRun:
             return last
         finally:  # what the cells do in full is what the notes say, and what other items begin with
@@ -123,41 +123,47 @@ class SubmissionRun:
         return seen
 
     def _diagnose(
-        self, task: Task, seed: int, cells: Sequence[CodeCell], *, keep: Sequence[str]
-    ) -> Diagnosis:
+        self,
+        task: Task,
+        seed: int,
+        cells: Sequence[CodeCell],
+        *,
+        keep: Sequence[str] = (),
+        checked: int | None = None,
+    ) -> tuple[Diagnosis, bool]:
+        """The diagnosis after these cells, and whether they overwrite what the check saw."""
         item = load_item(task.entry.id, task.conventions)
         try:
             library = self.jail.library(item.id, view_files(item.id, task.subject))
             with self._started(library, cells, keep) as session:
+                rebound = checked is not None and self._rebinds(session, task, checked)
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
                 found = diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
-                return self._watched(found, pipe) if found.status == "passed" else found
-        except SessionEnded as error:
+                found = self._watched(found, pipe) if found.status == "passed" else found
+                return found, rebound
+        except (SessionEnded, MachineBusy) as error:
             raise NotRun(str(error)) from None
 
     def _watched(self, passed: Diagnosis, pipe: _Pipe) -> Diagnosis:
         """The diagnosis of a right answer after it was watched for what is ready-made."""
         try:
             return replace(passed, **pipe.look(passed))
-        except MachineBusy:
-            raise
         except SessionEnded:  # a right answer stays right, and a person is told
             self.unwatched.append(passed.item.id)
             return passed
 
-    def _may_overwrite(self, checked: int) -> bool:
-        """Whether a cell makes something else of a name that the exercise asks for, as far as its
-        text tells; or one below the check does so with a name from above it, or defines it again.
+    def _rebinds(self, session: Session, task: Task, checked: int) -> bool:
+        """Whether a cell made something else of what the task's answer needs; true, too, where the
+        process can't say so any more.
         """
-        theirs = [cell for cell in self.cells if not cell.ours]
-        below = [cell.source for cell in self.cells[checked:]]
-        above = (bound_names(cell.source) for cell in self.cells[:checked])
-        names, asked_for = frozenset[str]().union(*above), frozenset(self.asked_for)
-        return any(asked_for & names_not_called(cell.source) for cell in theirs) or any(
-            names & (names_not_called(source) | bound_names(source)) for source in below
-        )
+        answer = [name for name in (task.subject, task.line) if name]
+        above = sum(number not in self.skipped for number in range(checked))
+        try:
+            return session.rebinds(answer, cells=above, asked_for=self.asked_for)
+        except SessionEnded:
+            return True
 
     def _seconds_for(self, item: Item, seed: int) -> float:
         expected = [expected_answers(p, item, seed=seed + i)[1] for i, p in enumerate(item.probes)]
@@ -178,8 +184,6 @@ class SubmissionRun:
             try:
                 self._run_cells(session, cells, keep)
                 return session
-            except MachineBusy:
-                raise
             except SessionEnded:
                 session.kill()
             except BaseException:
@@ -202,8 +206,6 @@ class SubmissionRun:
             failure = session.run(
                 cell.name, cell.source, seconds, only_definitions=again, keep=keep
             )
-        except MachineBusy:
-            raise
         except SessionEnded as error:
             if again:
                 self.skipped.add(number)
@@ -265,19 +267,22 @@ class _Pipe:
 
     def ask(self, subject: StandIn, call: Call, use: Use, *, seconds: float = SECONDS) -> Answer:
         """As ``course_lib.checks.engine.call.ask``, in the jail."""
-        waited = max(0.0, self.session.usage().waited - self.before.waited)
-        if self.left <= 0 or time.monotonic() > self.end + waited:
+        if self._is_over():
             return Answer(failure=Failure("TookTooLong", "the time for this item is over"))
         function = f"{use.__module__}:{use.__qualname__}"
         try:
             answer = self.session.ask(subject.name, function, call, min(seconds, self.left))
             self.left -= answer.seconds
             return answer
-        except MachineBusy:
-            raise
         except SessionEnded as error:
             kind = "TookTooLong" if error.timed_out else "ProcessEnded"
             return Answer(failure=Failure(kind, str(error)))
+
+    def _is_over(self) -> bool:
+        late = time.monotonic() - self.end
+        # What the process has waited is asked only then: the kernel's files take a while to read.
+        is_late = late > 0 and late > self.session.usage().waited - self.before.waited
+        return self.left <= 0 or is_late
 
     def look(self, passed: Diagnosis) -> dict[str, Any]:
         """What to change in the diagnosis of a right answer if it calls what is ready-made."""

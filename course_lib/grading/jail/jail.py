@@ -23,7 +23,7 @@ from course_lib.errors import CourseError
 from course_lib.grading.jail import inside, library_view
 from course_lib.grading.jail.inside.confinement import Limits
 from course_lib.grading.jail.server import Server
-from course_lib.grading.jail.session import Session, SessionEnded
+from course_lib.grading.jail.session import MachineBusy, Session, SessionEnded
 
 
 class Jail:
@@ -46,7 +46,7 @@ class Jail:
         self.isolation = "none" if trusted else "bubblewrap"
         try:
             self._open(trusted, begun)
-        except (OSError, SessionEnded, CourseError) as error:
+        except (OSError, SessionEnded, MachineBusy, CourseError) as error:
             if trusted:
                 raise CourseError(
                     f"the process that runs notebooks does not work: {error}"

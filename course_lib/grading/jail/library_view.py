@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_lib.grading.jail.source_slice import course_imports, slice_source
+from course_lib.work_copy.trust import names_in_git
 
 if TYPE_CHECKING:
     from course_lib.checks.engine.item import Item
@@ -191,10 +192,21 @@ def link_assets(folder: Path, store: Path) -> None:
     """
     copies = store / "assets"
     if not copies.exists():
-        shutil.copytree(LIBRARY / "assets", copies, copy_function=shutil.copyfile)
-        for path in (copies, *copies.rglob("*")):  # the clone may be closed to others
-            path.chmod(0o755 if path.is_dir() else 0o644)
+        for path in _released_assets():
+            copy = copies / path.relative_to(LIBRARY / "assets")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)  # without its mode: the clone may be closed to others
     shutil.copytree(copies, folder / "course_lib" / "assets", copy_function=os.link)
+
+
+def _released_assets() -> list[Path]:
+    """Those that git has; all where it can't say, as in an installed package."""
+    known = names_in_git(LIBRARY.parent, "ls-files", "-z", "--", "course_lib/assets")
+    if known is None:
+        found = list((LIBRARY / "assets").rglob("*"))
+    else:
+        found = [LIBRARY.parent / name for name in known]
+    return [path for path in found if path.is_file()]
 
 
 def write_files(files: Files, folder: Path, store: Path) -> None:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from course_lib.checks.engine.call import Answer, Call, Failure
+from course_lib.checks.engine.call import SECONDS, Answer, Call, Failure
 from course_lib.checks.engine.ready_made import READY_MADE
 from course_lib.grading.jail.inside.wire import HEADER, WireError, decode, digest, encode, sizes
 
@@ -37,8 +37,10 @@ class SessionEnded(Exception):
         self.timed_out = timed_out
 
 
-class MachineBusy(SessionEnded):
-    """The process got so little of the processor that nothing is known about its code."""
+class MachineBusy(Exception):
+    """The process got so little of the processor that nothing is known about its code. That is no
+    ``SessionEnded``, which a learner's code can bring about: nothing is concluded from it.
+    """
 
 
 class Usage(NamedTuple):
@@ -57,7 +59,7 @@ class Session:
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection, self.number = connection, 0
-        self.ended: SessionEnded | None = None
+        self.ended: SessionEnded | MachineBusy | None = None
         connection.settimeout(_START_SECONDS)
         message, descriptors, _, _ = socket.recv_fds(connection, 16, 1)
         if not message.isdigit():
@@ -95,6 +97,7 @@ class Session:
 
         Raises:
             SessionEnded: the process died, took too long, or sent nonsense.
+            MachineBusy: it could hardly run.
         """
         message: dict[str, Any] = {"do": "run", "name": name, "source": source, "seconds": seconds}
         message |= {"only_definitions": only_definitions, "keep": list(keep)}
@@ -118,6 +121,7 @@ class Session:
 
         Raises:
             SessionEnded: the process died, took too long, or sent nonsense.
+            MachineBusy: it could hardly run.
         """
         message = {"do": "ask", "subject": subject, "use": use, "call": call, "seconds": seconds}
         start = time.perf_counter()
@@ -141,12 +145,31 @@ class Session:
 
         Raises:
             SessionEnded: the process died, took too long, or sent nonsense.
+            MachineBusy: it could hardly run.
         """
         message = {"do": "look", "subject": subject, "use": use, "item": item, "calls": list(calls)}
         found = self._exchange(message, seconds)
         if found not in ("", *READY_MADE.get(item, ())):
             raise self._end("it sent something else than what is ready-made")
         return str(found)
+
+    def rebinds(self, answer: Sequence[str], *, cells: int, asked_for: Sequence[str]) -> bool:
+        """Whether cells made something else of what an answer needs; see ``worker.Cells.rebinds``.
+
+        Args:
+            answer: its names.
+            cells: how many of those that ran stand above it.
+            asked_for: names of functions and classes that should stay some.
+
+        Raises:
+            SessionEnded: the process died, took too long, or sent nonsense.
+            MachineBusy: it could hardly run.
+        """
+        message = {"do": "rebinds", "answer": list(answer), "cells": cells}
+        found = self._exchange(message | {"asked_for": list(asked_for)}, SECONDS)
+        if not isinstance(found, bool):
+            raise self._end("it sent something else than whether names are bound again")
+        return found
 
     def kill(self) -> None:
         """End the process and all that it started."""
@@ -172,8 +195,7 @@ class Session:
         self.number += 1
         clock = _Clock(self.usage, seconds)
         try:
-            self.connection.settimeout(clock.left())
-            self.connection.sendall(encode({"number": self.number, **message}))
+            self._send(encode({"number": self.number, **message}), clock)
             text, tensors = sizes(self._received(HEADER.size, clock))
             reply = decode(self._received(text, clock), self._received(tensors, clock))
         except TimeoutError:
@@ -203,6 +225,13 @@ class Session:
         except (OSError, ValueError, IndexError):  # it has ended
             return Usage(0.0, 0.0)
         return Usage(ticks / os.sysconf("SC_CLK_TCK"), int(waited) / 1e9)
+
+    def _send(self, data: bytes, clock: _Clock) -> None:
+        rest = memoryview(data)  # more than the socket's buffer holds waits until it is read
+        while rest:
+            self.connection.settimeout(clock.left())
+            with contextlib.suppress(TimeoutError):  # the clock knows whether the time is over
+                rest = rest[self.connection.send(rest) :]
 
     def _received(self, size: int, clock: _Clock) -> bytes:
         data = bytearray()

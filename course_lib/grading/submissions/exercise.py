@@ -192,19 +192,9 @@ def defined_names(source: str) -> frozenset[str]:
 
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^\n#]+)", re.MULTILINE)
-_USE = re.compile(r"(?<![\w.])(?:(def|class)[ \t]+)?([^\W\d]\w*)(?=[ \t]*([.(\[]?))")
 
 
 def bound_names(source: str) -> frozenset[str]:
     """What a cell defines or imports, even if it is no valid Python."""
     imported = " ".join(_IMPORT.findall(source))
     return defined_names(source) | frozenset(re.findall(r"\w+", imported))
-
-
-def names_not_called(source: str) -> frozenset[str]:
-    """The names that stand in a cell otherwise than to be called, looked into, indexed, or defined
-    as a function or class: only so can it make something else of one, or delete it.
-    """
-    return frozenset(
-        name for defines, name, after in _USE.findall(source) if not (defines or after)
-    )

@@ -1,5 +1,7 @@
 """A busy machine changes no mark, and sleeping is no way to have none."""
 
+import signal
+import threading
 import time
 from dataclasses import replace
 
@@ -72,6 +74,18 @@ def test_the_clock_counts_no_time_in_which_others_had_the_processor(monkeypatch)
         clock(monkeypatch, real=9.0, processor=0.2, waited=1.0).left()
     with pytest.raises(MachineBusy, match=r"in 99 seconds, it ran for 0\.2"):
         clock(monkeypatch, real=99.0, processor=0.2, waited=98.0).left()
+
+
+@pytest.mark.usefixtures("starved")
+def test_a_message_waits_as_an_answer_does_for_a_process_that_has_no_processor(jail):
+    long = "# a cell longer than the buffer\n" * 100_000
+    with jail.session(jail.library("empty", {"__init__.py": ""})) as made:
+        signal.pidfd_send_signal(made.handle, signal.SIGSTOP)
+        after = REAL_SECONDS * LIMITS.item + GRACE_SECONDS + 0.5
+        go_on = threading.Timer(after, signal.pidfd_send_signal, (made.handle, signal.SIGCONT))
+        go_on.start()
+        assert made.run("cell", long, LIMITS.item) is None
+        go_on.join()
 
 
 def test_code_that_takes_the_processor_from_itself_is_stopped_at_its_time(monkeypatch):

@@ -4,6 +4,8 @@ import ast
 import builtins
 import inspect
 import re
+import shutil
+import subprocess
 import textwrap
 from pathlib import Path
 
@@ -232,6 +234,29 @@ viz.plot_attention(torch.ones(2, 2) / 2, ["a", "b"], ["c", "d"])
 """
     with jail.session(jail.library("06.bug", view_files("06.bug", "its_subject"))) as session:
         assert session.run("cell", used, 20) is None
+
+
+def test_a_view_has_the_assets_that_git_has_and_no_file_that_lies_beside_them(
+    tmp_path, monkeypatch
+):
+    library = tmp_path / "clone" / "course_lib"
+    (library / "assets" / "pages").mkdir(parents=True)
+    (library / "assets" / "pages" / "page.css").write_text("released")
+    monkeypatch.setattr(library_view, "LIBRARY", library)
+    git = ("git", "-C", str(library.parent))
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    (library / "assets" / "pages" / "answers.json").write_text("the instructor's own")
+
+    def shown(name):
+        folder, store = tmp_path / name, tmp_path / f"store of {name}"
+        folder.mkdir()
+        library_view.link_assets(folder, store)
+        return {path.name for path in folder.rglob("*") if path.is_file()}
+
+    assert shown("of a clone") == {"page.css"}
+    shutil.rmtree(library.parent / ".git")
+    assert shown("installed") == {"page.css", "answers.json"}
 
 
 def test_the_course_s_assets_hold_no_python():

@@ -87,6 +87,59 @@ def test_what_is_to_be_kept_stays_a_function(cells):
     assert value_of(cells, "f") == 4
 
 
+ANSWER = "def helper(x): return x + ONE\ndef answer(x):\n    y = x\n    return helper(y)"
+
+
+@pytest.mark.parametrize(
+    ("below", "rebinds"),
+    [
+        ("answer = answer(1)", True),
+        ("del answer", True),
+        ("for helper in (1, 2): pass", True),
+        ("from math import sqrt as helper", True),
+        ("globals().update(ONE=3)", True),
+        ("def helper(x): return x", True),
+        ("exec('class helper: ...')", True),
+        ("print(ONE := 2)", True),
+        (
+            "# answer = helper\n'helper = 3'\nx = y = answer(1)\nscratch = [x for helper in ()]",
+            False,
+        ),
+        ("def test():\n    answer = helper = ONE = 3\ntest()", False),
+        ("from math import sqrt\nONE = ONE\nother = 4", False),
+    ],
+)
+def test_a_cell_that_binds_what_an_answer_needs_is_told_from_one_that_uses_it(
+    below, rebinds, cells
+):
+    for source in ("x = other = 3", "from math import sqrt\nONE = 1", ANSWER, below):
+        assert cells.run(run(source)) is None
+    asked = {"answer": ["answer"], "cells": 3, "asked_for": ["answer"]}
+    assert cells.rebinds(asked) is rebinds
+
+
+def test_a_builtin_that_is_hidden_below_an_answer_is_one_that_it_needs(cells):
+    for source in ("def answer(x): return sum(x)", "sum = 0\nmax = 1"):
+        cells.run(run(source))
+    assert cells.rebinds({"answer": ["answer"], "cells": 1, "asked_for": []})
+
+
+def test_a_function_that_is_asked_for_and_lost_above_an_answer_is_one_that_it_needs(cells):
+    sources = ["def first(): return 1", "first = first()", "def second(): return first()"]
+    for source in [*sources, "x = 3"]:
+        cells.run(run(source))
+    asked = {"answer": ["second"], "cells": 3, "asked_for": ["first", "second"]}
+    assert cells.rebinds(asked)
+    assert not cells.rebinds(asked | {"asked_for": ["second"]})
+    assert not cells.rebinds(asked | {"answer": ["third"]})
+
+
+def test_an_answer_that_looks_up_names_at_will_may_need_any(cells):
+    for source in ("def answer(): return eval('on' + 'e')", "one = 1"):
+        cells.run(run(source))
+    assert cells.rebinds({"answer": ["answer"], "cells": 1, "asked_for": []})
+
+
 def test_what_a_cell_defines_below_a_loop_without_end_counts(cells):
     source = "while True: pass\ndef f(): return 1"
     assert cells.run(run(source, seconds=0.1)).kind == "TookTooLong"

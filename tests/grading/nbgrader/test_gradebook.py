@@ -300,9 +300,19 @@ def test_a_time_in_a_folder_that_a_student_handed_in_does_not_count(
         (folder / where / "timestamp.txt").write_text(f"2030-01-0{day} 12:00:00 UTC\n")
         store_class(course, run, results=[result_of(masks)])
         found.append(gradebook().find_submission("06_masks", "ana").timestamp)
-    assert [time and time.day for time in found] == [None, 2, 3]
+    assert [time and time.day for time in found] == [None, None, 3]
     kept = course / "submitted" / "ana" / "06_masks" / "timestamp.txt"
     assert kept.read_text() == "2030-01-03 12:00:00 UTC\n"
+
+
+def test_in_a_folder_of_nbgrader_s_the_time_that_nbgrader_wrote_counts(masks, tmp_path):
+    run = ClassRun(incoming=tmp_path / "submitted", exercise=masks, results=tmp_path, secret=SECRET)
+    folder = run.incoming / "ana" / "06_masks"
+    folder.mkdir(parents=True)
+    (folder.parent / "timestamp.txt").write_text("none of nbgrader's")
+    assert run.timestamp("ana") is None
+    (folder / "timestamp.txt").write_text("2030-01-02 12:00:00 UTC\n")
+    assert run.timestamp("ana") == b"2030-01-02 12:00:00 UTC\n"
 
 
 def test_one_result_that_cannot_be_stored_does_not_end_it_for_the_others(

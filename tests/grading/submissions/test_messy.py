@@ -131,6 +131,27 @@ def test_a_scratch_cell_between_two_answers_takes_nothing_away_from_the_second(
     assert sum("was graded as it stood" in note for note in result.notes) == 2
 
 
+WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.items()}
+
+
+@pytest.mark.parametrize(
+    ("scratch", "twice"),
+    [
+        ("# padding_mask: Tensor\ntokens = x = torch.ones(2, 3)\nprint(padding_mask, tokens)", 0),
+        ("def test():\n    padding_mask = 3\ntest()", 0),
+        ("padding_mask = 3", 2),
+    ],
+)
+def test_cells_run_twice_only_for_a_wrong_answer_whose_names_are_bound_again(
+    scratch, twice, graded, notebook, three_items, jail, monkeypatch
+):
+    started, session = [], jail.session
+    monkeypatch.setattr(jail, "session", lambda *given: started.append(given) or session(*given))
+    handed_in = with_cell(answered(notebook, WRONG), scratch, after="06-bug-check")
+    assert points(graded(handed_in, three_items)) == {}
+    assert len(started) == 3 + twice
+
+
 def test_an_answer_below_its_check_is_not_lost_either(graded, notebook, one_item):
     answer = with_cell(notebook, RIGHT["06-padding-mask-answer"], after="06-padding-mask-check")
     handed_in = with_cell(answer, "padding_mask = 3", after="own", id="scratch")

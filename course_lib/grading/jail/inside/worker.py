@@ -23,7 +23,7 @@ import traceback
 import types
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -186,10 +186,29 @@ def _forget_files(keep: int) -> None:
     os.closerange(keep + 1, 256)
 
 
+class Ran(NamedTuple):
+    """What a cell did to the names of the namespace.
+
+    Attributes:
+        used: those in its code that are not local, those of its functions and classes included.
+        bound: those that are another object after it, or none any more.
+        lost: those that could be called before it, and can't any more.
+    """
+
+    used: set[str]
+    bound: set[str]
+    lost: set[str]
+
+
+_USE_ANY_NAME = frozenset({"eval", "exec", "globals"})
+_NOTHING = object()  # in place of the object of a name that is not bound
+
+
 class Cells:
     """A namespace in which a learner's cells run, and which then answers calls."""
 
     def __init__(self) -> None:
+        self.ran: list[Ran] = []
         self.main = types.ModuleType("__main__")
         sys.modules["__main__"] = self.main
         self.main.__dict__.update(display=lambda *args, **kwargs: None, get_ipython=Shell)
@@ -197,10 +216,11 @@ class Cells:
     def answer_all(self, connection: socket.socket) -> None:
         """Answer each message with one that has its number, until the grader is gone."""
         received = _received
+        do = {"run": self.run, "ask": self.ask, "look": self.look, "rebinds": self.rebinds}
         while (header := received(connection, HEADER.size)) is not None:
             text, tensors = (received(connection, size) or b"" for size in sizes(header))
             message = decode(text, tensors, strides=True)
-            reply = {"run": self.run, "ask": self.ask, "look": self.look}[message["do"]](message)
+            reply = do[message["do"]](message)
             connection.sendall(encode({"number": message["number"], "reply": reply}))
 
     def run(self, message: dict[str, Any]) -> Failure | None:
@@ -208,12 +228,35 @@ class Cells:
         are none any more after it are put back.
         """
         names = self.main.__dict__
-        kept = {name: names[name] for name in message["keep"] if callable(names.get(name))}
+        before, ran = dict(names), Ran(set(), set(), set())
+        self.ran.append(ran)
         failure = self._run(message)
-        for name, value in kept.items():
-            if not callable(names.get(name)):
-                names[name] = value
+        for name in before.keys() | names.keys():
+            value = before.get(name, _NOTHING)
+            if names.get(name, _NOTHING) is value:
+                continue
+            ran.bound.add(name)
+            if callable(value) and not callable(names.get(name)):
+                ran.lost.add(name)
+                if name in message["keep"]:
+                    names[name] = value
         return failure
+
+    def rebinds(self, message: dict[str, Any]) -> bool:
+        """Whether a cell below the first ones bound a name again that an answer needs, directly or
+        by what it uses; or any cell made something else of such a function that is asked for.
+        """
+        above, below = self.ran[: message["cells"]], self.ran[message["cells"] :]
+        needed, waiting = set[str](), set(message["answer"])
+        while waiting:
+            needed |= waiting
+            users = [ran for ran in above if ran.bound & waiting]
+            waiting = set[str]().union(*(ran.used for ran in users)) - needed
+        if needed & _USE_ANY_NAME:
+            return any(ran.bound for ran in below)
+        asked_for = needed.intersection(message["asked_for"])
+        lost = any(ran.lost & asked_for for ran in self.ran)
+        return lost or any(ran.bound & needed for ran in below)
 
     def _run(self, message: dict[str, Any]) -> Failure | None:
         """Run a cell; what it raised, if anything. Then what it defines further down still counts:
@@ -238,13 +281,17 @@ class Cells:
         return failure
 
     def _execute(self, name: str, source: str) -> None:
-        exec(compile(_plain(name, source), name, "exec"), self.main.__dict__)
+        self._exec(compile(_plain(name, source), name, "exec"))
 
     def _define(self, name: str, source: str, reached: int, *, computed: bool) -> None:
         """Run the definitions below a line, each whatever becomes of the others."""
         for node in definitions_of(_plain(name, source), after=reached, computed=computed):
             with contextlib.suppress(Exception):
-                exec(compile(ast.Module([node], []), name, "exec"), self.main.__dict__)
+                self._exec(compile(ast.Module([node], []), name, "exec"))
+
+    def _exec(self, code: types.CodeType) -> None:
+        self.ran[-1].used.update(_names_in(code))
+        exec(code, self.main.__dict__)
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
         """Make a call of what the learner defined under a name: the answer, and what its arguments
@@ -284,6 +331,16 @@ def _plain(name: str, source: str) -> str:
     plain = without_magics(source)
     linecache.cache[name] = (len(plain), None, plain.splitlines(keepends=True), name)
     return plain
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """The names in a piece of code, and in those inside it, that are not local."""
+    names, waiting = set[str](), [code]
+    while waiting:
+        part = waiting.pop()
+        names.update(part.co_names)
+        waiting += [each for each in part.co_consts if isinstance(each, types.CodeType)]
+    return names
 
 
 def _line_reached(error: BaseException, name: str) -> int:
