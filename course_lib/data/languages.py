@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 LANGUAGES = {
@@ -40,6 +41,7 @@ LANGUAGES = {
     "vi": "Vietnamese",
     "zh": "Chinese",
 }
+_CODES = {name.lower(): code for code, name in LANGUAGES.items()}
 
 
 def language_name(code: str) -> str:
@@ -59,3 +61,13 @@ def languages_in_name(path: Path) -> tuple[str, str] | None:
         if source in LANGUAGES and target in LANGUAGES:
             return source, target
     return None
+
+
+def code_in_text(text: str) -> str | None:
+    """``de`` for the headers "de", "text_de" and "German sentences", None for a sentence."""
+    words = re.split(r"[\W_]+", text.strip().lower())
+    if len(words) > 4 or re.search(r"[.?!]", text):
+        return None
+    names = (_CODES[word] for word in words if word in _CODES)
+    codes = (word for word in words if word in LANGUAGES and not re.search(r"\s", text.strip()))
+    return next(names, next(codes, None))
