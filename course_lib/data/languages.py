@@ -42,6 +42,14 @@ LANGUAGES = {
     "zh": "Chinese",
 }
 _CODES = {name.lower(): code for code, name in LANGUAGES.items()}
+# The codes of three letters (ISO 639-3), as Tatoeba uses them, in the same order.
+_THREE_LETTERS = (
+    "ara aze bel bul ces dan deu ell eng spa est fin fra glg heb hin hrv hun ita jpn kor lit lav "
+    "nld nor pol por ron rus swe tur ukr vie zho"
+)
+_SHORT = {code: code for code in LANGUAGES} | dict(
+    zip(_THREE_LETTERS.split(), LANGUAGES, strict=True)
+)
 
 
 def language_name(code: str) -> str:
@@ -69,5 +77,7 @@ def code_in_text(text: str) -> str | None:
     if len(words) > 4 or re.search(r"[.?!]", text):
         return None
     names = (_CODES[word] for word in words if word in _CODES)
-    codes = (word for word in words if word in LANGUAGES and not re.search(r"\s", text.strip()))
+    codes = (
+        _SHORT[word] for word in words if word in _SHORT and not re.search(r"\s", text.strip())
+    )
     return next(names, next(codes, None))

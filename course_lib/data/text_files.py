@@ -307,6 +307,8 @@ def members(path: Path) -> list[Path]:
         return [path]
     with _explained(path), zipfile.ZipFile(path) as archive:
         infos = [info for info in archive.infolist() if not BESIDES.search(info.filename)]
+    if not infos:
+        raise CourseError(f"expected sentences in {path}, got none: if it is a document, {_TABLE}")
     for info in infos:
         if info.file_size > max(ALWAYS_FINE, MOST_TIMES * info.compress_size):
             raise _too_large(path, info.compress_size, info.file_size)

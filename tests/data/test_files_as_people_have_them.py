@@ -128,6 +128,7 @@ KINDS = {
     # tables
     "a header": ("a.tsv", "English\tGerman\n" + rows(0, 1), None, PAIRS),
     "a header with two directions": ("a.tsv", "en\tde\n" + rows(0, 1), "de,en", SWAPPED),
+    "a header of codes of three letters": ("a.tsv", "eng\tdeu\n" + rows(0, 1), None, PAIRS),
     "a header of an own kind": ("a.tsv", "Front\tBack\n" + rows(0, 1), "Back,Front", SWAPPED),
     "an index and a header": (
         "a.csv",
@@ -236,6 +237,7 @@ KINDS = {
         None,
         PAIRS,
     ),
+    "a zip of none": ("a.zip", zipped({"_about.txt": "a"}), None, "expected sentences in .*none"),
     "a zip of three": (
         "a.zip",
         zipped({"a": "x", "b": "y", "c": "z"}),
