@@ -17,12 +17,14 @@ DRAFT_PREFIX = ".saving-"  # of a draft's folder, which a killed process may lea
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a UTF-8 text file whole or not at all.
+    """Write a UTF-8 text file whole or not at all; half a surrogate pair becomes "?".
 
     Raises:
         CourseError: the file cannot be written; an older one at ``path`` is untouched.
     """
-    replace_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
+    replace_atomically(
+        path, lambda draft: draft.write_text(text, encoding="utf-8", errors="replace")
+    )
 
 
 def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -86,7 +88,7 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
     with explained():
         part.parent.mkdir(parents=True, exist_ok=True)
         file = part.open(
-            "w" if directly else "a", encoding="utf-8"
+            "w" if directly else "a", encoding="utf-8", errors="replace"
         )  # not emptied before it is ours
 
     def write(text: str) -> None:

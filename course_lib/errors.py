@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+Values = TypeVar("Values", bound=Iterable[Any])
 
 DISTRIBUTION = "transformer-question-by-question"
 
@@ -39,3 +43,27 @@ def repository_files() -> str:
 def shortened(text: str, longest: int = 60) -> str:
     """The text in quotes, as a message shows it: of a long one its start."""
     return repr(text) if len(text) <= longest else f"{text[:longest]!r}… ({len(text):,} characters)"
+
+
+def well_formed(text: str) -> str:
+    """The text with U+FFFD for half a surrogate pair, as of an emoji that was cut in two.
+
+    No file can hold such a half. It comes from JSON and from arguments that are not UTF-8.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def not_one_text(values: Values, what: str = "tokens") -> Values:
+    """The values as they are, unless they are one text: Python would take its letters for them.
+
+    Whatever takes a list of texts or of tokens passes it through here.
+
+    Raises:
+        CourseError: the values are one text.
+    """
+    if isinstance(values, str | bytes):
+        raise CourseError(
+            f"expected a list of {what}, got one text, {shortened(str(values))}: "
+            + ("put it into a list, [text]" if what == "texts" else "split it first")
+        )
+    return values

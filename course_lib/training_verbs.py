@@ -62,7 +62,7 @@ class TrainOptions:
     """What to train, on what, for how long, and where to put it.
 
     Raises:
-        CourseError: held-out files are named without files to train on.
+        CourseError: held-out files or columns are named without files to train on.
     """
 
     recipe: str = option(
@@ -89,7 +89,8 @@ class TrainOptions:
         exclusive="data",
     )
     train: tuple[Path, ...] = option(
-        "your own: source and target, one sentence per line; or one .tsv or .jsonl (or .gz)",
+        "your own: source and target, one sentence per line; or one table or JSON file with both "
+        "(.txt, .tsv, .csv, .jsonl; each may be .gz or .zip)",
         default=(),
         metavar="FILE",
         many="+",
@@ -100,6 +101,12 @@ class TrainOptions:
         default=(),
         metavar="FILE",
         many="+",
+    )
+    columns: str | None = option(
+        "of one file with both sides: which are source and target, by number or name, such as 2,1 "
+        "or de,en (default: the two that hold text)",
+        default=None,
+        metavar="S,T",
     )
     limit: int | None = option("only the first N training pairs", default=None, metavar="N")
     epochs: int | None = option(
@@ -117,6 +124,10 @@ class TrainOptions:
         if self.valid and not self.train:
             raise CourseError(
                 "--valid names held-out files, but --train was not given: add --train"
+            )
+        if self.columns and not self.train:
+            raise CourseError(
+                "--columns names columns of your files, but --train was not given: add --train"
             )
 
 
@@ -140,7 +151,9 @@ def _recipe_and_corpus(options: TrainOptions) -> tuple[Recipe, Corpus | None]:
     recipe = load_recipe(options.recipe, variant=options.variant)
     corpus = None
     if options.train:
-        corpus = file_corpus(train=options.train, valid=options.valid or None)
+        corpus = file_corpus(
+            train=options.train, valid=options.valid or None, columns=options.columns
+        )
         recipe = replace(recipe, corpus=corpus.name, train_size=None)
         if options.valid:  # a recipe without held-out sentences reads new words now, and validates
             size = recipe.valid_size or 200

@@ -163,3 +163,10 @@ def test_a_name_that_is_too_long_is_named_without_its_control_characters(tmp_pat
     with pytest.raises(CourseError, match=r"is a name in it too long\?") as error:
         atomic.write_atomically(tmp_path / ("\x1b[2J" + "x" * 300), "text")
     assert str(error.value).isprintable() and r"\x1b[2J" in str(error.value)
+
+
+def test_half_a_character_is_written_as_a_question_mark(tmp_path):
+    atomic.write_atomically(tmp_path / "a.txt", "a\ud800b")
+    with atomic.grow_atomically(tmp_path / "b.txt") as write:
+        write("a\ud800b")
+    assert [(tmp_path / name).read_bytes() for name in ("a.txt", "b.txt")] == [b"a?b", b"a?b"]

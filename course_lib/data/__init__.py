@@ -18,15 +18,9 @@ from course_lib.data.file_corpus import file_corpus
 from course_lib.data.hugging_face_corpus import hub_corpus
 from course_lib.data.pairs import Pair, SentencePair, TextPair
 from course_lib.data.subwords import Subwords, load_tokenizer, train_bpe
-from course_lib.data.text_files import (
-    count_lines,
-    read_json_lines,
-    read_lines,
-    read_pairs,
-    read_tsv,
-    stream_lines,
-)
-from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from course_lib.data.table_files import read_json_lines, read_tsv
+from course_lib.data.text_files import count_lines, read_lines, read_pairs, stream_lines
+from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, is_blank, visible
 from course_lib.data.vocabulary import Vocabulary, join_words, split_words
 
 __all__ = [
@@ -54,6 +48,7 @@ __all__ = [
     "epoch_batches",
     "file_corpus",
     "hub_corpus",
+    "is_blank",
     "join_words",
     "load_corpus",
     "load_tokenizer",
@@ -68,4 +63,5 @@ __all__ = [
     "text_corpus",
     "train_bpe",
     "two_sentences",
+    "visible",
 ]

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, not_one_text
 
 
 class EncodedPair(NamedTuple):
@@ -41,7 +41,7 @@ def pad_sequences(
     length = max(map(len, sequences), default=0)
     rows = []
     for sequence in sequences:
-        fill = [pad_id] * (length - len(sequence))
+        fill = [pad_id] * (length - len(not_one_text(sequence, "token ids")))
         rows.append([*fill, *sequence] if pad_left else [*sequence, *fill])
     return torch.tensor(rows, dtype=torch.int64)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+import codecs
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,19 +13,20 @@ import numpy as np
 
 from course_lib.data.pairs import TextPair
 from course_lib.data.text_files import LazySequence
+from course_lib.data.tokenizer import is_blank, visible
 
 
 @dataclass(kw_only=True)
 class CleaningReport:
     """How many pairs there were, and the indices of those removed, by reason.
 
-    ``seen_targets`` has the indices of pairs that are kept although their target sentence is also
-    in a held-out split, by split: so are many short answers, but many more are a sign of overlap.
+    ``remarks`` has the indices of pairs that are kept, by what is strange about them. A target that
+    is also in a held-out split is so of many short answers; many more are a sign of overlap.
     """
 
     total: int
     removed: dict[str, list[int]] = field(default_factory=dict)
-    seen_targets: dict[str, list[int]] = field(default_factory=dict)
+    remarks: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def kept(self) -> int:
@@ -34,8 +37,8 @@ class CleaningReport:
         kept = f"kept {self.kept:,} of {self.total:,} pairs"
         if self.removed:
             kept += f": {', '.join(map(_counted, self.removed.values(), self.removed))}"
-        for split, indices in self.seen_targets.items():
-            kept += f"; among them {_counted(indices, f'with a target that is also in {split}')}"
+        for remark, indices in self.remarks.items():
+            kept += f"; among them {_counted(indices, remark)}"
         return kept
 
 
@@ -57,11 +60,11 @@ class HeldOut(NamedTuple):
 
 
 def key(text: str) -> str:
-    """The text as no tokenizer could tell it from another: without capitals and white space.
+    """The text as no tokenizer could tell it from another: without capitals and what nobody sees.
 
     A vocabulary of words reads "Der Hund ." and "der  Hund." as the same sentence.
     """
-    return "".join(unicodedata.normalize("NFC", text).lower().split())
+    return "".join(visible(text).lower().split())
 
 
 def clean(
@@ -74,8 +77,9 @@ def clean(
     """Remove pairs with an empty side, a side that is too long, or a source that is held out.
 
     A pair whose source is also in a held-out split is removed whatever its translation: a model
-    trained on it would be tested on a sentence that it has seen. Equal targets are only reported.
-    No text is copied, only indices.
+    trained on it would be tested on a sentence that it has seen. Equal targets are only reported,
+    and so are pairs that look damaged, and equal sides if there are many. No text is copied, only
+    indices.
 
     Args:
         pairs: in the order of their files, so that the report can name lines.
@@ -87,27 +91,70 @@ def clean(
         The remaining pairs in their order, and the report.
     """
     report = CleaningReport(total=len(pairs))
+    lines = pairs.indices if isinstance(pairs, LazySequence) else range(len(pairs))
+    same: list[int] = []
     for i, (source, target) in enumerate(pairs):
         reason = _empty(source, target)
         reason = reason or _too_long(source, target, max_words, max_characters)
         reason = reason or _seen(source, held_out or {})
         if reason:
             report.removed.setdefault(reason, []).append(i)
-        elif held_out:
+            continue
+        remarks = [text for text, found in STRANGE.items() if found(source) or found(target)]
+        if held_out:
             target_key = key(target)
-            for split, sentences in held_out.items():
-                if target_key in sentences.targets:
-                    report.seen_targets.setdefault(split, []).append(i)
-    if not report.removed:
-        return pairs, report
+            seen = (name for name, split in held_out.items() if target_key in split.targets)
+            remarks += [f"with a target that is also in {name}" for name in seen]
+        for remark in remarks:
+            report.remarks.setdefault(remark, []).append(i)
+        if source.strip() == target.strip():
+            same.append(i)
+    if len(same) * MANY > len(pairs):  # names and numbers are the same in both languages
+        report.remarks["with the same text on both sides"] = same
     keep = np.ones(len(pairs), dtype=bool)
     for indices in report.removed.values():
         keep[indices] = False
+    for indices in (*report.removed.values(), *report.remarks.values()):
+        indices[:] = [int(lines[i]) for i in indices]
+    if not report.removed:
+        return pairs, report
     return LazySequence(pairs.__getitem__, np.flatnonzero(keep)), report
 
 
+# The bytes of characters in encodings as which UTF-8 is often read by accident. A byte without a
+# character there stands for itself.
+_BYTES = [
+    {ord(bytes([i]).decode(encoding, "ignore") or chr(i)): i for i in range(256)}
+    for encoding in ("latin-1", "cp1252", "cp1251", "mac_roman")
+]
+_ALONE = re.compile(r"(?<![^\x00-\x7f])[^\x00-\x7f](?![^\x00-\x7f])")
+
+
+def _is_encoded_twice(text: str) -> bool:
+    """Whether its bytes in an older encoding are UTF-8, as those of "schÃ¶n" are."""
+    if text.isascii() or _ALONE.search(text):  # in UTF-8, a character beyond ASCII is several bytes
+        return False
+    for table in _BYTES:
+        with suppress(UnicodeError):
+            codecs.charmap_encode(text, "strict", table)[0].decode()
+            return True
+    return False
+
+
+# What a conversion has left behind, by how a report calls it.
+STRANGE: dict[str, Callable[[str], object]] = {
+    "encoded twice, such as Ã¤ for ä (get the original file)": _is_encoded_twice,
+    "with a character lost in a conversion (\ufffd)": lambda text: "\ufffd" in text,
+    "with marks of HTML, such as &amp; for &": re.compile(
+        r"&(?:amp|quot|apos|lt|gt|nbsp|#\d+|#x[0-9a-f]+);", re.I
+    ).search,
+    "with control characters": re.compile(r"[\x01-\x08\x0e-\x1b\x7f]").search,
+}
+MANY = 10  # one pair in so many
+
+
 def _empty(source: str, target: str) -> str | None:
-    return None if source.strip() and target.strip() else "with an empty side"
+    return "with an empty side" if is_blank(source) or is_blank(target) else None
 
 
 def _too_long(

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from course_lib.data.cleaning import HeldOut, clean
 from course_lib.data.languages import language_name
 from course_lib.data.pairs import Pair, TextPair
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, not_one_text
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,9 @@ class Corpus:
     splits: tuple[str, ...]
     sample: Callable[[str, int | None, int], Sequence[Pair]]
     summary: str = ""
+
+    def __post_init__(self) -> None:
+        not_one_text(self.splits, "splits")
 
     def pairs(self, split: str, size: int | None = None, *, seed: int = 0) -> Sequence[Pair]:
         """The first ``size`` pairs of one split, or all; the same for the same arguments.
@@ -92,10 +95,11 @@ def text_corpus(
             pairs, report = clean(splits[split](size))
         if not pairs:
             raise CourseError(f"expected at least one pair in {split} of {name}, {report}")
-        if report.removed or report.seen_targets:
+        if report.removed or report.remarks:
             tell(f"{name}, {split}: {report}")
         return pairs
 
+    not_one_text(languages, "two language codes")
     return Corpus(
         name=name,
         source_language=language_name(languages[0]),

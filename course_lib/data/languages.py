@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 LANGUAGES = {
@@ -40,6 +41,15 @@ LANGUAGES = {
     "vi": "Vietnamese",
     "zh": "Chinese",
 }
+_CODES = {name.lower(): code for code, name in LANGUAGES.items()}
+# The codes of three letters (ISO 639-3), as Tatoeba uses them, in the same order.
+_THREE_LETTERS = (
+    "ara aze bel bul ces dan deu ell eng spa est fin fra glg heb hin hrv hun ita jpn kor lit lav "
+    "nld nor pol por ron rus swe tur ukr vie zho"
+)
+_SHORT = {code: code for code in LANGUAGES} | dict(
+    zip(_THREE_LETTERS.split(), LANGUAGES, strict=True)
+)
 
 
 def language_name(code: str) -> str:
@@ -59,3 +69,15 @@ def languages_in_name(path: Path) -> tuple[str, str] | None:
         if source in LANGUAGES and target in LANGUAGES:
             return source, target
     return None
+
+
+def code_in_text(text: str) -> str | None:
+    """``de`` for the headers "de", "text_de" and "German sentences", None for a sentence."""
+    words = re.split(r"[\W_]+", text.strip().lower())
+    if len(words) > 4 or re.search(r"[.?!]", text):
+        return None
+    names = (_CODES[word] for word in words if word in _CODES)
+    codes = (
+        _SHORT[word] for word in words if word in _SHORT and not re.search(r"\s", text.strip())
+    )
+    return next(names, next(codes, None))

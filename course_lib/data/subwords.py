@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, not_one_text, well_formed
 
 if TYPE_CHECKING:
     import tokenizers
@@ -123,7 +123,7 @@ class Subwords(Tokenizer):
         Text that the vocabulary cannot spell, which cannot happen after ``train_bpe``, is returned
         as it is, so that it can be shown; ``encode`` turns it into ``<unk>``.
         """
-        text = _well_formed(text)
+        text = well_formed(text)
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         tokens = [self.tokens[i] for i in self._without_specials(encoding.ids)]
         for n, (start, end) in enumerate(encoding.offsets):
@@ -135,7 +135,8 @@ class Subwords(Tokenizer):
     def join(self, tokens: Iterable[str]) -> str:
         """Text from tokens; bytes that are not valid UTF-8 become U+FFFD."""
         decoder = self._tokenizer.decoder
-        return decoder.decode(list(tokens)) if decoder else " ".join(tokens)
+        tokens = list(not_one_text(tokens))
+        return decoder.decode(tokens) if decoder else " ".join(tokens)
 
     def label(self, token: str) -> str:
         r"""A readable token: "▁für" for "ĠfÃ¼r" (▁ is a space), ``\xc3`` for a single byte."""
@@ -147,7 +148,7 @@ class Subwords(Tokenizer):
     def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
         """``encode(split(text))`` of each text, on all CPU cores."""
         encodings = self._tokenizer.encode_batch_fast(
-            [_well_formed(text) for text in texts], add_special_tokens=False
+            [well_formed(text) for text in not_one_text(texts, "texts")], add_special_tokens=False
         )
         return [self._without_specials(encoding.ids) for encoding in encodings]
 
@@ -196,10 +197,6 @@ def train_bpe(texts: Iterable[str], vocab_size: int) -> Subwords:
     from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
     from tqdm.auto import tqdm
 
-    if isinstance(texts, str):
-        raise CourseError(
-            f"expected a list of texts, got one text of {len(texts)} characters: put it into a list"
-        )
     smallest = len(_NAMES) + len(_BYTES)
     if not smallest <= vocab_size <= LARGEST_VOCABULARY:
         raise CourseError(
@@ -221,14 +218,9 @@ def train_bpe(texts: Iterable[str], vocab_size: int) -> Subwords:
         initial_alphabet=sorted(_BYTES),
         show_progress=False,  # unlike the bar below, it does not show in notebooks
     )
-    bar = tqdm(texts, desc="reading texts", unit=" texts", delay=2)
-    tokenizer.train_from_iterator((_well_formed(text) for text in bar), trainer)
+    bar = tqdm(not_one_text(texts, "texts"), desc="reading texts", unit=" texts", delay=2)
+    tokenizer.train_from_iterator((well_formed(text) for text in bar), trainer)
     return Subwords(_with_our_specials(tokenizer))
-
-
-def _well_formed(text: str) -> str:
-    # Half a surrogate pair (an emoji cut in two by another program) is invalid: U+FFFD.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _parse(text: str, where: str) -> tokenizers.Tokenizer:

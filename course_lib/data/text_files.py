@@ -1,4 +1,4 @@
-"""Lines and sentence pairs of text files, decoded lazily.
+"""The lines of text files, and pairs of line-aligned files, decoded lazily.
 
 A file is read once and kept as bytes, with only the offsets of its lines, so a million pairs are
 ready in a second. It is not memory-mapped: a file that somebody shortens meanwhile would then end
@@ -7,17 +7,20 @@ the process without a word. ``stream_lines`` needs memory for one line only.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
-import json
+import lzma
 import re
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BufferedIOBase, BytesIO
 from operator import index
 from pathlib import Path
-from typing import SupportsIndex, TypeVar, overload
+from typing import Any, Protocol, SupportsIndex, TypeVar, cast, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,23 +33,66 @@ T = TypeVar("T", covariant=True)
 STANDARD_INPUT = Path("-")
 BLOCK = 1 << 24  # bytes searched for newlines at a time, to limit the memory for it
 LONGEST_LINE = 1 << 24  # bytes of a line that is read from a stream
-# A .gz may unpack to this many times its size, which is more than ten times as much as sentences
-# do, or to so many bytes whatever its size.
+BEGINNING = 1000  # bytes by which a file's kind is known
+# A compressed file may unpack to this many times its size, which is more than ten times as much as
+# sentences do, or to so many bytes whatever its size.
 MOST_TIMES, ALWAYS_FINE = 100, 1 << 26
+
+# How compressed files begin, whatever their names, and what opens them.
+OPENERS: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+}
+
+# What stands in archives beside the sentences.
+BESIDES = re.compile(
+    r"/$|(?:^|/)(?:[._]|README|LICENSE)|__MACOSX|\.(?:xml|ids|html?|pdf|md)$", re.I
+)
+
+_TABLE = "save the table as CSV UTF-8 or as tab-separated text"
+NO_TEXT = {  # by its first bytes, what a file is if it is no text, and the way out
+    b"PK\x03\x04": "a .zip archive or a document (.xlsx, .ods, .docx): unpack the archive, or "
+    + _TABLE,
+    b"\xd0\xcf\x11\xe0": f"an old Excel or Word document: {_TABLE}",
+    b"PAR1": f"a Parquet table: {_TABLE}",
+    b"SQLite format": f"an SQLite database: {_TABLE}",
+    b"%PDF": "a PDF: copy its text into a text file, one sentence per line",
+    b"{\\rtf": "an RTF document: save it as plain text, UTF-8",
+    b"(\xb5/\xfd": "a Zstandard file: unpack it with `zstd -d`",
+    b"7z\xbc\xaf": "a 7z archive: unpack it",
+    b"Rar!": "a RAR archive: unpack it",
+    b"ustar": "a tar archive: unpack it with `tar xf`",
+    b"<!doctype": "a web page: download the file itself",
+    b"<html": "a web page: download the file itself",
+    b"<?xml": "XML, such as TMX: save its sentences as two line-aligned files (OPUS calls that "
+    "Moses) or as a table",
+    b"<tmx": "TMX: save its sentences as two line-aligned files (OPUS calls that Moses)",
+    b"<srcset": "SGML of a shared task: keep the lines between <seg> and </seg>",
+    b"<refset": "SGML of a shared task: keep the lines between <seg> and </seg>",
+}
+
+
+@runtime_checkable
+class Peekable(Protocol):
+    """A file that shows its next bytes without going on."""
+
+    def peek(self, size: int, /) -> bytes:
+        """The next bytes, ``size`` or more or fewer."""
 
 
 class LazySequence(Sequence[T]):
     """``item(i)`` for each of the indices, computed anew at every access.
 
-    A slice is a LazySequence too.
+    A slice is a LazySequence too. Of what a file holds, the indices are the numbers of its lines.
     """
 
     def __init__(self, item: Callable[[int], T], indices: range | NDArray[np.int64]) -> None:
-        self._item = item
-        self._indices = indices
+        self.item = item
+        self.indices = indices
 
     def __len__(self) -> int:
-        return len(self._indices)
+        return len(self.indices)
 
     @overload
     def __getitem__(self, i: SupportsIndex) -> T: ...
@@ -54,28 +100,31 @@ class LazySequence(Sequence[T]):
     def __getitem__(self, i: slice) -> LazySequence[T]: ...
     def __getitem__(self, i: SupportsIndex | slice) -> T | LazySequence[T]:
         if isinstance(i, slice):
-            return LazySequence(self._item, self._indices[i])
-        return self._item(int(self._indices[index(i)]))
+            return LazySequence(self.item, self.indices[i])
+        return self.item(int(self.indices[index(i)]))
 
     def __iter__(self) -> Iterator[T]:
-        return map(self._item, map(int, self._indices))
+        return map(self.item, map(int, self.indices))
 
 
 class TextFile:
-    r"""The lines of a UTF-8 file, plain or ``.gz``.
+    r"""The lines of a text file, UTF-8 or marked as UTF-16, plain or compressed (gzip, bzip2, xz).
 
     Only ``\n`` ends a line: ``str.splitlines`` would also split at a U+2028 within a sentence, and
-    from there on the two files would no longer be line-aligned.
+    from there on the two files would no longer be line-aligned. (In a file without any, ``\r``
+    does, as on old Macs.)
 
     Raises:
-        CourseError: the file does not exist, is a damaged ``.gz``, or is UTF-16.
+        CourseError: the file does not exist, is damaged, or is no text.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.data = _read(path)
-        if _is_utf16(self.data[:1000]):
-            raise self.line_error(0, _expected_utf8("UTF-16"))
+        if (i := self.data.find(b"\0")) >= 0:
+            raise self.line_error(self.data.count(b"\n", 0, i), _no_text(self.data[:BEGINNING]))
+        if b"\n" not in self.data:
+            self.data = self.data.replace(b"\r", b"\n")
         self.starts, self.ends = _line_spans(self.data)
 
     def __len__(self) -> int:
@@ -99,22 +148,78 @@ def _line_error(path: Path, i: int, message: str) -> CourseError:
 
 
 def _decoded(line: bytes | bytearray, path: Path, i: int) -> str:
-    """Line i of a file, of which its newline has been taken away."""
+    """Line i of a file, of which its newline has been taken away.
+
+    Files that were joined have byte order marks within, which stand for nothing there.
+    """
     try:
-        return line.decode().removesuffix("\r")
+        return line.decode().removesuffix("\r").replace("\ufeff", "")
     except UnicodeDecodeError:
         raise _line_error(path, i, _expected_utf8(_likely_encoding(line))) from None
 
 
+def _no_text(start: bytes | bytearray) -> str:
+    """What to do about a NUL byte, which no text has, in a file that begins like this."""
+    if start.count(b"\0") > len(start) / 5:
+        return _expected_utf8("UTF-16")
+    return (
+        "expected text, got a NUL byte (\\0): is the file damaged, or no text at all? If it is "
+        "text, take them out with `tr -d '\\000' < FILE > NEW`"
+    )
+
+
 def _is_utf16(start: bytes | bytearray) -> bool:
-    """UTF-8 text has no zero bytes, UTF-16 does."""
-    return start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in start
+    return start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def _from_utf16(data: bytes | bytearray, path: Path) -> bytes:
+    """The same text as UTF-8."""
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeDecodeError as error:
+        raise CourseError(
+            f"expected UTF-16 in {path}, as its first two bytes say, got {error.reason} at byte "
+            f"{error.start:,}: was it cut off? Save it as UTF-8"
+        ) from None
+
+
+def _refuse(path: Path, start: bytes) -> None:
+    """Refuse a file that begins as another kind than text does, and name the way out."""
+    small = start.lower().lstrip(b"\xef\xbb\xbf \r\n\t")
+    kinds = (kind for kind in NO_TEXT if start.startswith(kind) or small.startswith(kind))
+    kind = next(kinds, b"ustar" if start[257:262] == b"ustar" else None)
+    if kind:
+        raise CourseError(f"expected text in {path}, got {NO_TEXT[kind]}")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BufferedIOBase, BufferedIOBase]]:
+    """The file as it is, and its text as bytes: unpacked if it is compressed, whatever its name.
+
+    Raises:
+        CourseError: it cannot be read, is damaged, or is no text.
+    """
+    with _explained(path), path.open("rb") as packed:
+        start = _peek(packed)
+        opener = next((OPENERS[magic] for magic in OPENERS if start.startswith(magic)), None)
+        if opener is None:
+            _refuse(path, start)
+            yield packed, packed
+            return
+        with opener(packed) as file:
+            _refuse(path, _peek(file))
+            yield packed, file
+
+
+def _peek(file: BufferedIOBase) -> bytes:
+    return file.peek(BEGINNING)[:BEGINNING] if isinstance(file, Peekable) else b""
 
 
 def _read(path: Path) -> bytes | bytearray:
     try:
-        with _explained(path):
-            return _unpack(path) if path.suffix == ".gz" else path.read_bytes()
+        with _opened(path) as (packed, file):
+            data = file.read() if file is packed else _unpack(path, packed, file)
+        return _from_utf16(data, path) if _is_utf16(data) else data
     except MemoryError:
         raise CourseError(
             f"expected {path} to fit into memory, but it does not: take a part of it, such as its "
@@ -122,19 +227,21 @@ def _read(path: Path) -> bytes | bytearray:
         ) from None
 
 
-def _unpack(path: Path) -> bytearray:
-    """What a ``.gz`` holds, if that can be text: a few MB of zeros may unpack to gigabytes."""
+def _unpack(path: Path, packed: BufferedIOBase, file: BufferedIOBase) -> bytearray:
+    """What a compressed file holds, if that can be text: zeros may unpack to gigabytes."""
     data = bytearray()
-    with path.open("rb") as packed, gzip.open(packed) as file:
-        while block := file.read(BLOCK):
-            data += block
-            if len(data) > max(ALWAYS_FINE, MOST_TIMES * packed.tell()):
-                raise CourseError(
-                    f"expected text in {path}, got {packed.tell():,} bytes that unpack to "
-                    f"{len(data):,}: is it text? If so, unpack it with gunzip and give the plain "
-                    "file"
-                )
+    while block := file.read(BLOCK):
+        data += block
+        if len(data) > max(ALWAYS_FINE, MOST_TIMES * packed.tell()):
+            raise _too_large(path, packed.tell(), len(data))
     return data
+
+
+def _too_large(path: Path, packed: int, unpacked: int) -> CourseError:
+    return CourseError(
+        f"expected text in {path}, got {packed:,} bytes that unpack to {unpacked:,}: is it text? "
+        "If so, unpack it and give the plain file"
+    )
 
 
 @contextmanager
@@ -142,14 +249,19 @@ def _explained(path: Path) -> Iterator[None]:
     """Turn an error of reading the file into a CourseError that says what to do."""
     try:
         yield
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise CourseError(
-            f"expected a .gz file at {path}, got something else or only a part of one ({error}): "
-            "was the download interrupted? Delete the file and download it again"
+            f"expected a {path.suffix} file at {path}, got something else or only a part of one "
+            f"({error}): was the download interrupted? Delete the file and download it again"
+        ) from None
+    except (NotImplementedError, RuntimeError) as error:  # of a zip: its password, or its method
+        raise CourseError(
+            f"expected a file to unpack at {path}, got one that cannot be ({error}): unpack it "
+            "yourself and give the plain file"
         ) from None
     except OSError as error:
         raise CourseError(
-            f"expected a text file at {path}, which cannot be read ({error.strerror}): "
+            f"expected a text file at {path}, which cannot be read ({error.strerror or error}): "
             "is the path right?"
         ) from None
 
@@ -171,7 +283,7 @@ def _line_spans(data: bytes | bytearray) -> tuple[NDArray[np.int64], NDArray[np.
 def _expected_utf8(encoding: str) -> str:
     return (
         f"expected UTF-8, got bytes of another encoding, probably {encoding}: convert the file "
-        "with `iconv -f ENCODING -t UTF-8`"
+        "with `iconv -f ENCODING -t UTF-8`, or save it as UTF-8 (in a spreadsheet, as CSV UTF-8)"
     )
 
 
@@ -183,8 +295,29 @@ def _likely_encoding(line: bytes | bytearray) -> str:
     return "Windows-1252 (Latin-1)"
 
 
+def members(path: Path) -> list[Path]:
+    """The files of sentences in a ``.zip``, by name; of any other file, the file alone.
+
+    Left out is what goes with them: folders, README, LICENSE, ``_about.txt``, ``.xml``, ``.ids`` …
+
+    Raises:
+        CourseError: it is no ``.zip``, or it unpacks to more than text can.
+    """
+    if path.suffix.lower() != ".zip":
+        return [path]
+    with _explained(path), zipfile.ZipFile(path) as archive:
+        infos = [info for info in archive.infolist() if not BESIDES.search(info.filename)]
+    if not infos:
+        raise CourseError(f"expected sentences in {path}, got none: if it is a document, {_TABLE}")
+    for info in infos:
+        if info.file_size > max(ALWAYS_FINE, MOST_TIMES * info.compress_size):
+            raise _too_large(path, info.compress_size, info.file_size)
+    # It has what is used here of a path: name, suffix, suffixes, open.
+    return [cast(Path, zipfile.Path(path, name)) for name in sorted(i.filename for i in infos)]
+
+
 def read_lines(path: Path) -> LazySequence[str]:
-    """The lines of a UTF-8 file, plain or ``.gz``.
+    """The lines of a text file; see ``TextFile``.
 
     Raises:
         CourseError: as in TextFile; for a line that is not UTF-8, when that line is read.
@@ -194,10 +327,10 @@ def read_lines(path: Path) -> LazySequence[str]:
 
 
 def stream_lines(path: Path) -> Iterator[str]:
-    """The lines of ``read_lines`` one after the other, with memory for one line.
+    """The lines of ``read_lines`` one after the other, with memory for one line (of UTF-16, all).
 
     Args:
-        path: of a UTF-8 file, plain or ``.gz``; ``-`` is standard input.
+        path: of the file; ``-`` is standard input.
 
     Raises:
         CourseError: as in ``read_lines``, but only where the damage is reached; or a line is longer
@@ -206,19 +339,20 @@ def stream_lines(path: Path) -> Iterator[str]:
     if path == STANDARD_INPUT:
         if sys.stdin is None:
             raise CourseError("expected text from standard input, but it is closed: use a pipe")
-        yield from _stream(sys.stdin.buffer.readline, Path("standard input"))
+        yield from _stream(cast(BufferedIOBase, sys.stdin.buffer), Path("standard input"))
         return
-    with _explained(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        yield from _stream(file.readline, path)
+    with _opened(path) as (_, file):
+        yield from _stream(file, path)
 
 
-def _stream(readline: Callable[[int], bytes], path: Path) -> Iterator[str]:
+def _stream(file: BufferedIOBase, path: Path) -> Iterator[str]:
     i = 0
-    while line := readline(LONGEST_LINE):
-        if i == 0:
-            if _is_utf16(line[:1000]):
-                raise _line_error(path, 0, _expected_utf8("UTF-16"))
-            line = line.removeprefix(codecs.BOM_UTF8)
+    while line := file.readline(LONGEST_LINE):
+        if i == 0 and _is_utf16(line):
+            file = BytesIO(_from_utf16(line + file.read(), path))
+            line = file.readline(LONGEST_LINE)
+        if b"\0" in line:
+            raise _line_error(path, i, _no_text(line[:BEGINNING]))
         if len(line) == LONGEST_LINE:
             raise _line_error(
                 path, i, f"expected a sentence, got more than {LONGEST_LINE:,} bytes: is it text?"
@@ -229,7 +363,7 @@ def _stream(readline: Callable[[int], bytes], path: Path) -> Iterator[str]:
 
 def count_lines(path: Path) -> int | None:
     """How many lines a plain file has; None for what would have to be unpacked or read twice."""
-    if path.suffix == ".gz" or not path.is_file():
+    if path.suffix in (".gz", ".bz2", ".xz") or not path.is_file():
         return None
     with _explained(path), path.open("rb") as file:
         last, count = b"", 0
@@ -242,9 +376,16 @@ def read_pairs(source: Path, target: Path) -> LazySequence[TextPair]:
     """Line i of one file and line i of the other.
 
     Raises:
-        CourseError: as in read_lines, or one file has more lines than the other.
+        CourseError: as in read_lines, one file has more lines than the other, or they hold tables.
     """
     sources, targets = TextFile(source), TextFile(target)
+    for file in (sources, targets):
+        if len(file) and re.match(r"[^\t]+\t[^\t]|\s*\{\s*\"", file.line(0)):
+            raise file.line_error(
+                0,
+                "expected a sentence on each line, got a table or JSON: if this file has both "
+                "sides, give it alone",
+            )
     if len(sources) != len(targets):
         longer = source if len(sources) > len(targets) else target
         raise CourseError(
@@ -253,85 +394,3 @@ def read_pairs(source: Path, target: Path) -> LazySequence[TextPair]:
             "first without a partner; were blank lines dropped on one side?"
         )
     return LazySequence(lambda i: TextPair(sources.line(i), targets.line(i)), range(len(sources)))
-
-
-def read_tsv(path: Path) -> LazySequence[TextPair]:
-    """Source, tab, target on each line; quotation marks have no special meaning.
-
-    Raises:
-        CourseError: as in read_lines; for a line without two columns, when that line is read.
-    """
-    file = TextFile(path)
-
-    def pair(i: int) -> TextPair:
-        columns = file.line(i).split("\t")
-        if len(columns) != 2:
-            raise file.line_error(
-                i, f"expected source, tab, target, got {len(columns)} columns: is it a .tsv?"
-            )
-        return TextPair(*columns)
-
-    return LazySequence(pair, range(len(file)))
-
-
-def read_json_lines(path: Path, keys: tuple[str, str] | None = None) -> LazySequence[TextPair]:
-    """An object on each line, ``{"de": …, "en": …}`` or ``{"translation": {"de": …, "en": …}}``.
-
-    Args:
-        path: of the file, plain or ``.gz``.
-        keys: of source and target; by default the keys of the two texts on the first line.
-
-    Raises:
-        CourseError: as in read_lines; for a line without the two texts, when that line is read.
-    """
-    file = TextFile(path)
-    source, target = keys or _text_keys(file)
-
-    def pair(i: int) -> TextPair:
-        texts = _json_texts(file, i)
-        if source not in texts or target not in texts:
-            raise file.line_error(
-                i, f"expected texts under {source!r} and {target!r}, got {', '.join(texts)}"
-            )
-        return TextPair(texts[source], texts[target])
-
-    return LazySequence(pair, range(len(file)))
-
-
-def json_keys(path: Path) -> tuple[str, str]:
-    """The keys of source and target on the first line.
-
-    Raises:
-        CourseError: as in read_lines, or the first line does not have exactly two texts.
-    """
-    return _text_keys(TextFile(path))
-
-
-def _text_keys(file: TextFile) -> tuple[str, str]:
-    keys = tuple(_json_texts(file, 0)) if len(file) else ()
-    if len(keys) != 2:
-        raise file.line_error(
-            0,
-            f"expected an object with two texts, got {len(keys)} ({', '.join(keys)}): "
-            "keep only the source and the target of each, or name their keys to read_json_lines",
-        )
-    return keys
-
-
-def _json_texts(file: TextFile, i: int) -> dict[str, str]:
-    """The texts of the object on line i, by key."""
-    line = file.line(i)
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, 10^5 brackets
-        raise file.line_error(
-            i, f"expected a JSON object on each line, got {line[:60]!r} ({error})"
-        ) from None
-    if isinstance(row, dict):
-        row = row.get("translation", row)
-    if not isinstance(row, dict):
-        raise file.line_error(i, f"expected a JSON object on each line, got {line[:60]!r}")
-    texts = {key: text for key, text in row.items() if isinstance(text, str)}
-    if "\\u" in line and any("\ud800" <= c <= "\udfff" for text in texts.values() for c in text):
-        raise file.line_error(i, f"expected text, got half a character in {line[:60]!r}")
-    return texts

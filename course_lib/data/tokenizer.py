@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
-from course_lib.errors import CourseError, shortened
+from course_lib.errors import CourseError, not_one_text, shortened
 
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 """The special tokens: padding, beginning of sequence, end of sequence, unknown token."""
 
 LONGEST_WORD = 100  # characters of a word to which similar ones are looked for
+
+# Characters that nobody sees and that change no word, such as byte order marks, soft hyphens and
+# marks of writing direction.
+_UNSEEN = "\u00ad\u034f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+_INVISIBLE = re.compile(f"[{_UNSEEN}]")
+# Of these alone nothing can be seen either: joiners, blank letters, the end of a file of DOS.
+_BLANK = re.compile(rf"[\s{_UNSEEN}\u200b-\u200d\u2800\u3164\ufe0f\x1a]*")
+
+
+def visible(text: str) -> str:
+    """The text in NFC, without invisible characters.
+
+    A zero-width space becomes a space: in Khmer and Thai it parts words.
+    """
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", text).replace("\u200b", " "))
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing in the text can be seen, which is more than white space alone."""
+    return _BLANK.fullmatch(text) is not None
 
 
 class Tokenizer(ABC):
@@ -49,7 +73,7 @@ class Tokenizer(ABC):
         Raises:
             CourseError: a token is unknown and this vocabulary has no ``<unk>``.
         """
-        return [self._id(token) for token in tokens]
+        return [self._id(token) for token in not_one_text(tokens)]
 
     def _id(self, token: str) -> int:
         found = self.ids.get(token, self.ids.get(UNK))
@@ -62,7 +86,7 @@ class Tokenizer(ABC):
 
     def encode_texts(self, texts: Sequence[str]) -> list[list[int]]:
         """``encode(split(text))`` of each text."""
-        return [self.encode(self.split(text)) for text in texts]
+        return [self.encode(self.split(text)) for text in not_one_text(texts, "texts")]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The tokens of ids up to the first ``<eos>``, without ``<pad>`` and ``<bos>``.
@@ -86,7 +110,8 @@ class Tokenizer(ABC):
 
     def unknown(self, tokens: Iterable[str]) -> list[str]:
         """The tokens that are not in the vocabulary, each once."""
-        return list(dict.fromkeys(token for token in tokens if token not in self.ids))
+        unknown = (token for token in not_one_text(tokens) if token not in self.ids)
+        return list(dict.fromkeys(unknown))
 
     def suggestion(self, token: str) -> str:
         """``: did you mean …?`` with a known token of similar spelling, or an empty string."""

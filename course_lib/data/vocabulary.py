@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from course_lib.errors import CourseError
+from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, visible
+from course_lib.errors import CourseError, not_one_text
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
+def _marks(codes: Iterable[int]) -> str:
+    """The combining marks among the characters with these codes, as ranges of a pattern."""
+    marks = {i for i in codes if unicodedata.category(chr(i)).startswith("M")}
+    first = sorted(i for i in marks if i - 1 not in marks)
+    last = sorted(i for i in marks if i + 1 not in marks)
+    return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(first, last, strict=True))
+
+
+# Python's \w has no combining marks, such as the vowel signs of Hindi, Thai and Arabic, and no
+# joiners, which stand within words of Persian and Sinhala and within emoji. Patterns with all of
+# them are slow, and most texts have none.
+_MARKS = _marks(range(0x300, 0x10000))
+_MAY_HAVE_MARKS = re.compile(f"[{_MARKS}\u200c\u200d\U00010000-\U0010ffff]")
+
+
+@functools.cache
+def _marked_word() -> re.Pattern[str]:
+    marks = _MARKS + _marks((*range(0x10000, 0x20000), *range(0xE0100, 0xE01F0)))
+    letter, sign = rf"[\w{marks}\u200c\u200d]", rf"[^\w\s][{marks}]*"
+    return re.compile(rf"{letter}+(?:['’-]{letter}+)*|{sign}(?:\u200d{sign})*")
+
+
 def split_words(text: str) -> list[str]:
     """Lower-case words and punctuation marks: "Der Hund schläft." gives der, hund, schläft, "."."""
-    return _WORD.findall(unicodedata.normalize("NFC", text).lower())
+    text = visible(text).lower()
+    return (_marked_word() if _MAY_HAVE_MARKS.search(text) else _WORD).findall(text)
 
 
 def join_words(words: Iterable[str]) -> str:
     """Readable text from words; ``split_words`` of that text gives the words back."""
-    return re.sub(r" ([.,?!])", r"\1", " ".join(words))
+    return re.sub(r" ([.,?!])", r"\1", " ".join(not_one_text(words)))
 
 
 class Vocabulary(Tokenizer):
@@ -34,7 +58,7 @@ class Vocabulary(Tokenizer):
     """
 
     def __init__(self, words: Sequence[str]) -> None:
-        self.tokens = list(words)
+        self.tokens = list(not_one_text(words))
         self.ids = {word: i for i, word in enumerate(self.tokens)}
         if len(self.ids) != len(self.tokens):
             twice = next(word for word, n in Counter(self.tokens).items() if n > 1)
@@ -55,8 +79,12 @@ class Vocabulary(Tokenizer):
             sentences: as words.
             specials: special tokens, which get the first ids.
         """
-        counts = Counter(word for sentence in sentences for word in sentence)
-        return cls([*specials, *sorted(counts, key=lambda word: (-counts[word], word))])
+        counts = Counter(
+            word for sentence in not_one_text(sentences) for word in not_one_text(sentence)
+        )
+        return cls(
+            [*not_one_text(specials), *sorted(counts, key=lambda word: (-counts[word], word))]
+        )
 
     def split(self, text: str) -> list[str]:
         """The tokens of a text: its words."""

@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.data import BOS, EOS, UNK, Tokenizer, join_words, pad_sequences
+from course_lib.data import BOS, EOS, UNK, Tokenizer, is_blank, join_words, pad_sequences
 from course_lib.decoding.beam import beam_search
 from course_lib.decoding.decoding_options import Decoding
 from course_lib.decoding.greedy import evaluating, greedy_decode
 from course_lib.decoding.sampling import sample_decode
-from course_lib.errors import CourseError, shortened
+from course_lib.errors import CourseError, not_one_text, shortened
 from course_lib.model import AttentionRecord, Transformer, record_attention
 
 _GREEDY = Decoding("greedy")
@@ -85,6 +85,10 @@ class Translator:
         """
         return self.translate_texts([text], decoding=decoding)[0]
 
+    def split(self, text: str) -> list[str]:
+        """The source tokens of a text, none if nothing in it can be seen."""
+        return [] if is_blank(text) else self.source_vocabulary.split(text)
+
     def translate_texts(
         self, texts: Sequence[str], *, decoding: Decoding = _GREEDY, batch_size: int = 128
     ) -> list[Translation]:
@@ -93,7 +97,7 @@ class Translator:
         Raises:
             CourseError: as ``translate``.
         """
-        sentences = [self.source_vocabulary.split(text) for text in texts]
+        sentences = [self.split(text) for text in not_one_text(texts, "texts")]
         return self.translate_all(sentences, decoding=decoding, batch_size=batch_size)
 
     def translate_all(
@@ -113,7 +117,7 @@ class Translator:
         Raises:
             CourseError: as ``translate``.
         """
-        sources = [self._encode(tokens) for tokens in sentences]
+        sources = [self._encode(tokens) for tokens in not_one_text(sentences, "sentences")]
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
         translations: dict[int, Translation] = {}
         for start in range(0, len(order), batch_size):

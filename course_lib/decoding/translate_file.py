@@ -64,7 +64,7 @@ def _translate_block(
 ) -> list[str]:
     """Translate lines of which the first is line ``start``, counting from 0."""
     max_len = translator.model.config.max_len
-    sentences = [translator.source_vocabulary.split(line) for line in lines]
+    sentences = [translator.split(line) for line in lines]
     for number, tokens in enumerate(sentences, start=start + 1):
         if len(tokens) > max_len:
             warn(f"line {number}: {len(tokens)} tokens, only the first {max_len} are read")

@@ -16,7 +16,7 @@ from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.loop import train
 from course_lib.training.recipes import Recipe
-from course_lib.training.runs.final_report import report
+from course_lib.training.runs.final_report import describe, report
 from course_lib.training.runs.resolve_options import resolve_options
 from course_lib.training.runs.tensorboard import tensorboard_logger
 
@@ -47,6 +47,8 @@ def train_and_report(
             f"{count_parameters(data.config(recipe)):,} parameters, "
             f"on {device} in {options.precision}, seed {options.seed}{processes}"
         )
+        for line in describe(recipe, data, own=corpus is not None):
+            print(line)
         with tensorboard_logger(folder) as logger:
             run = train(
                 recipe,

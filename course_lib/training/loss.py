@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lib.errors import not_one_text
 from course_lib.model import Transformer
 from course_lib.training.fast_loss import projected_loss
 
@@ -73,7 +74,7 @@ def target_only_entropy(targets: Sequence[Sequence[Hashable]]) -> float:
     Args:
         targets: the target sentences, as words or ids; an end of sentence is added to each.
     """
-    sentences = [(*target, None) for target in targets]
+    sentences = [(*not_one_text(target), None) for target in targets]
     prefixes = Counter(s[:i] for s in sentences for i in range(len(s)))
     continued = Counter(s[: i + 1] for s in sentences for i in range(len(s)))
     nats = sum(n * math.log(prefixes[words[:-1]] / n) for words, n in continued.items())

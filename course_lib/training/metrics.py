@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.data import split_words
+from course_lib.errors import not_one_text
 
 
 def masked_accuracy(
@@ -52,8 +53,10 @@ def translation_scores(hypotheses: Sequence[str], references: Sequence[str]) -> 
     """Score translations against one reference each.
 
     Raises:
-        ValueError: the lists differ in length or are empty.
+        ValueError: the lists differ in length or are empty; a CourseError if one is a single text.
     """
+    for texts in (hypotheses, references):
+        not_one_text(texts, "texts")
     if not hypotheses or len(hypotheses) != len(references):
         raise ValueError(
             "scores need as many translations as references, and at least one, got "

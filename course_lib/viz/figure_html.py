@@ -14,6 +14,8 @@ from io import BytesIO
 
 from PIL import Image
 
+from course_lib.errors import well_formed
+
 # JupyterLab and pages exported from it, Colab, VS Code
 DARK = ('[data-jp-theme-light="false"]', 'html[theme="dark"]', ".vscode-dark")
 STYLE = (
@@ -34,7 +36,7 @@ STYLE = (
 
 def picture_tag(picture: bytes | Image.Image, alt: str) -> str:
     """An ``<img>`` with its picture inside."""
-    return f'<img alt="{html.escape(alt)}" src="{data_uri(picture)}">'
+    return f'<img alt="{html.escape(well_formed(alt))}" src="{data_uri(picture)}">'
 
 
 def data_uri(picture: bytes | Image.Image) -> str:
@@ -58,7 +60,7 @@ def figure_html(picture: bytes | Image.Image, alt: str, *, after: str = "", name
         after: HTML below the caption.
         name: of the figure, by which a script finds it.
     """
-    words = html.escape(alt)
+    words = html.escape(well_formed(alt))
     named = f' data-figure="{name}"' if name else ""
     # Hidden from screen readers, which have read the same words as the alt text.
     return (

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from course_lib.data import TextPair, clean
 from course_lib.data.cleaning import HeldOut, key
+from course_lib.data.table_files import open_table
 from course_lib.data.vocabulary import split_words
 
 
@@ -82,3 +83,54 @@ def test_either_side_can_be_too_long(side):
 def test_words_are_counted_as_white_space_separates_them(text, limit):
     kept, _ = clean([TextPair("x" + text, "x" + text)], max_words=limit)
     assert len(kept) == (len(("x" + text).split()) <= limit)
+
+
+STRANGE_TEXTS = [
+    ("Ich bin schÃ¶n.", "encoded twice"),
+    ("â€œJaâ€\x9d", "encoded twice"),
+    ("РџСЂРёРІРµС‚", "encoded twice"),
+    ("sch\ufffdn", "with a character lost"),
+    ("Tom &amp; Mary", "with marks of HTML"),
+    ("a\x08b", "with control characters"),
+]
+
+
+@pytest.mark.parametrize(("text", "remark"), STRANGE_TEXTS)
+@pytest.mark.parametrize("swap", [False, True])
+def test_what_a_conversion_left_behind_is_counted_and_kept(text, remark, swap):
+    pair = TextPair("ok", text) if swap else TextPair(text, "ok")
+    kept, report = clean([*text_pairs("gut", "schön"), pair, pair])
+    assert len(kept) == 4
+    assert f"kept 4 of 4 pairs; among them 2 {remark}" in str(report)
+    assert str(report).endswith("(first: line 3)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    "Größe|L’œuvre naïve|« CAFÉ »|São João|Привет, мир|我们|ÄÖÜ äöü|Ää|naïveté|1 €|°C|„Ä“".split(
+        "|"
+    ),
+)
+def test_what_is_right_is_not_taken_for_encoded_twice(text):
+    assert str(clean(text_pairs(text))[1]) == "kept 1 of 1 pairs"
+
+
+@pytest.mark.parametrize(("same", "others", "told"), [(4, 0, True), (1, 2, True), (1, 20, False)])
+def test_many_pairs_of_equal_sides_are_reported(same, others, told):
+    _, report = clean([*[TextPair("Tom", " Tom ")] * same, *[TextPair("a", "b")] * others])
+    found = f"among them {same} with the same text on both sides (first: line 1)" in str(report)
+    assert found == told
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff", "\u00ad \u2060"])
+def test_a_side_of_which_nothing_can_be_seen_is_empty(text):
+    kept, report = clean([TextPair("a", "b"), TextPair("a", text)])
+    assert len(kept) == 1
+    assert "1 with an empty side (first: line 2)" in str(report)
+
+
+def test_the_report_names_the_line_of_the_file_below_a_header(write):
+    path = write("a.csv", ["en;de", '"a";"b', 'c"', "d;", "e;f"])
+    pairs = open_table(path).pairs
+    assert list(pairs) == [("a", "b c"), ("d", ""), ("e", "f")]
+    assert "1 with an empty side (first: line 4)" in str(clean(pairs)[1])

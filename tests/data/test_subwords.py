@@ -248,7 +248,7 @@ def test_a_vocabulary_larger_than_any_is_refused_before_memory_is_taken():
 
 def test_one_text_instead_of_many_is_an_error():
     with pytest.raises(
-        CourseError, match="expected a list of texts, got one text of 12 characters: put it"
+        CourseError, match="expected a list of texts, got one text, 'train.de.txt': put it"
     ):
         train_bpe("train.de.txt", 400)
 

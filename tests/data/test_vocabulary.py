@@ -1,8 +1,10 @@
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary, join_words, split_words
+from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary, is_blank, join_words, split_words
 from course_lib.errors import CourseError
 
 
@@ -14,6 +16,48 @@ def test_capitals_spacing_and_punctuation_do_not_matter_to_split_words():
 
 def test_composed_and_decomposed_umlauts_are_the_same_word():
     assert split_words("scha\u0308ft") == split_words("sch\u00e4ft")
+
+
+# A sentence in scripts with combining marks and joiners, its words and signs parted by spaces.
+SCRIPTS = {
+    "Hindi": "यह कुत्ता दौड़ता है ।",
+    "Thai": "สุนัข กำลัง วิ่ง เร็ว มาก",
+    "Arabic with vowels": "الكَلْبُ يَجْرِي .",
+    "Hebrew with points": "הַכֶּלֶב רָץ .",
+    "Tamil": "நாய் ஓடுகிறது .",
+    "Khmer": "ឆ្កែ កំពុង រត់ ។",
+    "Burmese": "ခွေး ပြေး နေ တယ် ။",
+    "Bengali": "কুকুর দৌড়ায় ।",
+    "Tibetan": "ཁྱི རྒྱུགས །",
+    "Sinhala": "ශ්‍රී ලංකාව",
+    "Persian": "می‌خواهم بروم .",
+    "Vietnamese": "con chó chạy .",
+    "Turkish": "i̇stanbul güzel .",
+    "emoji": "ich mag 👩‍👩‍👧 und ❤️ !",
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_words_of_every_script_stay_whole(script):
+    words = unicodedata.normalize("NFC", SCRIPTS[script]).split()
+    assert split_words(SCRIPTS[script]) == words
+    assert split_words(join_words(words)) == words
+
+
+@given(st.text())
+def test_words_are_the_same_after_they_were_joined(text):
+    words = split_words(text)
+    assert split_words(" ".join(words)) == words
+    assert all(is_blank(text) or word.strip() for word in words)
+
+
+def test_what_nobody_sees_changes_no_word_and_is_none():
+    assert split_words("\ufeffZu\u00adsam\u00admen \u200fשלום\u200e") == ["zusammen", "שלום"]
+    assert split_words("ឆ្កែ\u200bរត់") == ["ឆ្កែ", "រត់"]
+    for text in ("", " \u00a0", "\u200b", "\ufeff", "\u200e\u2060\u00ad", "\u200d\ufe0f"):
+        assert is_blank(text)
+    assert split_words("\u200b \ufeff") == []
+    assert not is_blank("\u200ba") and not is_blank("\u0301") and not is_blank("❤️")
 
 
 @given(st.lists(st.sampled_from("der hund liest ein-buch kind's , . ?".split()), max_size=12))
@@ -54,3 +98,9 @@ def test_a_vocabulary_refuses_repeated_words_and_a_missing_pad():
         Vocabulary([PAD, "a", "a"])
     with pytest.raises(CourseError, match=r"begins with '<pad>' \(id 0\), got \['a'\]"):
         Vocabulary(["a"])
+
+
+@pytest.mark.parametrize("i", [-1, 7])
+def test_decode_refuses_an_id_that_no_token_has(i):
+    with pytest.raises(CourseError, match=rf"ids from 0 to 4, got {i}: do the tokenizer and"):
+        Vocabulary.from_sentences([["a"]]).decode([4, i])

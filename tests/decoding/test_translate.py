@@ -162,7 +162,7 @@ def test_a_model_without_unk_says_which_words_it_knows():
     message = r"only its own words \([^…]*hund[^…]*\), got 'hun': did you m"
     with pytest.raises(CourseError, match=message):
         translator.translate("der hun")
-    translator.source_vocabulary = Vocabulary.from_sentences(["abcdefghi"], specials=(PAD,))
+    translator.source_vocabulary = Vocabulary.from_sentences([[*"abcdefghi"]], specials=(PAD,))
     with pytest.raises(CourseError, match=r"\(a, b, c, d, e, f, g, h, …\), got 'hun'"):
         translator.translate("hun")
 

@@ -23,6 +23,7 @@ LONG = (
 STRANGE = (
     "Ääh\u00a0SS ß İstanbul ΣΑΣ x_1 don't l’été E-Mail -a- ½ ² 漢字 👍🏽 e\u0301te\u0301 \ufeff",
     "a\x1cb\x85c\u3000d\u2028e <pad> <unk> &amp; </script> … „Hund“ — 3,5 % hundd katzze schlaft",
+    "हिन्दी ภาษาไทย مُحَمَّد שָׁלוֹם می‌خواهم ශ්‍රී ❤️ 1️⃣ 👩‍👩‍👧 Hun\u00add\u200bkat\u200ez \ufeffhundd . \u0301",
 )
 
 

@@ -209,6 +209,22 @@ def test_own_files_are_trained_on_in_every_form(own_files, capsys, kind):
     assert main(["translate", "--run", "run", "a g"]) == 0
 
 
+def test_what_is_known_of_own_files_is_printed_before_training(own_files, capsys):
+    rows = "".join(f"{n}\t我们明天不去北京\tno Beijing {n}\n" for n in range(30))
+    (own_files / "a.tsv").write_text(rows)
+    small = ["--max-steps", "1", "--no-scores", "--columns", "3,2"]
+    assert main(["train", "toy", "--train", "a.tsv", *small]) == 0
+    before, trained, _ = capsys.readouterr().out.partition("Trained 1 steps")
+    assert trained
+    assert "a.tsv: of 3 columns, 3 is the source and 2 the target" in before
+    assert "The first pair, source to target: 'no Beijing 0' → '我们明天不去北京'" in before
+    assert "a has no held-out split, so there is no honest test" in before
+    assert "Most target lines are one word between spaces" in before and "tokens=bpe" in before
+    assert main(["train", "toy", "--max-steps", "1", "--no-scores", "--out", "b"]) == 0
+    out = capsys.readouterr().out
+    assert "The first pair" not in out and "held-out split" not in out and "one word" not in out
+
+
 def test_pairs_that_were_left_out_are_counted(own_files, toy, monkeypatch, capsys):
     (own_files / "train.tsv").write_text("a\tA\nb\t\n" + "c\tC\n" * 5 + "d " * 240 + "\tD\n")
     small = ["--max-steps", "1", "--out", "run"]
@@ -252,7 +268,9 @@ def test_another_corpus_may_be_named(at_home, toy, capsys, monkeypatch):
     "arguments, message",
     [
         (["--valid", "valid.de", "valid.en"], "but --train was not given: add --train"),
-        (["--train", "train.de"], "expected two line-aligned files or one .tsv or .jsonl"),
+        (["--train", "train.de"], "expected two line-aligned files or one table with both sides"),
+        (["--columns", "2,1"], "but --train was not given: add --train"),
+        (["--train", "train.tsv", "--columns", "2"], "expected two columns, source and target"),
         (["--train", "none.de", "none.en"], "none.de"),
         (["--train", "train.de", "valid.en"], "got 30 and 4"),
         (["--limit", "0"], "train_size must be at least 1, got 0"),

@@ -1,10 +1,12 @@
 // @ts-check
 // From text to words and back, as course_lib/data/vocabulary.py does it (lesson 09), and similar words.
 
-// Python's \w and \s, which JavaScript's own differ from.
-const LETTER = "\\p{L}\\p{N}_";
+// As there: Python's \w and \s, which JavaScript's own differ from, marks and joiners; what nobody sees.
+const LETTER = "\\p{L}\\p{N}_\\p{M}\\u200c\\u200d";
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-const WORD = new RegExp(`[${LETTER}]+(?:['’-][${LETTER}]+)*|[^${LETTER}${SPACE}]`, "gu");
+const SIGN = `[^\\p{L}\\p{N}_${SPACE}]\\p{M}*`;
+const WORD = new RegExp(`[${LETTER}]+(?:['’-][${LETTER}]+)*|${SIGN}(?:\\u200d${SIGN})*`, "gu");
+const INVISIBLE = /[\xad\u034f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
 
 const SIMILAR = 0.6; // as in Python's difflib.get_close_matches
 const LONGEST = 100; // characters: a longer word is not compared, which would take too long
@@ -15,7 +17,14 @@ const LONGEST = 100; // characters: a longer word is not compared, which would t
  * @param {string} text
  * @returns {string[]}
  */
-export const splitWords = (text) => text.normalize("NFC").toLowerCase().match(WORD) ?? [];
+export const splitWords = (text) => visible(text).toLowerCase().match(WORD) ?? [];
+
+/**
+ * The text in NFC without invisible characters; a zero-width space separates words.
+ *
+ * @param {string} text
+ */
+const visible = (text) => text.replace(INVISIBLE, "").replace(/\u200b/g, " ").normalize("NFC");
 
 /**
  * Readable text from words.
@@ -32,7 +41,7 @@ export const joinWords = (words) => words.join(" ").replace(/ ([.,?!])/g, "$1");
  * @param {string} other
  */
 export const replaceWord = (text, word, other) =>
-  text.normalize("NFC").replace(WORD, (found) => (found.toLowerCase() === word ? other : found));
+  visible(text).replace(WORD, (found) => (found.toLowerCase() === word ? other : found));
 
 /**
  * The known words most similar to an unknown one, best first; none if nothing is similar.

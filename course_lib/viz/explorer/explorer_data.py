@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, well_formed
 from course_lib.viz.explorer.explorer_constants import KINDS
 from course_lib.viz.plots.attention_summary import as_array, entropy
 from course_lib.viz.plots.heatmaps import check_orientation, visible
@@ -60,6 +60,11 @@ class AttentionData:
     second_sentence: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("query_tokens", "key_tokens"):
+            tokens = tuple(map(well_formed, getattr(self, name)))
+            object.__setattr__(self, name, tokens)
+        for name in ("title", "pad"):
+            object.__setattr__(self, name, well_formed(getattr(self, name)))
         if self.kind not in KINDS:
             raise CourseError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         n_queries, n_keys = len(self.query_tokens), len(self.key_tokens)

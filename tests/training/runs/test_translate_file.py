@@ -47,6 +47,18 @@ def test_line_i_belongs_to_line_i_and_an_empty_one_stays_empty(translator, monke
     assert lines_of(translator, ["", " "]) == (["", ""], [])
 
 
+@pytest.mark.parametrize("tokens", ["words", "bpe"])
+def test_a_line_of_which_nothing_can_be_seen_stays_empty(toy, tokens):
+    recipe = replace(toy, tokens=tokens, vocab_size=270)
+    translator = train(recipe, RunOptions(max_steps=1)).translator
+    lines = ["a b", "\u200b", "\ufeff", " \u00a0\u2060", "\u00ad\u200e", "b"]
+    output, warnings = lines_of(translator, lines)
+    assert output[1:-1] == [""] * 4
+    assert not any(f"line {i}:" in warning for warning in warnings for i in (2, 3, 4, 5))
+    with pytest.raises(CourseError, match="at least one word, got an empty one"):
+        translator.translate("\u200b")
+
+
 def test_a_beam_may_be_asked_for(translator):
     beam = Decoding("beam", width=3)
     assert lines_of(translator, ["a b"], beam)[0] == [str(translator.translate("a b", beam))]

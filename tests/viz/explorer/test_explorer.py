@@ -10,6 +10,7 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from course_lib.errors import CourseError
 from course_lib.training import alignment_error_rate
@@ -18,7 +19,7 @@ from course_lib.viz.explorer.explorer_constants import KINDS, MEAN, START
 from course_lib.viz.explorer.explorer_data import AttentionKind
 from course_lib.viz.explorer.explorer_live import MODULE, STYLESHEET
 from course_lib.viz.explorer.explorer_pack import pack
-from course_lib.viz.figure_html import data_uri
+from course_lib.viz.figure_html import data_uri, figure_html
 from course_lib.viz.web.live_html import page
 from course_lib.widget_output import WIDGET_VIEW
 
@@ -305,3 +306,15 @@ def test_it_is_saved_as_a_page(tmp_path):
     assert "<title>&lt;Heads&gt;</title>" in text
     assert shown.to_html() in text
     assert text.count("<h1>") == 1
+
+
+def test_half_a_character_is_shown_as_one_that_is_lost(tmp_path):
+    _, weights = random_attention(1, 1, 2, 2)
+    shown = explore_attention(weights, ["a\ud800", "b"], title="\udc00", pad="\ud800")
+    shown.save_html(tmp_path / "page.html")
+    json.dumps(shown._repr_mimebundle_(), ensure_ascii=False).encode()
+    assert shown.data.query_tokens == ("a\ufffd", "b")
+
+
+def test_a_figure_whose_words_have_half_a_character_can_be_stored():
+    assert figure_html(Image.new("L", (1, 1)), "a\ud800").encode().count("a\ufffd".encode()) == 2
