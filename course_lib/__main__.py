@@ -3,11 +3,13 @@
 import signal
 import sys
 
+from course_lib.ctrl_c import end_at_once
+
 
 def main() -> int:
-    """Run the command. Until it can say so in a line, Ctrl-C ends it without one."""
+    """Run the command. Until it takes over, and after it, Ctrl-C ends the process at once."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, end_at_once)
     from course_lib.cli import main as run
 
     return run()

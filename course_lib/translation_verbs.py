@@ -15,6 +15,7 @@ from pathlib import Path
 
 from course_lib.arguments import option
 from course_lib.errors import CourseError
+from course_lib.terminal import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +96,14 @@ def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
     from course_lib.atomic import grow_atomically, part_of
 
     done = 0
-    with nullcontext(_print) if output is None else grow_atomically(output) as write:
+    with nullcontext() if output is None else grow_atomically(output) as write:
         try:
             for block in blocks:
-                write("".join(f"{line}\n" for line in block))
+                lines = [" ".join(text.splitlines()) for text in block]  # whatever its words are
+                if write:
+                    write("".join(f"{line}\n" for line in lines))
+                else:
+                    say(*lines)
                 done += len(block)
         except BrokenPipeError:  # nobody wants to read on
             raise
@@ -109,14 +114,8 @@ def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
             raise
 
 
-def _print(text: str) -> None:
-    print(text, end="", flush=True)
-
-
 def _warn(message: str) -> None:
-    from tqdm.auto import tqdm
-
-    tqdm.write(f"course translate: {message}", file=sys.stderr)  # above a progress bar
+    say(f"course translate: {message}", error=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,11 +148,11 @@ def run_translator(options: TranslatorOptions) -> int:
         sentences=[(pair.source_text, pair.target_text) for pair in pairs],
     )
     write_atomically(page, text)
-    print(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
+    say(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
     if options.browser and has_browser():
         import webbrowser
 
         webbrowser.open(page.resolve().as_uri())
     else:
-        print("Open it in a browser, on this or any other machine.")
+        say("Open it in a browser, on this or any other machine.")
     return 0

@@ -75,7 +75,7 @@ def _translate_block(
     )
     texts = [""] * len(sentences)
     for i, translation in zip(filled, translations, strict=True):
-        texts[i] = " ".join(str(translation).splitlines())
+        texts[i] = str(translation)
         for warning in warnings_for(translator, translation):
             warn(f"line {start + i + 1}: {warning}")
     return texts

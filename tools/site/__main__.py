@@ -7,6 +7,7 @@ a link leads nowhere, or Sphinx has warned of something.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     start = time.perf_counter()
     if options.output.exists():
-        shutil.rmtree(options.output.resolve())  # it refuses links
+        shutil.rmtree(options.output.resolve())  # it may be .
     try:
         pages = build(options.output, chosen)
     except SiteError as error:
@@ -69,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _may_be_replaced(output: Path) -> bool:
     """Whether nothing is lost with it: it does not exist, is empty, or is an earlier site."""
-    if not output.is_dir():
-        return not output.exists()
+    if output.is_symlink() or not output.is_dir():
+        return not os.path.lexists(output)
     return (output / MARK).is_file() or not any(output.iterdir())
 
 

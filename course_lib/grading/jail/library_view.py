@@ -41,7 +41,6 @@ _MODULES = (
     "arguments",
     "atomic",
     "errors",
-    "folder_lock",
     "home",
     "lesson",
     "run_options",
