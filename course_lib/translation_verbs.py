@@ -55,7 +55,7 @@ def run_translate(options: TranslateOptions) -> int:
     """Print each sentence's translation on a line, and warn of words that could not be read."""
     from course_lib.data import count_lines, stream_lines
     from course_lib.decoding import Decoding
-    from course_lib.decoding.translate_file import translate_lines, warnings_for
+    from course_lib.decoding.translate_file import one_line, translate_lines, warnings_for
     from course_lib.training import load_translator
 
     if options.input and options.output:
@@ -75,7 +75,7 @@ def run_translate(options: TranslateOptions) -> int:
     translations = translator.translate_texts(options.text, decoding=decoding)
     for warning in (w for t in translations for w in warnings_for(translator, t)):
         _warn(warning)
-    _write_blocks([[str(translation) for translation in translations]], options.output)
+    _write_blocks([[one_line(translation) for translation in translations]], options.output)
     return 0
 
 
@@ -99,11 +99,10 @@ def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
     with nullcontext() if output is None else grow_atomically(output) as write:
         try:
             for block in blocks:
-                lines = [" ".join(text.splitlines()) for text in block]  # whatever its words are
                 if write:
-                    write("".join(f"{line}\n" for line in lines))
+                    write("".join(f"{line}\n" for line in block))
                 else:
-                    say(*lines)
+                    say(*block)
                 done += len(block)
         except BrokenPipeError:  # nobody wants to read on
             raise
