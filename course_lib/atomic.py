@@ -132,7 +132,9 @@ def locked(file: Path, busy: str, *, wait: Callable[[str], object] | None = None
     """
     from filelock import FileLock, Timeout  # takes a tenth of a second
 
-    lock = FileLock(file, mode=0o666)  # or else another user of the folder could not lock it
+    lock = FileLock(
+        below(file.parent, file.name), mode=0o666
+    )  # or else another user of the folder could not lock it
     try:
         try:
             lock.acquire(timeout=0)

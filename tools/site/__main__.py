@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     if not _may_be_replaced(options.output):
         parser.error(
-            "expected as --output a new folder, an empty one or an earlier site, got "
+            "expected as --output a new folder, an empty one or an earlier site, and no link, got "
             f"{options.output}, which is none of these (it has no {MARK}): was a site begun there "
             "and never finished? Delete it yourself if nothing in it is needed, or choose another"
         )
