@@ -119,3 +119,11 @@ def test_ctrl_c_in_a_destructor_is_not_swallowed(monkeypatch, capfd):
         gc.collect()
     assert ended == [130]
     assert "stopped by Ctrl-C" in capfd.readouterr().err
+
+
+def test_ctrl_c_before_there_is_a_handler_ends_with_the_same_status(monkeypatch):
+    def interrupted(number):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(signal, "getsignal", interrupted)
+    assert start.main() == 130
