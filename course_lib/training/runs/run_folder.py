@@ -194,7 +194,7 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
             _clear(path)
         else:
             _refuse_used(path, resume=options.resume)
-        for name in (*_FILES, EVENTS):  # said now and not after an hour
+        for name in (*_FILES, EVENTS):  # refused now and not after an hour
             below(path, name)
         for draft in path.glob(f"{DRAFT_PREFIX}*"):
             shutil.rmtree(draft, ignore_errors=True)
