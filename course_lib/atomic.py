@@ -7,37 +7,46 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from course_lib.errors import CourseError
-from course_lib.folder_lock import locked_folder
+from course_lib.errors import CourseError, shown
 
 DRAFT_PREFIX = ".saving-"  # of a draft's folder, which a killed process may leave behind
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # on some network file systems
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str, *, through_link: bool = False) -> None:
     """Write a UTF-8 text file whole or not at all; half a surrogate pair becomes "?".
 
     Raises:
-        CourseError: the file cannot be written; an older one at ``path`` is untouched.
+        CourseError: as ``replace_atomically``.
     """
-    replace_atomically(
-        path, lambda draft: draft.write_text(text, encoding="utf-8", errors="replace")
-    )
+
+    def write(draft: Path) -> None:
+        draft.write_text(text, encoding="utf-8", errors="replace")
+
+    replace_atomically(path, write, through_link=through_link)
 
 
-def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
+def replace_atomically(
+    path: Path, write: Callable[[Path], object], *, through_link: bool = False
+) -> None:
     """Let ``write`` fill a draft beside ``path``, then put the draft in its place in one step.
 
-    A link keeps pointing to its file; a pipe or a device, such as /dev/null, is written directly.
+    A pipe or a device, such as /dev/null, is written directly.
 
     Args:
         write: is given the path of the draft; what it cannot write, it reports as an OSError.
+        through_link: where ``path`` is a link, replace what it leads to. Only for a file that the
+            user named: in a folder, somebody else may have put the link.
 
     Raises:
-        CourseError: the file cannot be written; an older one at ``path`` is untouched.
+        CourseError: the file cannot be written, or is behind a link; an older one at ``path`` is
+            untouched.
     """
+    if not through_link:
+        below(path.parent, path.name)
     try:
         if path.exists() and not path.is_file():
             write(path)
@@ -56,7 +65,7 @@ def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
             _to_disk(target.parent)
     except OSError as error:
         raise CourseError(
-            f"could not write {_shown(path)} ({error}): {_likely_cause(error)} "
+            f"could not write {shown(str(path))} ({error}): {_likely_cause(error)} "
             "an earlier file there is untouched",
             see="a-file-cannot-be-written",
         ) from error
@@ -81,52 +90,99 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
             yield
         except OSError as error:
             raise CourseError(
-                f"could not write {_shown(path)} ({error}): {_likely_cause(error)}",
+                f"could not write {shown(str(path))} ({error}): {_likely_cause(error)}",
                 see="a-file-cannot-be-written",
             ) from error
 
     with explained():
         part.parent.mkdir(parents=True, exist_ok=True)
-        file = part.open(
-            "w" if directly else "a", encoding="utf-8", errors="replace"
-        )  # not emptied before it is ours
 
     def write(text: str) -> None:
         with explained():
             file.write(text)
             file.flush()
 
-    with nullcontext() if directly else _locked(part):
+    busy = f"expected {shown(str(part))} for this process alone, but another one is writing it: "
+    lock = part.with_name(f".{part.name}.lock")
+    with nullcontext() if directly else locked(lock, f"{busy}wait for it, or choose another file"):
+        with explained():
+            file = (path if directly else below(part.parent, part.name)).open(
+                "w", encoding="utf-8", errors="replace"
+            )
         try:
-            if not directly:
-                file.truncate(0)
             yield write
         finally:
             with explained():
                 file.close()
         if not directly:
-            replace_atomically(path, lambda draft: os.replace(part, draft))
+            replace_atomically(path, lambda draft: os.replace(part, draft), through_link=True)
 
 
-def _locked(part: Path) -> AbstractContextManager[None]:
+@contextmanager
+def locked(file: Path, busy: str, *, wait: Callable[[str], object] | None = None) -> Iterator[None]:
+    """Hold a lock for this process alone, by a file that is there as long as it is held.
+
+    The system ends it with the process, whatever ends that. Some network file systems have no
+    locks; there nothing is locked.
+
+    Args:
+        busy: what to say if another process, or another thread, holds it.
+        wait: is told that; then the lock is waited for.
+
+    Raises:
+        CourseError: its file cannot be made, or it is held already and nobody wants to wait.
+    """
+    from filelock import FileLock, Timeout  # takes a tenth of a second
+
+    lock = FileLock(
+        below(file.parent, file.name), mode=0o666
+    )  # or else another user of the folder could not lock it
     try:
-        return locked_folder(part)
-    except BlockingIOError as error:
-        raise CourseError(
-            f"expected {_shown(part)} for this process alone, but another one is writing it: "
-            "wait for it, or choose another file"
-        ) from error
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if wait is None:
+                raise CourseError(busy) from None
+            wait(busy)
+            lock.acquire()
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise CourseError(
+                f"could not lock {shown(str(file))} ({error}): {_likely_cause(error)}"
+            ) from error
+    except NotImplementedError:
+        pass
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows keeps it until it is unlocked, and then deletes it
+            file.unlink()
+        lock.release()
+
+
+def below(folder: Path, *names: str | Path) -> Path:
+    """The path of a file or folder below one that somebody else may have filled, to write it there.
+
+    Raises:
+        CourseError: a link is in the way: what is behind it is not the course's to overwrite.
+    """
+    path = folder
+    for name in Path(*names).parts:
+        path /= name
+        if os.path.islink(path):
+            raise CourseError(
+                f"expected no link at {shown(str(path))}, found one to "
+                f"{shown(os.readlink(path))}: nothing behind a link is overwritten or deleted. "
+                "Delete the link, or choose another folder",
+                see="a-file-cannot-be-written",
+            )
+    return path
 
 
 def part_of(path: Path) -> Path:
     """Where ``grow_atomically`` writes first: beside the file itself, also behind a link."""
     target = Path(os.path.realpath(path))
     return target.with_name(f"{target.name}.part")
-
-
-def _shown(path: Path) -> str:
-    """A path for a message: somebody else may have named the file, and a terminal obeys escapes."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(path))
 
 
 def _likely_cause(error: OSError) -> str:

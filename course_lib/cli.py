@@ -16,11 +16,12 @@ import traceback
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, NoReturn, get_type_hints
 
 from course_lib.arguments import add_arguments, options_from
-from course_lib.errors import DISTRIBUTION, CourseError
-from course_lib.terminal import fit_terminal, interruptible_imports, stop_printing
+from course_lib.ctrl_c import INTERRUPTED, interruptible_imports
+from course_lib.errors import DISTRIBUTION, CourseError, shown
+from course_lib.terminal import fit_terminal, say, stop_printing
 from course_lib.threads import spin_less
 
 
@@ -136,12 +137,19 @@ def _version() -> str:
         return "of a folder that is not installed"
 
 
+class _Parser(ArgumentParser):
+    """Its errors repeat what was given, which may be names that somebody else gave to files."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(shown(message))
+
+
 def build_parser(asked: str) -> ArgumentParser:
     """The parser of every verb, each with ``--debug`` and an example in its help.
 
     Of the arguments, it has those of the verb that is asked for: no other is imported.
     """
-    parser = ArgumentParser(
+    parser = _Parser(
         prog="course",
         description="The Transformer, Question by Question: lessons, exercises, grading.",
         epilog="begin with:\n  course lab          the first lesson, in JupyterLab\n"
@@ -184,32 +192,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stop_printing()
         return 141  # what a shell expects of a program whose reader has gone
     except KeyboardInterrupt:
-        print(f"\ncourse {parsed.verb}: stopped by Ctrl-C", file=sys.stderr)
-        return 130  # what a shell expects of a program that was interrupted
+        say("", f"course {parsed.verb}: stopped by Ctrl-C", error=True)
+        return INTERRUPTED
     except Exception as error:
         if parsed.debug:
-            traceback.print_exc()
+            say(*traceback.format_exc().splitlines(), error=True)
         elif isinstance(error, CourseError):
-            print(f"course {parsed.verb}: {error}", file=sys.stderr)
+            say(f"course {parsed.verb}: {error}", error=True)
         elif isinstance(error, ImportError) or _while_importing(error):
-            print(f"course {parsed.verb}: {_one_line(error)}: see `course doctor`", file=sys.stderr)
+            say(f"course {parsed.verb}: {_one_line(error)}: see `course doctor`", error=True)
         elif isinstance(error, OSError) and error.errno == errno.ENOSPC and not error.filename:
             stop_printing()
             message = f"could not write the output ({error.strerror}): is the disk full?"
-            print(f"course {parsed.verb}: {message}", file=sys.stderr)
+            say(f"course {parsed.verb}: {message}", error=True)
         elif isinstance(error, OSError) and error.filename is not None:
             message = f"could not use {error.filename} ({error.strerror})"
             hint = "is the path right, and are you allowed to read and write there?"
-            print(f"course {parsed.verb}: {message}: {hint}", file=sys.stderr)
+            say(f"course {parsed.verb}: {message}: {hint}", error=True)
         elif _out_of_memory(error):
             hint = "take a smaller model, shorter batches or less data"
-            print(
-                f"course {parsed.verb}: memory is short ({_one_line(error)}): {hint}",
-                file=sys.stderr,
-            )
+            message = f"memory is short ({_one_line(error)})"
+            say(f"course {parsed.verb}: {message}: {hint}", error=True)
         else:
             message = f"{_one_line(error)} (--debug shows where)"
-            print(f"course {parsed.verb}: {message}", file=sys.stderr)
+            say(f"course {parsed.verb}: {message}", error=True)
         return 1
 
 

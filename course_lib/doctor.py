@@ -17,6 +17,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from course_lib.arguments import NoOptions
 from course_lib.errors import DISTRIBUTION, troubleshooting
+from course_lib.terminal import say
 from course_lib.work_copy.folders import NOTEBOOKS
 
 OLDEST_PYTHON = (3, 11)
@@ -45,7 +46,7 @@ class Finding:
 def run_doctor(options: NoOptions) -> int:
     """Print what is installed; 1 if something required is missing."""
     findings = examine()
-    print(report(findings))
+    say(*report(findings))
     return 0 if all(finding.fine or not finding.required for finding in findings) else 1
 
 
@@ -199,7 +200,7 @@ def examine_isolation() -> Finding:
         return Finding(name, "none works", fine=False, required=False, fix=f"{text} {_FOR_GRADING}")
 
 
-def report(findings: list[Finding]) -> str:
+def report(findings: list[Finding]) -> list[str]:
     """The findings as aligned lines, then how to fix what is not fine."""
     width = max(len(finding.name) for finding in findings)
     lines = [f"{_mark(each)} {each.name:<{width}}  {each.value}" for each in findings]
@@ -208,7 +209,7 @@ def report(findings: list[Finding]) -> str:
         lines += ["", "Everything is here."]
     else:
         lines += ["", "To fix (x is required, - is optional):", *fixes]
-    return "\n".join([*lines, "", f"Symptoms and remedies: {troubleshooting()}"])
+    return [*lines, "", f"Symptoms and remedies: {troubleshooting()}"]
 
 
 def _mark(finding: Finding) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -38,6 +39,18 @@ def repository_files() -> str:
         urls = []
     home = [url.partition(", ")[2] for url in urls if url.startswith("Repository,")]
     return f"{home[0]}/blob/main/" if home else ""
+
+
+# What a terminal obeys (a tab aside), what ends a line, half characters, and what overrides the
+# direction of writing. Marks that only embed words of another script occur in honest sentences.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202d\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def shown(text: str) -> str:
+    """Text that may be somebody else's, as part of a line: what a terminal obeys, by its code."""
+    return _OBEYED.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def shortened(text: str, longest: int = 60) -> str:

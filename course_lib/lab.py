@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from course_lib.arguments import option
 from course_lib.errors import CourseError
+from course_lib.terminal import say
 from course_lib.widget_output import WIDGET_VIEW
 from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, path_inside, work_folder
 from course_lib.work_copy.trust import trust, unmodified_notebooks
@@ -177,9 +178,9 @@ def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
     find_notebook(name, exercise=exercise)  # nothing is copied for a name that is wrong
     work = work_folder()
     if create(work, COURSE):
-        print(f"Your own copy of the course is in {work}. Updates of the course leave it alone.")
+        say(f"Your own copy of the course is in {work}. Updates of the course leave it alone.")
     elif changed := outdated(work, COURSE):
-        print(
+        say(
             f"The course has changed ({len(changed)} notebooks): `course update` merges them. "
             "Save open notebooks first."
         )
@@ -194,7 +195,7 @@ def run_lab(options: LabOptions) -> int:
     Raises:
         CourseError: there is no such notebook, or JupyterLab is not installed.
     """
-    print("Starting JupyterLab …", flush=True)
+    say("Starting JupyterLab …")
     try:
         from jupyterlab.labapp import LabApp
     except ImportError as error:
@@ -211,8 +212,8 @@ def run_lab(options: LabOptions) -> int:
     inherited = os.environ.get("JUPYTER_CONFIG_PATH")
     paths = [str(JUPYTER_CONFIG), *([inherited] if inherited else [])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
-    print(f"Opening {notebook.name} in JupyterLab. Ctrl-C here stops it.")
+    say(f"Opening {notebook.name} in JupyterLab. Ctrl-C here stops it.")
     if not browser:
-        print("Open the address printed below, which ends in a token, in your browser.", flush=True)
+        say("Open the address printed below, which ends in a token, in your browser.")
     LabApp.launch_instance(lab_arguments(notebook, port=options.port, browser=browser, root=root))
     return 0

@@ -21,6 +21,7 @@ from course_lib.arguments import option
 from course_lib.atomic import write_atomically
 from course_lib.errors import CourseError, repository_files
 from course_lib.lab import find_notebook
+from course_lib.terminal import say
 from course_lib.work_copy.folders import NOTEBOOKS
 
 SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
@@ -75,7 +76,7 @@ class PagesOptions:
 def run_pages(options: PagesOptions) -> int:
     """Write notebooks as pages and say where they are."""
     for path in write_pages(options.notebooks, options.output):
-        print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+        say(f"{path}: {path.stat().st_size / 1000:.0f} kB")
     return 0
 
 

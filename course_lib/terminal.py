@@ -1,16 +1,15 @@
-"""Work on any terminal: whatever its encoding is, even if nobody listens any more, or ends it."""
+"""Print on any terminal: whatever its encoding, whoever wrote the text, even if nobody listens."""
 
 from __future__ import annotations
 
 import codecs
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from types import FrameType
 from typing import Any
+
+from course_lib.errors import shown
 
 # What a terminal shows that has no such character; anything else becomes a question mark.
 PLAIN = {
@@ -48,6 +47,25 @@ def fit_terminal() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="plain")
+
+
+def say(*lines: str, error: bool = False) -> None:
+    """Print each line, above the progress bars if there are any: how a command prints anything.
+
+    A line stays one and does nothing to the terminal, whoever wrote the words in it: names come
+    from files that others made.
+
+    Args:
+        lines: without their ends.
+        error: on standard error.
+    """
+    stream = sys.stderr if error else sys.stdout
+    text = "".join(f"{shown(line)}\n" for line in lines)
+    if "tqdm" in sys.modules:
+        sys.modules["tqdm"].tqdm.write(text, file=stream, end="")
+    else:
+        stream.write(text)
+    stream.flush()
 
 
 def stop_printing(stream: Any = None) -> None:
@@ -99,41 +117,11 @@ def lasting_output() -> Iterator[None]:
     """
 
     def tell(error: OSError) -> None:
-        print(
-            f"could not print any more ({error.strerror}): going on, Ctrl-C stops", file=sys.stderr
-        )
+        say(f"could not print any more ({error.strerror}): going on, Ctrl-C stops", error=True)
 
     error_stream = LastingStream(sys.stderr, lambda error: None)
     with redirect_stderr(error_stream), redirect_stdout(LastingStream(sys.stdout, tell)):
         yield
-
-
-@contextmanager
-def interruptible_imports() -> Iterator[None]:
-    """Inside, Ctrl-C ends the process if it comes while a module is imported.
-
-    As an exception it could get lost there: PyTorch swallows what goes wrong when it imports NumPy,
-    and runs on without it. Elsewhere Ctrl-C is a ``KeyboardInterrupt``, as ever.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            with suppress(OSError):
-                os.write(2, b"\nstopped by Ctrl-C\n")  # print might be what is interrupted
-            os._exit(130)  # what a shell expects of a program that was interrupted
-        frame = frame.f_back
-    raise KeyboardInterrupt
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

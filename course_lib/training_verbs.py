@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from course_lib.arguments import option
 from course_lib.errors import CourseError
 from course_lib.run_options import RunOptions
+from course_lib.terminal import say
 
 if TYPE_CHECKING:
     from course_lib.data import Corpus
@@ -39,17 +40,17 @@ def run_recipes(options: RecipesOptions) -> int:
 
     if options.recipe:
         recipe = load_recipe(options.recipe)
-        print(f"{recipe.name}: {recipe.summary}\n")
+        say(f"{recipe.name}: {recipe.summary}", "")
         for name, value in list_settings(recipe):
-            print(f"  {name:<32}{format_setting(value)}")
-        print(f"\nChange any of them: course train {recipe.name} --set lr=1e-3")
+            say(f"  {name:<32}{format_setting(value)}")
+        say("", f"Change any of them: course train {recipe.name} --set lr=1e-3")
         return 0
-    print("Recipes, for course train RECIPE:")
+    say("Recipes, for course train RECIPE:")
     for recipe in RECIPES.values():
-        print(f"  {recipe.name:<20}{recipe.summary}")
-    print("\nCorpora, for course train RECIPE --corpus NAME:")
+        say(f"  {recipe.name:<20}{recipe.summary}")
+    say("", "Corpora, for course train RECIPE --corpus NAME:")
     for name, summary in corpus_summaries().items():
-        print(f"  {name:<20}{summary}")
+        say(f"  {name:<20}{summary}")
     return 0
 
 
@@ -199,8 +200,8 @@ def run_plot(options: PlotOptions) -> int:
     image = to_png(plot_runs(logs, dpi=150))
     replace_atomically(picture, lambda draft: draft.write_bytes(image))
     for log in logs:
-        print(f"{log.name}: {log.summary}")
-    print(f"Drawn in {picture} and, with values under the pointer, {page}")
+        say(f"{log.name}: {log.summary}")
+    say(f"Drawn in {picture} and, with values under the pointer, {page}")
     if options.open:
         import webbrowser
 

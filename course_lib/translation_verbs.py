@@ -15,6 +15,7 @@ from pathlib import Path
 
 from course_lib.arguments import option
 from course_lib.errors import CourseError
+from course_lib.terminal import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ def run_translate(options: TranslateOptions) -> int:
     """Print each sentence's translation on a line, and warn of words that could not be read."""
     from course_lib.data import count_lines, stream_lines
     from course_lib.decoding import Decoding
-    from course_lib.decoding.translate_file import translate_lines, warnings_for
+    from course_lib.decoding.translate_file import one_line, translate_lines, warnings_for
     from course_lib.training import load_translator
 
     if options.input and options.output:
@@ -74,7 +75,7 @@ def run_translate(options: TranslateOptions) -> int:
     translations = translator.translate_texts(options.text, decoding=decoding)
     for warning in (w for t in translations for w in warnings_for(translator, t)):
         _warn(warning)
-    _write_blocks([[str(translation) for translation in translations]], options.output)
+    _write_blocks([[one_line(translation) for translation in translations]], options.output)
     return 0
 
 
@@ -95,10 +96,13 @@ def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
     from course_lib.atomic import grow_atomically, part_of
 
     done = 0
-    with nullcontext(_print) if output is None else grow_atomically(output) as write:
+    with nullcontext() if output is None else grow_atomically(output) as write:
         try:
             for block in blocks:
-                write("".join(f"{line}\n" for line in block))
+                if write:
+                    write("".join(f"{line}\n" for line in block))
+                else:
+                    say(*block)
                 done += len(block)
         except BrokenPipeError:  # nobody wants to read on
             raise
@@ -109,14 +113,8 @@ def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
             raise
 
 
-def _print(text: str) -> None:
-    print(text, end="", flush=True)
-
-
 def _warn(message: str) -> None:
-    from tqdm.auto import tqdm
-
-    tqdm.write(f"course translate: {message}", file=sys.stderr)  # above a progress bar
+    say(f"course translate: {message}", error=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,11 +147,11 @@ def run_translator(options: TranslatorOptions) -> int:
         sentences=[(pair.source_text, pair.target_text) for pair in pairs],
     )
     write_atomically(page, text)
-    print(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
+    say(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
     if options.browser and has_browser():
         import webbrowser
 
         webbrowser.open(page.resolve().as_uri())
     else:
-        print("Open it in a browser, on this or any other machine.")
+        say("Open it in a browser, on this or any other machine.")
     return 0

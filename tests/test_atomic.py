@@ -1,4 +1,7 @@
+import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,13 +12,13 @@ from course_lib.errors import CourseError
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has other pipes and links")
-def test_what_is_no_file_is_written_to_and_a_link_stays_a_link(tmp_path):
+def test_what_is_no_file_is_written_to_and_a_link_that_was_named_stays_a_link(tmp_path):
     atomic.write_atomically(Path(os.devnull), "text")
     assert Path(os.devnull).is_char_device()
     (tmp_path / "far").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "far" / "file")
     for text in ("first", "second"):
-        atomic.write_atomically(tmp_path / "link", text)
+        atomic.write_atomically(tmp_path / "link", text, through_link=True)
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "far" / "file").read_text() == text
     os.mkfifo(tmp_path / "pipe")
@@ -25,6 +28,30 @@ def test_what_is_no_file_is_written_to_and_a_link_stays_a_link(tmp_path):
     os.close(reader)
     with pytest.raises(CourseError, match="could not write .*far .*directory"):
         atomic.write_atomically(tmp_path / "far", "text")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other links")
+def test_what_is_behind_a_link_in_a_folder_stays_as_it_is(tmp_path):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "file").write_text("theirs")
+    (tmp_path / "ours").mkdir()
+    for name, target in (("file", "theirs/file"), ("new", "theirs/new"), ("folder", "theirs")):
+        (tmp_path / "ours" / name).symlink_to(tmp_path / target)
+    for name in ("file", "new"):
+        with pytest.raises(CourseError, match="expected no link at .*ours/.*theirs/"):
+            atomic.write_atomically(tmp_path / "ours" / name, "ours")
+    with pytest.raises(CourseError, match="expected no link at .*ours/folder, found"):
+        atomic.below(tmp_path / "ours", "folder", "file")
+    (tmp_path / "ours" / "out.part").symlink_to(tmp_path / "theirs" / "file")
+    with (
+        pytest.raises(CourseError, match=r"expected no link at .*out\.part"),
+        atomic.grow_atomically(tmp_path / "ours" / "out"),
+    ):
+        pass
+    assert os.listdir(tmp_path / "theirs") == ["file"]
+    assert (tmp_path / "theirs" / "file").read_text() == "theirs"
+    (tmp_path / "way").symlink_to(tmp_path / "theirs")  # how one gets to the folder is one's own
+    assert atomic.below(tmp_path / "way", "other") == tmp_path / "way" / "other"
 
 
 def test_a_write_that_stops_half_way_leaves_the_older_file(tmp_path, monkeypatch):
@@ -127,7 +154,6 @@ def test_a_full_disk_is_named_with_the_file():
 
 
 def test_a_file_grows_for_one_process_alone(tmp_path):
-    pytest.importorskip("fcntl", reason="Windows has no such lock")
     path = tmp_path / "text"
     with atomic.grow_atomically(path) as write:
         write("mine")
@@ -170,3 +196,69 @@ def test_half_a_character_is_written_as_a_question_mark(tmp_path):
     with atomic.grow_atomically(tmp_path / "b.txt") as write:
         write("a\ud800b")
     assert [(tmp_path / name).read_bytes() for name in ("a.txt", "b.txt")] == [b"a?b", b"a?b"]
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from course_lib.atomic import locked
+with locked(Path(sys.argv[1]), "taken"):
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def other(tmp_path):
+    """Another process that holds a lock until its standard input is closed."""
+    command = [sys.executable, "-c", HOLD, str(tmp_path / ".lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"locked" + os.linesep.encode()
+        yield process
+
+
+def test_only_one_process_holds_a_lock_and_the_other_may_wait(other, tmp_path):
+    lock, told = tmp_path / ".lock", []
+    with pytest.raises(CourseError, match="^taken$"), atomic.locked(lock, "taken"):
+        pass
+
+    def wait(busy):
+        told.append(busy)
+        other.stdin.close()
+
+    with (
+        atomic.locked(lock, "taken", wait=wait),
+        pytest.raises(CourseError, match="^mine$"),
+        atomic.locked(lock, "mine"),
+    ):
+        pass
+    assert told == ["taken"] and os.listdir(tmp_path) == []
+
+
+def test_a_lock_ends_with_its_process_even_if_that_is_killed(other, tmp_path):
+    other.kill()
+    other.wait()
+    with atomic.locked(tmp_path / ".lock", "taken"):
+        pass
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other links")
+def test_a_lock_is_no_link_and_empties_nothing(tmp_path):
+    (tmp_path / "theirs").write_text("theirs")
+    (tmp_path / ".lock").symlink_to(tmp_path / "theirs")
+    with (
+        pytest.raises(CourseError, match="expected no link"),
+        atomic.locked(tmp_path / ".lock", ""),
+    ):
+        pass
+    assert (tmp_path / "theirs").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("error", [NotImplementedError(), OSError(errno.ENOLCK, "No locks")])
+def test_where_there_are_no_locks_nothing_is_locked(tmp_path, monkeypatch, error):
+    def acquire(*_, **__):
+        raise error
+
+    monkeypatch.setattr("filelock.FileLock.acquire", acquire)
+    with atomic.locked(tmp_path / ".lock", "taken"):
+        pass

@@ -1,21 +1,14 @@
 """The course command on terminals of every kind."""
 
-import importlib
 import io
 import os
 import shlex
-import signal
 import subprocess
 import sys
-from argparse import Namespace
-from types import SimpleNamespace
 
 import pytest
 
-from course_lib import __main__ as start
-from course_lib import cli, training_verbs
-from course_lib.arguments import NoOptions
-from course_lib.terminal import PLAIN, interruptible_imports, lasting_output
+from course_lib.terminal import PLAIN, lasting_output, say
 
 COURSE = [sys.executable, "-m", "course_lib"]
 VERBS = [["--help"], ["train", "--help"], ["grade", "--help"], ["recipes"], ["progress"]]
@@ -103,89 +96,26 @@ def test_output_that_is_read_is_left_alone():
     assert text.getvalue() == "abc"
 
 
-SWALLOWS = """
-import os, signal
-try:
-    os.kill(os.getpid(), signal.SIGINT)
-    for _ in range(10**6):
-        pass
-except BaseException:
-    pass
-"""
-IMPORTS = """
-from course_lib.terminal import interruptible_imports
-with interruptible_imports():
-    import swallows
-print("went on")
-"""
+HOSTILE = "a\x1b]0;title\x07\x1b[2J\rb\nc\x85d\u2028e\x9b31m\u202ef\u2066g\udcff"
 
 
-@pytest.fixture
-def ctrl_c():
-    """Ctrl-C as in a terminal: tests that a shell starts in the background are to ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="Windows sends no such signal")
-@pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_during_an_import_ends_the_process_even_if_the_module_swallows_it(tmp_path):
-    (tmp_path / "swallows.py").write_text(SWALLOWS)
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTS],
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
+def test_a_line_stays_one_and_commands_no_terminal_whoever_wrote_it(capsys):
+    say(f"name {HOSTILE}", "das Café\u00a0‫ו", error=True)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == (
+        r"name a\x1b]0;title\x07\x1b[2J\rb\nc\x85d\u2028e\x9b31m\u202ef\u2066g\udcff"
+        "\ndas Café\u00a0‫ו\n"
     )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped by Ctrl-C\n")
 
 
-@pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_during_an_import_ends_with_the_status_that_shells_expect(
-    tmp_path, monkeypatch, capfd
-):
-    (tmp_path / "interrupted.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(os, "_exit", sys.exit)
-    with pytest.raises(SystemExit) as ended, interruptible_imports():
-        importlib.import_module("interrupted")
-    assert ended.value.code == 130
-    assert capfd.readouterr().err == "\nstopped by Ctrl-C\n"
+def test_a_line_goes_above_a_progress_bar():
+    from tqdm.auto import tqdm
 
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_elsewhere_is_an_exception_as_ever():
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), interruptible_imports():
-        signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_an_ignored_ctrl_c_stays_ignored():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with interruptible_imports():
-            assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_until_the_command_takes_over_ctrl_c_just_ends_it(monkeypatch):
-    seen = []
-
-    def run(options: NoOptions):
-        seen.append(signal.getsignal(signal.SIGINT))
-        return 7
-
-    monkeypatch.setattr(training_verbs, "run_recipes", run)
-    monkeypatch.setattr(cli, "build_parser", lambda asked: SimpleNamespace(parse_args=parse))
-
-    def parse(arguments):
-        seen.append(signal.getsignal(signal.SIGINT))
-        return Namespace(verb="recipes", debug=False)
-
-    assert start.main() == 7
-    assert seen[0] == signal.SIG_DFL and callable(seen[1])
+    text = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", text)
+        with tqdm(total=1, desc="bar", ncols=40):
+            say("line", error=True)
+    lines = text.getvalue().split("\r")
+    assert "line\n" in lines and lines[-1].startswith("bar")

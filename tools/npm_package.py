@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from course_lib.folder_lock import locked_folder
+from course_lib.atomic import locked
 
 
 class NoPackage(Exception):
@@ -30,7 +30,8 @@ def npm_package(name: str, version: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         options = ("--no-save", "--ignore-scripts", "--prefix", str(folder))
         command = [npm, "install", *options, f"{name}@{version}"]
-        with locked_folder(folder, wait=True):  # every worker of the tests wants it at once
+        # Every worker of the tests wants it at once.
+        with locked(folder / ".lock", "", wait=bool):
             if not (package / "package.json").is_file():
                 done = subprocess.run(command, capture_output=True, text=True)
                 if not (package / "package.json").is_file():

@@ -77,7 +77,8 @@ def note_passed(item_id: str) -> None:
             file = progress_file()
             file.replace(file.with_name(f"{file.name}.damaged"))
         stored = {"version": 1, "passed": sorted({*(passed or ()), item_id})}
-        write_atomically(progress_file(), json.dumps(stored, indent=1) + "\n")
+        text = json.dumps(stored, indent=1) + "\n"
+        write_atomically(progress_file(), text, through_link=True)
 
 
 class Progress:

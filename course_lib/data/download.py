@@ -6,20 +6,18 @@ import gzip
 import hashlib
 import http.client
 import os
-import sys
 import time
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from pathlib import Path
 
-from course_lib.atomic import write_atomically
+from course_lib.atomic import below, locked, write_atomically
 from course_lib.errors import CourseError
-from course_lib.folder_lock import locked_folder
 from course_lib.home import expanded
+from course_lib.terminal import say
 
 ATTEMPTS = 5  # at one address, if the connection is interrupted
 PAUSE = 1.0  # seconds before the second attempt, twice as long before the third …
@@ -75,10 +73,11 @@ def download(remote: RemoteFile, path: Path) -> Path:
     failures = []
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _one_at_a_time(path):
+        busy = f"Waiting for another process that downloads to {path.parent} …"
+        with locked(path.parent / ".lock", busy, wait=partial(say, error=True)):
             if path.exists():  # the other process has downloaded it
                 return path
-            part = path.with_name(path.name + ".part")
+            part = below(path.parent, path.name + ".part")
             for address in remote.addresses:
                 try:
                     _fetch(address, part)
@@ -94,18 +93,6 @@ def download(remote: RemoteFile, path: Path) -> Path:
         f"network connection, or get the file elsewhere and put it there as {path.name}",
         see="a-download-fails",
     )
-
-
-@contextmanager
-def _one_at_a_time(path: Path) -> Iterator[None]:
-    """Wait until no other process downloads to the same folder."""
-    try:
-        lock = locked_folder(path.parent)
-    except BlockingIOError:
-        print(f"Waiting for another process that downloads to {path.parent} …", file=sys.stderr)
-        lock = locked_folder(path.parent, wait=True)
-    with lock:
-        yield
 
 
 def _fetch(address: str, part: Path) -> None:
@@ -220,7 +207,7 @@ def _trust_on_first_use(part: Path, path: Path, remote: RemoteFile) -> None:
         return
     write_atomically(note, f"{got}  {path.name}\n")  # as sha256sum -c reads it
     message = f"No checksum is published for {path.name}: this download's is kept in {note}"
-    print(message, file=sys.stderr)
+    say(message, error=True)
 
 
 def _expect(wanted: str, got: str, reason: str) -> None:

@@ -24,6 +24,11 @@ def warnings_for(translator: Translator, translation: Translation) -> Iterator[s
         yield "cut off: the model generated no end of sentence"
 
 
+def one_line(translation: Translation) -> str:
+    """Its text, which stays on one line whatever the words of the vocabulary are."""
+    return " ".join(str(translation).splitlines())
+
+
 def translate_lines(
     translator: Translator,
     lines: Iterable[str],
@@ -75,7 +80,7 @@ def _translate_block(
     )
     texts = [""] * len(sentences)
     for i, translation in zip(filled, translations, strict=True):
-        texts[i] = " ".join(str(translation).splitlines())
+        texts[i] = one_line(translation)
         for warning in warnings_for(translator, translation):
             warn(f"line {start + i + 1}: {warning}")
     return texts

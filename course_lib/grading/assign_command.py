@@ -9,6 +9,7 @@ from course_lib.errors import CourseError
 from course_lib.grading.options import AssignOptions
 from course_lib.grading.submissions.exercise import exercises_folder
 from course_lib.grading.variants.variants import MANIFEST, write_variants
+from course_lib.terminal import say
 
 
 def assign_and_report(options: AssignOptions) -> None:
@@ -29,11 +30,14 @@ def assign_and_report(options: AssignOptions) -> None:
         seed=seed,
     )
     for assignment, choices in drawn.items():
-        print(assignment if choices else f"{assignment}: as it is, no item takes conventions")
+        say(assignment if choices else f"{assignment}: as it is, no item takes conventions")
         for group, choice in enumerate(choices, 1):
-            print(f"  group {group}: {', '.join(choice)}")
-    print(f"\nHand out {options.output}/group_1 to group 1, and so on. Keep {MANIFEST} in")
-    print(f"{options.output} for: course grade INCOMING --assignment … --variants {options.output}")
+            say(f"  group {group}: {', '.join(choice)}")
+    say(
+        "",
+        f"Hand out {options.output}/group_1 to group 1, and so on. Keep {MANIFEST} in",
+        f"{options.output} for: course grade INCOMING --assignment … --variants {options.output}",
+    )
 
 
 def listing() -> str:

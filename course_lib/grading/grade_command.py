@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from course_lib.grading.results import (
 )
 from course_lib.grading.submissions.exercise import exercises_folder, load_exercise
 from course_lib.grading.variants.variants import load_variants
+from course_lib.terminal import say
 
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters in the table, and of a note below it
 _NOTES = 3  # of a student, below the table
@@ -68,7 +68,7 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         refuse_shown({name: folder for name, folder in folders.items() if folder is not None})
     students = students_in(options.incoming)
     with Jail(trusted=options.trusted, begun=begun) as jail:
-        print(isolation_line(jail.isolation), file=sys.stderr)
+        say(isolation_line(jail.isolation), error=True)
         run = ClassRun(
             incoming=options.incoming.absolute(),  # also for the workers of a cluster
             exercise=exercise,
@@ -84,25 +84,26 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         earlier = {each.student: each for each in map(run.load_result, students) if each}
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
-    print(table(results))
+    say(*table(results).split("\n"))
     if hidden := hidden_in(options.incoming):
-        print(
-            f"\nNot graded, since their names begin with a dot: {list_names(hidden)}. If they are "
-            "students' work, rename them and grade again."
+        say(
+            "",
+            f"Not graded, since their names begin with a dot: {list_names(hidden)}. If they are "
+            "students' work, rename them and grade again.",
         )
     folder = options.results / options.assignment
     changes = [
         change for each in results for change in changes_between(earlier.get(each.student), each)
     ]
-    print(f"\n{changes_summary(changes, folder, preview=options.diff)}")
+    say("", *changes_summary(changes, folder, preview=options.diff).split("\n"))
     all_stored = True
     if options.gradebook:
         text, all_stored = _store_in_gradebook(options.gradebook, run, results)
-        print(text)
+        say(*text.split("\n"))
     if options.diff:
-        print("Next: the same command without --diff")
+        say("Next: the same command without --diff")
     else:
-        print(f"Next: course report {shlex.quote(str(options.results))}")
+        say(f"Next: course report {shlex.quote(str(options.results))}")
     return all_stored and all(result.points is not None for result in results)
 
 

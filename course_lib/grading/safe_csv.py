@@ -41,19 +41,26 @@ def _guarded(cell: Cell) -> Cell:
     return cell
 
 
-def write_csv(path: Path, rows: Iterable[Sequence[Cell]], *, byte_order_mark: bool = False) -> None:
+def write_csv(
+    path: Path,
+    rows: Iterable[Sequence[Cell]],
+    *,
+    byte_order_mark: bool = False,
+    through_link: bool = False,
+) -> None:
     """Write rows as a UTF-8 file.
 
     Args:
         path: of the file.
         rows: its cells.
         byte_order_mark: as Excel needs it to read letters beyond ASCII; others may not expect it.
+        through_link: as in ``replace_atomically``.
 
     Raises:
         CourseError: the file can't be written.
     """
     data = csv_text(rows).encode("utf-8-sig" if byte_order_mark else "utf-8", "replace")
-    replace_atomically(path, lambda draft: draft.write_bytes(data))
+    replace_atomically(path, lambda draft: draft.write_bytes(data), through_link=through_link)
 
 
 def read_csv(path: Path, required: Sequence[str]) -> list[dict[str, str]]:

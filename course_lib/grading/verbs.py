@@ -15,6 +15,7 @@ from course_lib.grading.options import (
     ReportOptions,
     SimilarOptions,
 )
+from course_lib.terminal import say
 
 
 def run_assign(options: AssignOptions) -> int:
@@ -22,7 +23,7 @@ def run_assign(options: AssignOptions) -> int:
     from course_lib.grading.assign_command import assign_and_report, listing
 
     if options.list_conventions:
-        print(listing())
+        say(*listing().split("\n"))
     else:
         assign_and_report(options)
     return 0
@@ -48,8 +49,8 @@ def run_report(options: ReportOptions) -> int:
     from course_lib.grading.reports.report_command import report
 
     page, *tables = report(options)
-    print(f"The class at a glance: {page}")
-    print(f"As CSV: {', '.join(str(path) for path in tables)}")
+    say(f"The class at a glance: {page}")
+    say(f"As CSV: {', '.join(str(path) for path in tables)}")
     return 0
 
 
@@ -57,7 +58,7 @@ def run_export(options: ExportOptions) -> int:
     """Write the points for a platform and say where they are."""
     from course_lib.grading.reports.export_command import export
 
-    print(f"The points are in {export(options)}")
+    say(f"The points are in {export(options)}")
     return 0
 
 
@@ -66,5 +67,5 @@ def run_similar(options: SimilarOptions) -> int:
     from course_lib.grading.reports.similar_command import find_similar, similar_table
 
     found, submissions = find_similar(options)
-    print(similar_table(found, submissions))
+    say(*similar_table(found, submissions).split("\n"))
     return 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.data import Corpus
 from course_lib.model import count_parameters
 from course_lib.run_options import RunOptions
-from course_lib.terminal import lasting_output
+from course_lib.terminal import lasting_output, say
 from course_lib.training.data.training_data import load_training_data
 from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
@@ -38,17 +38,17 @@ def train_and_report(
     with lasting_output(), process_group(choose_device(options.device)) as device:
         options = resolve_options(replace(options, device=device), folder)
         started = time.monotonic()
-        print(f"{recipe.name}: preparing the sentence pairs …", flush=True)
+        say(f"{recipe.name}: preparing the sentence pairs …")
         data = load_training_data(recipe, corpus)
         processes = f", {world_size()} processes" if world_size() > 1 else ""
-        print(
+        say(
             f"{recipe.name}: {len(data.train):,} sentence pairs of {data.corpus.name} "
             f"({time.monotonic() - started:.0f} s), "
             f"{count_parameters(data.config(recipe)):,} parameters, "
             f"on {device} in {options.precision}, seed {options.seed}{processes}"
         )
         for line in describe(recipe, data, own=corpus is not None):
-            print(line)
+            say(line)
         with tensorboard_logger(folder) as logger:
             run = train(
                 recipe,
@@ -60,15 +60,16 @@ def train_and_report(
             )
         if not run.finished:
             of = "" if run.total_steps is None else f" of {run.total_steps:,}"
-            print(
-                f"\nStopped after step {run.step}{of}; nothing is lost. "
-                f"Go on with the same command and --resume (the run is in {folder})."
+            say(
+                "",
+                f"Stopped after step {run.step}{of}; nothing is lost. "
+                f"Go on with the same command and --resume (the run is in {folder}).",
             )
             return False
         early = ", stopped early" if run.stopped_early else ""
-        print(f"Trained {run.step:,} steps in {run.seconds:.0f} s{early}.")
+        say(f"Trained {run.step:,} steps in {run.seconds:.0f} s{early}.")
         if rank() == 0 and options.scores:
             for line in report(run, data):
-                print(line)
-        print(f'Saved in {folder}. Try: course translate --run {shlex.quote(str(folder))} "…"')
+                say(line)
+        say(f'Saved in {folder}. Try: course translate --run {shlex.quote(str(folder))} "…"')
         return True

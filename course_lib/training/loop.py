@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 
 from course_lib.run_options import RunOptions
+from course_lib.terminal import say
 from course_lib.training.data.training_data import TrainingData, load_training_data
 from course_lib.training.distributed import rank
 from course_lib.training.evaluation import validate
@@ -69,7 +70,7 @@ def train(
     run = trainer.run
     run.folder = folder
     if trainer.sampler.left_out:
-        print(trainer.sampler.left_out)
+        say(trainer.sampler.left_out)
     with open_run_folder(run.folder, options) as files:
         files.resume_or_begin(trainer)
         with monitored(run, on_step) as monitor, files.save_on_exit(trainer):

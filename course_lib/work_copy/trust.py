@@ -1,45 +1,32 @@
-"""Which of the course's notebooks are as it released them, and their signatures for JupyterLab."""
+"""Which notebooks are as the course released them, and their signatures for JupyterLab."""
 
 from __future__ import annotations
 
-import subprocess
+import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from course_lib.work_copy.folders import LIBRARY
 
-OURS = ("notebooks", "exercises")  # folders of the repository whose outputs the course has checked
+# A line for each released notebook, as sha256sum writes it: the package says what is the course's
+# own, and not git, which takes whatever anybody committed. `tools.notebooks.released` writes it.
+RELEASED = LIBRARY / "assets" / "jupyter" / "released.sha256"
 
 
-def unmodified_notebooks(repository: Path) -> list[Path]:
-    """The course's notebooks that are just as git has them; none where git cannot say.
+def unmodified_notebooks(course: Path) -> list[Path]:
+    """The course's notebooks that are just as it released them.
 
-    Those that a wheel has put inside the library are all as it was installed.
-
-    Whoever can change what git has can change the library as well, which runs anyway. A notebook
-    that anybody has changed since, or added, is not among them.
+    Whoever can change the list of them can change the library as well, which runs anyway.
     """
-    if repository.parent == LIBRARY:
-        return sorted(repository.rglob("*.ipynb"))
-    known = names_in_git(repository, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", *OURS)
-    changed = names_in_git(repository, "diff", "-z", "--name-only", "HEAD", "--", *OURS)
-    if known is None or changed is None:
-        return []
-    names = sorted({*known} - {*changed})
-    return [repository / name for name in names if name.endswith(".ipynb")]
+    lines = RELEASED.read_text("utf-8").splitlines() if RELEASED.is_file() else []
+    names = {course / name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    return [path for path, digest in names.items() if path.is_file() and sha256(path) == digest]
 
 
-def names_in_git(repository: Path, *arguments: str) -> list[str] | None:
-    """The names that git prints, or None if there is no git or no repository of its own here."""
-    if not (repository / ".git").exists():
-        return None
-    command = ["git", "-C", str(repository), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, check=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
+def sha256(notebook: Path) -> str:
+    """The checksum of a notebook, whichever line ends git gave it."""
+    return hashlib.sha256(notebook.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def trust(notebooks: Sequence[Path]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import textwrap
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_notebook
 
-from course_lib.atomic import replace_atomically
+from course_lib.atomic import below, replace_atomically
 from course_lib.checks.progress import FORMER_IDS
 from course_lib.checks.table import TABLE, TOPICS
 from course_lib.errors import CourseError
@@ -58,13 +59,21 @@ def create(work: Path, course: Path) -> bool:
     """
     if (work / RELEASE).is_dir():
         return False
-    incomplete = work / f"{RELEASE}-incomplete"
-    for name in released(course):
+    names, incomplete = released(course), work / f"{RELEASE}-incomplete"
+    _refuse_links(work, names)
+    for name in names:
         if not (work / name).exists():
             _copy(course / name, work / name)
         _copy(course / name, incomplete / name)
     incomplete.rename(work / RELEASE)  # only now: a copy that was interrupted is begun again
     return True
+
+
+def _refuse_links(work: Path, names: Sequence[Path]) -> None:
+    """Refuse a copy in which a link would lead out of it what is written or deleted."""
+    for folder in ("", RELEASE, f"{RELEASE}-incomplete", BACKUP):
+        for name in names:
+            below(work, folder, name)
 
 
 def outdated(work: Path, course: Path) -> list[Path]:
@@ -87,6 +96,7 @@ def update(work: Path, course: Path) -> list[str]:
     if create(work, course):
         return [f"{work} is new: all lessons and exercises were copied"]
     before, now = released(work / RELEASE), released(course)
+    _refuse_links(work, [*before, *now])
     gone = [name for name in before if name not in now]
     former = _former_names(work / RELEASE, gone, course, [n for n in now if n not in before])
     files = (_File(work=work, course=course, name=n, former=former.get(n, n)) for n in now)
@@ -106,9 +116,10 @@ def reset(work: Path, what: str) -> str:
     """
     if not (work / RELEASE).is_dir():
         raise CourseError(f"expected a copy of the course in {work}, found none: run `course lab`")
+    known, inside = released(work / RELEASE), path_inside(Path(os.path.abspath(what)), work)
+    _refuse_links(work, known)
     if what in TABLE:
         return _reset_answer(work, what)
-    known, inside = released(work / RELEASE), path_inside(Path(os.path.abspath(what)), work)
     name = inside if inside in known else Path(what)
     if name.suffix != ".ipynb" or name not in known:
         raise CourseError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from course_lib.arguments import NoOptions, option
+from course_lib.terminal import say
 
 SAVE = "Only what is saved is merged: save open notebooks in JupyterLab before an update."
 RELOAD = "If it is open in JupyterLab: File, Reload Notebook from Disk."
@@ -17,7 +18,7 @@ def run_progress(options: NoOptions) -> int:
     """Print which exercises are done and which comes next."""
     from course_lib.checks import Progress
 
-    print(Progress())
+    say(*str(Progress()).splitlines())
     return 0
 
 
@@ -30,9 +31,9 @@ def run_update(options: NoOptions) -> int:
     trust(unmodified_notebooks(COURSE))
     work = work_folder()
     if (work / RELEASE).is_dir() and outdated(work, COURSE):
-        print(SAVE, flush=True)
+        say(SAVE)
     changed = update(work, COURSE)
-    print("\n".join([*changed, RELOAD] if changed else ["Nothing has changed."]))
+    say(*([*changed, RELOAD] if changed else ["Nothing has changed."]))
     return 0
 
 
@@ -52,6 +53,5 @@ def run_reset(options: ResetOptions) -> int:
     from course_lib.work_copy.folders import work_folder
     from course_lib.work_copy.update import reset
 
-    print(reset(work_folder(), options.what))
-    print(RELOAD)
+    say(reset(work_folder(), options.what), RELOAD)
     return 0

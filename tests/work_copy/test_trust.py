@@ -1,5 +1,6 @@
 """Which notebooks `course lab` and `course update` sign for JupyterLab."""
 
+import os
 import shutil
 import subprocess
 
@@ -7,7 +8,9 @@ import nbformat
 import pytest
 from nbformat.sign import NotebookNotary
 
-from course_lib.work_copy.trust import trust, unmodified_notebooks
+from course_lib.work_copy import trust as module
+from course_lib.work_copy.trust import RELEASED, sha256, trust, unmodified_notebooks
+from tools.notebooks.released import checksums, notebooks
 
 LESSON, EXERCISE = "notebooks/00_start_here.ipynb", "exercises/06_masks/masks.ipynb"
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -27,14 +30,14 @@ def git(folder, *arguments):
 
 
 @pytest.fixture
-def repository(tmp_path):
-    """A clone of a course with a lesson, an exercise, and a notebook that is neither."""
+def course(tmp_path, monkeypatch):
+    """A clone of a course that has released a lesson and an exercise."""
     folder = tmp_path / "a course"
-    for name in (LESSON, EXERCISE, "other/mine.ipynb", "notebooks/ä b.ipynb"):
+    for name in (LESSON, EXERCISE):
         write_notebook(folder / name)
-    git(tmp_path, "init", "-q", str(folder))
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "the course")
+    lines = [f"{sha256(folder / name)}  {name}\n" for name in (LESSON, EXERCISE)]
+    (tmp_path / "released").write_text("".join(lines))
+    monkeypatch.setattr(module, "RELEASED", tmp_path / "released")
     return folder
 
 
@@ -49,44 +52,52 @@ def notary(tmp_path, monkeypatch):
     return is_trusted
 
 
-@needs_git
-def test_lessons_and_exercises_are_unmodified_in_a_fresh_clone(repository):
-    expected = {repository / name for name in (LESSON, EXERCISE, "notebooks/ä b.ipynb")}
-    assert set(unmodified_notebooks(repository)) == expected
+def test_the_list_in_the_package_has_each_lesson_and_exercise_as_it_is():
+    stale = "the list is stale: python -m tools.notebooks.released"
+    assert RELEASED.read_text("utf-8") == checksums(), stale
+    assert {path.parts[-2] for path in notebooks()} > {"notebooks", "06_masks"}
+
+
+def test_what_the_course_released_is_unmodified_also_with_the_line_ends_of_windows(course):
+    (course / LESSON).write_bytes((course / LESSON).read_bytes().replace(b"\n", b"\r\n"))
+    assert unmodified_notebooks(course) == [course / LESSON, course / EXERCISE]
 
 
 @needs_git
-@pytest.mark.parametrize("staged", [False, True])
-def test_a_notebook_that_somebody_changed_is_not_among_them(repository, staged):
-    write_notebook(repository / EXERCISE, "alert(1)")
-    write_notebook(repository / "notebooks" / "99_new.ipynb", "alert(2)")
-    if staged:
-        git(repository, "add", ".")
-    found = unmodified_notebooks(repository)
-    assert repository / EXERCISE not in found
-    assert repository / "notebooks" / "99_new.ipynb" not in found
-    assert repository / LESSON in found
+@pytest.mark.parametrize(
+    "how", ["changed", "committed", "assumed unchanged", "skipped", "filtered"]
+)
+def test_a_notebook_that_git_knows_but_the_course_did_not_release_is_not(course, how):
+    released = (course / EXERCISE).read_text("utf-8")
+    git(course.parent, "init", "-q", str(course))
+    git(course, "add", ".")
+    git(course, "commit", "-qm", "the course")
+    if how == "filtered":  # git sees the released one
+        (course / "released.ipynb").write_text(released, "utf-8")
+        git(course, "config", "filter.hide.clean", "cat released.ipynb")
+        (course / ".git" / "info" / "attributes").write_text("*.ipynb filter=hide\n")
+    if how in ("assumed unchanged", "skipped"):
+        flag = "--assume-unchanged" if how == "assumed unchanged" else "--skip-worktree"
+        git(course, "update-index", flag, EXERCISE)
+    write_notebook(course / EXERCISE, "alert(1)")
+    write_notebook(course / "notebooks" / "99_classmate.ipynb", "alert(2)")
+    if how == "committed":
+        git(course, "add", ".")
+        git(course, "commit", "-qm", "from a classmate")
+    assert unmodified_notebooks(course) == [course / LESSON]
 
 
-@needs_git
-def test_a_deleted_notebook_is_not_among_them(repository):
-    (repository / LESSON).unlink()
-    assert repository / LESSON not in unmodified_notebooks(repository)
+def test_another_repository_in_the_environment_vouches_for_nothing(course, monkeypatch):
+    write_notebook(course / EXERCISE, "alert(1)")
+    monkeypatch.setitem(os.environ, "GIT_DIR", str(course.parent / "other"))
+    assert unmodified_notebooks(course) == [course / LESSON]
 
 
-def test_without_git_nothing_is_known_to_be_unmodified(repository_without_git, monkeypatch):
-    assert unmodified_notebooks(repository_without_git) == []
-    (repository_without_git / ".git").mkdir()
-    assert unmodified_notebooks(repository_without_git) == []  # git finds no commit in it
-    monkeypatch.setenv("PATH", "")
-    assert unmodified_notebooks(repository_without_git) == []
-
-
-@pytest.fixture
-def repository_without_git(tmp_path):
-    folder = tmp_path / "unpacked"
-    write_notebook(folder / LESSON)
-    return folder
+def test_a_missing_notebook_or_list_vouches_for_nothing(course, monkeypatch):
+    (course / LESSON).unlink()
+    assert unmodified_notebooks(course) == [course / EXERCISE]
+    monkeypatch.setattr(module, "RELEASED", course / "none")
+    assert unmodified_notebooks(course) == []
 
 
 def test_trust_signs_what_it_is_given_and_nothing_else(tmp_path, notary):

@@ -440,6 +440,30 @@ def test_what_is_no_file_where_one_should_be_is_named_and_waited_for_by_nobody(c
             reset(answered, "06.padding_mask")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other links")
+@pytest.mark.parametrize("name", [EXERCISE, EXERCISE.parent, ".course", "backup", LESSON.parent])
+def test_nothing_behind_a_link_in_a_copy_is_deleted_or_overwritten(
+    course, answered, tmp_path, name
+):
+    (answered / "backup").mkdir()
+    theirs = tmp_path / "theirs"
+    (answered / name).rename(theirs)
+    (answered / name).symlink_to(theirs)
+    files = [path for path in [theirs, *theirs.rglob("*")] if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    write(course / EXERCISE, new_markdown_cell("New.", id="06-padding-mask-task"))
+    (course / LESSON).rename(course / "notebooks" / "07_other.ipynb")
+    for change in (lambda: update(answered, course), lambda: reset(answered, "06.padding_mask")):
+        with pytest.raises(CourseError, match="expected no link at"):
+            change()
+    assert {path: path.read_bytes() for path in files} == before
+    assert len(list(theirs.rglob("*"))) in (0, len(files) - theirs.is_file() + _folders(theirs))
+
+
+def _folders(path):
+    return sum(each.is_dir() for each in path.rglob("*"))
+
+
 def test_a_reset_that_cannot_be_says_what_can(course, answered):
     (answered / EXERCISE).write_text("no notebook")
     with pytest.raises(CourseError, match="put all of it back with `course reset exercises"):

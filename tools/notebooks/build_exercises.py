@@ -23,6 +23,7 @@ from course_lib.checks import TABLE, load_item
 from course_lib.checks.report.feedback import folded_hints
 from course_lib.grading.nbgrader.nbgrader_settings import CODE_STUB, TEXT_STUB
 from tools import ROOT
+from tools.notebooks import released
 from tools.notebooks.build_notebooks import build
 from tools.notebooks.notebook_normal_form import (
     NotebookError,
@@ -157,6 +158,7 @@ def _store(path: Path, content: bytes) -> None:
     if not path.exists() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+        released.note(path)
 
 
 def _keep_outputs(fresh: NotebookNode, stored: NotebookNode) -> None:

@@ -24,6 +24,7 @@ from nbformat import NotebookNode
 from course_lib.threads import SPINS
 from course_lib.widget_output import WIDGET_VIEW
 from tools import ROOT
+from tools.notebooks import released
 from tools.notebooks.notebook_normal_form import (
     NotebookError,
     linked_path,
@@ -73,6 +74,7 @@ def build(path: Path) -> bool:
     beside = path.with_name(f".{path.name}.new")
     beside.write_bytes(content)
     beside.replace(path)
+    released.note(path)
     return True
 
 

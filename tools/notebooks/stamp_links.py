@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from tools import ROOT
+from tools.notebooks import released
 from tools.notebooks.build_exercises import SOLUTIONS, make
 from tools.notebooks.notebook_normal_form import (
     linked_path,
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     changed = [path for path, content in wanted.items() if path.read_bytes() != content]
     for path in changed:
         path.write_bytes(wanted[path])
+        released.note(path)
     for path in sorted(SOLUTIONS.glob("*/*.ipynb")):
         changed += make(path, run=False)
     print(*(path.relative_to(ROOT) for path in changed), f"{len(changed)} files", sep="\n")

@@ -7,6 +7,7 @@ a link leads nowhere, or Sphinx has warned of something.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -44,13 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     if not _may_be_replaced(options.output):
         parser.error(
-            "expected as --output a new folder, an empty one or an earlier site, got "
+            "expected as --output a new folder, an empty one or an earlier site, and no link, got "
             f"{options.output}, which is none of these (it has no {MARK}): was a site begun there "
             "and never finished? Delete it yourself if nothing in it is needed, or choose another"
         )
     start = time.perf_counter()
     if options.output.exists():
-        shutil.rmtree(options.output.resolve())  # it refuses links
+        shutil.rmtree(options.output.resolve())  # it may be .
     try:
         pages = build(options.output, chosen)
     except SiteError as error:
@@ -69,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _may_be_replaced(output: Path) -> bool:
     """Whether nothing is lost with it: it does not exist, is empty, or is an earlier site."""
-    if not output.is_dir():
-        return not output.exists()
+    if output.is_symlink() or not output.is_dir():
+        return not os.path.lexists(output)
     return (output / MARK).is_file() or not any(output.iterdir())
 
 

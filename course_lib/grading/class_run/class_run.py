@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 
-from course_lib.atomic import write_atomically
+from course_lib.atomic import below, write_atomically
 from course_lib.errors import CourseError
 from course_lib.grading.class_run.grade import grade_submission, unreadable
 from course_lib.grading.class_run.regrade_changes import append_changes, changes_between
@@ -205,7 +205,7 @@ def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:
 def _store(run: ClassRun, student: str, result: SubmissionResult) -> SubmissionResult:
     before = run.load_result(student)
     if result != before and not run.preview:
-        path = run.result_file(student)
+        path = below(run.results, run.result_file(student).relative_to(run.results))
         if changes := changes_between(before, result):
             append_changes(path.parent, changes)
         write_atomically(path, result.to_json())

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from course_lib.atomic import below
 from course_lib.errors import CourseError
 from course_lib.grading.results import SubmissionResult, aligned, shown_points, shown_text
 from course_lib.grading.safe_csv import Rows, csv_text
@@ -62,7 +63,7 @@ def append_changes(folder: Path, changes: Sequence[Change]) -> None:
     Raises:
         CourseError: it can't be written.
     """
-    path = folder / CHANGES_FILE
+    path = below(folder, CHANGES_FILE)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     rows: Rows = [[now, *astuple(change)] for change in changes]
     try:

@@ -20,14 +20,15 @@ import hashlib
 import os
 import py_compile
 import shutil
+import subprocess
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_lib.grading.jail.source_slice import course_imports, slice_source
-from course_lib.work_copy.trust import names_in_git
 
 if TYPE_CHECKING:
     from course_lib.checks.engine.item import Item
@@ -42,7 +43,6 @@ _MODULES = (
     "arguments",
     "atomic",
     "errors",
-    "folder_lock",
     "home",
     "lesson",
     "run_options",
@@ -201,12 +201,13 @@ def link_assets(folder: Path, store: Path) -> None:
 
 def _released_assets() -> list[Path]:
     """Those that git has; all where it can't say, as in an installed package."""
-    known = names_in_git(LIBRARY.parent, "ls-files", "-z", "--", "course_lib/assets")
-    if known is None:
-        found = list((LIBRARY / "assets").rglob("*"))
-    else:
-        found = [LIBRARY.parent / name for name in known]
-    return [path for path in found if path.is_file()]
+    root, names = LIBRARY.parent, b""
+    if (root / ".git").exists():
+        command = ["git", "-C", str(root), "ls-files", "-z", "--", "course_lib/assets"]
+        with suppress(OSError, subprocess.SubprocessError):
+            names = subprocess.run(command, capture_output=True, check=True, timeout=20).stdout
+    known = [root / name for name in os.fsdecode(names).split("\0") if name]
+    return [path for path in known or (LIBRARY / "assets").rglob("*") if path.is_file()]
 
 
 def write_files(files: Files, folder: Path, store: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course_lib.atomic import replace_atomically, write_atomically
+from course_lib.atomic import below, replace_atomically, write_atomically
 from course_lib.errors import CourseError
 from course_lib.grading.nbgrader.nbgrader_settings import (
     CONFIG_FILE,
@@ -30,7 +30,8 @@ class CourseFolder:
     def file(self, step: str, assignment: str, *, name: str, student: str = ".") -> Path:
         """The file of a step, such as "release", "submitted" or "autograded"."""
         folder = getattr(self.directory, f"{step}_directory")
-        return Path(self.directory.format_path(folder, student, assignment)) / name
+        path = Path(self.directory.format_path(folder, student, assignment)) / name
+        return below(Path(self.directory.root), path.relative_to(self.directory.root))
 
 
 def open_course_folder(path: Path) -> CourseFolder:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from course_lib.atomic import write_atomically
+from course_lib.atomic import below, write_atomically
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import ANSWER_CHANGED, Assignment, load_class
 from course_lib.grading.marks.formgrader_marks import CHANGED, GRADED_AGAIN
@@ -17,6 +16,7 @@ from course_lib.grading.reports.exports import FORMATS, gradescope_json, refuse_
 from course_lib.grading.reports.roster import Roster, load_roster, match
 from course_lib.grading.results import list_names
 from course_lib.grading.safe_csv import write_csv
+from course_lib.terminal import say
 
 # What to do about a mark that is not sure to be about the present answer, by the reason.
 _LOOK_AGAIN = {
@@ -44,22 +44,21 @@ def export(options: ExportOptions) -> Path:
     assignments = load_class(
         options.results, options.assignments, marks=options.marks, gradebook=options.gradebook
     )
-    for line in (*list_remarks(assignments), *_marks_to_review(assignments)):
-        print(line, file=sys.stderr)
+    say(*list_remarks(assignments), *_marks_to_review(assignments), error=True)
     if not options.partial:
         refuse_unfinished(assignments)
     roster = load_roster(options.roster) if options.roster else None
     if roster is not None:
         students = {mark.student for each in assignments for mark in each.marks}
         match(roster, sorted(students), partial=options.partial)
-    for line in _handed_in_nothing(assignments, roster):
-        print(line, file=sys.stderr)
+    say(*_handed_in_nothing(assignments, roster), error=True)
     if options.format == "gradescope":
         return _write_gradescope(assignments, options.output or Path("gradescope"))
     output = options.output or Path(f"{options.format}.csv")
     rows = FORMATS[options.format](assignments, roster)
     # Only the general format is meant for a spreadsheet; the platforms expect plain UTF-8.
-    write_csv(output, rows, byte_order_mark=options.format == "csv")
+    mark = options.format == "csv"
+    write_csv(output, rows, byte_order_mark=mark, through_link=True)
     return output
 
 
@@ -101,7 +100,7 @@ def _write_gradescope(assignments: Sequence[Assignment], folder: Path) -> Path:
         )
     for assignment in assignments:
         for mark in assignment.marks:
-            path = folder / assignment.name / _folder_name(mark.student) / "results.json"
+            path = below(folder, assignment.name, _folder_name(mark.student), "results.json")
             write_atomically(path, gradescope_json(mark))
     return folder
 

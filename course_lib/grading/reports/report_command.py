@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -23,6 +22,7 @@ from course_lib.grading.reports.report_page import list_class_flags, report_page
 from course_lib.grading.reports.similarity_file import stored_pairs
 from course_lib.grading.results import clean_name, list_names
 from course_lib.grading.safe_csv import Cell, Rows, read_csv, write_csv
+from course_lib.terminal import say
 
 TO_MARK = "to_mark.csv"
 
@@ -36,8 +36,7 @@ def report(options: ReportOptions) -> list[Path]:
     assignments = load_class(
         options.results, options.assignments, marks=options.marks, gradebook=options.gradebook
     )
-    for line in list_remarks(assignments):
-        print(line, file=sys.stderr)
+    say(*list_remarks(assignments), error=True)
     _refuse_to_lose_points(options, assignments)
     page = options.output / "class.html"
     stored = {each.name: stored_pairs(options.results / each.name) for each in assignments}

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course_lib.atomic import write_atomically
+from course_lib.atomic import below, write_atomically
 from course_lib.errors import CourseError
 from course_lib.grading.results import clean_name
 from course_lib.grading.submissions.exercise import Exercise, exercise_file, load_exercise
@@ -137,7 +137,7 @@ def write_variants(
             stamp = _stamp(seed, assignment, group)
             made = variant_notebook(notebook, choice, stamp)
             text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
-            target = output / f"group_{group}" / assignment / source.name
+            target = below(output, f"group_{group}", assignment, source.name)
             write_atomically(target, text)
             data["assignments"][assignment][str(group)] = {
                 "stamp": stamp,

@@ -11,6 +11,7 @@ from course_lib.training.runs.checkpoint import read_info
 
 METRICS = "metrics.jsonl"
 OPTIONS = "run.json"
+EVENTS = "events"  # a folder, for TensorBoard
 CHECKPOINTS = ("final.safetensors", "best.safetensors", "last.safetensors")
 
 

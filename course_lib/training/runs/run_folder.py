@@ -14,26 +14,33 @@ import json
 import math
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from course_lib.atomic import DRAFT_PREFIX, write_atomically
+from course_lib.atomic import DRAFT_PREFIX, below, locked, write_atomically
 from course_lib.errors import CourseError
-from course_lib.folder_lock import locked_folder
 from course_lib.run_options import RunOptions
+from course_lib.terminal import say
 from course_lib.training.distributed import rank, world_size
 from course_lib.training.runs.checkpoint import read_checkpoint, read_info, save_checkpoint
 from course_lib.training.runs.interrupts import held_interrupts
 from course_lib.training.runs.resume import resume, save_resumable
 from course_lib.training.runs.run import Epoch
-from course_lib.training.runs.run_files import CHECKPOINTS, METRICS, OPTIONS, refuse_mixed_runs
+from course_lib.training.runs.run_files import (
+    CHECKPOINTS,
+    EVENTS,
+    METRICS,
+    OPTIONS,
+    refuse_mixed_runs,
+)
 from course_lib.training.trainer import Trainer
 
 SAVE_EVERY = 60.0  # seconds of training that a crash may cost
 _ELSEWHERE = "or choose another folder with --out"
+_FILES = (METRICS, OPTIONS, *CHECKPOINTS)
 
 
 class RunFolder:
@@ -154,7 +161,7 @@ class RunFolder:
             trainer.best_weights = read_checkpoint(best)[0].model.state_dict()
         else:
             trainer.best_loss = math.inf
-            print(
+            say(
                 f"{best} is missing, which had the weights of the lowest validation loss so far: "
                 "the next validation begins anew with looking for the lowest"
             )
@@ -184,24 +191,17 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
         raise CourseError(
             f"could not write to {path} ({error}): is a file in the way, or a folder read-only?"
         ) from error
-    with _locked(path):
+    busy = f"expected {path} for this run alone, but another process trains there: wait for it, "
+    with locked(path / ".lock", busy + _ELSEWHERE):
         if options.overwrite:
             _clear(path)
         else:
             _refuse_used(path, resume=options.resume)
+        for name in (*_FILES, EVENTS):  # refused now and not after an hour
+            below(path, name)
         for draft in path.glob(f"{DRAFT_PREFIX}*"):
             shutil.rmtree(draft, ignore_errors=True)
         yield RunFolder(path)
-
-
-def _locked(folder: Path) -> AbstractContextManager[None]:
-    try:
-        return locked_folder(folder)
-    except BlockingIOError as error:
-        raise CourseError(
-            f"expected {folder} for this run alone, but another process trains there: wait for it, "
-            + _ELSEWHERE
-        ) from error
 
 
 def _refuse_used(folder: Path, *, resume: bool) -> None:
@@ -249,13 +249,16 @@ def _progress_in_words(info: dict[str, Any]) -> str:
 def _clear(folder: Path) -> None:
     """Delete the files of an earlier run, and nothing else; that it is there, until the end.
 
+    Of a link, the link goes, and what is behind it stays.
+
     Raises:
         CourseError: one of them cannot be deleted.
     """
-    names = (METRICS, OPTIONS, *CHECKPOINTS)
-    events = (folder / "events").glob("events.out.tfevents.*")  # another program's may be there too
+    events = folder / EVENTS
+    # Another program's may be there, too.
+    logs = [events] if events.is_symlink() else events.glob("events.out.tfevents.*")
     try:
-        for path in (*(folder / name for name in names), *events):
+        for path in (*(folder / name for name in _FILES), *logs):
             path.unlink(missing_ok=True)
     except OSError as error:
         raise CourseError(

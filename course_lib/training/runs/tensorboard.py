@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm.auto import tqdm
-
+from course_lib.terminal import say
 from course_lib.training.distributed import rank
 from course_lib.training.runs.final_report import epoch_line
 from course_lib.training.runs.run import Epoch, Run
+from course_lib.training.runs.run_files import EVENTS
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -47,7 +47,7 @@ class TensorBoardLogger:
 
     def log_epoch(self, row: Epoch) -> None:
         """Print the numbers of a validation, and note them."""
-        tqdm.write(epoch_line(row))
+        say(epoch_line(row))
         for name, value in row.items():
             if name.startswith("valid_"):
                 self._add(f"valid/{name[6:]}", value, int(row["step"]))
@@ -70,13 +70,13 @@ class TensorBoardLogger:
             yield
         except Exception as error:
             self._writer = None
-            tqdm.write(f"TensorBoard's log ends here ({type(error).__name__}: {error})")
+            say(f"TensorBoard's log ends here ({type(error).__name__}: {error})")
 
 
 @contextmanager
 def tensorboard_logger(folder: Path) -> Iterator[TensorBoardLogger]:
     """A logger to ``folder``/events, to be seen with ``tensorboard --logdir``."""
-    logger = TensorBoardLogger(folder / "events")
+    logger = TensorBoardLogger(folder / EVENTS)
     try:
         yield logger
     finally:
@@ -93,5 +93,5 @@ def _writer(folder: Path) -> SummaryWriter | None:
     except (ImportError, OSError):  # training goes on without it
         return None
     except Exception as error:  # one that does not fit other packages fails in many ways
-        tqdm.write(f"TensorBoard cannot be used ({type(error).__name__}: {error})")
+        say(f"TensorBoard cannot be used ({type(error).__name__}: {error})")
         return None

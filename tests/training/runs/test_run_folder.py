@@ -1,14 +1,16 @@
 import re
+import shutil
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from course_lib.cli import main
+from course_lib.data import Vocabulary
+from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.training import RunOptions, load_translator, read_checkpoint, train
+from course_lib.training import RunOptions, load_translator, read_checkpoint, save_checkpoint, train
 from course_lib.training.runs import run_folder
 from course_lib.training.runs.checkpoint import PRETRAINED
 from course_lib.training.runs.run_files import weights_of_run
@@ -16,8 +18,6 @@ from course_lib.training.runs.run_folder import open_run_folder
 from tests.training.test_loop import interrupt_at
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_shapes")]
-
-fcntl = pytest.importorskip("fcntl", reason="Windows has no such lock")
 
 
 def test_a_folder_in_which_another_process_trains_is_refused_until_it_ends(at_home, capsys):
@@ -83,21 +83,6 @@ def test_of_several_processes_only_the_first_claims_the_folder(tmp_path, monkeyp
             pass
 
 
-def test_a_system_without_locks_trains_without_them(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "fcntl", None)
-        with open_run_folder(tmp_path, RunOptions()), open_run_folder(tmp_path, RunOptions()):
-            pass
-
-    def no_lock(handle, kind):
-        raise OSError(37, "No locks available")
-
-    network = SimpleNamespace(flock=no_lock, LOCK_EX=fcntl.LOCK_EX, LOCK_NB=fcntl.LOCK_NB)
-    monkeypatch.setitem(sys.modules, "fcntl", network)
-    with open_run_folder(tmp_path, RunOptions()), open_run_folder(tmp_path, RunOptions()):
-        pass
-
-
 def test_a_folder_whose_name_is_no_utf_8_is_refused_before_training(tmp_path):
     with (
         pytest.raises(CourseError, match="expected a folder with a name in UTF-8, got .*udcff"),
@@ -157,6 +142,58 @@ def test_overwriting_deletes_its_own_events_and_names_what_it_cannot_delete(at_h
     (at_home / "run" / "final.safetensors").mkdir()
     assert main(["train", "toy", "--max-steps", "1", "--out", "run", "--overwrite"]) == 1
     assert "could not delete run/final.safetensors" in capsys.readouterr().err
+
+
+LINKED = ["last.safetensors", "best.safetensors", "metrics.jsonl", "run.json", "events", ".lock"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other links")
+@pytest.mark.parametrize("name", LINKED)
+def test_nothing_behind_a_link_in_a_run_folder_is_deleted_or_overwritten(at_home, capsys, name):
+    theirs = at_home / "theirs"
+    theirs.mkdir()
+    for victim in ("file", "events.out.tfevents.1.here"):
+        (theirs / victim).write_text("theirs")
+    (at_home / "run").mkdir()
+    link = at_home / "run" / name
+    for target in (theirs / ("" if name == "events" else "file"), theirs / "new"):
+        link.symlink_to(target)
+        for more in ([], ["--overwrite"]):
+            command = ["train", "toy", "--max-steps", "1", "--out", "run", "--no-scores", *more]
+            done = main(command)
+            error = capsys.readouterr().err
+            assert done == (0 if more and name != ".lock" else 1), error
+            assert done == 0 or error.count("\n") == 1
+        assert sorted(path.name for path in theirs.iterdir()) == [
+            "events.out.tfevents.1.here",
+            "file",
+        ]
+        assert {path.read_text() for path in theirs.iterdir()} == {"theirs"}
+        shutil.rmtree(at_home / "run")
+        (at_home / "run").mkdir()
+
+
+HOSTILE = "\x1b]0;title\x07\x1b[2J\rx\ny\x9b31m\u2028"
+
+
+def test_a_hostile_model_commands_no_terminal_and_stays_on_its_lines(tmp_path, capsys):
+    translator = load_translator()
+    words = translator.target_vocabulary.tokens
+    hostile = Vocabulary([*words[:4], *(word + HOSTILE for word in words[4:])])
+    named = {"recipe": {"name": HOSTILE, "corpus": HOSTILE}, "id": HOSTILE, "step": HOSTILE}
+    translator = Translator(translator.model, translator.source_vocabulary, hostile)
+    save_checkpoint(tmp_path / "best.safetensors", translator, info=named)
+    sentence = "die müde köchin schläft ."
+    (tmp_path / "in.txt").write_text(f"{sentence}\n" * 2, "utf-8")
+    for source in ([sentence, sentence], ["--input", str(tmp_path / "in.txt")]):
+        assert main(["translate", *source, "--run", str(tmp_path)]) == 0
+        printed = capsys.readouterr()
+        assert (printed.out.count("\n"), printed.err.count("\n")) == (2, 1)
+        assert all(line.isprintable() for line in (printed.out + printed.err).split("\n"))
+        output = ["--output", str(tmp_path / "out.txt")]
+        assert main(["translate", *source, "--run", str(tmp_path), *output]) == 0
+        assert len((tmp_path / "out.txt").read_text("utf-8").splitlines()) == 2
+        capsys.readouterr()
 
 
 def test_a_run_whose_best_weights_are_gone_says_so_and_looks_for_new_ones(
