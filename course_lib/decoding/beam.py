@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_lib.decoding.decoding_options import check_beam
-from course_lib.decoding.greedy import check_max_len, evaluating
+from course_lib.decoding.greedy import check_logits, check_max_len, evaluating
 from course_lib.model import KeyValueCache, Transformer
 
 
@@ -95,6 +95,7 @@ def beam_search(
             last_token = prefixes[:, :, -1].reshape(-1, 1)  # (B · W, 1)
             logits = model.decode(last_token, memory, source, cache=cache)  # (B · W, 1, V)
             logits = logits.unflatten(0, log_prob.shape)[:, :, 0]  # (B, W, V)
+            check_logits(logits)
             log_prob, beam, token = _continuations(logits, log_prob, greedy_lives, width)
             row = torch.arange(len(active), device=source.device)[:, None] * prefixes.size(1) + beam
             prefixes = torch.cat((prefixes.flatten(0, 1)[row], token[:, :, None]), dim=2)
@@ -123,10 +124,6 @@ def beam_search(
             else:
                 cache.select(row.flatten())
                 memory, source = memory[row.flatten()], source[row.flatten()]
-    if not all(found):
-        raise ValueError(
-            "beam search needs logits that are numbers, got NaN: did the model's training diverge?"
-        )
     return [sorted(each, key=lambda h: -h.score)[:n_best] for each in found]
 
 

@@ -7,25 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 import torch
-from jaxtyping import Int
-from torch import Tensor
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 
+from course_lib.errors import CourseError
 from course_lib.model import KeyValueCache, Transformer
 
 
+_LOCK = Lock()
+_EVALUATED: dict[nn.Module, int] = {}  # by how many blocks, in all threads
+_TRAINED: set[nn.Module] = set()  # those of them that were in training mode before
+
+
 @contextmanager
-def evaluating(model: torch.nn.Module) -> Iterator[None]:
-    """No dropout and no gradients inside; afterwards each part is in the mode it was in."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """No dropout and no gradients inside; afterwards each part is in the mode it was in.
+
+    Threads may share a model: while one of them is inside, it stays as it is.
+    """
+    modules = list(model.modules())
+    with _LOCK:
+        _TRAINED.update(module for module in modules if module.training)
+        for module in modules:
+            _EVALUATED[module] = _EVALUATED.get(module, 0) + 1
+        model.eval()
     try:
         with torch.no_grad():
             yield
     finally:
-        for module, was_training in modes.items():
-            module.training = was_training
+        with _LOCK:
+            for module in modules:
+                _EVALUATED[module] -= 1
+                if not _EVALUATED[module]:
+                    del _EVALUATED[module]
+                    module.training = module in _TRAINED
+                    _TRAINED.discard(module)
 
 
 def check_max_len(model: Transformer, max_len: int) -> None:
@@ -33,6 +52,20 @@ def check_max_len(model: Transformer, max_len: int) -> None:
     if not 0 < max_len <= model.config.max_len:
         raise ValueError(
             f"max_len must lie in 1 … {model.config.max_len} (the model's max_len), got {max_len}"
+        )
+
+
+def check_logits(logits: Float[Tensor, "*rows vocab"]) -> None:
+    """Refuse rows without a largest number, with a CourseError.
+
+    Every decoder asks this before it chooses: to argmax, NaN is the largest of all.
+    """
+    largest = logits.amax(dim=-1)
+    if not largest.isfinite().all():
+        found = "NaN" if largest.isnan().any() else "an infinity"
+        raise CourseError(
+            f"decoding needs logits that are numbers, got {found}: did the model's training "
+            "diverge? Try a checkpoint of an earlier step, or train with a lower learning rate"
         )
 
 
@@ -56,10 +89,11 @@ def greedy_decode(
         Tokens (B, T ≤ max_len) without ``bos_id``; after a generated ``eos_id`` padding.
 
     Raises:
-        ValueError: max_len is not positive, or exceeds the model's longest sequence.
+        ValueError: max_len is not positive or exceeds the model's longest sequence, or the model's
+            logits are NaN.
     """
     check_max_len(model, max_len)
-    output = source.new_full((source.size(0), max_len), model.config.pad_id)
+    output = source.new_full((source.size(0), max_len), model.config.pad_id, dtype=torch.int64)
     active = torch.arange(source.size(0), device=source.device)  # rows that are unfinished
     with evaluating(model):
         memory = model.encode(source)
@@ -67,6 +101,7 @@ def greedy_decode(
         last_token = source.new_full((source.size(0), 1), bos_id)
         for step in range(max_len):
             logits = model.decode(last_token, memory, source, cache=cache)  # (active, 1, vocab)
+            check_logits(logits)
             last_token = logits.argmax(dim=-1)
             output[active, step] = last_token[:, 0]
             keep = (last_token[:, 0] != eos_id).nonzero()[:, 0]

@@ -13,7 +13,7 @@ from torch import Tensor
 from course_lib.data import BOS, EOS, UNK, Tokenizer, join_words, pad_sequences
 from course_lib.decoding.beam import beam_search
 from course_lib.decoding.decoding_options import Decoding
-from course_lib.decoding.greedy import evaluating, greedy_decode
+from course_lib.decoding.greedy import check_logits, evaluating, greedy_decode
 from course_lib.decoding.sampling import sample_decode
 from course_lib.errors import CourseError, shortened
 from course_lib.model import AttentionRecord, Transformer, record_attention
@@ -145,6 +145,7 @@ class Translator:
         """
         with evaluating(self.model):
             logits = self.model(*self._teacher_forced(translation))
+        check_logits(logits)
         return logits[0].softmax(dim=-1)
 
     def _teacher_forced(self, translation: Translation) -> tuple[Tensor, Tensor]:
