@@ -5,6 +5,8 @@ B batch, S source length, T target length.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -16,9 +18,8 @@ from torch import Tensor, nn
 from course_lib.errors import CourseError
 from course_lib.model import KeyValueCache, Transformer
 
-
 _LOCK = Lock()
-_EVALUATED: dict[nn.Module, int] = {}  # by how many blocks, in all threads
+_EVALUATED: Counter[nn.Module] = Counter()  # by how many blocks, in all threads
 _TRAINED: set[nn.Module] = set()  # those of them that were in training mode before
 
 
@@ -30,21 +31,26 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     """
     modules = list(model.modules())
     with _LOCK:
-        _TRAINED.update(module for module in modules if module.training)
-        for module in modules:
-            _EVALUATED[module] = _EVALUATED.get(module, 0) + 1
-        model.eval()
+        training = {module for module in modules if module.training}
+        _TRAINED.update(training - _EVALUATED.keys())
+        trained_within = training & _EVALUATED.keys()  # somebody called ``train`` in a block
+        _EVALUATED.update(modules)
+        if training:
+            model.eval()
     try:
         with torch.no_grad():
             yield
     finally:
         with _LOCK:
             for module in modules:
+                mode = module in trained_within
                 _EVALUATED[module] -= 1
                 if not _EVALUATED[module]:
                     del _EVALUATED[module]
-                    module.training = module in _TRAINED
+                    mode = module in _TRAINED
                     _TRAINED.discard(module)
+                if module.training is not mode:
+                    module.training = mode
 
 
 def check_max_len(model: Transformer, max_len: int) -> None:
@@ -60,11 +66,10 @@ def check_logits(logits: Float[Tensor, "*rows vocab"]) -> None:
 
     Every decoder asks this before it chooses: to argmax, NaN is the largest of all.
     """
-    largest = logits.amax(dim=-1)
-    if not largest.isfinite().all():
-        found = "NaN" if largest.isnan().any() else "an infinity"
+    total = float(logits.amax(dim=-1).sum(dtype=torch.float64))  # one number: a GPU waits once
+    if not math.isfinite(total):
         raise CourseError(
-            f"decoding needs logits that are numbers, got {found}: did the model's training "
+            f"decoding needs logits that are finite numbers, got {total}: did the model's training "
             "diverge? Try a checkpoint of an earlier step, or train with a lower learning rate"
         )
 

@@ -53,12 +53,17 @@ class Translator:
             or of subwords.
 
     Raises:
-        CourseError: model and vocabularies do not belong together.
+        CourseError: model and vocabularies do not belong together, or the model is no Transformer.
     """
 
     def __init__(
         self, model: Transformer, source_vocabulary: Tokenizer, target_vocabulary: Tokenizer
     ) -> None:
+        if not isinstance(model, Transformer):
+            raise CourseError(
+                f"expected a Transformer of the course, got {type(model).__name__}: if that has "
+                "the model inside, as DataParallel and torch.compile do, pass the model itself"
+            )
         sizes = len(source_vocabulary), len(target_vocabulary)
         expected = model.config.source_vocab, model.config.target_vocab
         if sizes != expected:

@@ -36,8 +36,8 @@ Value = Float[Tensor, "batch heads key d_value"]
 Weights = Float[Tensor, "batch heads query key"]
 Context = Float[Tensor, "batch heads query d_value"]
 
-# Who is shown each module's attention, see ``recording``. Not kept in the modules: threads may share
-# a model, and each thread has context variables of its own.
+# Who is shown each module's attention, see ``recording``. Not kept in the modules: threads may
+# share a model, and each thread has context variables of its own.
 RECORDERS: ContextVar[tuple[Callable[..., None], ...]] = ContextVar("RECORDERS", default=())
 
 

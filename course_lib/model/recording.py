@@ -85,8 +85,8 @@ def record_attention(model: Transformer) -> Iterator[AttentionRecord]:
     Each forward pass replaces the one before. When decoding with a cache, that leaves the rows of
     the last step only; to see a whole translation, run ``model(source, target)`` on it.
 
-    The model itself is left alone, so threads and asynchronous tasks may record the same model, each
-    its own calls. Where a form of attention returns no weights, equation 1 gives them.
+    The model itself is left alone, so threads and asynchronous tasks may record the same model,
+    each its own calls. Where a form of attention returns no weights, equation 1 gives them.
     """
     record, thread = AttentionRecord(), get_ident()
     layers = {
@@ -96,7 +96,11 @@ def record_attention(model: Transformer) -> Iterator[AttentionRecord]:
     }
 
     def recorder(
-        module: nn.Module, queries: Tensor, keys: Tensor, mask: Tensor | None, weights: Tensor | None
+        module: nn.Module,
+        queries: Tensor,
+        keys: Tensor,
+        mask: Tensor | None,
+        weights: Tensor | None,
     ) -> None:
         # A thread started inside may have this context, too: its calls would be mixed with ours.
         if module not in layers or get_ident() != thread:

@@ -14,7 +14,6 @@ from course_lib.model.embedding import TransformerEmbedding, embedding_std
 from course_lib.model.masks import decoder_mask, padding_mask
 from course_lib.model.positions import PositionalEncoding, check_length
 
-
 _TABLES = ("target_embedding.tokens.weight", "output.weight", "source_embedding.tokens.weight")
 
 
@@ -183,9 +182,7 @@ class Transformer(nn.Module):
         return self.target_embedding.tokens.weight.device
 
 
-def _refuse_untied(
-    model: Transformer, state: dict[str, Tensor], prefix: str, *_: object
-) -> None:
+def _refuse_untied(model: Transformer, state: dict[str, Tensor], prefix: str, *_: object) -> None:
     """Refuse different weights for a table that is tied: the last would win, silently."""
     tied = {"none": (), "output": _TABLES[:2], "all": _TABLES}[model.config.tying]
     tables = {name: state[prefix + name] for name in tied if prefix + name in state}
