@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_lib.decoding.decoding_options import check_beam
-from course_lib.decoding.greedy import check_logits, check_max_len, evaluating
+from course_lib.decoding.greedy import check_end, check_logits, evaluating
 from course_lib.model import KeyValueCache, Transformer
 
 
@@ -77,9 +77,9 @@ def beam_search(
             sequence, or the model's logits are NaN.
     """
     check_beam(width, length_penalty)
-    if not 1 <= n_best <= width:
+    if not isinstance(n_best, int) or not 1 <= n_best <= width:
         raise ValueError(f"n_best must lie in 1 … width={width}, got {n_best}: search wider")
-    limits = _limits(model, source, max_len)
+    limits = _limits(model, source, max_len, eos_id=eos_id)
     found: list[list[Hypothesis]] = [[] for _ in source]
     best = torch.full((len(source), n_best), -torch.inf, device=source.device)  # scores in found
     active = torch.arange(len(source), device=source.device)  # sentences that are not done
@@ -128,7 +128,7 @@ def beam_search(
 
 
 def _limits(
-    model: Transformer, source: Tensor, max_len: int | Sequence[int]
+    model: Transformer, source: Tensor, max_len: int | Sequence[int], *, eos_id: int
 ) -> Int[Tensor, " batch"]:
     limits = [max_len] * len(source) if isinstance(max_len, int) else list(max_len)
     if len(limits) != len(source):
@@ -137,7 +137,7 @@ def _limits(
             f"{len(limits)} numbers"
         )
     for limit in limits:
-        check_max_len(model, limit)
+        check_end(model, limit, eos_id)
     return torch.tensor(limits, device=source.device)
 
 

@@ -53,11 +53,16 @@ def evaluating(model: nn.Module) -> Iterator[None]:
                     module.training = mode
 
 
-def check_max_len(model: Transformer, max_len: int) -> None:
-    """Refuse a length that the model cannot generate, with a ValueError."""
-    if not 0 < max_len <= model.config.max_len:
+def check_end(model: Transformer, max_len: int, eos_id: int) -> None:
+    """Refuse an end that no sentence of the model can have, with a ValueError."""
+    if not isinstance(max_len, int) or not 0 < max_len <= model.config.max_len:
         raise ValueError(
             f"max_len must lie in 1 … {model.config.max_len} (the model's max_len), got {max_len}"
+        )
+    if not 0 <= eos_id < model.config.target_vocab:
+        raise ValueError(
+            f"eos_id must lie in 0 … {model.config.target_vocab - 1}, the model's target "
+            f"vocabulary, got {eos_id}: no sentence would end before max_len"
         )
 
 
@@ -94,10 +99,10 @@ def greedy_decode(
         Tokens (B, T ≤ max_len) without ``bos_id``; after a generated ``eos_id`` padding.
 
     Raises:
-        ValueError: max_len is not positive or exceeds the model's longest sequence, or the model's
-            logits are NaN.
+        ValueError: max_len is not positive or exceeds the model's longest sequence, eos_id is no
+            token, or the model's logits are NaN.
     """
-    check_max_len(model, max_len)
+    check_end(model, max_len, eos_id)
     output = source.new_full((source.size(0), max_len), model.config.pad_id, dtype=torch.int64)
     active = torch.arange(source.size(0), device=source.device)  # rows that are unfinished
     with evaluating(model):

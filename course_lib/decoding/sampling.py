@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.decoding.decoding_options import check_sampling
-from course_lib.decoding.greedy import check_logits, check_max_len, evaluating
+from course_lib.decoding.greedy import check_end, check_logits, evaluating
 from course_lib.model import KeyValueCache, Transformer
 
 
@@ -84,7 +84,7 @@ def sample_decode(
             not positive or exceeds the model's longest sequence, or the model's logits are NaN.
     """
     check_sampling(temperature, top_k, top_p)
-    check_max_len(model, max_len)
+    check_end(model, max_len, eos_id)
     draws = torch.stack(
         [
             torch.rand(max_len, generator=stream, dtype=torch.float64)

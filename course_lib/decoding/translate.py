@@ -98,6 +98,11 @@ class Translator:
         Raises:
             CourseError: as ``translate``.
         """
+        if isinstance(texts, str):
+            raise CourseError(
+                f"expected a list of sentences, got one text, {shortened(texts)}: put it into a "
+                "list, or use translate"
+            )
         sentences = [self.source_vocabulary.split(text) for text in texts]
         return self.translate_all(sentences, decoding=decoding, batch_size=batch_size)
 
@@ -118,6 +123,11 @@ class Translator:
         Raises:
             CourseError: as ``translate``.
         """
+        if not isinstance(decoding, Decoding) or batch_size < 1:
+            raise CourseError(
+                "expected decoding such as Decoding('beam', width=4) and a positive batch_size, "
+                f"got {decoding!r} and {batch_size}"
+            )
         sources = [self._encode(tokens) for tokens in sentences]
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
         translations: dict[int, Translation] = {}
@@ -209,6 +219,11 @@ class Translator:
 
     def _encode(self, tokens: Sequence[str]) -> list[int]:
         """The ids of a source sentence that the model can read."""
+        if isinstance(tokens, str):
+            raise CourseError(
+                f"expected a sentence as a list of tokens, got the text {shortened(tokens)}, whose "
+                "letters would be its tokens: use translate_texts"
+            )
         if not tokens:
             raise CourseError("a sentence needs at least one word, got an empty one")
         if len(tokens) > self.model.config.max_len:

@@ -71,7 +71,8 @@ class KeyValueCache:
         """Append new target tokens; return the whole target so far.
 
         Raises:
-            ValueError: the batch has another size than before, or ``source`` is another.
+            ValueError: the batch has another size than before, ``source`` is another, or the
+                tokens are the whole target again.
         """
         if self.target is not None and len(tokens) != len(self.target):
             raise ValueError(
@@ -85,6 +86,12 @@ class KeyValueCache:
                     "memory would not be read; begin each batch with a new cache"
                 )
             self.source = source  # this object, which the next step need not compare
+        held = 0 if self.target is None else self.target.size(1)
+        if 0 < held < tokens.size(1) and tokens[:, :held].equal(self.target):
+            raise ValueError(
+                f"tokens must be new ones, got all {tokens.size(1)}, of which the cache holds the "
+                f"first {held}: with a cache, pass the last token only"
+            )
         self.target = tokens if self.target is None else torch.cat((self.target, tokens), dim=1)
         return self.target
 

@@ -171,3 +171,12 @@ def test_a_block_inside_another_gives_back_the_mode_that_was_set_between():
             assert not model.training
         assert model.training
     assert not model.training
+
+
+@pytest.mark.parametrize("decoder", DECODERS.values(), ids=DECODERS)
+@pytest.mark.parametrize("eos_id", [-1, 13])
+def test_every_decoder_refuses_an_end_that_is_no_token(decoder, eos_id):
+    with pytest.raises(
+        ValueError, match=f"eos_id must lie in 0 … 12, .* got {eos_id}: no sentence"
+    ):
+        decoder(make_model(), ragged_source(), BOS, eos_id, 9)

@@ -213,6 +213,18 @@ def test_vocabularies_of_another_size_than_the_models_are_refused():
 
 
 @pytest.mark.usefixtures("own_messages")
+def test_text_where_tokens_or_a_list_are_wanted_is_refused_instead_of_read_by_letters():
+    t = make_translator()
+    with pytest.raises(CourseError, match="list of sentences, got one text, 'der hund'"):
+        t.translate_texts("der hund")
+    with pytest.raises(CourseError, match="as a list of tokens, got the text 'der hund'.*texts"):
+        t.translate_all(["der hund"])
+    for wrong in ({"decoding": "beam"}, {"batch_size": 0}, {"batch_size": -1}):
+        with pytest.raises(CourseError, match="expected decoding such as .* a positive batch_size"):
+            t.translate_texts(["der hund"], **wrong)
+
+
+@pytest.mark.usefixtures("own_messages")
 def test_a_model_inside_another_module_is_refused_with_the_way_out():
     t = make_translator()
     with pytest.raises(CourseError, match="Transformer of the course, got DataParallel: if that"):
