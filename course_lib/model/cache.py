@@ -86,13 +86,16 @@ class KeyValueCache:
                     "memory would not be read; begin each batch with a new cache"
                 )
             self.source = source  # this object, which the next step need not compare
-        held = 0 if self.target is None else self.target.size(1)
-        if 0 < held < tokens.size(1) and tokens[:, :held].equal(self.target):
+        if self.target is None:
+            self.target = tokens
+            return tokens
+        held = self.target.size(1)
+        if held < tokens.size(1) and tokens[:, :held].equal(self.target):
             raise ValueError(
                 f"tokens must be new ones, got all {tokens.size(1)}, of which the cache holds the "
                 f"first {held}: with a cache, pass the last token only"
             )
-        self.target = tokens if self.target is None else torch.cat((self.target, tokens), dim=1)
+        self.target = torch.cat((self.target, tokens), dim=1)
         return self.target
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
