@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_lib.decoding.decoding_options import check_beam
-from course_lib.decoding.greedy import check_max_len, evaluating
+from course_lib.decoding.greedy import check_end, check_logits, evaluating
 from course_lib.model import KeyValueCache, Transformer
 
 
@@ -77,9 +77,9 @@ def beam_search(
             sequence, or the model's logits are NaN.
     """
     check_beam(width, length_penalty)
-    if not 1 <= n_best <= width:
+    if not isinstance(n_best, int) or not 1 <= n_best <= width:
         raise ValueError(f"n_best must lie in 1 … width={width}, got {n_best}: search wider")
-    limits = _limits(model, source, max_len)
+    limits = _limits(model, source, max_len, eos_id=eos_id)
     found: list[list[Hypothesis]] = [[] for _ in source]
     best = torch.full((len(source), n_best), -torch.inf, device=source.device)  # scores in found
     active = torch.arange(len(source), device=source.device)  # sentences that are not done
@@ -95,6 +95,7 @@ def beam_search(
             last_token = prefixes[:, :, -1].reshape(-1, 1)  # (B · W, 1)
             logits = model.decode(last_token, memory, source, cache=cache)  # (B · W, 1, V)
             logits = logits.unflatten(0, log_prob.shape)[:, :, 0]  # (B, W, V)
+            check_logits(logits)
             log_prob, beam, token = _continuations(logits, log_prob, greedy_lives, width)
             row = torch.arange(len(active), device=source.device)[:, None] * prefixes.size(1) + beam
             prefixes = torch.cat((prefixes.flatten(0, 1)[row], token[:, :, None]), dim=2)
@@ -123,15 +124,11 @@ def beam_search(
             else:
                 cache.select(row.flatten())
                 memory, source = memory[row.flatten()], source[row.flatten()]
-    if not all(found):
-        raise ValueError(
-            "beam search needs logits that are numbers, got NaN: did the model's training diverge?"
-        )
     return [sorted(each, key=lambda h: -h.score)[:n_best] for each in found]
 
 
 def _limits(
-    model: Transformer, source: Tensor, max_len: int | Sequence[int]
+    model: Transformer, source: Tensor, max_len: int | Sequence[int], *, eos_id: int
 ) -> Int[Tensor, " batch"]:
     limits = [max_len] * len(source) if isinstance(max_len, int) else list(max_len)
     if len(limits) != len(source):
@@ -140,7 +137,7 @@ def _limits(
             f"{len(limits)} numbers"
         )
     for limit in limits:
-        check_max_len(model, limit)
+        check_end(model, limit, eos_id)
     return torch.tensor(limits, device=source.device)
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.decoding.decoding_options import check_sampling
-from course_lib.decoding.greedy import check_max_len, evaluating
+from course_lib.decoding.greedy import check_end, check_logits, evaluating
 from course_lib.model import KeyValueCache, Transformer
 
 
@@ -35,9 +35,10 @@ def sampling_probabilities(
             sampling, Holtzman et al. 2020, section 3.1).
 
     Raises:
-        ValueError: an option makes no sense.
+        ValueError: an option makes no sense, or a logit is NaN.
     """
     check_sampling(temperature, top_k, top_p)
+    check_logits(logits)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     logits = logits - logits.amax(dim=-1, keepdim=True)  # the largest is 0, which stays 0
     logits = logits / max(temperature, torch.finfo(logits.dtype).tiny)
@@ -83,14 +84,14 @@ def sample_decode(
             not positive or exceeds the model's longest sequence, or the model's logits are NaN.
     """
     check_sampling(temperature, top_k, top_p)
-    check_max_len(model, max_len)
+    check_end(model, max_len, eos_id)
     draws = torch.stack(
         [
             torch.rand(max_len, generator=stream, dtype=torch.float64)
             for stream in _streams(generator, len(source))
         ]
     )  # (B, max_len): a row's n-th token is decided by its n-th draw
-    output = source.new_full((len(source), max_len), model.config.pad_id)
+    output = source.new_full((len(source), max_len), model.config.pad_id, dtype=torch.int64)
     active = torch.arange(len(source), device=source.device)  # rows that are unfinished
     with evaluating(model):
         memory = model.encode(source)
@@ -135,9 +136,5 @@ def _draw(
     Both on the CPU; in float64, where sums are so exact that no token of probability 0 has a slice.
     """
     upper = probabilities.cumsum(dim=-1, dtype=torch.float64)  # where each token's slice ends
-    if upper[:, -1].isnan().any():
-        raise ValueError(
-            "sampling needs logits that are numbers, got NaN: did the model's training diverge?"
-        )
     point = draws[:, None] * upper[:, -1:]  # rounding may leave the last end a little off 1
     return torch.searchsorted(upper, point, right=True)[:, 0]

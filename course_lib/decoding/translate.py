@@ -13,7 +13,7 @@ from torch import Tensor
 from course_lib.data import BOS, EOS, UNK, Tokenizer, is_blank, join_words, pad_sequences
 from course_lib.decoding.beam import beam_search
 from course_lib.decoding.decoding_options import Decoding
-from course_lib.decoding.greedy import evaluating, greedy_decode
+from course_lib.decoding.greedy import check_logits, evaluating, greedy_decode
 from course_lib.decoding.sampling import sample_decode
 from course_lib.errors import CourseError, not_one_text, shortened
 from course_lib.model import AttentionRecord, Transformer, record_attention
@@ -53,12 +53,17 @@ class Translator:
             or of subwords.
 
     Raises:
-        CourseError: model and vocabularies do not belong together.
+        CourseError: model and vocabularies do not belong together, or the model is no Transformer.
     """
 
     def __init__(
         self, model: Transformer, source_vocabulary: Tokenizer, target_vocabulary: Tokenizer
     ) -> None:
+        if not isinstance(model, Transformer):
+            raise CourseError(
+                f"expected a Transformer of the course, got {type(model).__name__}: if that has "
+                "the model inside, as DataParallel and torch.compile do, pass the model itself"
+            )
         sizes = len(source_vocabulary), len(target_vocabulary)
         expected = model.config.source_vocab, model.config.target_vocab
         if sizes != expected:
@@ -117,6 +122,11 @@ class Translator:
         Raises:
             CourseError: as ``translate``.
         """
+        if not isinstance(decoding, Decoding) or batch_size < 1:
+            raise CourseError(
+                "expected decoding such as Decoding('beam', width=4) and a positive batch_size, "
+                f"got {decoding!r} and {batch_size}"
+            )
         sources = [self._encode(tokens) for tokens in not_one_text(sentences, "sentences")]
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
         translations: dict[int, Translation] = {}
@@ -149,6 +159,7 @@ class Translator:
         """
         with evaluating(self.model):
             logits = self.model(*self._teacher_forced(translation))
+        check_logits(logits)
         return logits[0].softmax(dim=-1)
 
     def _teacher_forced(self, translation: Translation) -> tuple[Tensor, Tensor]:
@@ -207,7 +218,7 @@ class Translator:
 
     def _encode(self, tokens: Sequence[str]) -> list[int]:
         """The ids of a source sentence that the model can read."""
-        if not tokens:
+        if not not_one_text(tokens):
             raise CourseError("a sentence needs at least one word, got an empty one")
         if len(tokens) > self.model.config.max_len:
             raise CourseError(

@@ -11,6 +11,7 @@ From the inside out: the equation, its softmax with a mask, heads, the module. M
 
 import math
 from collections.abc import Callable
+from contextvars import ContextVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -34,6 +35,10 @@ Key = Float[Tensor, "batch heads key d_head"]
 Value = Float[Tensor, "batch heads key d_value"]
 Weights = Float[Tensor, "batch heads query key"]
 Context = Float[Tensor, "batch heads query d_value"]
+
+# Who is shown each module's attention, see ``recording``. Not kept in the modules: threads may
+# share a model, and each thread has context variables of its own.
+RECORDERS: ContextVar[tuple[Callable[..., None], ...]] = ContextVar("RECORDERS", default=())
 
 
 def attention_matmul(
@@ -167,5 +172,8 @@ class MultiHeadAttention(nn.Module):
             if cache is not None:  # in self-attention, those of earlier tokens come before
                 keys, values = cache.extend(keys, values)
         dropout_p = self.dropout_p if self.training else 0.0
-        context, _ = self.attention(queries, keys, values, mask, dropout_p=dropout_p)
+        context, weights = self.attention(queries, keys, values, mask, dropout_p=dropout_p)
+        if not torch.compiler.is_compiling():  # a compiled graph has no such variables
+            for recorder in RECORDERS.get():
+                recorder(self, queries, keys, mask, weights)
         return self.out_proj(merge_heads(context))  # (batch, query, d_model)

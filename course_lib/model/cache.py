@@ -63,24 +63,46 @@ class KeyValueCache:
         self.self_attention = [AttentionCache(grows=True) for _ in range(n_layers)]
         self.cross_attention = [AttentionCache(grows=False) for _ in range(n_layers)]
         self.target: Tensor | None = None  # (batch, prefix)
+        self.source: Tensor | None = None  # (batch, source), whose memory the cache holds
 
-    def append(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch prefix"]:
+    def append(
+        self, tokens: Int[Tensor, "batch new"], source: Int[Tensor, "batch source"] | None = None
+    ) -> Int[Tensor, "batch prefix"]:
         """Append new target tokens; return the whole target so far.
 
         Raises:
-            ValueError: the batch has another size than before.
+            ValueError: the batch has another size than before, ``source`` is another, or the
+                tokens are the whole target again.
         """
         if self.target is not None and len(tokens) != len(self.target):
             raise ValueError(
                 f"new tokens must have the cache's {len(self.target)} rows, got {len(tokens)}: "
                 "did you select rows of the batch but not of the cache, or reuse an old cache?"
             )
-        self.target = tokens if self.target is None else torch.cat((self.target, tokens), dim=1)
+        if source is not None and source is not self.source:
+            if self.source is not None and not source.equal(self.source):
+                raise ValueError(
+                    "source must be the one that the cache was filled with, got another: its "
+                    "memory would not be read; begin each batch with a new cache"
+                )
+            self.source = source  # this object, which the next step need not compare
+        if self.target is None:
+            self.target = tokens
+            return tokens
+        held = self.target.size(1)
+        if held < tokens.size(1) and tokens[:, :held].equal(self.target):
+            raise ValueError(
+                f"tokens must be new ones, got all {tokens.size(1)}, of which the cache holds the "
+                f"first {held}: with a cache, pass the last token only"
+            )
+        self.target = torch.cat((self.target, tokens), dim=1)
         return self.target
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Keep these batch rows, in this order: drop finished sentences, or follow a beam."""
         self.reorder(rows)
+        if self.source is not None:
+            self.source = self.source[rows]
         for layer in self.cross_attention:
             layer.select(rows)
 

@@ -14,7 +14,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     On a CPU an element is dropped if its random byte is below 256 · p, rounded: drawing eight bytes
     at once is several times faster than drawing a number for each element. So p is rounded to a
     multiple of 1/256 (0.1 becomes 26/256 = 0.1016), and the scale is that of the rounded p. Other
-    devices, and a p that would round to 0 or 1, are left to PyTorch.
+    devices, compiled models, and a p that would round to 0 or 1, are left to PyTorch.
 
     Args:
         x: of any shape and floating type.
@@ -25,7 +25,8 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
         ValueError: p is not a probability.
     """
     dropped = round(256 * p)
-    if not training or p == 0 or not 0 < dropped < 256 or x.device.type != "cpu":
+    here = x.device.type == "cpu" and not torch.compiler.is_compiling()
+    if not training or p == 0 or not 0 < dropped < 256 or not here:
         return F.dropout(x, p, training)
     kept = random_bytes(x.shape).ge_(
         dropped

@@ -70,13 +70,21 @@ class TransformerEmbedding(nn.Module):
             TypeError: tokens are not whole numbers.
             ValueError: the shape is not (batch, length), or an id is out of range.
         """
-        check_tokens(tokens, self.tokens.num_embeddings)
+        check_tokens(tokens)
+        try:
+            embedded = self.tokens(tokens)  # (batch, length, d_model)
+        except IndexError as error:  # on a CPU; a GPU stops at its next synchronisation
+            raise ValueError(
+                f"token ids must lie in 0 … {self.tokens.num_embeddings - 1} "
+                f"(vocab_size={self.tokens.num_embeddings}), got {int(tokens.min())} … "
+                f"{int(tokens.max())}: do tokenizer and model belong together?"
+            ) from error
         whole = tokens if prefix is None else prefix
         positions = token_positions(whole, self.pad_id)[:, -tokens.size(1) :]
-        return self.positions(self.tokens(tokens) * self.scale, positions)
+        return self.positions(embedded * self.scale, positions)
 
 
-def check_tokens(tokens: Tensor, vocab_size: int) -> None:
+def check_tokens(tokens: Tensor) -> None:
     """Refuse what is not a batch of token ids; see ``TransformerEmbedding.forward``."""
     if tokens.dtype not in (torch.int64, torch.int32):
         raise TypeError(
@@ -92,10 +100,4 @@ def check_tokens(tokens: Tensor, vocab_size: int) -> None:
         raise ValueError(
             "tokens must hold at least one sentence of at least one token, got shape "
             f"{tuple(tokens.shape)}: give an empty sentence an end-of-sentence token"
-        )
-    # Reading the largest id would make a GPU wait for the CPU at each step; there, CUDA checks.
-    if tokens.device.type == "cpu" and not 0 <= tokens.min() <= tokens.max() < vocab_size:
-        raise ValueError(
-            f"token ids must lie in 0 … {vocab_size - 1} (vocab_size={vocab_size}), got "
-            f"{int(tokens.min())} … {int(tokens.max())}: do tokenizer and model belong together?"
         )

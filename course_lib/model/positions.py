@@ -3,6 +3,8 @@
 ``embedding`` adds them to the token embeddings.
 """
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -102,12 +104,26 @@ class PositionalEncoding(nn.Module):
         learned: bool = False,
     ) -> None:
         super().__init__()
+        self.layout = layout
         if learned:
             self.table = nn.Parameter(torch.randn(max_len, d_model))
         else:
             table = sinusoidal_positions(max_len, d_model, layout=layout)
             self.register_buffer("table", table, persistent=False)
         self.dropout = Dropout(dropout)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+        """Move or convert all tensors, as ``to`` and ``to_empty`` do, and keep the table's values.
+
+        No checkpoint gives them back after ``to_empty``, nor does the meta device have any.
+        """
+        before = self.table
+        super()._apply(fn, recurse)
+        if not isinstance(before, nn.Parameter):
+            if before.is_meta:
+                before = sinusoidal_positions(*before.shape, layout=self.layout)
+            self.table = self.table.copy_(before)
+        return self
 
     def forward(
         self,

@@ -3,18 +3,21 @@
 Plots of them are in ``course_lib.viz``.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from threading import get_ident
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from course_lib.model.attention import Context, MultiHeadAttention, Weights, attention_matmul
-from course_lib.model.attention_forms import Attention
+from course_lib.model.attention import RECORDERS, MultiHeadAttention, attention_matmul
 from course_lib.model.transformer import Transformer
+
+# The names of a model's attentions, also where another module has the model inside.
+_PART = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.(self|cross)_attention")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,7 @@ class AttentionRecord:
         if not layers:
             raise ValueError(
                 f"no {kind} attention was recorded: call the model inside "
-                "`with record_attention(model)`"
+                "`with record_attention(model)`, in the same thread and not compiled"
             )
         return [layers[i] for i in sorted(layers)]
 
@@ -81,31 +84,35 @@ def record_attention(model: Transformer) -> Iterator[AttentionRecord]:
 
     Each forward pass replaces the one before. When decoding with a cache, that leaves the rows of
     the last step only; to see a whole translation, run ``model(source, target)`` on it.
+
+    The model itself is left alone, so threads and asynchronous tasks may record the same model,
+    each its own calls. Where a form of attention returns no weights, equation 1 gives them.
     """
-    record = AttentionRecord()
-    attentions = {
-        name: module
+    record, thread = AttentionRecord(), get_ident()
+    layers = {
+        module: (record._layers["cross" if part[3] == "cross" else part[1]], int(part[2]))
         for name, module in model.named_modules()
-        if isinstance(module, MultiHeadAttention)
+        if isinstance(module, MultiHeadAttention) and (part := _PART.search(name))
     }
-    before = {name: module.attention for name, module in attentions.items()}
+
+    def recorder(
+        module: nn.Module,
+        queries: Tensor,
+        keys: Tensor,
+        mask: Tensor | None,
+        weights: Tensor | None,
+    ) -> None:
+        # A thread started inside may have this context, too: its calls would be mixed with ours.
+        if module not in layers or get_ident() != thread:
+            return
+        if weights is None:
+            _, weights = attention_matmul(queries, keys, keys, mask)
+        kept, layer = layers[module]
+        kept[layer] = _Layer(weights=weights.detach(), queries=queries.detach(), keys=keys.detach())
+
     try:
-        for name, module in attentions.items():
-            stack, _, layer, part = name.split(".")  # as in decoder.layers.0.cross_attention
-            kind = "cross" if part == "cross_attention" else stack
-            module.attention = _recorded_attention(record._layers[kind], int(layer))
+        RECORDERS.set((*RECORDERS.get(), recorder))
         yield record
     finally:
-        for name, module in attentions.items():
-            module.attention = before[name]
-
-
-def _recorded_attention(layers: dict[int, _Layer], layer: int) -> Attention:
-    """``attention_matmul`` that keeps its weights; the fused kernel has none to keep."""
-
-    def attention(query: Tensor, key: Tensor, *args: Any, **kwargs: Any) -> tuple[Context, Weights]:
-        context, weights = attention_matmul(query, key, *args, **kwargs)
-        layers[layer] = _Layer(weights=weights.detach(), queries=query.detach(), keys=key.detach())
-        return context, weights
-
-    return attention
+        layers.clear()  # ends it in copies of this context, too
+        RECORDERS.set(tuple(other for other in RECORDERS.get() if other is not recorder))

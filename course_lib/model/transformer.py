@@ -14,6 +14,8 @@ from course_lib.model.embedding import TransformerEmbedding, embedding_std
 from course_lib.model.masks import decoder_mask, padding_mask
 from course_lib.model.positions import PositionalEncoding, check_length
 
+_TABLES = ("target_embedding.tokens.weight", "output.weight", "source_embedding.tokens.weight")
+
 
 def _final_norm(config: TransformerConfig) -> nn.Module:
     if not config.final_norm:
@@ -90,12 +92,17 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.output = nn.Linear(config.d_model, config.target_vocab, bias=config.output_bias)
-        if config.tying != "none":
-            self.output.weight = self.target_embedding.tokens.weight
-        if config.tying == "all":
-            self.source_embedding.tokens.weight = self.target_embedding.tokens.weight
+        self._tie()
+        self.register_load_state_dict_pre_hook(_refuse_untied)
+        self.register_load_state_dict_post_hook(_after_loading)
         if config.tying != "none" and config.output_bias:
             nn.init.zeros_(self.output.bias)  # all tokens equally probable at the start
+
+    def _tie(self) -> None:
+        if self.config.tying != "none":
+            self.output.weight = self.target_embedding.tokens.weight
+        if self.config.tying == "all":
+            self.source_embedding.tokens.weight = self.target_embedding.tokens.weight
 
     def _embedding(self, vocab_size: int, dropout: float, *, tied: bool) -> TransformerEmbedding:
         c = self.config
@@ -145,8 +152,8 @@ class Transformer(nn.Module):
             cache: a new one for each batch; it holds the target so far.
 
         Raises:
-            ValueError: target, memory and source do not belong to one batch, or the target, cached
-                tokens included, is longer than max_len.
+            ValueError: target, memory and source do not belong to one batch, the cache is of
+                another source, or the target, cached tokens included, is longer than max_len.
         """
         same_batch = memory.shape[:2] == source.shape and target.shape[:1] == source.shape[:1]
         if target.ndim != 2 or not same_batch:
@@ -156,7 +163,7 @@ class Transformer(nn.Module):
                 f"{tuple(source.shape)}: "
                 "is memory the encoding of this source?"
             )
-        prefix = target if cache is None else cache.append(target)
+        prefix = target if cache is None else cache.append(target, source)
         check_length(prefix.size(1), self.config.max_len)
         target_mask = decoder_mask(prefix, self.config.pad_id, query_length=target.size(1))
         memory_mask = padding_mask(source, self.config.pad_id)
@@ -172,4 +179,25 @@ class Transformer(nn.Module):
     @property
     def device(self) -> torch.device:
         """The device of the parameters."""
-        return self.output.weight.device
+        return self.target_embedding.tokens.weight.device
+
+
+def _refuse_untied(model: Transformer, state: dict[str, Tensor], prefix: str, *_: object) -> None:
+    """Refuse different weights for a table that is tied: the last would win, silently."""
+    tied = {"none": (), "output": _TABLES[:2], "all": _TABLES}[model.config.tying]
+    tables = {name: state[prefix + name] for name in tied if prefix + name in state}
+    for name, table in list(tables.items())[1:]:
+        first = next(iter(tables))
+        if not (table.is_meta or torch.equal(table, tables[first])):
+            raise ValueError(
+                f"{first} and {name} are one tensor with tying={model.config.tying!r}, got two "
+                "that differ: were these weights saved by a model with another tying?"
+            )
+
+
+def _after_loading(model: Transformer, _: object) -> None:
+    """Restore what ``assign=True`` and ``to_empty`` leave undone: ties, tables on no device."""
+    model._tie()
+    for module in model.modules():
+        if isinstance(module, PositionalEncoding) and module.table.is_meta:
+            module.to_empty(device=model.device)

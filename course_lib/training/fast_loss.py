@@ -38,7 +38,12 @@ def projected_loss(
         labels: what to say at each position; where it is ``pad_id``, nothing is computed.
         smoothing: share of each label given to all V words alike.
         rows: of a block. More rows make larger products, fewer stay in the cache.
+
+    Raises:
+        ValueError: ``smoothing`` is no share.
     """
+    if not 0 <= smoothing <= 1:
+        raise ValueError(f"smoothing is a share and must lie in [0, 1], got {smoothing}")
     device = hidden.device.type
     rounded = torch.is_autocast_enabled(device)
     dtype = torch.get_autocast_dtype(device) if rounded else weight.dtype
@@ -46,7 +51,7 @@ def projected_loss(
         loss: Tensor = _ProjectedLoss.apply(
             *(hidden, weight, bias, labels, labels != pad_id, smoothing, rows, dtype),
             torch.is_grad_enabled(),
-        )
+        )[0]
     return loss
 
 
@@ -69,7 +74,6 @@ class _ProjectedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
         hidden: Tensor,
         weight: Tensor,
         bias: Tensor | None,
@@ -79,7 +83,7 @@ class _ProjectedLoss(torch.autograd.Function):
         rows: int,
         dtype: torch.dtype,
         learning: bool,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         full = torch.promote_types(dtype, torch.float32)  # for sums, whatever the products have
         # Padding has no loss, so its rows are left out from here on.
         x, labels = hidden[real].to(dtype), labels[real]  # (N, D), (N,)
@@ -104,14 +108,24 @@ class _ProjectedLoss(torch.autograd.Function):
             d_weight += d_logits.T @ x[block]  # every block adds its share, like every token
             if d_bias is not None:
                 d_bias += gradient.sum(dim=0)
-        ctx.count = max(1, len(x))
+        return total / max(1, len(x)), d_x, d_weight, d_bias
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        # Apart from ``forward``, so that torch.func can use it, too.
+        hidden, weight, _, _, real, *_ = inputs
+        _, *gradients = output
+        ctx.count = max(1, len(gradients[0]))
         ctx.dtypes = hidden.dtype, weight.dtype
-        ctx.save_for_backward(real, d_x, d_weight, d_bias)
-        return total / ctx.count
+        ctx.mark_non_differentiable(*(each for each in gradients if each is not None))
+        ctx.set_materialize_grads(False)  # no zeros of their sizes in ``backward``
+        ctx.save_for_backward(real, *gradients)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_loss: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, d_loss: Tensor | None, *_: None) -> tuple[Tensor | None, ...]:
+        if d_loss is None:
+            return (None,) * 9
         real, d_x, d_weight, d_bias = ctx.saved_tensors
         scale = d_loss / ctx.count  # of the mean, where forward has kept the gradients of the sum
         of_hidden, of_weight = ctx.dtypes

@@ -42,7 +42,8 @@ def train_step(
         The loss per real token, in nats, before the update.
 
     Raises:
-        CourseError: the loss or the gradient is not finite; the weights are untouched.
+        CourseError: the loss or the gradient is not finite, or the optimiser is for the parameters
+            of another model; the weights are untouched.
     """
     decoder_input, labels = teacher_forcing(batch.target.to(model.device), pad_id)
     source = batch.source.to(model.device)
@@ -51,6 +52,11 @@ def train_step(
     with mixed_precision(model.device, precision):
         loss = translation_loss(model, source, decoder_input, labels, pad_id, label_smoothing)
     loss.backward()
+    if all(p.grad is None for group in optimizer.param_groups for p in group["params"]):
+        raise CourseError(
+            "expected an optimiser of this model's parameters, got one of others: was it made "
+            "before the model was copied or built anew?"
+        )
     check_and_clip_gradients(model, max_grad_norm, loss)
     optimizer.step()
     return loss.item()

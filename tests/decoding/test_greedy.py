@@ -1,7 +1,11 @@
+import math
+import threading
+
 import pytest
 import torch
 
-from course_lib.decoding import evaluating, greedy_decode
+from course_lib.decoding import beam_search, evaluating, greedy_decode, sample_decode
+from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
 
 PAD, BOS, EOS = 0, 1, 2
@@ -92,3 +96,87 @@ def test_the_model_returns_to_its_mode_after_an_error():
 def test_a_length_that_the_model_cannot_say_is_refused(max_len):
     with pytest.raises(ValueError, match=rf"must lie in 1 … 256 .*got {max_len}"):
         greedy_decode(make_model(), ragged_source(), BOS, EOS, max_len)
+
+
+DECODERS = {
+    "greedy": greedy_decode,
+    "beam": lambda *arguments: beam_search(*arguments, width=3),
+    "sample": lambda *arguments: sample_decode(*arguments, generator=torch.Generator()),
+}
+
+
+@pytest.mark.parametrize("decoder", DECODERS.values(), ids=DECODERS)
+@pytest.mark.parametrize(("value", "named"), [(math.nan, "nan"), (math.inf, "inf")])
+def test_every_decoder_refuses_a_model_that_diverged(decoder, value, named):
+    model = make_model()
+    with torch.no_grad():
+        model.output.bias[4] = value
+    with pytest.raises(CourseError, match=f"finite numbers, got {named}: did the model's training"):
+        decoder(model, ragged_source(), BOS, EOS, 9)
+
+
+@pytest.mark.parametrize("decoder", DECODERS.values(), ids=DECODERS)
+def test_every_decoder_refuses_logits_that_become_nan_in_a_later_step(decoder):
+    model = make_model(positions="learned")
+    with torch.no_grad():
+        model.target_embedding.positions.table[3] = math.nan
+        model.output.bias[EOS] -= 9
+    with pytest.raises(CourseError, match="got nan"):
+        decoder(model, ragged_source(), BOS, EOS, 9)
+
+
+def test_a_token_that_is_ruled_out_by_minus_infinity_is_no_divergence():
+    model = make_model()
+    with torch.no_grad():
+        model.output.bias[4] = -math.inf
+    for decode in DECODERS.values():
+        decode(model, ragged_source(), BOS, EOS, 9)
+
+
+@pytest.mark.parametrize("decoder", DECODERS.values(), ids=DECODERS)
+def test_a_source_of_int32_decodes_as_one_of_int64(decoder):
+    model, source = make_model().eval(), ragged_source()
+    torch.manual_seed(0)
+    expected = decoder(model, source, BOS, EOS, 9)
+    found = decoder(model, source.int(), BOS, EOS, 9)
+    assert found == expected if isinstance(found, list) else torch.equal(found, expected)
+
+
+def test_threads_that_evaluate_one_model_see_no_dropout_until_the_last_has_ended():
+    model = make_model().train()
+    inside, first_has_left = threading.Event(), threading.Event()
+    seen = []
+
+    def second():
+        with evaluating(model):
+            inside.set()
+            first_has_left.wait(10)
+            seen.append(any(module.training for module in model.modules()))
+
+    thread = threading.Thread(target=second)
+    with evaluating(model):
+        thread.start()
+        inside.wait(10)
+    first_has_left.set()
+    thread.join()
+    assert seen == [False]
+    assert all(module.training for module in model.modules())
+
+
+def test_a_block_inside_another_gives_back_the_mode_that_was_set_between():
+    model = make_model().eval()
+    with evaluating(model):
+        model.train()  # dropout at inference, on purpose
+        with evaluating(model):
+            assert not model.training
+        assert model.training
+    assert not model.training
+
+
+@pytest.mark.parametrize("decoder", DECODERS.values(), ids=DECODERS)
+@pytest.mark.parametrize("eos_id", [-1, 13])
+def test_every_decoder_refuses_an_end_that_is_no_token(decoder, eos_id):
+    with pytest.raises(
+        ValueError, match=f"eos_id must lie in 0 … 12, .* got {eos_id}: no sentence"
+    ):
+        decoder(make_model(), ragged_source(), BOS, eos_id, 9)

@@ -212,6 +212,25 @@ def test_vocabularies_of_another_size_than_the_models_are_refused():
         Translator(t.model, t.source_vocabulary, Vocabulary([*t.target_vocabulary.tokens, "bird"]))
 
 
+@pytest.mark.usefixtures("own_messages")
+def test_text_where_tokens_or_a_list_are_wanted_is_refused_instead_of_read_by_letters():
+    t = make_translator()
+    with pytest.raises(CourseError, match="list of texts, got one text, 'der hund'"):
+        t.translate_texts("der hund")
+    with pytest.raises(CourseError, match="list of tokens, got one text, 'der hund'"):
+        t.translate_all(["der hund"])
+    for wrong in ({"decoding": "beam"}, {"batch_size": 0}, {"batch_size": -1}):
+        with pytest.raises(CourseError, match="expected decoding such as .* a positive batch_size"):
+            t.translate_texts(["der hund"], **wrong)
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_a_model_inside_another_module_is_refused_with_the_way_out():
+    t = make_translator()
+    with pytest.raises(CourseError, match="Transformer of the course, got DataParallel: if that"):
+        Translator(torch.nn.DataParallel(t.model), t.source_vocabulary, t.target_vocabulary)
+
+
 def test_each_token_is_the_most_probable_of_its_step():
     translator = make_translator()
     with torch.no_grad():

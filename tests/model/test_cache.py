@@ -131,3 +131,26 @@ def test_rows_of_another_batch_are_refused(make_model, make_batch):
     model.decode(target, memory, source, cache=cache)
     with pytest.raises(ValueError, match="the cache's 3 rows, got 2: did you select rows of the"):
         model.decode(target[:2, :1], memory[:2], source[:2], cache=cache)
+
+
+def test_another_source_than_the_caches_is_refused(make_model, make_batch):
+    config = preset("small")
+    model, cache = make_model(config), KeyValueCache(config.n_layers)
+    source, target = make_batch(config, [4, 3], [5, 5])
+    model.decode(target[:, :1], model.encode(source), source, cache=cache)
+    same = source.clone()
+    model.decode(target[:, 1:2], model.encode(same), same, cache=cache)
+    other = source.flip(0)
+    with pytest.raises(ValueError, match="source must be the one that the cache was filled with"):
+        model.decode(target[:, 2:3], model.encode(other), other, cache=cache)
+
+
+def test_the_whole_target_again_is_refused(make_model, make_batch):
+    config = preset("small")
+    model, cache = make_model(config), KeyValueCache(config.n_layers)
+    source, target = make_batch(config, [4, 3], [5, 5])
+    memory = model.encode(source)
+    model.decode(target[:, :1], memory, source, cache=cache)
+    model.decode(target[:, 1:4], memory, source, cache=cache)  # several new ones may come at once
+    with pytest.raises(ValueError, match="got all 5, of which the cache holds the first 4"):
+        model.decode(target, memory, source, cache=cache)

@@ -1,12 +1,24 @@
 """Recording shows the weights that were used and changes nothing."""
 
+import asyncio
+import copy
+import pickle
+import threading
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from course_lib.model import KeyValueCache, attention_fused, preset, record_attention, split_heads
+from course_lib.model import (
+    KeyValueCache,
+    MultiHeadAttention,
+    attention_matmul,
+    preset,
+    record_attention,
+    split_heads,
+)
 
 few = settings(deadline=None, max_examples=10)
 
@@ -24,7 +36,7 @@ def test_recording_changes_no_output(
     torch.manual_seed(1)
     with record_attention(model):
         recorded = model(source, target)
-    torch.testing.assert_close(recorded, before, atol=1e-5, rtol=1e-5)
+    assert torch.equal(recorded, before)
 
 
 @few
@@ -77,9 +89,11 @@ def test_recorded_weights_are_those_of_the_layer(make_model, make_batch):
 def test_recording_ends_with_the_block_even_after_an_error(make_model, make_batch):
     model = make_model(preset("small", attention="fused"))
     source, target = make_batch(model.config, [5], [4])
-    with pytest.raises(RuntimeError, match="stop"), record_attention(model):
-        raise RuntimeError("stop")
-    assert all(layer.self_attention.attention is attention_fused for layer in model.encoder.layers)
+    for error in (RuntimeError, KeyboardInterrupt):
+        with pytest.raises(error), record_attention(model) as attention:
+            raise error
+        model(source, target)
+        assert attention.kinds == ()
     with record_attention(model) as attention:
         model(source, target)
     kept = attention.encoder
@@ -87,17 +101,111 @@ def test_recording_ends_with_the_block_even_after_an_error(make_model, make_batc
     assert torch.equal(attention.encoder, kept)
 
 
-def test_recordings_can_be_nested(make_model, make_batch):
-    model = make_model(preset("small"))
+def test_each_of_nested_recordings_has_the_last_pass_of_its_block(make_model, make_batch):
+    model, other = make_model(preset("small")), make_model(preset("small"))
     source, target = make_batch(model.config, [5], [4])
-    with record_attention(model) as outer:
-        model(source, target)
+    with record_attention(model) as outer, record_attention(other) as of_other:
         with record_attention(model) as inner:
             model(source[:, :3], target)
-        assert inner.encoder.shape[-1] == 3
-        assert outer.encoder.shape[-1] == 5
+        other(source[:, :1], target)
         model(source[:, :2], target)
-    assert outer.encoder.shape[-1] == 2
+    assert [each.encoder.shape[-1] for each in (outer, inner, of_other)] == [2, 3, 1]
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_threads_that_share_a_model_record_their_own_calls_and_leave_nothing(
+    make_model, make_tokens
+):
+    config = preset("small", d_model=8, d_ff=8, n_heads=2, n_layers=1, attention="auto")
+    model = make_model(config)
+    before = pickle.dumps(model)
+    sources = [make_tokens(99, 0, [5], seed=seed) for seed in range(8)]
+    target = torch.tensor([[1, 7]])
+    with torch.no_grad(), record_attention(model) as record:
+        expected = [(model(source, target), record.cross)[1] for source in sources]
+    wrong = []
+
+    def run(number):
+        for _ in range(50):
+            with torch.no_grad(), record_attention(model) as record:
+                model(sources[number], target)
+            if not torch.equal(record.cross, expected[number]):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert pickle.dumps(model) == before
+
+
+def test_tasks_and_generators_that_take_turns_record_their_own_calls(make_model, make_tokens):
+    model, target = make_model(preset("small")), torch.tensor([[1, 7]])
+    sources = [make_tokens(99, 0, [length]) for length in (3, 5)]
+
+    async def task(source):
+        with record_attention(model) as record:
+            await asyncio.sleep(0)
+            model(source, target)
+            await asyncio.sleep(0)
+            return record.cross.shape[-1]
+
+    async def tasks():
+        return await asyncio.gather(*map(task, sources))
+
+    def generator(source):
+        with record_attention(model) as record:
+            for _ in range(2):
+                model(source, target)
+                yield record.cross.shape[-1]
+
+    assert asyncio.run(tasks()) == [3, 5]
+    assert list(zip(*map(generator, sources), strict=True)) == [(3, 5), (3, 5)]
+
+
+def test_a_thread_that_runs_in_the_context_of_a_block_does_not_disturb_its_record(
+    make_model, make_tokens
+):
+    model, target = make_model(preset("small")), torch.tensor([[1, 7]])
+
+    async def run():
+        with record_attention(model) as record:
+            model(make_tokens(99, 0, [3]), target)
+            await asyncio.to_thread(model, make_tokens(99, 0, [5]), target)
+        return record
+
+    assert asyncio.run(run()).encoder.shape[-1] == 3
+
+
+def test_copies_made_while_recording_record_nothing(make_model, make_batch):
+    model = make_model(preset("small"))
+    source, target = make_batch(model.config, [5], [4])
+    with record_attention(model) as record:
+        copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+        model(source, target)
+    kept = record.cross
+    for each in copies:
+        each(source[:, :2], target)
+    assert torch.equal(record.cross, kept)
+
+
+def test_a_form_of_ones_own_is_recorded_as_it_computes(make_model, make_batch):
+    def sharper(query, key, value, mask=None, *, dropout_p=0.0):
+        return attention_matmul(9 * query, key, value, mask, dropout_p=dropout_p)
+
+    model = make_model(preset("small"))
+    source, target = make_batch(model.config, [5], [4])
+    with record_attention(model) as plain:
+        model(source, target)
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.attention = sharper
+    expected = model(source, target)
+    with record_attention(model) as record:
+        assert torch.equal(model(source, target), expected)
+    assert record.encoder[0].max() > plain.encoder[0].max()
 
 
 def test_latest_forward_pass_replaces_the_one_before(make_model, make_batch):

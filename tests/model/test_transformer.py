@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_lib.model import KeyValueCache, Transformer, TransformerConfig, padding_mask, preset
+from course_lib.model import (
+    KeyValueCache,
+    Transformer,
+    TransformerConfig,
+    padding_mask,
+    preset,
+    record_attention,
+)
 
 few = settings(deadline=None, max_examples=10)
 lengths = st.lists(st.integers(1, 5), min_size=2, max_size=3)
@@ -427,3 +434,75 @@ def test_bfloat16_stays_close_to_float32(make_model, make_batch, attention):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed = model(source, target)[real].float()
     assert (mixed - exact).abs().max() < 0.05
+
+
+def test_a_model_made_without_memory_computes_as_before_once_it_has_the_weights(
+    make_model, make_batch
+):
+    for tying in ("none", "all"):
+        model = make_model(replace(TINY, tying=tying, source_vocab=TINY.target_vocab))
+        source, target = make_batch(model.config, [5], [4])
+        expected, weights = model(source, target), model.state_dict()
+        for device, is_emptied, assign in (
+            ("meta", True, False),
+            ("meta", False, True),
+            ("meta", True, True),
+            ("cpu", True, False),
+        ):
+            with torch.device(device):
+                other = Transformer(model.config).eval()
+            if is_emptied:
+                other.to_empty(device="cpu")
+            other.load_state_dict(weights, assign=assign)
+            assert torch.equal(other(source, target), expected)
+            tied = other.output.weight is other.target_embedding.tokens.weight
+            assert tied == (tying == "all")
+
+
+def test_other_positions_than_the_formulas_survive_a_conversion(make_model, make_batch):
+    model = make_model(TINY)
+    model.source_embedding.positions.table = torch.zeros_like(
+        model.source_embedding.positions.table
+    )
+    assert not model.double().source_embedding.positions.table.any()
+    assert model.source_embedding.positions.table.dtype == torch.float64
+
+
+def test_weights_that_differ_are_not_loaded_into_one_tied_table(make_model):
+    tied = make_model(replace(TINY, tying="output"))
+    untied = make_model(replace(TINY, tying="none"), seed=1)
+    for inside in (tied, torch.nn.Sequential(tied)):
+        weights = type(inside)(untied).state_dict() if inside is not tied else untied.state_dict()
+        for strict in (True, False):
+            with pytest.raises(ValueError, match="are one tensor with tying='output', got two"):
+                inside.load_state_dict(weights, strict=strict)
+    copied = copy.deepcopy(tied)
+    copied.load_state_dict(tied.state_dict())
+    assert copied.output.weight is copied.target_embedding.tokens.weight
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.usefixtures("own_messages")
+def test_a_model_can_be_exported_for_batches_of_any_size(make_model, make_batch, strict):
+    model = make_model(TINY)
+    batch, length = (torch.export.Dim(name, min=2, max=12) for name in ("batch", "length"))
+    sizes = ({0: batch, 1: length}, {0: batch, 1: torch.export.Dim("target", min=2, max=12)})
+    arguments = make_batch(TINY, [5, 4], [4, 3])
+    exported = torch.export.export(model, arguments, dynamic_shapes=sizes, strict=strict).module()
+    other = make_batch(TINY, [7, 2, 3], [3, 2, 3])
+    torch.testing.assert_close(exported(*other), model(*other))
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_a_model_can_be_vectorised_and_compiled_as_one_graph(make_model, make_batch):
+    model = make_model(TINY)
+    source, target = make_batch(TINY, [5, 4], [4, 3])
+    expected = model(source, target)
+    vectorised = torch.func.vmap(model)(source[:, None], target[:, None])[:, 0]
+    torch.testing.assert_close(vectorised, expected)
+    compiled = torch.compile(model, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(source, target), expected)
+    with record_attention(model) as record:
+        compiled(source, target)
+    with pytest.raises(ValueError, match="in the same thread and not compiled"):
+        record.cross.sum()

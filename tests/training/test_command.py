@@ -15,6 +15,7 @@ from course_lib.training import (
     AS_RELEASED,
     RECIPES,
     RunOptions,
+    load_training_data,
     load_translator,
     read_checkpoint,
     save_checkpoint,
@@ -165,6 +166,19 @@ def test_translate_says_when_a_translation_was_cut_off(at_home, toy, capsys):
     capsys.readouterr()
     assert main(["translate", "--run", "endless.safetensors", "a"]) == 0
     assert "cut off: the model generated no end of sentence" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--beam", "2"]], ids=["greedy", "beam"])
+def test_a_model_that_diverged_translates_nothing_and_says_why(at_home, toy, capsys, options):
+    translator = load_training_data(toy).new_translator(toy)
+    with torch.no_grad():
+        for weights in translator.model.parameters():
+            weights.add_(1).mul_(1e30)  # finite, but no product of two of them is
+    save_checkpoint(at_home / "diverged.safetensors", translator)
+    assert main(["translate", "--run", "diverged.safetensors", "a b", *options]) == 1
+    out, err = capsys.readouterr()
+    assert not out and "finite numbers, got nan: did the model's training diverge?" in err
+    assert "Traceback" not in err
 
 
 def test_a_second_ctrl_c_ends_the_command_with_130(at_home, monkeypatch):

@@ -182,3 +182,25 @@ def test_without_gradients_only_the_logits_are_computed():
         loss = projected_loss(hidden, weight, bias, labels, PAD, 0.1)
     assert loss.grad_fn is None and seen.products == 1
     torch.testing.assert_close(loss, plain_loss(hidden, weight, bias, labels, 0.1).detach())
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_torch_func_gives_the_same_gradients(bias):
+    hidden, weight, offset, labels = (x.detach() for x in make())
+    offset = offset if bias else None
+
+    def loss(hidden, weight):
+        return projected_loss(hidden, weight, offset, labels, PAD, 0.1, rows=4)
+
+    def plain(hidden, weight):
+        return plain_loss(hidden, weight, offset, labels, 0.1)
+
+    found = torch.func.grad(loss, argnums=(0, 1))(hidden, weight)
+    expected = torch.func.grad(plain, argnums=(0, 1))(hidden, weight)
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 2.0, float("nan")])
+def test_a_smoothing_that_is_no_share_is_refused(smoothing):
+    with pytest.raises(ValueError, match="smoothing is a share and must lie in"):
+        projected_loss(*make(), PAD, smoothing)

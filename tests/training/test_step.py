@@ -159,3 +159,19 @@ def test_a_gradient_is_clipped_where_it_is_longer(still, data, max_grad_norm):
     train_step(model, batch, make_optimizer(sgd, model), 0, lr=1.0, max_grad_norm=max_grad_norm)
     moved = (torch.cat([p.detach().flatten() for p in model.parameters()]) - before).norm()
     assert moved == pytest.approx(0.01, rel=1e-3) if max_grad_norm == 0.01 else moved > 0.02
+
+
+def test_an_optimiser_of_another_model_is_refused_instead_of_learning_nothing(still, data):
+    model, other = data.new_translator(still).model, data.new_translator(still).model
+    batch = collate(data.encode(data.train[:3]), pad_id=0)
+    with pytest.raises(
+        CourseError, match="optimiser of this model's parameters, got one of others"
+    ):
+        train_step(model, batch, make_optimizer(still, other), 0)
+
+
+def test_another_pad_id_than_the_models_is_refused(still, data):
+    model = data.new_translator(still).model
+    batch = collate(data.encode(data.train[:3]), pad_id=0)
+    with pytest.raises(ValueError, match="pad_id must be the model's, 0, got 1"):
+        train_step(model, batch, make_optimizer(still, model), 1)

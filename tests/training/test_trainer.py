@@ -13,7 +13,9 @@ from torch.nn.utils import parameters_to_vector
 
 from course_lib.cli import main
 from course_lib.data import Vocabulary
+from course_lib.decoding import Translator
 from course_lib.errors import CourseError
+from course_lib.model import Transformer
 from course_lib.training import (
     RECIPES,
     RunOptions,
@@ -250,8 +252,10 @@ def test_a_run_whose_preset_was_another_is_not_resumed(toy, tmp_path):
     train(toy, RunOptions(max_steps=2), folder=tmp_path)
     path = tmp_path / "last.safetensors"
     translator, info, extra = read_checkpoint(path)
-    translator.model.config = replace(translator.model.config, norm_eps=1e-3)
-    save_checkpoint(path, translator, info=info, extra=extra)
+    model = Transformer(replace(translator.model.config, norm_eps=1e-3))
+    model.load_state_dict(translator.model.state_dict())
+    other = Translator(model, translator.source_vocabulary, translator.target_vocabulary)
+    save_checkpoint(path, other, info=info, extra=extra)
     with pytest.raises(CourseError, match="go on with the recipe's model, but .* has another"):
         train(toy, RunOptions(max_steps=2, resume=True), folder=tmp_path)
 
@@ -273,7 +277,9 @@ def test_a_last_checkpoint_that_lacks_something_is_refused_by_name(toy, tmp_path
         (info | {"epochs": [None]}, extra, "TypeError"),
         (info | {"seconds": float("nan")}, extra, "ValueError: nan seconds"),
         (info, less, "KeyError: 'rng'"),
-        (info, {"rng": extra["rng"]}, "ValueError: no state of the optimiser"),
+        (info, {"rng": extra["rng"]}, "lacks a part for source_embedding.tokens.weight"),
+        (info, {n: t for n, t in extra.items() if ".7." not in n}, "optimiser lacks a part for"),
+        (info, {n: t for n, t in extra.items() if "exp_avg_sq" not in n}, "lacks a part for"),
         (info, extra | {"rng": torch.zeros(3)}, "TypeError: RNG state must be"),
     ]
     for changed_info, tensors, message in cases:

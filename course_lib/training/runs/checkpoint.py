@@ -39,7 +39,7 @@ EARLY = tuple(PRETRAINED.with_name(f"early-{seed}.safetensors") for seed in rang
 
 
 def save_checkpoint(
-    path: Path,
+    path: Path | str,
     translator: Translator,
     *,
     info: dict[str, Any] | None = None,
@@ -52,8 +52,15 @@ def save_checkpoint(
         dtype: store the model's floating-point numbers in this type.
 
     Raises:
-        CourseError: the file cannot be written; an older one at ``path`` is untouched.
+        CourseError: the file cannot be written, or could not give back this model and these
+            vocabularies; an older one at ``path`` is untouched.
     """
+    if not isinstance(translator, Translator):
+        raise CourseError(
+            "expected a path, then a Translator, which knows a model's vocabularies, got "
+            f"{type(path).__name__}, then {type(translator).__name__}: "
+            "save_checkpoint(path, Translator(model, source_vocabulary, target_vocabulary))"
+        )
     description = {
         "config": asdict(translator.model.config),
         "source": _describe(translator.source_vocabulary),
@@ -67,7 +74,18 @@ def save_checkpoint(
         for name, value in translator.model.named_parameters()  # names a tied table once
     }
     tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
-    text = json.dumps(description)
+    try:
+        text = json.dumps(description)
+        _refuse_what_would_be_lost(translator, _build(json.loads(text), tensors))
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        raise CourseError(
+            "expected a model, vocabularies and info that a checkpoint can describe, got some of "
+            f"which {error}: did training diverge, or was the model changed after it was built? A "
+            "checkpoint holds its config, its weights and its words, and JSON; for all else use "
+            "torch.save"
+        ) from error
     metadata = {"course": text, "crc32": str(_checksum(text, tensors))}
 
     def write(draft: Path) -> None:
@@ -76,10 +94,10 @@ def save_checkpoint(
         except SafetensorError as error:  # a full disk, say
             raise OSError(str(error)) from error
 
-    replace_atomically(path, write)
+    replace_atomically(Path(path), write)
 
 
-def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, Tensor]]:
+def read_checkpoint(path: Path | str) -> tuple[Translator, dict[str, Any], dict[str, Tensor]]:
     """The translator at ``path``, its ``info`` and its ``extra`` tensors.
 
     Raises:
@@ -92,32 +110,67 @@ def read_checkpoint(path: Path) -> tuple[Translator, dict[str, Any], dict[str, T
         stored = file.metadata()
         if stored["crc32"] != str(_checksum(stored["course"], tensors)):
             raise ValueError("its contents and their checksum differ: a part of it has changed")
-        with _WithoutInitialWeights():
-            model = Transformer(config)
-        weights = {
-            name.removeprefix("model."): value
-            for name, value in tensors.items()
-            if name.startswith("model.")
-        }
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                if weights[name].shape != parameter.shape or not weights[name].is_floating_point():
-                    raise ValueError(f"{name} should be {tuple(parameter.shape)} real numbers")
-                parameter.copy_(weights.pop(name))
-                if parameter.numel() and not torch.stack(parameter.aminmax()).isfinite().all():
-                    raise ValueError(f"{name} has entries that are not finite")
-        if weights:
-            raise KeyError(f"{next(iter(weights))} is no parameter of the model")
-        translator = Translator(model, *_tokenizers(description))
-        recipe = description["info"].get("recipe", {})
-        inject_bugs(recipe.get("bugs", ()), model, trained=True)
-    extra = {
-        name.removeprefix("extra."): value
-        for name, value in tensors.items()
-        if name.startswith("extra.")
-    }
-    model.eval()
-    return translator, description["info"], extra
+        translator = _build(description, tensors)
+    translator.model.eval()
+    return translator, description["info"], _named("extra.", tensors)
+
+
+def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): value for k, value in tensors.items() if k.startswith(prefix)}
+
+
+def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Translator:
+    """The translator that a file describes; any error says what the file cannot hold."""
+    with _WithoutInitialWeights():
+        model = Transformer(TransformerConfig(**description["config"]))
+    weights = _named("model.", tensors)
+    parameters = dict(model.named_parameters())
+    if different := weights.keys() ^ parameters.keys():
+        name = min(different)
+        raise ValueError(f"{name} is {'missing' if name in parameters else 'no parameter'}")
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            if weights[name].shape != parameter.shape or not weights[name].is_floating_point():
+                raise ValueError(f"{name} should be {tuple(parameter.shape)} real numbers")
+            parameter.copy_(weights[name])
+            if parameter.numel() and not torch.stack(parameter.aminmax()).isfinite().all():
+                raise ValueError(f"{name} has entries that are not finite")
+    recipe = description["info"].get("recipe", {})
+    inject_bugs(recipe.get("bugs", ()), model, trained=True)
+    return Translator(model, *_tokenizers(description))
+
+
+def _refuse_what_would_be_lost(translator: Translator, again: Translator) -> None:
+    """Compare what is saved with what its file will give: with other parts it would compute
+    something else. Dropout may differ, training alone has it.
+    """
+    mine, its = (
+        dict(each.model.named_modules(remove_duplicate=False)) for each in (translator, again)
+    )
+    if different := mine.keys() ^ its.keys():
+        raise ValueError(f"{min(different)} is another part than the config describes")
+    for name, module in mine.items():
+        other, where, prefix = its[name], name or "the model", name and f"{name}."
+        if type(module) is not type(other):
+            raise ValueError(f"{where} is a {type(module).__name__}")
+        for hooks in ("_forward_hooks", "_forward_pre_hooks"):
+            if len(getattr(module, hooks)) != len(getattr(other, hooks)):
+                raise ValueError(f"{where} has a hook")
+        for key, value in vars(module).items():
+            used = not key.startswith("_") and key not in ("training", "p", "dropout_p")
+            expected = vars(other).get(key, getattr(type(module), key, value))
+            if used and value is not expected and value != expected:
+                raise ValueError(f"{prefix}{key} is {value}")
+        for key, buffer in module.named_buffers(recurse=False):
+            table = dict(other.named_buffers(recurse=False)).get(key)
+            if table is None or not torch.allclose(buffer.cpu(), table.to(buffer.dtype), atol=1e-6):
+                raise ValueError(f"{prefix}{key} has other values than the formula gives")
+    for side in ("source_vocabulary", "target_vocabulary"):
+        tokenizer, other_tokenizer = getattr(translator, side), getattr(again, side)
+        if type(tokenizer) is not type(other_tokenizer):
+            raise ValueError(f"the {side} is a {type(tokenizer).__name__}")
+        if _describe(tokenizer) != _describe(other_tokenizer):
+            raise ValueError(f"the {side} would be another one when read again")
 
 
 class _WithoutInitialWeights(TorchFunctionMode):
@@ -139,7 +192,7 @@ class _WithoutInitialWeights(TorchFunctionMode):
         return function(*arguments, **options)
 
 
-def read_info(path: Path) -> dict[str, Any]:
+def read_info(path: Path | str) -> dict[str, Any]:
     """The ``info`` of a checkpoint alone; errors as ``read_checkpoint``."""
     with _opened(path) as (description, _):
         info: dict[str, Any] = description["info"]
@@ -147,8 +200,9 @@ def read_info(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
+def _opened(path: Path | str) -> Iterator[tuple[dict[str, Any], Any]]:
     """The checkpoint's description and its open file; what fails inside is the file's bug."""
+    path = Path(path)
     if not path.is_file():
         other = "a folder" if path.is_dir() else "something that is no file"
         found = other if path.exists() else "nothing"
@@ -219,7 +273,7 @@ def _check_sizes(config: TransformerConfig, file: Any) -> None:
         raise ValueError(f"max_len {config.max_len} needs more than {LARGEST_TABLE} numbers")
 
 
-def read_tokenizers(path: Path) -> tuple[Tokenizer, Tokenizer]:
+def read_tokenizers(path: Path | str) -> tuple[Tokenizer, Tokenizer]:
     """Those of source and target, which may be one; errors as ``read_checkpoint``."""
     with _opened(path) as (description, _):
         return _tokenizers(description)

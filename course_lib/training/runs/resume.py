@@ -59,8 +59,8 @@ def resume(path: Path, trainer: Trainer) -> None:
         _refuse_another_model(run, saved)
         state = _from_checkpoint(saved, info, tensors)
         keeps_none = run.recipe.optimizer == "sgd" and not run.recipe.momentum
-        if info["losses"] and not state["optimizer"] and not keeps_none:
-            raise ValueError("no state of the optimiser")
+        if info["losses"] and not keeps_none:
+            _refuse_missing_moments(trainer, state["optimizer"])
         trainer.load_state_dict(state)
         if info["step"] != run.step:
             raise ValueError(f"{run.step} losses of {info['step']} steps")
@@ -93,6 +93,18 @@ def _refuse_other_options(run: Run, info: dict[str, Any]) -> None:
     for name in wanted:
         if wanted[name] != found.get(name):
             raise _another_run(run, f"{name} = {wanted[name]}", str(found.get(name)))
+
+
+def _refuse_missing_moments(trainer: Trainer, moments: dict[int, dict[str, torch.Tensor]]) -> None:
+    """PyTorch's optimisers begin anew, silently, with a parameter whose moments are missing."""
+    names = {"momentum_buffer"}
+    if trainer.recipe.optimizer != "sgd":
+        names = {"step", "exp_avg", "exp_avg_sq"}
+    for number, (name, parameter) in enumerate(trainer.model.named_parameters()):
+        found = moments.get(number, {})
+        shapes = {tuple(value.shape) for value in found.values()}
+        if found.keys() != names or not shapes <= {(), tuple(parameter.shape)}:
+            raise ValueError(f"the state of the optimiser lacks a part for {name}")
 
 
 def _refuse_another_model(run: Run, saved: Translator) -> None:

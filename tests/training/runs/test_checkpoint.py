@@ -1,5 +1,6 @@
 import errno
 import json
+import math
 import os
 import random
 import shutil
@@ -12,8 +13,9 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from course_lib.data import BOS, EOS, PAD, UNK
+from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary
 from course_lib.errors import CourseError
+from course_lib.model import Transformer
 from course_lib.training import (
     RunOptions,
     load_training_data,
@@ -231,11 +233,153 @@ def test_a_checkpoint_of_another_version_is_refused_with_the_field_that_is_unkno
     )
 
 
-def test_a_checkpoint_with_a_tensor_too_many_is_refused(translator, tmp_path, monkeypatch):
-    translator.model.register_parameter("stray", torch.nn.Parameter(torch.zeros(0)))
+def test_a_checkpoint_with_a_tensor_too_many_is_refused(translator, tmp_path):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(path, translator)
+    tensors, description = contents(path)
+    write(path, tensors | {"model.stray": torch.zeros(0)}, description)
+    with pytest.raises(CourseError, match="stray is no parameter"):
+        load_translator(path)
+
+
+@pytest.mark.parametrize("info", [[], None, "", 0])
+def test_info_that_is_no_mapping_is_refused(translator, tmp_path, info):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(path, translator)
+    tensors, description = contents(path)
+    write(path, tensors, description | {"info": info})
+    with pytest.raises(CourseError, match="expected a whole checkpoint"):
+        load_translator(path)
+
+
+class Adapted(torch.nn.Module):
+    """What an adapter such as LoRA puts around a layer."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+        self.down = torch.nn.Parameter(torch.zeros(2, inner.in_features))
+
+    def forward(self, x):
+        return self.inner(x) + (x @ self.down.T).sum(-1, keepdim=True)
+
+
+class Louder(Transformer):
+    def decode(self, *args, **kwargs):
+        return 2 * super().decode(*args, **kwargs)
+
+
+class Letters(Vocabulary):
+    def split(self, text):
+        return list(text)
+
+
+def adapted(t):
+    t.model.decoder.layers[0].feed_forward.expand = Adapted(t.model.output)
+
+
+def replaced(t):
+    layer = t.model.encoder.layers[0].feed_forward
+    layer.dropout = torch.nn.Sequential(layer.dropout)
+
+
+def untied(t):
+    t.model.output.weight = torch.nn.Parameter(t.model.output.weight.detach().clone())
+
+
+def not_finite(t):
+    t.model.output.weight.data[0, 0] = math.nan
+
+
+CHANGES = {
+    "weight norm": (
+        lambda t: torch.nn.utils.parametrizations.weight_norm(t.model.output),
+        "output.parametrizations.weight.original0 is no parameter",
+    ),
+    "an adapter": (adapted, "expand.bias is missing"),
+    "another part": (replaced, "feed_forward.dropout.0 is another part than the config describes"),
+    "a parameter too many": (
+        lambda t: t.model.register_parameter("stray", torch.nn.Parameter(torch.zeros(1))),
+        "stray is no parameter",
+    ),
+    "a parameter missing": (
+        lambda t: t.model.encoder.layers[0].add_norm_1.norm.register_parameter("bias", None),
+        "add_norm_1.norm.bias is missing",
+    ),
+    "layers shared": (
+        lambda t: t.model.encoder.layers.append(t.model.encoder.layers[0]),
+        "is another part than the config describes",
+    ),
+    "a table untied": (untied, "output.weight is no parameter"),
+    "a subclass": (lambda t: setattr(t.model, "__class__", Louder), "the model is a Louder"),
+    "a method replaced": (lambda t: setattr(t.model, "decode", print), "decode is <built-in"),
+    "another activation": (
+        lambda t: setattr(t.model.encoder.layers[0].feed_forward, "activation", torch.tanh),
+        "feed_forward.activation is <built-in method tanh",
+    ),
+    "another scale": (
+        lambda t: setattr(t.model.source_embedding, "scale", 1.0),
+        "source_embedding.scale is 1.0",
+    ),
+    "another table of positions": (
+        lambda t: t.model.source_embedding.positions.table.zero_(),
+        "positions.table has other values than the formula gives",
+    ),
+    "a hook": (
+        lambda t: t.model.output.register_forward_hook(lambda *_: None),
+        "output has a hook",
+    ),
+    "not finite": (not_finite, "tokens.weight has entries that are not finite"),
+    "letters": (
+        lambda t: setattr(t, "source_vocabulary", Letters(t.source_vocabulary.tokens)),
+        "the source_vocabulary is a Letters",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES)
+def test_what_a_checkpoint_cannot_describe_is_refused_before_it_is_written(
+    toy, tmp_path, change, message
+):
+    recipe = replace(toy, model={**toy.model, "tying": "output"})
+    translator = load_training_data(recipe).new_translator(recipe)
     save_checkpoint(tmp_path / "m.safetensors", translator)
-    with pytest.raises(CourseError, match="stray is no parameter of the model"):
-        load_translator(tmp_path / "m.safetensors")
+    before = (tmp_path / "m.safetensors").read_bytes()
+    change(translator)
+    with pytest.raises(CourseError, match="that a checkpoint can describe") as refused:
+        save_checkpoint(tmp_path / "m.safetensors", translator)
+    assert message in str(refused.value)
+    assert (tmp_path / "m.safetensors").read_bytes() == before
+
+
+def test_numbers_too_large_for_the_type_they_are_stored_in_are_refused(translator, tmp_path):
+    with torch.no_grad():
+        translator.model.output.weight[0, 0] = 1e5
+    save_checkpoint(tmp_path / "m.safetensors", translator)
+    with pytest.raises(CourseError, match="output.weight has entries that are not finite"):
+        save_checkpoint(tmp_path / "m.safetensors", translator, dtype=torch.float16)
+
+
+def test_a_model_with_bugs_is_saved_if_its_recipe_names_them(toy, tmp_path):
+    recipe = replace(toy, bugs=("scores_by_width", "dropout_after_norm", "positions_without_width"))
+    translator = load_training_data(recipe).new_translator(recipe)
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(path, translator, info={"recipe": {"bugs": recipe.bugs}})
+    assert load_translator(path).translate("a b") == translator.translate("a b")
+    with pytest.raises(CourseError, match="that a checkpoint can describe"):
+        save_checkpoint(path, translator)
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_other_arguments_than_a_path_and_a_translator_are_refused(translator, tmp_path):
+    path = str(tmp_path / "m.safetensors")
+    for arguments in ((translator, path), (path, translator.model)):
+        with pytest.raises(CourseError, match="expected a path, then a Translator"):
+            save_checkpoint(*arguments)
+    with pytest.raises(CourseError, match="PosixPath is not JSON|WindowsPath is not JSON"):
+        save_checkpoint(path, translator, info={"from": tmp_path})
+    save_checkpoint(path, translator)
+    assert read_checkpoint(path)[0].source_vocabulary.tokens == translator.source_vocabulary.tokens
 
 
 def test_a_failed_write_says_so_and_leaves_the_older_file_whole(translator, tmp_path, monkeypatch):
