@@ -131,8 +131,8 @@ def save_without_widgets(model: dict[str, Any], **_: object) -> None:
 def name_language(content: dict[str, Any]) -> None:
     """Say in a Python notebook that is being opened what its kernel will say of its language.
 
-    JupyterLab writes the kernel's answer into the notebook. If that is new to it, the notebook counts
-    as changed, and asks to be saved, although nobody touched it.
+    JupyterLab writes the kernel's answer into the notebook. If that is new to it, the notebook
+    counts as changed, and asks to be saved, although nobody touched it.
     """
     from ipykernel.ipkernel import IPythonKernel
 
