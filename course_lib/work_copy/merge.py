@@ -66,7 +66,7 @@ def merge(
         merged.cells += copy.deepcopy(cells)
         if remark:  # then one of the two has the cell
             cell, notebook = (own[name], mine) if released is None else (released, theirs)
-            remarks.append(f"{_place(cell, notebook)}: {remark}")
+            remarks.append(f"{_where(cell, notebook)}: {remark}")
     _make_ids_unique(merged.cells)
     return Merged(notebook=merged, kept=kept, remarks=tuple(remarks))
 
@@ -81,7 +81,7 @@ def nbgrader_name(cell: NotebookNode) -> str:
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
-def _place(cell: NotebookNode, notebook: NotebookNode) -> str:
+def _where(cell: NotebookNode, notebook: NotebookNode) -> str:
     """Where the cell stands, as a reader sees it: the heading above it, and how it begins."""
     before = notebook.cells[: notebook.cells.index(cell) + 1]
     headings = re.findall(

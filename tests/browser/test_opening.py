@@ -95,7 +95,7 @@ def test_a_part_of_the_diagram_opens_its_lesson(learner):
 def test_a_lesson_that_is_only_opened_has_nothing_to_save(learner):
     page = learner("04_attention_matmul.ipynb")
     wait_until_open(page, kernel=True)
-    page.wait_for_function(  # what the kernel has said of itself
+    page.wait_for_function(  # the kernel has answered
         "window.jupyterapp.shell.currentWidget.model.getMetadata('language_info')?.version"
     )
     page.wait_for_timeout(2000)

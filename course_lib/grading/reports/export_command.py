@@ -56,7 +56,8 @@ def export(options: ExportOptions) -> Path:
         print(line, file=sys.stderr)
     if options.format == "gradescope":
         return _write_gradescope(assignments, options.output or Path("gradescope"))
-    output = options.output or Path("points.csv" if options.format == "csv" else f"{options.format}.csv")
+    name = "points" if options.format == "csv" else options.format
+    output = options.output or Path(f"{name}.csv")
     rows = FORMATS[options.format](assignments, roster)
     # Only the general format is meant for a spreadsheet; the platforms expect plain UTF-8.
     write_csv(output, rows, byte_order_mark=options.format == "csv")
