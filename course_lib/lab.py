@@ -136,8 +136,9 @@ def name_language(content: dict[str, Any]) -> None:
     """
     from ipykernel.ipkernel import IPythonKernel
 
-    metadata = content["metadata"]
-    if metadata.get("kernelspec", {}).get("name") == "python3":
+    metadata = content.get("metadata", {})
+    kernel = metadata.get("kernelspec")
+    if isinstance(kernel, dict) and kernel.get("name") == "python3":
         metadata["language_info"] = dict(IPythonKernel.language_info)
 
 

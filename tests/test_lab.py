@@ -3,6 +3,8 @@
 import json
 
 import nbformat
+import pytest
+from ipykernel.ipkernel import IPythonKernel
 
 from course_lib import lab
 from course_lib.widget_output import WIDGET_STATE, WIDGET_VIEW
@@ -18,6 +20,17 @@ def test_the_first_layout_is_folded_and_a_learners_own_is_kept(tmp_path, monkeyp
     path.write_text(json.dumps(content), "utf-8")
     lab.fold_file_browser()
     assert json.loads(path.read_text("utf-8")) == content
+
+
+@pytest.mark.parametrize(
+    ("kernel", "named"), [({"name": "python3"}, True), ({"name": "ir"}, False), (None, False)]
+)
+def test_a_notebook_for_the_courses_kernel_is_opened_with_what_the_kernel_says(kernel, named):
+    metadata = {"kernelspec": kernel, "language_info": {"name": "as stored"}}
+    content = {"metadata": metadata}
+    lab.name_language(content)
+    language = content["metadata"]["language_info"]
+    assert language == (IPythonKernel.language_info if named else {"name": "as stored"})
 
 
 def test_a_view_is_saved_only_with_its_widget_and_without_html_beside_it():
