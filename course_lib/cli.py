@@ -20,7 +20,7 @@ from typing import Any, NoReturn, get_type_hints
 
 from course_lib.arguments import add_arguments, options_from
 from course_lib.ctrl_c import INTERRUPTED, interruptible_imports
-from course_lib.errors import DISTRIBUTION, CourseError, shown
+from course_lib.errors import DISTRIBUTION, CourseError, did_you_mean, shown
 from course_lib.terminal import fit_terminal, say, stop_printing
 from course_lib.threads import spin_less
 
@@ -181,7 +181,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spin_less()
     arguments = sys.argv[1:] if arguments is None else arguments
     asked = next((each for each in arguments if not each.startswith("-")), "")
-    parsed = build_parser(asked).parse_args(arguments)
+    parser = build_parser(asked)
+    if asked and asked not in VERBS:
+        close = did_you_mean(asked, VERBS) or ":"
+        parser.error(f"expected a verb, got {asked!r}{close} the verbs are {', '.join(VERBS)}")
+    parsed = parser.parse_args(arguments)
     try:
         with interruptible_imports():
             run, options = VERBS[parsed.verb].load()

@@ -14,11 +14,12 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 
 from course_lib.arguments import NoOptions
-from course_lib.errors import DISTRIBUTION, troubleshooting
+from course_lib.errors import DISTRIBUTION, pip_install, troubleshooting
 from course_lib.terminal import say
-from course_lib.work_copy.folders import NOTEBOOKS
+from course_lib.work_copy.folders import COURSE, NOTEBOOKS
 
 OLDEST_PYTHON = (3, 11)
 # The extras that a learner may want; `make env` installs those that only developers need.
@@ -59,7 +60,7 @@ def examine() -> list[Finding]:
     for name, examination, fix in (
         ("Python", examine_python, "install Python again"),
         ("packages", examine_packages, "install the course again"),
-        ("PyTorch works", examine_device, "pip install --force-reinstall torch"),
+        ("PyTorch works", examine_device, pip_install("--force-reinstall", "torch")),
         ("lessons", examine_lessons, "install the course again"),
         ("isolation", examine_isolation, "install the course again"),
     ):
@@ -89,7 +90,7 @@ def examine_packages() -> Iterator[Finding]:
     try:
         requirements = importlib.metadata.requires(DISTRIBUTION) or []
     except importlib.metadata.PackageNotFoundError:
-        yield Finding("course", "not installed", fine=False, fix="pip install -e .")
+        yield Finding("course", "not installed", fine=False, fix=pip_install(extra="lab"))
         return
     for requirement in requirements:
         if "extra ==" not in requirement:
@@ -116,7 +117,7 @@ def examine_package(requirement: str, *, extra: str = "", purpose: str = "") -> 
     """
     bound = requirement.split(";")[0].strip()
     name, _, oldest = bound.partition(">=")
-    fix = f"pip install '{bound}'" + (f" (only for {purpose})" if extra else "")
+    fix = pip_install(bound) + (f" (only for {purpose})" if extra else "")
     label = f"{name} [{extra}]" if extra else name
     try:
         version = importlib.metadata.version(name)
@@ -143,7 +144,7 @@ def examine_device() -> Iterator[Finding]:
                 f"{name} loads",
                 f"{type(error).__name__}: {error}",
                 fine=False,
-                fix=f"pip install --force-reinstall {module}",
+                fix=pip_install("--force-reinstall", module),
             )
             return
     import torch
@@ -158,7 +159,7 @@ def examine_device() -> Iterator[Finding]:
             memory = f"{gpu.total_memory / 2**30:.0f} GiB"
             yield Finding(device, f"{gpu.name}, {memory}; bf16: {describe_bf16(device)}")
     elif torch.backends.mps.is_available():
-        yield Finding("mps", "Apple GPU")
+        yield Finding("mps", "Apple GPU, used only if you name it: --device mps (untested)")
     else:
         yield Finding("GPU", "none; no lesson needs one")
 
@@ -209,6 +210,8 @@ def report(findings: list[Finding]) -> list[str]:
         lines += ["", "Everything is here."]
     else:
         lines += ["", "To fix (x is required, - is optional):", *fixes]
+        if Path(sys.prefix) == COURSE / ".venv":
+            lines.append(f"  or all missing packages at once: `make env` in {COURSE}")
     return [*lines, "", f"Symptoms and remedies: {troubleshooting()}"]
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.metadata
 import re
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 Values = TypeVar("Values", bound=Iterable[Any])
@@ -80,3 +83,27 @@ def not_one_text(values: Values, what: str = "tokens") -> Values:
             + ("put it into a list, [text]" if what == "texts" else "split it first")
         )
     return values
+
+
+def pip_install(*arguments: str, extra: str = "") -> str:
+    """The command that installs packages for this Python, which the ``pip`` of a shell may not do.
+    In a clone it keeps to the versions that the course is tested with.
+
+    Args:
+        arguments: of pip, such as "torch>=2.6".
+        extra: of the course, to be installed instead, such as "lab".
+    """
+    root = Path(__file__).resolve().parents[1]
+    clone = (root / "constraints.txt").is_file()
+    if extra:
+        arguments = ("-e", f"{root}[{extra}]") if clone else (f"{DISTRIBUTION}[{extra}]",)
+    if clone:
+        arguments = ("-c", str(root / "constraints.txt"), *arguments)
+    command = [sys.executable, "-m", "pip", "install", *arguments]
+    return " ".join(f'"{each}"' if re.search(r"[^-\w./\\:]", each) else each for each in command)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name: which known one is most like it, "" if none is."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f": did you mean {close[0]}?" if close else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -12,17 +13,28 @@ from typing import Any
 from urllib.parse import quote
 
 from course_lib.arguments import option
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, pip_install
 from course_lib.terminal import say
-from course_lib.widget_output import WIDGET_VIEW
-from course_lib.work_copy.folders import COURSE, LIBRARY, NOTEBOOKS, path_inside, work_folder
+from course_lib.widget_output import WIDGET_STATE, WIDGET_VIEW
+from course_lib.work_copy.folders import (
+    COURSE,
+    LIBRARY,
+    find_notebook,
+    path_inside,
+    work_folder,
+)
 from course_lib.work_copy.trust import trust, unmodified_notebooks
 
 # Its page configuration switches off JupyterLab's announcements (lessons need no network, and the
 # first thing a learner sees should not be a question about news) and nbgrader's menus, which are
-# for teachers. Its server configuration makes this module an extension of the server.
+# for teachers. Its server configuration makes this module an extension of the server, and leaves
+# out nbgrader's, which only warn.
 JUPYTER_CONFIG = LIBRARY / "assets" / "jupyter"
-WORKSPACE = "course"  # JupyterLab keeps its layout under this name, beside a learner's own
+# JupyterLab keeps its layout under these names, beside a learner's own. A phone has one of its own:
+# one document, and side bars that stay folded whatever a larger window shows.
+WORKSPACE, PHONE_WORKSPACE = "course", "course-phone"
+QUIET = ("--ServerApp.log_level=ERROR", "--LabApp.log_level=ERROR")  # the rest hides the address
+ENTRANCE = "course"  # where the address begins that `course lab` prints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,56 +51,9 @@ class LabOptions:
     exercise: bool = option("open the lesson's exercise", default=False)
     port: int | None = option("the port to try first", default=None, metavar="N")
     browser: bool = option("print the address only", default=True)
-
-
-def find_notebook(name: str, folder: Path | None = None, *, exercise: bool = False) -> Path:
-    """The notebook with this path, or the lesson of the course whose name starts like this.
-
-    Args:
-        name: a path, or the start of a lesson's name, such as 06, or 6.
-        folder: the course, or a copy of it; by default the course itself. What the learner added
-            to a copy is found by its path alone.
-        exercise: the lesson's exercise instead.
-
-    Raises:
-        CourseError: there is none with that name, or the copy has it no more.
-    """
-    path = Path(name)
-    if path.suffix == ".ipynb" and path.is_file():
-        return path.resolve()
-    if path.parent != Path():
-        raise CourseError(
-            f"expected a notebook at {name}, found none: is the path right? A lesson of the course "
-            "opens by its number, such as 06"
-        )
-    course = NOTEBOOKS.parent
-    if exercise:
-        exercises = (course / "exercises").glob("*/*.ipynb")
-        ours = (path for path in exercises if path.parent.name.partition("_")[2] == path.stem)
-        by_name = {path.parent.name: path for path in ours}
-    else:
-        by_name = {path.stem: path for path in NOTEBOOKS.glob("*.ipynb")}
-    if not by_name:
-        raise CourseError(
-            f"expected lessons and exercises in {course}, found none: install the course again, or "
-            "clone its repository and run `make lab` there",
-            see="no-lessons-beside-the-library",
-        )
-    start = path.stem.zfill(2) if path.stem.isdigit() else path.stem
-    names = sorted(by_name)  # in this order a whole name comes before those that it begins
-    full_name = next((each for each in names if start and each.startswith(start)), None)
-    if full_name is None:
-        raise CourseError(
-            f"expected a notebook or the start of a lesson's name, got {name!r}: the "
-            f"{'exercises' if exercise else 'lessons'} are {', '.join(names)}"
-        )
-    notebook = (folder or course) / by_name[full_name].relative_to(course)
-    if not notebook.is_file():
-        raise CourseError(
-            f"expected {notebook}, found none: was it deleted, or is it new in the course? "
-            "`course update` copies it"
-        )
-    return notebook
+    print_path: bool = option(
+        "start nothing: print where it is in your own copy, for another editor", default=False
+    )
 
 
 def lab_arguments(
@@ -106,8 +71,7 @@ def lab_arguments(
     known = ((root, path) for root, path in inside if path is not None)
     folder, path = next(known, (notebook.parent, Path(notebook.name)))
     page = quote(path.as_posix())
-    address = f"/lab/workspaces/{WORKSPACE}/tree/{page}"
-    arguments = [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url={address}"]
+    arguments = [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url=/{ENTRANCE}/{page}"]
     if port is not None:
         arguments.append(f"--ServerApp.port={port}")
     if not browser:
@@ -144,21 +108,39 @@ def fold_file_browser() -> None:
 
 
 def save_without_widgets(model: dict[str, Any], **_: object) -> None:
-    """Leave the views of widgets out of a notebook that is saved, where there is HTML beside them.
+    """Leave views of widgets out of a notebook that is saved: those with HTML beside them, and
+    those whose widget is not saved with it.
 
     A widget ends with its kernel. When the notebook is opened again, JupyterLab would only say
-    "model not found" in place of an explorer, which is live as HTML, or a question.
+    "model not found" in place of an explorer, which is live as HTML, or of a question.
 
     Args:
         model: what the server is about to save.
     """
     if model.get("type") != "notebook" or not model.get("content"):
         return
+    stored = model["content"].get("metadata", {}).get("widgets", {}).get(WIDGET_STATE, {})
     for cell in model["content"].get("cells", []):
         for output in cell.get("outputs", []):
-            if "text/html" in output.get("data", {}):
-                output["data"].pop(WIDGET_VIEW, None)
+            data = output.get("data", {})
+            shown = data.get(WIDGET_VIEW, {}).get("model_id")
+            if "text/html" in data or shown not in stored.get("state", {}):
+                data.pop(WIDGET_VIEW, None)
                 output.get("metadata", {}).pop(WIDGET_VIEW, None)
+
+
+def name_language(content: dict[str, Any]) -> None:
+    """Say in a Python notebook that is being opened what its kernel will say of its language.
+
+    JupyterLab writes the kernel's answer into the notebook. If that is new to it, the notebook
+    counts as changed, and asks to be saved, although nobody touched it.
+    """
+    from ipykernel.ipkernel import IPythonKernel
+
+    metadata = content.get("metadata", {})
+    kernel = metadata.get("kernelspec")
+    if isinstance(kernel, dict) and kernel.get("name") == "python3":
+        metadata["language_info"] = dict(IPythonKernel.language_info)
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
@@ -166,7 +148,39 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server: Any) -> None:
-    server.contents_manager.register_pre_save_hook(save_without_widgets)
+    contents, read = server.contents_manager, server.contents_manager.get
+    contents.register_pre_save_hook(save_without_widgets)
+
+    async def get(*arguments: Any, **keywords: Any) -> Any:
+        model = await read(*arguments, **keywords)
+        if model["type"] == "notebook" and model["content"]:
+            name_language(model["content"])
+        return model
+
+    if inspect.iscoroutinefunction(read):  # a manager from elsewhere may not be
+        contents.get = get  # Jupyter has hooks for what is saved, and none for what is opened
+    server.web_app.add_handlers(".*$", [(f"{server.base_url}{ENTRANCE}/.*", _entrance())])
+
+
+def _entrance() -> type[Any]:
+    """The page at the printed address, which goes on to the layout for the width of the window."""
+    from jupyter_server.base.handlers import JupyterHandler
+    from tornado.web import authenticated
+
+    class Entrance(JupyterHandler):
+        @authenticated
+        def get(self) -> None:
+            self.finish(
+                f"""<!doctype html><meta name="viewport" content="width=device-width"><script>
+                const narrow = matchMedia("(max-width: 700px)").matches;
+                const layout = narrow ? "doc/workspaces/{PHONE_WORKSPACE}"
+                  : "lab/workspaces/{WORKSPACE}";
+                const path = location.pathname.slice("{self.base_url}{ENTRANCE}/".length);
+                location.replace(`{self.base_url}${{layout}}/tree/${{path}}`);
+                </script>"""
+            )
+
+    return Entrance
 
 
 def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
@@ -178,11 +192,13 @@ def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
     find_notebook(name, exercise=exercise)  # nothing is copied for a name that is wrong
     work = work_folder()
     if create(work, COURSE):
-        say(f"Your own copy of the course is in {work}. Updates of the course leave it alone.")
+        text = f"Your own copy of the course is in {work}. Updates of the course leave it alone."
+        say(text, error=True)
     elif changed := outdated(work, COURSE):
         say(
             f"The course has changed ({len(changed)} notebooks): `course update` merges them. "
-            "Save open notebooks first."
+            "Save open notebooks first.",
+            error=True,
         )
     return find_notebook(name, work, exercise=exercise)
 
@@ -190,18 +206,22 @@ def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
 def run_lab(options: LabOptions) -> int:
     """Start JupyterLab in this process and return when it stops.
 
-    A lesson or exercise is opened in the learner's copy of the course, a path as it is.
+    A lesson or exercise is opened in the learner's copy of the course, a path as it is. With
+    ``--print-path`` nothing is started, and the only line on stdout is the notebook's path.
 
     Raises:
         CourseError: there is no such notebook, or JupyterLab is not installed.
     """
+    if options.print_path:
+        say(str(_notebook_in_copy(options.notebook, exercise=options.exercise)))
+        return 0
     say("Starting JupyterLab …")
     try:
         from jupyterlab.labapp import LabApp
     except ImportError as error:
         raise CourseError(
             f"expected JupyterLab beside the course, but it cannot be imported ({error}): "
-            "install it with pip install -e '.[lab]'",
+            f"install it with {pip_install(extra='lab')}",
             see="jupyterlab-is-missing",
         ) from error
     notebook = _notebook_in_copy(options.notebook, exercise=options.exercise)
@@ -215,5 +235,6 @@ def run_lab(options: LabOptions) -> int:
     say(f"Opening {notebook.name} in JupyterLab. Ctrl-C here stops it.")
     if not browser:
         say("Open the address printed below, which ends in a token, in your browser.")
-    LabApp.launch_instance(lab_arguments(notebook, port=options.port, browser=browser, root=root))
+    arguments = lab_arguments(notebook, port=options.port, browser=browser, root=root)
+    LabApp.launch_instance([*arguments, *QUIET])
     return 0

@@ -19,10 +19,9 @@ from xml.etree import ElementTree
 
 from course_lib.arguments import option
 from course_lib.atomic import write_atomically
-from course_lib.errors import CourseError, repository_files
-from course_lib.lab import find_notebook
+from course_lib.errors import CourseError, pip_install, repository_files
 from course_lib.terminal import say
-from course_lib.work_copy.folders import NOTEBOOKS
+from course_lib.work_copy.folders import NOTEBOOKS, find_notebook
 
 SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
 STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
@@ -141,7 +140,7 @@ def render(notebook: Path, template: str, *, target: Callable[[str], str]) -> st
     except ImportError as error:
         raise CourseError(
             f"expected nbconvert and latex2mathml beside the course, but {error.name} cannot be "
-            "imported: install them with pip install -e '.[lab]'",
+            f"imported: install them with {pip_install(extra='lab')}",
             see="jupyterlab-is-missing",
         ) from error
     exporter = HTMLExporter(raw_template=template, language_code="en")

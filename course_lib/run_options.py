@@ -35,7 +35,8 @@ class RunOptions:
         metavar="S",
     )
     device: str = option(
-        "cpu, cuda, …, or auto for a GPU if there is one (default: %(default)s)",
+        "cpu, cuda, mps (an Apple GPU, which is untested), …, or auto for cuda if there is one and "
+        "cpu otherwise (default: %(default)s)",
         default="cpu",
         metavar="D",
     )

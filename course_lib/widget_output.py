@@ -3,6 +3,7 @@
 from typing import Any
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
 
 def widget_output(model_id: str) -> dict[str, Any]:

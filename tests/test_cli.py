@@ -16,7 +16,8 @@ import pytest
 
 from course_lib import cli, doctor, lab
 from course_lib.arguments import NoOptions
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, pip_install
+from course_lib.work_copy import folders
 from course_lib.work_copy.update import update
 
 
@@ -30,7 +31,7 @@ def lessons(tmp_path, monkeypatch):
     exercise = folder.parent / "exercises" / "06_masks" / "masks.ipynb"
     exercise.parent.mkdir(parents=True)
     exercise.write_text("{}")
-    monkeypatch.setattr(lab, "NOTEBOOKS", folder)
+    monkeypatch.setattr(folders, "NOTEBOOKS", folder)
     monkeypatch.setattr(lab, "COURSE", folder.parent)
     monkeypatch.setenv("COURSE_WORK", str(tmp_path / "my work"))
     monkeypatch.setattr(doctor, "NOTEBOOKS", folder)
@@ -90,7 +91,10 @@ def test_an_unknown_verb_is_refused_with_the_verbs_there_are(capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["fly"])
     assert stop.value.code == 2
-    assert "lab" in capsys.readouterr().err
+    assert "the verbs are lab, progress, " in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["trian"])
+    assert "got 'trian': did you mean train?" in capsys.readouterr().err
 
 
 def test_an_error_is_one_line_without_a_traceback(fail, capsys):
@@ -169,7 +173,7 @@ def test_a_learners_own_notebook_is_not_opened_instead_of_a_lesson(lessons, star
 
 @pytest.mark.parametrize("name", ["", ".", "1", "masks"])
 def test_a_name_that_begins_no_lesson_opens_none(lessons, name):
-    with pytest.raises(CourseError, match=r"got '.*': the lessons are 00_start_here, 06_masks"):
+    with pytest.raises(CourseError, match=r"got '.*: .*the lessons are 00_start_here, 06_masks"):
         lab.find_notebook(name)
 
 
@@ -203,7 +207,7 @@ def test_an_unknown_lesson_is_answered_with_the_lessons_there_are(lessons):
 
 
 def test_a_library_without_lessons_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(folders, "NOTEBOOKS", tmp_path)
     with pytest.raises(CourseError, match="found none: install the course again, or clone its"):
         lab.find_notebook("00")
 
@@ -212,7 +216,7 @@ def test_a_lesson_opens_with_the_whole_repository_beside_it(lessons):
     arguments = lab.lab_arguments(lessons / "06_masks.ipynb")
     assert arguments == [
         f"--ServerApp.root_dir={lessons.parent}",
-        "--LabApp.default_url=/lab/workspaces/course/tree/notebooks/06_masks.ipynb",
+        "--LabApp.default_url=/course/notebooks/06_masks.ipynb",
     ]
 
 
@@ -230,13 +234,23 @@ def test_a_learner_works_in_a_copy_with_everything_beside_it(
     assert cli.main(arguments) == cli.main(arguments) == 0
     assert started[0] == started[1]
     assert f"--ServerApp.root_dir={work}" in started[0]
-    assert f"--LabApp.default_url=/lab/workspaces/course/tree/{path}" in started[0]
-    printed = capsys.readouterr().out
+    assert f"--LabApp.default_url=/course/{path}" in started[0]
+    printed = capsys.readouterr().err
     assert printed.count(f"Your own copy of the course is in {work}.") == 1
     (lessons.parent / path).write_text('{"new": 1}')
     cli.main(arguments)
-    assert "(1 notebooks): `course update` merges them" in capsys.readouterr().out
+    assert "(1 notebooks): `course update` merges them" in capsys.readouterr().err
     assert (work / path).read_text() == "{}"
+
+
+def test_for_another_editor_the_copy_is_made_and_its_path_is_all_that_is_printed(
+    lessons, started, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)  # not needed for it
+    assert cli.main(["lab", "06", "--exercise", "--print-path"]) == 0
+    path = tmp_path / "my work" / "exercises" / "06_masks" / "masks.ipynb"
+    assert capsys.readouterr().out == f"{path}\n"
+    assert path.read_text() == "{}" and not started
 
 
 def test_nothing_is_copied_for_a_name_that_is_wrong(lessons, started, tmp_path, capsys):
@@ -249,7 +263,7 @@ def test_a_notebook_of_ones_own_opens_in_its_own_folder(lessons, tmp_path):
     arguments = lab.lab_arguments(tmp_path / "my own.ipynb")
     assert arguments == [
         f"--ServerApp.root_dir={tmp_path}",
-        "--LabApp.default_url=/lab/workspaces/course/tree/my%20own.ipynb",
+        "--LabApp.default_url=/course/my%20own.ipynb",
     ]
 
 
@@ -263,7 +277,7 @@ def test_the_whole_copy_is_beside_a_lesson_also_where_the_home_is_a_link(
     notebook = lab.find_notebook(str(link / "notebooks" / "06_masks.ipynb"))
     assert lab.lab_arguments(notebook) == [
         f"--ServerApp.root_dir={link}",
-        "--LabApp.default_url=/lab/workspaces/course/tree/notebooks/06_masks.ipynb",
+        "--LabApp.default_url=/course/notebooks/06_masks.ipynb",
     ]
 
 
@@ -319,7 +333,8 @@ def test_a_system_without_any_browser_has_none(monkeypatch):
 def test_lab_without_jupyterlab_says_what_to_install(lessons, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
     assert cli.main(["lab"]) == 1
-    assert "pip install -e '.[lab]'" in capsys.readouterr().err
+    assert f"{sys.executable} -m pip install" in (error := capsys.readouterr().err)
+    assert "[lab]" in error
 
 
 def test_lab_keeps_the_users_jupyter_configuration(lessons, started, monkeypatch):
@@ -362,7 +377,7 @@ def test_a_missing_required_package_fails_and_the_fix_names_it(no_jail, monkeypa
     assert cli.main(["doctor"]) == 1
     printed = capsys.readouterr().out
     assert "x safetensors" in printed
-    assert "safetensors: pip install 'safetensors>=" in printed
+    assert re.search(f'safetensors: {sys.executable} -m pip install .*"safetensors>=', printed)
 
 
 def test_a_missing_extra_is_named_but_fails_nothing(monkeypatch, capsys):
@@ -371,7 +386,8 @@ def test_a_missing_extra_is_named_but_fails_nothing(monkeypatch, capsys):
     assert cli.main(["doctor"]) == 0
     printed = capsys.readouterr().out
     assert "- no-such-thing [hub]  not installed" in printed
-    assert "no-such-thing [hub]: pip install 'no-such-thing>=1' (only for x)" in printed
+    fix = f"  no-such-thing [hub]: {pip_install('no-such-thing>=1')} (only for x)"
+    assert fix in printed.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -391,7 +407,7 @@ def test_the_fix_for_an_uninstalled_course_is_to_install_it(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "requires", unknown)
     [finding] = doctor.examine_packages()
     assert not finding.fine
-    assert finding.fix == "pip install -e ."
+    assert finding.fix == pip_install(extra="lab")
 
 
 class FakeJail:
@@ -454,7 +470,7 @@ def test_a_package_that_does_not_load_is_named(monkeypatch, module, other):
     monkeypatch.setitem(sys.modules, module, None)
     [finding] = doctor.examine_device()
     assert not finding.fine
-    assert finding.fix == f"pip install --force-reinstall {module}"
+    assert finding.fix == pip_install("--force-reinstall", module)
 
 
 @pytest.mark.usefixtures("no_jail")
@@ -555,7 +571,10 @@ def test_an_apple_gpu_is_named(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert doctor.Finding("mps", "Apple GPU") in list(doctor.examine_device())
+    assert any(
+        finding.name == "mps" and "only if you name it: --device mps" in finding.value
+        for finding in doctor.examine_device()
+    )
 
 
 @pytest.mark.parametrize("capabilities", [{"avx512_bf16": True}, {"avx512_bf16": False}, {}])

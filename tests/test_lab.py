@@ -3,9 +3,11 @@
 import json
 
 import nbformat
+import pytest
+from ipykernel.ipkernel import IPythonKernel
 
 from course_lib import lab
-from course_lib.widget_output import WIDGET_VIEW
+from course_lib.widget_output import WIDGET_STATE, WIDGET_VIEW
 
 
 def test_the_first_layout_is_folded_and_a_learners_own_is_kept(tmp_path, monkeypatch):
@@ -20,7 +22,18 @@ def test_the_first_layout_is_folded_and_a_learners_own_is_kept(tmp_path, monkeyp
     assert json.loads(path.read_text("utf-8")) == content
 
 
-def test_a_widget_is_saved_as_the_html_beside_it():
+@pytest.mark.parametrize(
+    ("kernel", "named"), [({"name": "python3"}, True), ({"name": "ir"}, False), (None, False)]
+)
+def test_a_notebook_for_the_courses_kernel_is_opened_with_what_the_kernel_says(kernel, named):
+    metadata = {"kernelspec": kernel, "language_info": {"name": "as stored"}}
+    content = {"metadata": metadata}
+    lab.name_language(content)
+    language = content["metadata"]["language_info"]
+    assert language == (IPythonKernel.language_info if named else {"name": "as stored"})
+
+
+def test_a_view_is_saved_only_with_its_widget_and_without_html_beside_it():
     view = {"model_id": "1"}
     both = {"text/html": "<p>still</p>", WIDGET_VIEW: view}
     alone = {"text/plain": "IntSlider()", WIDGET_VIEW: view}
@@ -34,7 +47,12 @@ def test_a_widget_is_saved_as_the_html_beside_it():
     lab.save_without_widgets(model={"type": "notebook", "content": content}, path="a.ipynb")
     saved = content.cells[0].outputs
     assert (saved[0].data, saved[0].metadata) == ({"text/html": "<p>still</p>"}, {})
-    assert saved[1].data == alone
+    assert saved[1].data == {"text/plain": "IntSlider()"}
     nbformat.validate(content)
+    for model_id in ("1", "2"):
+        content.cells[0].outputs = [nbformat.v4.new_output("display_data", {WIDGET_VIEW: view})]
+        content.metadata.widgets = {WIDGET_STATE: {"state": {model_id: {}}}}
+        lab.save_without_widgets(model={"type": "notebook", "content": content})
+        assert (WIDGET_VIEW in content.cells[0].outputs[0].data) == (model_id == "1")
     for other in ({"type": "file", "content": "text"}, {"type": "notebook", "content": None}):
         lab.save_without_widgets(model=other)  # nothing to do

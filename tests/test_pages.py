@@ -6,9 +6,10 @@ import sys
 import nbformat
 import pytest
 
-from course_lib import cli, lab, pages
+from course_lib import cli, pages
 from course_lib.errors import CourseError
 from course_lib.pages import page_of, with_formulas, write_pages
+from course_lib.work_copy import folders
 
 
 def write_notebook(path, *texts, outputs=(), hidden=False):
@@ -37,7 +38,9 @@ def test_a_formula_in_the_text_becomes_mathml(tmp_path):
     assert "<em>this</em>" in page
 
 
-@pytest.mark.parametrize("path", sorted(lab.NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(folders.NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem
+)
 def test_no_command_is_left_in_a_formula_of_a_lesson(path):
     """latex2mathml shows what it does not know, such as \\operatorname* or \\big before \\{."""
     for cell in nbformat.read(path, as_version=4).cells:
@@ -103,7 +106,7 @@ def test_lines_of_a_formula_are_rows_of_a_table():
 
 def test_every_formula_of_the_lessons_can_be_read():
     found = 0
-    for path in sorted(lab.NOTEBOOKS.glob("*.ipynb")):
+    for path in sorted(folders.NOTEBOOKS.glob("*.ipynb")):
         for cell in nbformat.read(path, as_version=4).cells:
             text = re.sub(r"```.*?```|`[^`]*`", "", cell.source, flags=re.DOTALL)
             if cell.cell_type == "markdown":
@@ -115,7 +118,7 @@ def test_every_formula_of_the_lessons_can_be_read():
 
 
 def test_links_lead_to_pages_that_are_written_and_else_to_the_repository(tmp_path, monkeypatch):
-    monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(folders, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(pages, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(pages, "repository_files", lambda: "https://example.org/blob/main/")
     links = (
@@ -141,7 +144,7 @@ def test_a_notebook_of_ones_own_keeps_its_links(tmp_path):
 
 
 def test_without_names_all_lessons_become_pages(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path / "notebooks")
+    monkeypatch.setattr(folders, "NOTEBOOKS", tmp_path / "notebooks")
     monkeypatch.setattr(pages, "NOTEBOOKS", tmp_path / "notebooks")
     for name in ("00_a", "01_b"):
         write_notebook(tmp_path / "notebooks" / f"{name}.ipynb")
@@ -166,5 +169,5 @@ def test_what_is_no_notebook_is_refused(tmp_path):
 def test_without_nbconvert_the_message_says_what_to_install(tmp_path, monkeypatch):
     path = write_notebook(tmp_path / "a.ipynb")
     monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
-    with pytest.raises(CourseError, match=r"latex2mathml.*pip install -e '\.\[lab\]'"):
+    with pytest.raises(CourseError, match=r"latex2mathml.*-m pip install .*\[lab\]"):
         page_of(path)

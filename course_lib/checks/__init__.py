@@ -16,7 +16,7 @@ from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.report.own_work import refuse_borrowed_answer
 from course_lib.checks.table import TABLE, TOPICS
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, did_you_mean
 
 MOST_SEED = 2**63
 __all__ = ["TABLE", "NotPassed", "Progress", "check", "load_item", "load_items"]
@@ -58,7 +58,10 @@ def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
     if entry is None:
         lesson = str(item_id).split(".")[0]
         known = ", ".join(i for i in TABLE if i.startswith(lesson)) or ", ".join(TOPICS)
-        raise CourseError(f"item must be one of {known}, got {item_id!r}: is it misspelt?")
+        close = did_you_mean(str(item_id), TABLE)
+        raise CourseError(
+            f"item must be one of {known}, got {item_id!r}{close or ': is it misspelt?'}"
+        )
     if entry.kind == "written":
         raise CourseError(
             f"expected an item that is checked automatically, got {item_id!r}: a person marks it"

@@ -20,6 +20,9 @@ from course_lib.widget_output import widget_output
 FORMER_IDS: dict[str, str] = {}
 
 
+IN_WORDS = "A person marks answers in words: your teacher, or you with the course's solutions."
+
+
 def progress_file() -> Path:
     """``$COURSE_PROGRESS``, or ``transformer-course/progress.json`` among the user's data.
 
@@ -76,9 +79,28 @@ def note_passed(item_id: str) -> None:
         if passed is None:
             file = progress_file()
             file.replace(file.with_name(f"{file.name}.damaged"))
-        stored = {"version": 1, "passed": sorted({*(passed or ()), item_id})}
-        text = json.dumps(stored, indent=1) + "\n"
-        write_atomically(progress_file(), text, through_link=True)
+        _store({*(passed or ()), item_id})
+
+
+def note_reset(item_ids: Collection[str]) -> None:
+    """Forget that items were passed: their answers are gone. What cannot be written stays."""
+    with suppress(CourseError, OSError):
+        passed = _stored_ids() or set()
+        left = {i for i in passed if FORMER_IDS.get(i, i) not in item_ids}
+        if left != passed:
+            _store(left)
+
+
+def _store(passed: Collection[str]) -> None:
+    stored = {"version": 1, "passed": sorted(passed)}
+    text = json.dumps(stored, indent=1) + "\n"
+    write_atomically(progress_file(), text, through_link=True)
+
+
+def _in_words(lesson: str = "") -> int:
+    """The points for answers in words of a lesson, or of all."""
+    entries = (e for e in TABLE.values() if e.kind == "written" and e.id.startswith(lesson))
+    return sum(entry.points for entry in entries)
 
 
 class Progress:
@@ -119,8 +141,10 @@ class Progress:
         lines = []
         for name, entries in self.rows():
             bar = "".join("■" if e.id in self.passed else "□" for e in entries)
-            lines.append(f"{name:22} {bar:9} {self._points(entries)}")
-        return "\n".join([*lines, "", self.next()])
+            lines.append(
+                f"{name:22} {bar:9} {self._points(entries)}, and {_in_words(name[:2])} in words"
+            )
+        return "\n".join([*lines, "", IN_WORDS, self.next()])
 
     def to_html(self) -> str:
         """The same as a table, with a progress bar for each lesson."""
@@ -148,9 +172,10 @@ class Progress:
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
         import ipywidgets as widgets
 
-        page = widgets.HTML(self.to_html())
+        note = f"<p>Besides: {_in_words()} points for answers in words. {IN_WORDS}</p>"
+        page = widgets.HTML(self.to_html() + note)
         again = widgets.Button(description="Refresh")
-        again.on_click(lambda _: page.set_trait("value", Progress().to_html()))
+        again.on_click(lambda _: page.set_trait("value", Progress().to_html() + note))
         box = widgets.VBox([page, again])
         return widget_output(box.model_id) | {
             "text/html": Progress(()).to_html(),

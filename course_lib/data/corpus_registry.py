@@ -6,7 +6,7 @@ from course_lib.data.built_in_corpora import CORPORA
 from course_lib.data.corpus import Corpus
 from course_lib.data.hugging_face_corpus import hub_corpus
 from course_lib.data.published_corpora import PUBLISHED_CORPORA
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, did_you_mean
 
 HUB = "hub:OWNER/NAME[:CONFIG[:SOURCE-TARGET]]"
 
@@ -34,6 +34,7 @@ def load_corpus(name: str) -> Corpus:
     if name not in CORPORA:
         raise CourseError(
             f"corpus must be one of {', '.join(corpus_summaries())} or {HUB}, got {name!r}"
+            f"{did_you_mean(name, corpus_summaries())}"
         )
     return CORPORA[name]
 

@@ -12,7 +12,7 @@ from course_lib.data.corpus import Corpus, text_corpus
 from course_lib.data.download import cache_folder
 from course_lib.data.pairs import TextPair
 from course_lib.data.text_files import LazySequence
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, pip_install
 
 
 def hub_corpus(
@@ -106,7 +106,7 @@ def _explain_errors(dataset: str, config: str | None, local: Path) -> Iterator[N
     except ImportError as error:
         raise CourseError(
             f"expected the library datasets for {dataset}, got {type(error).__name__} ({error}): "
-            "pip install --upgrade datasets pyarrow"
+            f"{pip_install('--upgrade', 'datasets', 'pyarrow')}"
         ) from None
     except Exception as error:
         asked = f"{dataset} with configuration {config}" if config else dataset

@@ -190,7 +190,9 @@ class ExportOptions(ResultsOptions):
 
     format: ExportFormat = option("the platform that reads it, or csv for a table")
     output: Path | None = option(
-        "default: FORMAT.csv; for gradescope the folder gradescope", default=None, metavar="FILE"
+        "default: FORMAT.csv, or points.csv for csv; for gradescope the folder gradescope",
+        default=None,
+        metavar="FILE",
     )
     roster: Path | None = option(
         "CSV with the column student (the name of the folder that was graded), and for "

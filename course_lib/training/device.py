@@ -15,7 +15,7 @@ Precision = Literal["fp32", "bf16"]
 
 
 def choose_device(name: str) -> str:
-    """The device called ``name``; "auto" is a GPU if there is one.
+    """The device called ``name``; "auto" is cuda if there is one, and else cpu.
 
     Raises:
         CourseError: PyTorch cannot use that device here.

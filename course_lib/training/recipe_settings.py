@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from course_lib.decoding import Decoding
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, did_you_mean
 from course_lib.model import TransformerConfig, preset
 from course_lib.training.recipes import Recipe
 
@@ -78,11 +77,9 @@ def _type_of(path: str) -> Any:
     if group == "model" and name in _FROM_DATA:
         raise CourseError(f"{path} comes from the vocabularies of the data: leave it out")
     known = [f"{g}.{n}".lstrip(".") for g in _GROUPS for n in _names(g)]
-    close = difflib.get_close_matches(path, known, n=1)
-    meant = f"did you mean {close[0]}? " if close else ""
     raise CourseError(
-        f"expected a field of the recipe, its model or its decoding, got {path!r}: {meant}"
-        "`course recipes RECIPE` lists them"
+        "expected a field of the recipe, its model or its decoding, "
+        f"got {path!r}{did_you_mean(path, known) or ':'} `course recipes RECIPE` lists them"
     )
 
 

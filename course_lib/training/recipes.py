@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from course_lib.decoding import Decoding
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, did_you_mean
 from course_lib.training.injected_bugs import BUGS
 
 
@@ -246,7 +246,8 @@ def load_recipe(name: str, *, variant: Literal["fixed", "as_released"] = "fixed"
         CourseError: there is none of that name.
     """
     if name not in RECIPES:
-        raise CourseError(f"recipe must be one of {', '.join(RECIPES)}, got {name!r}")
+        close = did_you_mean(name, RECIPES)
+        raise CourseError(f"recipe must be one of {', '.join(RECIPES)}, got {name!r}{close}")
     recipe = RECIPES[name]
     if variant == "fixed":
         return recipe

@@ -7,11 +7,14 @@ Three notebooks take part: the release that the copy was made from (``base``), t
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from nbformat import NotebookNode
+
+from course_lib.errors import shortened
 
 Cells = dict[str, NotebookNode]
 
@@ -61,8 +64,9 @@ def merge(
         known = [cell.source for cell in (start, released) if cell is not None]
         kept += any(cell.source not in known for cell in cells)
         merged.cells += copy.deepcopy(cells)
-        if remark:
-            remarks.append(f"{name}: {remark}")
+        if remark:  # then one of the two has the cell
+            cell, notebook = (own[name], mine) if released is None else (released, theirs)
+            remarks.append(f"{_where(cell, notebook)}: {remark}")
     _make_ids_unique(merged.cells)
     return Merged(notebook=merged, kept=kept, remarks=tuple(remarks))
 
@@ -75,6 +79,17 @@ def is_answer(cell: NotebookNode) -> bool:
 def nbgrader_name(cell: NotebookNode) -> str:
     """The name that nbgrader has for the cell, empty if it has none."""
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def _where(cell: NotebookNode, notebook: NotebookNode) -> str:
+    """Where the cell stands, as a reader sees it: the heading above it, and how it begins."""
+    before = notebook.cells[: notebook.cells.index(cell) + 1]
+    headings = re.findall(
+        r"^#+ +(.+)", "\n".join(c.source for c in before if c.cell_type == "markdown"), re.MULTILINE
+    )
+    first = next((line.lstrip("# ") for line in cell.source.splitlines() if line.strip()), "empty")
+    starts = f"the cell that begins with {shortened(first)}"
+    return f"below {shortened(headings[-1])}, {starts}" if headings else starts
 
 
 def _lost(mine: NotebookNode, released: Cells, new_id: Callable[[str], str]) -> dict[str, str]:

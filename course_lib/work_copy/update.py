@@ -19,9 +19,10 @@ from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_notebook
 
 from course_lib.atomic import below, replace_atomically
-from course_lib.checks.progress import FORMER_IDS
+from course_lib.checks.progress import FORMER_IDS, note_reset
 from course_lib.checks.table import TABLE, TOPICS
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, did_you_mean
+from course_lib.widget_output import WIDGET_VIEW
 from course_lib.work_copy.folders import path_inside
 from course_lib.work_copy.merge import Merged, is_answer, merge, nbgrader_name
 
@@ -81,7 +82,7 @@ def outdated(work: Path, course: Path) -> list[Path]:
     return [
         name
         for name in released(course)
-        if name.suffix == ".ipynb" and _content(work / RELEASE / name) != _content(course / name)
+        if name.suffix == ".ipynb" and _bytes(work / RELEASE / name) != _bytes(course / name)
     ]
 
 
@@ -125,6 +126,7 @@ def reset(work: Path, what: str) -> str:
         raise CourseError(
             f"expected an item such as 06.padding_mask or a notebook such as "
             f"{work / 'exercises' / '06_masks' / 'masks.ipynb'}, got {what!r}"
+            f"{did_you_mean(what, TABLE)}"
         )
     return _reset_notebook(work, name)
 
@@ -139,6 +141,7 @@ def _reset_notebook(work: Path, name: Path) -> str:
     """Put back a whole notebook, and say where the learner's is."""
     saved = _back_up(work, name)
     _copy(work / RELEASE / name, work / name)
+    note_reset([item for item in TABLE if exercise_path(item) == name])
     return f"{name} is as the course released it" + (f"; yours is in {saved}" if saved else "")
 
 
@@ -176,6 +179,7 @@ def _reset_answer(work: Path, item: str) -> str:
     mine = merge(base, base, mine=mine).notebook  # an answer that was deleted is there again
     mine.cells = [fresh.get(cell.id, cell) for cell in mine.cells]
     _write(mine, work / name)
+    note_reset([item])
     return f"{item} in {name} is as the course released it; yours is in {saved}"
 
 
@@ -224,13 +228,13 @@ def _updated(file: _File) -> str:
     | changed or renamed | a notebook that the learner changed | merged, or else put beside it |
     | changed or renamed | another file that the learner changed | replaced after a backup |
     """
-    mine, known = file.mine, (_content(file.start), _content(file.now))
-    if not file.renamed and known[0] == known[1]:
+    mine = file.mine
+    if not file.renamed and _bytes(file.start) == _bytes(file.now):
         return "" if mine.exists() else _put_back(file)
     # Only the new name of a renamed file can be taken by another file of the learner's.
     replaced = _replaced(file.work, file.name, file.now) if file.renamed else ""
     left = False
-    if not mine.exists() or _content(mine) in known:
+    if not mine.exists() or _written(mine) in (_written(file.start), _written(file.now)):
         _copy(file.now, file.work / file.name)
         line = file.headline + replaced
     elif file.name.suffix != ".ipynb":
@@ -276,7 +280,7 @@ def _put_together(file: _File, merged: Merged, replaced: str) -> str:
 
 def _replaced(work: Path, name: Path, *released: Path) -> str:
     """Back up what is about to be replaced, unless it is as released, and say where it is."""
-    if _content(work / name) in (None, *(_content(path) for path in released)):
+    if _written(work / name) in (None, *(_written(path) for path in released)):
         return ""
     return f"; the {name.name} that you had is in {_back_up(work, name)}"
 
@@ -284,7 +288,7 @@ def _replaced(work: Path, name: Path, *released: Path) -> str:
 def _dropped(work: Path, name: Path) -> str:
     """Take away a file that the course no longer has, unless the learner changed it."""
     mine, start = work / name, work / RELEASE / name
-    unchanged = mine.exists() and _content(mine) == _content(start)
+    unchanged = mine.exists() and _written(mine) == _written(start)
     start.unlink()
     if not mine.exists():
         return ""
@@ -378,5 +382,25 @@ def _copy(source: Path, target: Path) -> None:
     replace_atomically(target, lambda draft: draft.write_bytes(source.read_bytes()))
 
 
-def _content(path: Path) -> bytes | None:
+def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
+
+
+def _written(path: Path) -> object:
+    """What a person wrote or ran in a file: of a notebook its cells and their outputs.
+
+    An editor that only saves a notebook may change the rest: metadata, ids, views of widgets, and
+    how the file is laid out.
+    """
+    if path.suffix != ".ipynb" or not path.is_file():
+        return _bytes(path)
+    try:
+        cells = _read(path).cells
+    except CourseError:
+        return _bytes(path)
+    for output in (output for cell in cells for output in cell.get("outputs", [])):
+        output.pop("execution_count", None)
+        output.pop("metadata", None)
+        output.get("data", {}).pop(WIDGET_VIEW, None)
+    parts = ("cell_type", "source", "attachments", "outputs")
+    return [[cell.get(part) or None for part in parts] for cell in cells]

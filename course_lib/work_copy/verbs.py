@@ -42,16 +42,21 @@ class ResetOptions:
     """What to put back."""
 
     what: str = option(
-        "an item's id, such as 06.padding_mask, or a notebook in your copy of the course",
+        "an item's id, such as 06.padding_mask; or a lesson by its number, such as 06; or the path "
+        "of a notebook in your copy of the course",
         metavar="ITEM",
         positional=True,
     )
+    exercise: bool = option("of a lesson, put back the exercise", default=False)
 
 
 def run_reset(options: ResetOptions) -> int:
-    """Put back an answer as it was released and say where the backup is."""
-    from course_lib.work_copy.folders import work_folder
+    """Put back an answer or a notebook as it was released and say where the backup is."""
+    from course_lib.work_copy.folders import COURSE, find_notebook, work_folder
     from course_lib.work_copy.update import reset
 
-    say(reset(work_folder(), options.what), RELOAD)
+    what = options.what
+    if "." not in what:  # neither an item nor a file
+        what = str(find_notebook(what, exercise=options.exercise).relative_to(COURSE))
+    say(reset(work_folder(), what), RELOAD)
     return 0

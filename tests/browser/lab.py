@@ -14,7 +14,7 @@ from urllib.error import URLError
 
 import nbformat
 
-from course_lib.lab import JUPYTER_CONFIG, WORKSPACE
+from course_lib.lab import ENTRANCE, JUPYTER_CONFIG
 
 START = 300  # seconds that the server may take
 
@@ -33,7 +33,7 @@ class Lab:
 
     def address_of_a_learner(self, name):
         """Where `course lab` opens a notebook."""
-        return f"http://127.0.0.1:{self.port}/lab/workspaces/{WORKSPACE}/tree/{name}"
+        return f"http://127.0.0.1:{self.port}/{ENTRANCE}/{name}"
 
     def write(self, name, cells, *, trusted=False):
         """Store a notebook of code cells: (source, outputs)."""

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from course_lib.lab import NOTEBOOKS
+from course_lib.work_copy.folders import NOTEBOOKS
 from tests.browser.lab import lay_out, serious_violations, set_theme
 
 # With an explorer, the diagram, quizzes and formulas; with stored slider figures and plots.

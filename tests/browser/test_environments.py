@@ -6,9 +6,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from course_lib.lab import NOTEBOOKS
 from course_lib.pages import page_of
 from course_lib.widget_output import WIDGET_VIEW
+from course_lib.work_copy.folders import NOTEBOOKS
 from tests.browser.controls import UNANSWERED, dead_controls, operate_first
 from tests.browser.lab import run, without_kernel
 from tests.browser.test_lesson_widgets import HEAD, QUIZ, SHAPE, WIDGETS

@@ -37,7 +37,7 @@ def learner(lab, clone, stop_kernels, open_page, monkeypatch):  # in this order,
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(lab.data))
     monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(lab.workspaces))
 
-    def open_(lesson, change=lambda path: None):
+    def open_(lesson, change=lambda path: None, *, width=1300):
         (clone / "notebooks").mkdir(parents=True)
         for name in (lesson, LINKED):
             shutil.copy(NOTEBOOKS / name, clone / "notebooks")
@@ -48,7 +48,8 @@ def learner(lab, clone, stop_kernels, open_page, monkeypatch):  # in this order,
         trust(unmodified_notebooks(clone))
         fold_file_browser()
         address = lab.address_of_a_learner(f"clone/notebooks/{lesson}")
-        page = open_page(address, network=True, width=1300)
+        page = open_page(address, network=True, width=width)
+        page.wait_for_url("**/tree/**")
         wait_until_open(page, kernel=False)
         return page
 
@@ -89,3 +90,31 @@ def test_a_part_of_the_diagram_opens_its_lesson(learner):
         "(name) => window.jupyterapp.shell.currentWidget?.context?.path.endsWith(name)", arg=LINKED
     )
     wait_until_open(page, kernel=False)
+
+
+def test_a_lesson_that_is_only_opened_has_nothing_to_save(learner):
+    page = learner("04_attention_matmul.ipynb")
+    wait_until_open(page, kernel=True)
+    page.wait_for_function(  # the kernel has answered
+        "window.jupyterapp.shell.currentWidget.model.getMetadata('language_info')?.version"
+    )
+    page.wait_for_timeout(2000)
+    assert page.evaluate("window.jupyterapp.shell.currentWidget.context.model.dirty") is False
+
+
+def test_a_phone_shows_the_lesson_alone_and_leaves_the_layout_of_a_larger_window(
+    lab, learner, open_page
+):
+    page = learner("07_blocks.ipynb")
+    page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
+    page.wait_for_timeout(3000)  # until JupyterLab has kept the layout
+    address = page.url.replace("/lab/workspaces/course/tree/", "/course/")
+    for width, folded in ((390, True), (1300, False)):
+        page.close()
+        lab.end_sessions()
+        page = open_page(address, network=True, width=width)
+        page.wait_for_url("**/tree/**")
+        wait_until_open(page, kernel=False)
+        assert page.evaluate(FOLDED) is folded
+        lesson = page.evaluate("window.jupyterapp.shell.currentWidget.node.offsetWidth")
+        assert lesson > 0.7 * width

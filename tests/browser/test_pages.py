@@ -2,8 +2,8 @@
 
 import pytest
 
-from course_lib.lab import NOTEBOOKS
 from course_lib.pages import write_pages
+from course_lib.work_copy.folders import NOTEBOOKS
 from tests.browser.controls import operate_first
 from tests.browser.lab import serious_violations
 

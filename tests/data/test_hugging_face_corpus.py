@@ -154,6 +154,6 @@ def test_a_row_that_breaks_later_is_an_error_too(put):
 def test_without_the_library_the_error_says_how_to_get_it(cache, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(
-        CourseError, match="expected the library datasets .*: pip install --upgrade datasets"
+        CourseError, match="expected the library datasets .*-m pip install .*--upgrade datasets"
     ):
         load_corpus("hub:me/tiny")

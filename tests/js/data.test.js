@@ -9,6 +9,7 @@ import { MEAN, STEPS } from "../../course_lib/assets/explorer/constants.js";
 import {
   alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf, range, strongestKey,
 } from "../../course_lib/assets/explorer/data/data.js";
+import { decimals } from "../../course_lib/assets/explorer/data/numbers.js";
 import { makeAttention, makePair, makeProducts, rounded } from "./attention.js";
 
 const CASES = JSON.parse(readFileSync(new URL("alignment_cases.json", import.meta.url), "utf-8"));
@@ -50,6 +51,17 @@ test("a comma or a full stop on its own is drawn in quotation marks", async () =
   assert.deepEqual(queries.map((group) => group.label), ["“,”", "'s", "<pad>"]);
   assert.deepEqual(keys.map((group) => group.label), ["“▁.”", "“..”", "§1", "_"]);
   assert.equal(queries[0].text, ",");
+});
+
+test("a token of nothing, of spaces or of new lines has a label that can be seen", async () => {
+  const tokens = { queryTokens: ["", "  ", "\n"], keyTokens: ["\t", "end\n", "a b", "_"] };
+  const { queries, keys } = axesOf(await makeAttention(tokens), false);
+  assert.deepEqual(queries.map((group) => group.label), ["“”", "“  ”", "“↵”"]);
+  assert.deepEqual(keys.map((group) => group.label), ["“⇥”", "“end↵”", "a b", "_"]);
+});
+
+test("a number has a minus sign, and none before a zero", () => {
+  assert.deepEqual([-0, -0.001, -1.5, 2].map((value) => decimals(value, 2)), ["0.00", "0.00", "−1.50", "2.00"]);
 });
 
 test("gold links between the same two words count once", async () => {

@@ -4,7 +4,7 @@ import random
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib.work_copy.merge import merge
 
@@ -158,7 +158,23 @@ def test_the_course_decides_what_is_an_answer_and_what_is_locked():
     assert "deletable" not in cells["yours-intro"].metadata
     assert merged.kept == 2
     assert merged.remarks == (
-        "intro: you and the course changed it; yours comes after the course's",
+        "the cell that begins with 'I2': you and the course changed it; yours comes after the "
+        "course's",
+    )
+
+
+def test_a_remark_names_a_cell_by_the_heading_above_it():
+    base, theirs, mine = (notebook("task=x code=1 gone=2") for _ in range(3))
+    for copy in (base, theirs, mine):
+        copy.cells[0] = new_markdown_cell("## Q6b. Padding\n\nWhy?", id="task")
+    theirs.cells[1].source, mine.cells[1].source = "one = 1", "# what I tried\nmine = 1"
+    theirs.cells.pop()
+    mine.cells[2].source = "\nlonger = 2"
+    assert merge(base, theirs, mine=mine).remarks == (
+        "below 'Q6b. Padding', the cell that begins with 'one = 1': you and the course changed it; "
+        "yours comes after the course's",
+        "below 'Q6b. Padding', the cell that begins with 'longer = 2': the course has dropped this "
+        "cell; yours was kept",
     )
 
 

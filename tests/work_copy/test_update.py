@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib import cli
 from course_lib.atomic import replace_atomically
-from course_lib.checks.progress import FORMER_IDS
+from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
 from course_lib.work_copy import folders, verbs
@@ -23,6 +23,7 @@ from course_lib.work_copy.update import create, exercise_path, outdated, reset, 
 
 LESSON, PAGE = Path("notebooks/06_masks.ipynb"), Path("docs/map.md")
 EXERCISE = exercise_path("06.padding_mask")
+FIRST = {LESSON: ["title"], EXERCISE: ["06-padding-mask-task"]}  # cells that the tests change
 ANSWER = {"nbgrader": {"grade_id": "06-padding-mask-answer", "solution": True}}
 
 
@@ -129,6 +130,29 @@ def test_what_nobody_changed_is_taken_over_and_what_was_written_stays(course, an
     assert [line.split(":")[0] for line in lines] == [str(new), str(EXERCISE), str(PAGE)]
     assert "with 1 cell of yours; before the update it was" in lines[1]
     assert update(answered, course) == [] == outdated(answered, course)
+
+
+def test_saving_a_notebook_is_no_change_and_running_it_is_one(course, work):
+    """JupyterLab saves other metadata, counts and views, and lays the file out its own way."""
+    create(work, course)
+    for name in (LESSON, EXERCISE):
+        saved = json.loads((work / name).read_text())
+        saved["metadata"] = {"language_info": {"name": "python", "version": "3.11.7"}}
+        for cell in saved["cells"]:
+            cell["metadata"]["scrolled"] = True
+            cell["source"] = "".join(cell["source"])
+        (work / name).write_text(json.dumps(saved))
+        write_cell(course / name, *FIRST[name], "# Changed")
+    assert [line.split(": ")[1] for line in update(work, course)] == ["up to date"] * 2
+    assert not (work / "backup").exists()
+    assert (work / LESSON).read_bytes() == (course / LESSON).read_bytes()
+    notebook = nbformat.read(work / LESSON, as_version=4)
+    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="1")]
+    nbformat.write(notebook, work / LESSON)
+    write_cell(course / LESSON, "title", "# Changed again")
+    (line,) = update(work, course)
+    assert "with what you ran; before the update it was" in line
+    assert nbformat.read(work / LESSON, as_version=4).cells[1].outputs
 
 
 def test_what_it_was_before_an_update_is_kept(course, answered):
@@ -300,6 +324,30 @@ def test_a_deleted_answer_and_a_deleted_notebook_are_put_back(course, answered):
     (answered / EXERCISE).unlink()
     reset(answered, "06.padding_mask")
     assert cells_of(answered / EXERCISE) == cells_of(course / EXERCISE)
+
+
+def test_an_answer_that_is_put_back_is_no_longer_passed(course, answered, tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    for item in ("06.padding_mask", "06.causal_mask", "07.encoder_block"):
+        note_passed(item)
+    reset(answered, "06.padding_mask")
+    assert load_passed() == {"06.causal_mask", "07.encoder_block"}
+    reset(answered, str(answered / EXERCISE))
+    assert load_passed() == {"07.encoder_block"}
+
+
+def test_a_lesson_and_its_exercise_are_put_back_by_their_number(
+    course, answered, monkeypatch, capsys
+):
+    monkeypatch.setenv("COURSE_WORK", str(answered))
+    monkeypatch.setattr(folders, "COURSE", course)
+    monkeypatch.setattr(folders, "NOTEBOOKS", course / "notebooks")
+    for arguments, name in ((["6"], LESSON), (["06", "--exercise"], EXERCISE)):
+        assert cli.main(["reset", *arguments]) == 0
+        assert capsys.readouterr().out.startswith(f"{name} is as the course released it; yours is")
+        assert cells_of(answered / name) == cells_of(course / name)
+    assert cli.main(["reset", "07"]) == 1
+    assert "the lessons are 06_masks" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["notebooks/06_masks.ipynb", "06_masks.ipynb"])

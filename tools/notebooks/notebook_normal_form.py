@@ -38,7 +38,7 @@ if "google.colab" in sys.modules and importlib.util.find_spec("course_lib") is N
     pip = [sys.executable, "-m", "pip", "install", "--quiet", source]
     done = subprocess.run(pip, capture_output=True, text=True)
     if done.returncode:
-        print("pip says:", done.stdout[-1000:], done.stderr[-1000:])
+        print("pip says:", done.stdout[-1000:], done.stderr.partition("\\nerror:")[0][-1000:])
         raise RuntimeError(
             "The course is not installed; above is what pip says about it. Run this cell again. "
             "If that doesn't help, choose 'Disconnect and delete runtime' in the menu 'Runtime' "

@@ -2,6 +2,7 @@
 // The picture in words: for the panel beside it, for screen readers, for the table below it.
 
 import { MEAN } from "./constants.js";
+import { decimals } from "./data/numbers.js";
 import { range } from "./data/data.js";
 
 /** @import { Axes, Matrix } from "./data/data.js" */
@@ -13,7 +14,7 @@ export const ALL_MASKED = "nothing: all keys are masked";
 export const quote = (text) => `“${text}”`;
 
 /** @param {number} value */
-export const formatNumber = (value) => value.toFixed(4);
+export const formatNumber = (value) => decimals(value, 4);
 
 /** @param {number} head */
 export const headName = (head) => (head === MEAN ? "mean of heads" : `head ${head}`);
@@ -95,7 +96,7 @@ function columnText(matrix, axes, key) {
  * @param {Summary} summary
  */
 export function summaryText({ entropy, most, error }) {
-  const text = `entropy ${entropy.toFixed(2)} of at most ${most.toFixed(2)} nats`;
+  const text = `entropy ${decimals(entropy, 2)} of at most ${most.toFixed(2)} nats`;
   return error === null ? text : `${text}; alignment error rate ${error.toFixed(2)}`;
 }
 

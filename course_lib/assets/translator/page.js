@@ -2,6 +2,7 @@
 // The page: what a reader types is translated, and what the model computed is shown.
 
 import { make } from "../explorer/controls/dom.js";
+import { decimals } from "../explorer/data/numbers.js";
 import { makeAttentionView } from "./attention_view.js";
 import { percent, showNextWords } from "./next_words.js";
 import { BEAM_WIDTH, BEAM_WIDTHS, FOLDED_BELOW, SIMILAR_WORDS, TEMPERATURE } from "./sizes.js";
@@ -89,13 +90,13 @@ function makePage(trained) {
   function showResult(of) {
     element("translation").textContent = of.text;
     element("score").textContent = `The model gives this translation the probability ` +
-      `${percent(Math.exp(of.logProb))} (log-probability ${of.logProb.toFixed(2)} nats).` +
+      `${percent(Math.exp(of.logProb))} (log-probability ${decimals(of.logProb, 2)} nats).` +
       (of.finished ? "" : " It is cut off: the model has not generated the end of the sentence.");
     const reference = right.get(of.sourceWords.join(" "));
     element("reference").textContent = !reference ? ""
       : splitWords(reference).join(" ") === splitWords(of.text).join(" ") ? "This is the right translation."
       : `Expected: ${reference}`;
-    element("unknown").replaceChildren(...of.unknown.map(unknownNote));
+    element("unknown").replaceChildren(...unknownNote(of.unknown));
     element("steps").replaceChildren(...of.targetWords.map((word, i) => {
       const share = probabilityOf(of, i);
       const button = make("button", { type: "button", aria: { pressed: false } }, word,
@@ -105,17 +106,22 @@ function makePage(trained) {
     }));
   }
 
-  /** @param {string} word */
-  function unknownNote(word) {
-    const similar = similarWords(word, known, SIMILAR_WORDS);
-    const buttons = similar.map((other) => {
-      const button = make("button", { type: "button", lang: "de", textContent: other });
-      button.addEventListener("click", () => ask(replaceWord(sentence.value, word, other)));
-      return button;
-    });
-    return make("p", {}, "The model does not know ", make("b", { lang: "de", textContent: word }),
+  /** One sentence for all of them. @param {string[]} words */
+  function unknownNote(words) {
+    if (!words.length) return [];
+    /** @param {string} word */
+    const named = (word) => make("b", { lang: "de", textContent: word });
+    const list = words.flatMap((word, i) => [i === 0 ? "" : i < words.length - 1 ? ", " : " or ", named(word)]);
+    const suggestions = words.map((word) => ({ word, similar: similarWords(word, known, SIMILAR_WORDS) }))
+      .filter(({ similar }) => similar.length)
+      .flatMap(({ word, similar }, i) => [i ? ", " : "Did you mean ", ...similar.map((other) => {
+        const button = make("button", { type: "button", lang: "de", textContent: other });
+        button.addEventListener("click", () => ask(replaceWord(sentence.value, word, other)));
+        return button;
+      }), ...(words.length > 1 ? [" for ", named(word)] : [])]);
+    return [make("p", {}, "The model does not know ", ...list,
       " and reads <unk>, which stands for every unknown word. ",
-      similar.length ? "Did you mean " : "It knows no similar word.", ...buttons, similar.length ? "?" : "");
+      ...(suggestions.length ? [...suggestions, "?"] : [`It knows no similar word${words.length > 1 ? "s" : ""}.`]))];
   }
 
   /** @param {number} chosen */

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from course_lib.atomic import below, write_atomically
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, pip_install
 from course_lib.grading.class_run.grade import grade_submission, unreadable
 from course_lib.grading.class_run.regrade_changes import append_changes, changes_between
 from course_lib.grading.jail.jail import Jail
@@ -233,7 +233,7 @@ def _executor(run: ClassRun, students: int) -> Iterator[Executor]:
     except ImportError:
         raise CourseError(
             "expected the package distributed, which --cluster needs, and it is not installed: "
-            "install it with pip install distributed, here and on the workers"
+            f"install it with {pip_install('distributed')}, and on the workers as well"
         ) from None
     except (OSError, ValueError) as error:
         raise CourseError(

@@ -13,7 +13,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from course_lib.errors import DISTRIBUTION, CourseError
+from course_lib.errors import CourseError, pip_install
 from course_lib.grading.jail.library_view import LIBRARY
 
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
@@ -58,7 +58,7 @@ def _filter() -> bytes:
         from course_lib.grading.jail.system_calls import allow_list  # an extra, for Linux only
     except ImportError as error:
         raise CourseError(
-            f"the package {error.name} is not installed: pip install '{DISTRIBUTION}[grading]'"
+            f"the package {error.name} is not installed: {pip_install(extra='grading')}"
         ) from None
     except RuntimeError as error:
         raise CourseError(f"{error}: apt install libseccomp2") from None

@@ -188,6 +188,11 @@ def load_class(
     """
     known = [f"{number}_{topic}" for number, topic in TOPICS.items()]
     found = [name for name in names or known if any((results / name).glob("*.json"))]
+    if results.name in known and any(results.glob("*.json")):
+        raise CourseError(
+            f"expected the folder of all results, got {results}, which holds those of one "
+            f"assignment: {results.parent} is meant"
+        )
     if missing := [name for name in names if name not in found] or ([] if found else [""]):
         raise CourseError(
             f"expected results in {results / missing[0]}, got none: grade first, with "

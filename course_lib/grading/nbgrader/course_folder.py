@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.atomic import below, replace_atomically, write_atomically
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, pip_install
 from course_lib.grading.nbgrader.nbgrader_settings import (
     CONFIG_FILE,
     CONFIGURATION,
@@ -47,7 +47,7 @@ def open_course_folder(path: Path) -> CourseFolder:
     except ImportError as error:
         raise CourseError(
             f"expected nbgrader, which keeps the gradebook, and it is not installed ({error}): "
-            "pip install 'transformer-question-by-question[grading]'"
+            f"{pip_install(extra='grading')}"
         ) from None
     file = path / CONFIG_FILE
     if not file.exists():

@@ -54,7 +54,8 @@ def export(options: ExportOptions) -> Path:
     say(*_handed_in_nothing(assignments, roster), error=True)
     if options.format == "gradescope":
         return _write_gradescope(assignments, options.output or Path("gradescope"))
-    output = options.output or Path(f"{options.format}.csv")
+    name = "points" if options.format == "csv" else options.format
+    output = options.output or Path(f"{name}.csv")
     rows = FORMATS[options.format](assignments, roster)
     # Only the general format is meant for a spreadsheet; the platforms expect plain UTF-8.
     mark = options.format == "csv"

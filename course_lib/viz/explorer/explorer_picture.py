@@ -107,8 +107,10 @@ def _width(text: str, size: int, *, bold: bool = False) -> int:
 
 
 def _label(token: str) -> str:
-    """A comma or a full stop on its own would look like a speck."""
-    return f"“{token}”" if _PUNCTUATION.fullmatch(token) else token
+    """In quotes where a comma would look like a speck, and a space or a new line like nothing."""
+    text = token.replace("\n", "↵").replace("\t", "⇥")
+    quoted = _PUNCTUATION.fullmatch(text) or not text.strip() or text != token
+    return f"“{text}”" if quoted else text
 
 
 def _wrapped(text: str, width: int, size: int) -> tuple[str, ...]:

@@ -38,6 +38,13 @@ def test_points_are_unknown_while_a_person_is_needed():
     assert (ana.most, unread.most) == (4, 14)  # of what can't be read, all items of the lesson
 
 
+def test_the_results_of_one_assignment_are_told_from_those_of_a_class(tmp_path):
+    store(RESULTS, tmp_path)
+    assert [each.name for each in load_class(tmp_path)] == ["06_masks"]
+    with pytest.raises(CourseError, match=f"of one assignment: {tmp_path} is meant"):
+        load_class(tmp_path / "06_masks")
+
+
 def test_a_persons_mark_wins_over_the_automatic_one_and_completes_the_points(tmp_path):
     path = marks_file(tmp_path, ["ana", "06.why_not_rows", 1.5], ["ana", "06.padding_mask", 0])
     (ana, *_) = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks

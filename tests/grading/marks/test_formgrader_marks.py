@@ -87,7 +87,7 @@ def export(*arguments):
 
 
 def exported():
-    with Path("csv.csv").open(encoding="utf-8-sig", newline="") as file:
+    with Path("points.csv").open(encoding="utf-8-sig", newline="") as file:
         return {(row["student"], row["item"]): row for row in csv.DictReader(file)}
 
 

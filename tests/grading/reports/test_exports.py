@@ -104,8 +104,8 @@ def test_nbgrader_gets_the_columns_of_its_own_exporter(folder):
 
 def test_the_general_format_has_a_row_for_each_item_and_opens_in_a_spreadsheet(folder):
     assert export("--format", "csv") == 0
-    assert (folder / "csv.csv").read_bytes().startswith(b"\xef\xbb\xbf")
-    header, *items = rows(folder / "csv.csv")
+    assert (folder / "points.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    header, *items = rows(folder / "points.csv")
     assert header[0] == "student"
     assert ["'=cmd()", "06_masks", "06.causal_mask", "Mask the future", "0.0"] in [
         row[:5] for row in items
@@ -158,7 +158,7 @@ def test_marks_of_answers_that_have_changed_are_named_and_exported(folder, capsy
     write_csv(folder / "marks.csv", [header, ["eva", text.id, 2, answer_id("An earlier one.")]])
     assert export("--format", "csv", "--marks", "marks.csv") == 0
     assert "have another answer now: eva, 06.why_not_rows. Look" in capsys.readouterr().err
-    (eva,) = (row for row in rows(folder / "csv.csv") if row[0] == "eva")
+    (eva,) = (row for row in rows(folder / "points.csv") if row[0] == "eva")
     assert float(eva[4]) == 2 and "the answer has changed" in eva[-1]
 
 

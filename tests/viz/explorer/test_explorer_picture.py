@@ -90,12 +90,13 @@ def test_a_long_title_and_long_tokens_stay_inside_the_picture():
     assert (pixels[:, :4] == 255).all()
 
 
-def test_a_token_of_one_comma_is_larger_than_a_speck():
+def test_a_token_of_one_comma_or_of_nothing_has_a_label_that_can_be_seen():
     def label(token):
         pixels, at = drawn(explore_attention(torch.eye(2), [token, "b"]))
         return (pixels[at.top : at.top + at.cell, : at.left] < 128).all(-1).sum()
 
     assert label(",") > 1.5 * (label("i") - 4)
+    assert all(label(blank) > 0 for blank in ("", " ", "\n", "\t"))
 
 
 def test_the_picture_of_two_sentences_is_that_of_the_chosen_rows_and_columns():

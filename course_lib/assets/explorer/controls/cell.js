@@ -4,15 +4,13 @@
 import { MEAN, STEPS } from "../constants.js";
 import { formatNumber, quote } from "../describe.js";
 import { make } from "./dom.js";
+import { decimals } from "../data/numbers.js";
 import { stepsOf } from "../data/steps.js";
 
 /** @import { Scene } from "../scene.js" */
 /** @import { CellSteps } from "../data/steps.js" */
 
 const MINUS = "−";
-
-/** Without a negative zero, and with a minus as long as a plus. @param {number} value */
-const short = (value, digits = 3) => value.toFixed(digits).replace(/^-(0\.0+)$/, "$1").replace("-", MINUS);
 
 /**
  * The steps of the opened cell, or why there are none; null where no cell is open.
@@ -63,13 +61,13 @@ function cellParts({ weight, masked, numbers, scores }, query, key) {
     make("b", { textContent: result }));
   const power = Math.exp(scaled - largest);
   const list = make("ol", { className: "ae-steps" },
-    step(STEPS.scores.label, count ? `sum of ${count} products` : "as it is stored", short(score)),
-    step(STEPS.scaled.label, `${short(score)} ÷ ${root.toFixed(root % 1 ? 3 : 0)}`, short(scaled)),
-    step(STEPS.masked.label, masked ? "may not attend" : "may attend", masked ? `${MINUS}∞` : short(scaled)),
+    step(STEPS.scores.label, count ? `sum of ${count} products` : "as it is stored", decimals(score)),
+    step(STEPS.scaled.label, `${decimals(score)} ÷ ${root.toFixed(root % 1 ? 3 : 0)}`, decimals(scaled)),
+    step(STEPS.masked.label, masked ? "may not attend" : "may attend", masked ? `${MINUS}∞` : decimals(scaled)),
     step(STEPS.weights.label, masked ? `e^(${MINUS}∞) ÷ Σ`
-      : `e^(${short(scaled)} − ${short(largest)}) ÷ Σ = ${short(power)} ÷ ${short(sum)}`,
+      : `e^(${decimals(scaled)} − ${decimals(largest)}) ÷ Σ = ${decimals(power)} ÷ ${decimals(sum)}`,
     masked ? "0" : formatNumber(weight)));
-  const why = masked ? null : note(`${short(largest)} is the largest of the row; it is subtracted so that no power is ` +
+  const why = masked ? null : note(`${decimals(largest)} is the largest of the row; it is subtracted so that no power is ` +
     "too large, and changes no weight. Σ is the sum of these powers over the row.");
   if (!numbers) return [list, why, note("Queries and keys are not stored here: explore_attention stores them with " +
     "queries= and keys=, explore_model with products=.")].filter((part) => part !== null);
@@ -88,7 +86,7 @@ function productTable({ query: q, key: k, products }, query, key) {
   /** @param {string} name @param {Iterable<Node>} cells */
   const row = (name, cells) => make("tr", {}, make("th", { scope: "row", textContent: name }), ...cells);
   /** @param {Float32Array} values */
-  const numbers = (values) => Array.from(values, (value) => make("td", { textContent: short(value, 2) }));
+  const numbers = (values) => Array.from(values, (value) => make("td", { textContent: decimals(value, 2) }));
   // Bars rise from the height of zero, or hang from it.
   const bars = Array.from(products, (value) => {
     const size = `height: ${(Math.abs(value) / all) * 100}%`;
@@ -118,6 +116,6 @@ export function openedText(scene) {
   const { weight, masked, numbers, scores } = cell;
   if (!scores) return `${weightText(weight, masked)} Its scores are not stored.`;
   const products = numbers ? `The sum of ${numbers.products.length} products is` : "The score is";
-  return `${products} ${short(scores.score)}, divided by ${short(scores.root)} it is ${short(scores.scaled)}; ` +
+  return `${products} ${decimals(scores.score)}, divided by ${decimals(scores.root)} it is ${decimals(scores.scaled)}; ` +
     (masked ? "masked, so the weight is 0." : `after the softmax ${formatNumber(weight)}.`);
 }

@@ -3,6 +3,7 @@
 
 import { STEPS } from "../constants.js";
 import { ALL_MASKED, amongOf, formatNumber, headName, placeName, topKeys } from "../describe.js";
+import { decimals } from "../data/numbers.js";
 import { make, swatch } from "./dom.js";
 import { isOverview } from "../drawing/views.js";
 
@@ -42,8 +43,8 @@ export function fillLegend(legend, scene) {
  * @param {Scene} scene
  */
 export function scaleEnds({ matrix, limits: [low, high], state }) {
-  const weights = matrix.step === "weights", top = high.toFixed(weights && !state.stretch ? 0 : 2);
-  return [low.toFixed(weights ? 0 : 2), `${top} ${STEPS[matrix.step].value}`];
+  const weights = matrix.step === "weights", top = decimals(high, weights && !state.stretch ? 0 : 2);
+  return [decimals(low, weights ? 0 : 2), `${top} ${STEPS[matrix.step].value}`];
 }
 
 /**

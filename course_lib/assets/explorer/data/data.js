@@ -42,7 +42,7 @@ import { addNumbers, addScores } from "./numbers.js";
  * @typedef {object} Group
  * @property {number[]} members token indices
  * @property {string} text
- * @property {string} label the text as it is drawn: a comma on its own would look like a speck
+ * @property {string} label the text as it is drawn: a comma alone would look like a speck, a space like nothing
  * @property {boolean} pad
  */
 
@@ -95,7 +95,10 @@ export function axesOf(attention, joined, sentences = "all") {
       group.text += joined ? token.replace(/^[▁Ġ]|^##|@@$/g, "") : token.replace(/^Ġ/, "▁");
       group.pad &&= token === attention.pad;
     });
-    for (const group of groups) group.label = SPECK.test(group.text) ? `“${group.text}”` : group.text;
+    for (const group of groups) {
+      const text = group.text.replaceAll("\n", "↵").replaceAll("\t", "⇥");
+      group.label = SPECK.test(text) || !text.trim() || text !== group.text ? `“${text}”` : text;
+    }
     return groups;
   };
   /** @param {string[]} tokens @param {number[]} words @param {0 | 1} side */

@@ -28,6 +28,14 @@ export function addNumbers(values, { levels, low, high }, start, factor) {
 }
 
 /**
+ * A number as it is read: with a minus sign, and with none before a zero.
+ *
+ * @param {number} value
+ * @param {number} [digits] after the point
+ */
+export const decimals = (value, digits = 3) => value.toFixed(digits).replace(/^-(0\.?0*)$/, "$1").replace("-", "−");
+
+/**
  * A vector or several, one after the other.
  *
  * @param {Quantised} stored

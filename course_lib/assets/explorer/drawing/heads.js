@@ -4,6 +4,7 @@
 import { drawText, hatch, paintCells, truncate } from "./canvas.js";
 import { MEAN, TALLEST } from "../constants.js";
 import { range } from "../data/data.js";
+import { decimals } from "../data/numbers.js";
 import { headName } from "../describe.js";
 
 /** @import { Axes } from "../data/data.js" */
@@ -120,7 +121,7 @@ export const headsView = {
     for (const { x, y, layer, head } of layout.thumbnails) {
       const { entropy, error } = scene.summary(layer, head);
       drawText(ctx, headName(head), x, y - 11, { weight: 600, colour: scene.theme.ink });
-      const text = `entropy ${entropy.toFixed(2)}` + (error === null ? "" : ` · AER ${error.toFixed(2)}`);
+      const text = `entropy ${decimals(entropy, 2)}` + (error === null ? "" : ` · AER ${error.toFixed(2)}`);
       drawText(ctx, truncate(text, layout.w, 11), x, y + layout.h + 12, { size: 11, colour: scene.theme.soft });
     }
   },
@@ -175,7 +176,7 @@ export const gridView = {
       ctx.fillStyle = theme.line;
       ctx.fillRect(x, y + h + 5, w * Math.min(1, share), 3);
       if (below < 24) continue;
-      const text = error === null ? entropy.toFixed(2) : `${w > 70 ? "AER " : ""}${error.toFixed(2)}`;
+      const text = error === null ? decimals(entropy, 2) : `${w > 70 ? "AER " : ""}${error.toFixed(2)}`;
       drawText(ctx, text, x, y + h + 16, { size: 10.5, colour: error === null ? theme.soft : theme.gold });
     }
   },

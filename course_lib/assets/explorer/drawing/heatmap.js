@@ -5,6 +5,7 @@ import { LABEL, drawTag, drawText, hatch, paintCells, truncate, widestLabel, wid
 import { colourScale, isBright } from "./colour.js";
 import { TALLEST } from "../constants.js";
 import { strongestKey } from "../data/data.js";
+import { decimals } from "../data/numbers.js";
 
 /** @import { Scene } from "../scene.js" */
 /** @import { View } from "./views.js" */
@@ -131,7 +132,7 @@ function drawNumbers(ctx, { matrix, limits, palette }, { left, top, w, h }) {
     const x = left + ((i % matrix.columns) + 0.5) * w;
     const y = top + (Math.floor(i / matrix.columns) + 0.5) * h;
     const colour = isBright(colourAt(value)) ? "#1d2430" : "#ffffff";
-    const text = value.toFixed(weights ? 2 : 1).replace(/^-(0\.0*)$/, "$1");
+    const text = decimals(value, weights ? 2 : 1);
     drawText(ctx, text, x, y + 0.5, { size, align: "center", colour });
   });
 }

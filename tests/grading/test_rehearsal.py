@@ -1,0 +1,27 @@
+"""What docs/teaching.md tells a teacher to rehearse, typed as it stands there."""
+
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from tools import ROOT
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("jail")  # skipped where there is none
+def test_the_rehearsal_of_a_teacher_runs_from_its_first_line_to_its_last(tmp_path):
+    text = (ROOT / "docs" / "teaching.md").read_text("utf-8")
+    lines = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1]
+    course = f'course() {{ {shlex.quote(sys.executable)} -m course_lib "$@"; }}\n'
+    for name in ("solutions", "exercises"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    done = subprocess.run(
+        ["sh", "-ec", course + lines], cwd=tmp_path, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The points are in rehearsal/points.csv" in done.stdout
+    assert re.search(r"right +12 of 12 +1\n *wrong +0 of 12", done.stdout), done.stdout
+    assert (tmp_path / "rehearsal" / "points.csv").read_text("utf-8-sig").count("passed") == 5
