@@ -334,7 +334,7 @@ def _plain(name: str, source: str) -> str:
 
 
 def _names_in(code: types.CodeType) -> set[str]:
-    """The names in a piece of code, and in those inside it, that are not local."""
+    """The names in code, and in the functions inside it, that are not local."""
     names, waiting = set[str](), [code]
     while waiting:
         part = waiting.pop()
