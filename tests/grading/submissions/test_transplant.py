@@ -12,7 +12,12 @@ from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, wi
 from course_lib.grading.submissions import flags
 from course_lib.grading.submissions.exercise import defined_names, load_exercise
 from course_lib.grading.submissions.flags import find_flags
-from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
+from course_lib.grading.submissions.submission import (
+    Cell,
+    Submission,
+    SubmissionError,
+    read_submission,
+)
 from course_lib.grading.submissions.transplant import CodeCell, transplant
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, answered, with_cell
 
@@ -176,17 +181,58 @@ def test_the_definitions_of_a_cell_can_be_run_alone():
         ("06.bug", "f.__code__ = g.__code__", ["unusual in this course: __code__"]),
         ("03.layer_norm", "y = nn.LayerNorm(3)(x)", ["ready-made for this item: LayerNorm"]),
         ("03.layer_norm", "from torch.nn.functional import layer_norm", ["ready-made"]),
-        ("03.layer_norm", "def layer_norm(x):\n    return self.layer_norm(x)", []),
+        ("03.layer_norm", "from torch import (  # or )\n    layer_norm as y,\n)", ["ready-made"]),
+        ("03.layer_norm", "from torch \\\n    import layer_norm", ["ready-made"]),
+        ("03.layer_norm", "y = torch. \\\n  layer_norm", ["ready-made"]),
+        ("03.layer_norm", "def f(self, x):\n    return self.layer_norm(x)", ["ready-made"]),
+        ("03.layer_norm", "class A:\n    def f(self, x):\n        return self.layer_norm(x)", []),
+        ("03.layer_norm", 'check("03.layer_norm", layer_norm)', []),
         ("03.add_norm", "y = nn.LayerNorm(3)(x)", []),
         ("04.scaled_dot_product_attention", "F.scaled_dot_product_attention(q)", ["ready-made"]),
     ],
 )
 def test_flags_name_what_is_unusual_or_ready_made(item, source, flags):
-    ours = CodeCell("imports", "import ctypes", ours=True)
+    ours = CodeCell("imports", "import ctypes, gc", ours=True)
     found = find_flags(item, [CodeCell("answer", source, item=item), ours])
     assert len(found) == len(flags)
     for one, expected in zip(found, flags, strict=True):
         assert one.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "flagged"),
+    [
+        ("from torch.nn.functional import layer_norm as ready", True),
+        ("def ready(*args):\n    return F.layer_norm(*args)", True),
+        (
+            "class AddNorm(nn.Module):\n    def __init__(self):\n        self.n = nn.LayerNorm(3)",
+            False,
+        ),
+    ],
+)
+def test_what_is_taken_in_the_answer_to_another_item_is_flagged_if_this_one_may_use_it(
+    source, flagged
+):
+    found = find_flags("03.layer_norm", [CodeCell("other", source, item="03.add_norm")])
+    assert bool(found) is flagged
+
+
+def test_a_solution_has_no_flags():
+    for solution in (ROOT / "solutions").glob("*/*.ipynb"):
+        exercise = load_exercise(ROOT / "exercises", solution.parent.name)
+        cells = transplant(read_submission(solution), exercise).cells
+        for task in exercise.tasks:
+            assert find_flags(task.entry.id, cells) == ()
+
+
+def test_released_lines_in_a_cell_of_ones_own_are_not_flagged(masks):
+    set_up = next(cell.source for cell in masks.cells if cell.id == "set-up")
+    merged = set_up.replace("    ", "\t").replace('"', "'") + "\nimport gc"
+    cells = transplant(submitted(Cell("code", merged), ANSWER), masks).cells
+    line = merged.count("\n") + 1
+    assert find_flags("06.bug", cells) == (
+        f"unusual in this course: gc (cell cell 1, line {line})",
+    )
 
 
 def test_an_unknown_assignment_is_answered_with_those_that_exist():
@@ -210,10 +256,16 @@ def test_a_released_exercise_in_another_format_is_refused(change, words, noteboo
         load_exercise(tmp_path, "06_masks")
 
 
-@pytest.mark.parametrize("text", ["1" * 1_000_000, "é" * 1_000_000, "1." * 500_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1" * 1_000_000, "é" * 1_000_000, "1." * 500_000, "import (\n" * 60_000),
+        *("from a import layer_norm(" * 20_000, "self.layer_norm\n" * 30_000, "\\\n" * 200_000),
+    ],
+)
 def test_looking_for_flags_takes_no_longer_than_reading(text):
     start = time.process_time()
-    assert find_flags("06.bug", [CodeCell("answer", f"import gc\n{text}")])
+    assert find_flags("03.layer_norm", [CodeCell("answer", f"import gc\n{text}")])
     assert time.process_time() - start < 5.0  # and not hours
 
 
