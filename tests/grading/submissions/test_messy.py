@@ -380,6 +380,8 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
         ("hw6.ipynb", "masks.ipynb"),
         ("masks_ana.ipynb", "masks.ipynb"),
         ("x/y/masks.ipynb", "x/masks.ipynb"),
+        ("masks.ipynb", "06_masks/masks.ipynb"),
+        ("06_masks_old/masks.ipynb", "masks.ipynb"),
         ("masks-Copy1.ipynb", "masks-Copy2.ipynb"),
     ],
 )
@@ -395,6 +397,39 @@ def test_of_copies_with_equally_many_answers_the_one_counts_whose_name_says_so(
         f"There are 2 notebooks. {last} (3 answers) was graded, since of those with the most "
         f"answers, its name says most that it is meant; not {first} (3).",
     )
+
+
+@pytest.mark.parametrize("folder", ["06_masks", "06_masks_old"])
+def test_a_folder_with_less_work_hides_no_notebook(folder, notebook, masks, tmp_path):
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "masks.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "masks.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    assert read_hand_in(tmp_path, masks).path == tmp_path / "masks.ipynb"
+
+
+def test_the_course_s_solution_beside_a_student_s_work_is_not_graded(notebook, masks, tmp_path):
+    solution = json.loads((ROOT / "solutions/06_masks/masks.ipynb").read_text())
+    for name, content in [
+        ("course/solutions/masks.ipynb", answered(notebook, RIGHT)),
+        ("final/masks.ipynb", {**solution, "metadata": {}}),
+        ("work/masks.ipynb", answered(notebook, dict([*RIGHT.items()][:1]))),
+    ]:
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(json.dumps(content))
+    handed_in = read_hand_in(tmp_path, masks)
+    assert handed_in.path == tmp_path / "work/masks.ipynb"
+    assert "(a folder solutions and the course's solution count last)" in handed_in.notes[0]
+
+
+def test_of_notebooks_whose_names_say_the_same_the_note_tells_that_the_path_decided(
+    notebook, masks, tmp_path
+):
+    for name in ("ann", "bob"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "masks.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    (note,) = read_hand_in(tmp_path, masks).notes
+    assert "ann/masks.ipynb (3 answers) was graded, since of those with the most answers, " in note
+    assert "its path comes first; ask which one is meant; not bob/masks.ipynb (3)." in note
 
 
 def test_a_notebook_of_another_exercise_does_not_count(jail, notebook, three_items, tmp_path):
