@@ -59,6 +59,52 @@ def test_missing_cells_are_noted(masks):
     assert not any("06-padding-mask-answer" in note for note in notes)
 
 
+def test_an_answer_that_stands_in_another_cell_is_not_missing(masks):
+    for source in ("import math\ndef causal_mask(size): ...", "from mine import causal_mask"):
+        notes = transplant(submitted(ANSWER, Cell("code", source, id="imports")), masks).notes
+        assert not any("06-causal-mask-answer" in note for note in notes)
+
+
+STUB = 'def padding_mask(tokens: Tensor, pad_id: int) -> Tensor:\n    """True for real tokens."""\n'
+STUB += "    raise NotImplementedError  # your code here\n"
+WRITTEN = "return tokens != pad_id"
+
+
+@pytest.mark.parametrize(
+    ("source", "is_answered"),
+    [
+        (STUB, False),
+        (STUB + "# TODO", False),
+        (STUB.replace("tokens: Tensor", "sequences: Tensor").replace("True", "False"), False),
+        (STUB.replace("pad_id: int", "pad_id: dict[str, int]"), False),
+        (STUB.replace("raise NotImplementedError", WRITTEN), True),
+        (STUB.replace("raise NotImplementedError", "if pad_id: raise NotImplementedError()"), True),
+        (STUB + "\n" + STUB.replace("raise NotImplementedError", WRITTEN), True),
+        (STUB + "\npadding_mask = lambda tokens, pad_id: tokens != pad_id", True),
+        ("padding_mask = torch.ne", True),
+    ],
+)
+def test_only_what_is_more_than_the_released_stub_is_an_answer(source, is_answered, masks):
+    cell = Cell("code", source, id="06-padding-mask-answer")
+    assert bool(transplant(submitted(cell), masks).answered) is is_answered
+
+
+def test_a_stub_beside_a_function_that_is_given_is_no_answer(masks):
+    cells = {cell.id: cell.source for cell in masks.cells}
+    source = cells["06-bug-answer"].replace("source: Tensor", "sequence: Tensor")
+    other = Cell("code", source, id="06-bug-answer")
+    assert not transplant(submitted(other), masks).answered
+
+
+def test_an_own_check_of_something_else_is_named_and_says_nothing_about_the_answer(masks):
+    check = Cell("code", 'x = 1\ncheck( "06.padding_mask", padding_mask_v2 )')
+    made = transplant(submitted(ANSWER, Cell("code", "padding_mask = 3"), check), masks)
+    ours = sum(cell.ours for cell in made.cells)
+    assert made.checked == {"06.padding_mask": ours + 1}
+    note = "A check of 06.padding_mask is of `padding_mask_v2`, and only `padding_mask` is graded."
+    assert note in made.notes
+
+
 def test_another_notebook_is_no_silent_zero(masks):
     with pytest.raises(SubmissionError, match="another exercise: was the wrong notebook handed in"):
         transplant(submitted(Cell("code", "x = 1", id="07-bug-answer")), masks)
