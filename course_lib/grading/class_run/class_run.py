@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import secrets
 import threading
 from collections.abc import Iterator
@@ -128,9 +129,11 @@ class ClassRun:
 
 
 def _result_name(student: str) -> str:
-    """The name of a result's file; that of a folder may leave no room for .json."""
+    """The name of a result's file; that of a folder may leave no room for .json, or look like that
+    of such a result.
+    """
     name = f"{student}.json"
-    if len(os.fsencode(name)) <= _MOST_NAME:
+    if len(os.fsencode(name)) <= _MOST_NAME and not re.search(r"~[0-9a-f]{12}\Z", student):
         return name
     whole = os.fsencode(student)
     return f"{whole[:200].decode(errors='ignore')}~{hashlib.sha256(whole).hexdigest()[:12]}.json"

@@ -94,6 +94,8 @@ def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
     assert [run.load_result(name).student for name in names] == names
     assert run.result_file("y" * 250).name == "y" * 250 + ".json"
     assert run.result_file("x" * 252) != run.result_file("x" * 253)
+    looks_like_one = run.result_file("x" * 253).stem
+    assert run.result_file(looks_like_one) != run.result_file("x" * 253)
 
 
 def test_when_it_was_handed_in_stands_in_the_exported_points(run, jail, tmp_path):
