@@ -106,7 +106,7 @@ def grade_submission(
     )
     notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
-        student=_encodable(student),
+        student=encodable(student),
         assignment=exercise.assignment,
         isolation=jail.isolation,
         key=key,
@@ -123,7 +123,7 @@ def unreadable(
     """The result of what can't be graded, which is tried again at every run."""
     note = (_plain(str(error)),)
     return SubmissionResult(
-        student=_encodable(student),
+        student=encodable(student),
         assignment=exercise.assignment,
         isolation=jail.isolation,
         key="",
@@ -340,14 +340,16 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     )
 
 
-def _encodable(name: str) -> str:
-    """A student's name as it is, control characters too: by it a roster finds the result."""
-    return name.encode("utf-8", "replace").decode("utf-8")
+def encodable(name: str) -> str:
+    """A student's name as it is, control characters too: by it a roster finds the result. Bytes of
+    another encoding are written as numbers, so that two such names stay two.
+    """
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _plain(text: str) -> str:
     """Text that may come from a learner, on one line and without control characters."""
-    return "".join(c if c.isprintable() else " " for c in _encodable(text))[:1000]
+    return "".join(c if c.isprintable() else " " for c in encodable(text))[:1000]
 
 
 def _key(

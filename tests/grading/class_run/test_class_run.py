@@ -98,6 +98,13 @@ def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
     assert run.result_file(looks_like_one) != run.result_file("x" * 253)
 
 
+def test_two_names_in_another_encoding_are_two_students(run, jail):
+    for name in (b"M\xfcller", b"M\xe4ller"):
+        shutil.copytree(run.incoming / "ana", run.incoming / os.fsdecode(name))
+    assert {result.student for result in grade(run, jail)} > {"M\\udcfcller", "M\\udce4ller"}
+    assert len(load_class(run.results)[0].marks) == len(STUDENTS) + 2
+
+
 def test_when_it_was_handed_in_stands_in_the_exported_points(run, jail, tmp_path):
     time = "2027-01-05 12:00:00.000000 UTC"
     (run.incoming / "ana" / "timestamp.txt").write_text(f"{time}\n")
