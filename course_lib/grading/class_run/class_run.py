@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
@@ -178,6 +178,12 @@ def hidden_in(incoming: Path) -> list[str]:
             if entry.is_dir() or (entry.name.endswith(".ipynb") and not entry.name.startswith("._"))
         )
     return []
+
+
+def left_results(run: ClassRun, students: Collection[str]) -> list[str]:
+    """The files of earlier results that are none of these students', sorted by name."""
+    files = (run.results / run.exercise.assignment).glob("*.json")
+    return sorted({file.name for file in files} - {*map(_result_name, students)})
 
 
 def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:

@@ -260,6 +260,8 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     assert "O'Neil, Jr  6 of 12" in printed.out
     assert str(tmp_path / "out" / "06_masks") in printed.out
     assert "dot" not in printed.out
+    assert "Not in" not in printed.out
+    (tmp_path / "out" / "06_masks" / "ana.json").rename(tmp_path / "out/06_masks/ana_998.json")
     (incoming / "empty").mkdir()
     assert cli.main(arguments) == 1
     for name in (".ana", ".ipynb_checkpoints"):
@@ -268,7 +270,10 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
         (incoming / name).touch()
     capsys.readouterr()
     assert cli.main(arguments) == 1
-    assert "names begin with a dot: .ana; .bo.ipynb. If" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "names begin with a dot: .ana; .bo.ipynb. If" in printed
+    folder = tmp_path / "out" / "06_masks"
+    assert f"Not in {incoming}, but with a result in {folder}: ana_998.json. course" in printed
 
 
 def test_the_last_line_is_a_command_that_works(incoming, jail, tmp_path, capsys, monkeypatch):
