@@ -137,12 +137,14 @@ WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.
 @pytest.mark.parametrize(
     ("scratch", "twice"),
     [
-        ("# padding_mask: Tensor\ntokens = x = torch.ones(2, 3)\nprint(padding_mask, tokens)", 0),
-        ("def test():\n    padding_mask = 3\ntest()", 0),
+        ("# padding_mask: Tensor\nx = y = 3\nprint(padding_mask, torch.ones(2, 3))", 0),
+        ("def test():\n    padding_mask = 3\n    test()\nclass A(nn.Module): x = f(3)", 0),
         ("padding_mask = 3", 2),
+        ("def test():\n    padding_mask = 3\ntest()", 3),
+        ("x = 3\nif x == 3:\n    test()", 3),
     ],
 )
-def test_cells_run_twice_only_for_a_wrong_answer_whose_names_are_bound_again(
+def test_cells_run_twice_only_for_a_wrong_answer_above_one_that_may_have_overwritten_it(
     scratch, twice, graded, notebook, three_items, jail, monkeypatch
 ):
     started, session = [], jail.session
@@ -150,6 +152,28 @@ def test_cells_run_twice_only_for_a_wrong_answer_whose_names_are_bound_again(
     handed_in = with_cell(answered(notebook, WRONG), scratch, after="06-bug-check")
     assert points(graded(handed_in, three_items)) == {}
     assert len(started) == 3 + twice
+
+
+CHANGING = {
+    "an attribute": "padding_mask.__code__ = (lambda tokens, pad_id: tokens).__code__",
+    "an element": "axes[1] = 0",
+    "a method": "axes.append(None)",
+    "a function": "def patch(what):\n    what.clear()\npatch(axes)",
+    "a module": "torch.ne = torch.eq",
+    "a loop": "for each in axes, axes:\n    each.append(None)",
+}
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_a_cell_that_changes_what_an_answer_uses_takes_nothing_away(
+    name, graded, notebook, one_item
+):
+    source = "axes = [slice(None), None, None]\n\ndef padding_mask(tokens, pad_id):\n"
+    source += "    return torch.ne(tokens, pad_id)[tuple(axes)]"
+    answer = answered(notebook, {"06-padding-mask-answer": source})
+    result = graded(with_cell(answer, CHANGING[name], after="06-bug-check"), one_item)
+    assert points(result) == {"06.padding_mask": 2.0}
+    assert any("was graded as it stood at the learner's own check" in n for n in result.notes)
 
 
 def test_an_answer_below_its_check_is_not_lost_either(graded, notebook, one_item):
