@@ -21,6 +21,7 @@ from course_lib.grading.submissions.exercise import (
     bound_names,
     defined_names,
 )
+from course_lib.grading.submissions.magics import without_commands
 from course_lib.grading.submissions.prose import words_in
 from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
 
@@ -140,7 +141,7 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
             checked[target.item] = len(theirs)
         if _is_own_work(cell, target):
             name = target.id if target else f"cell {cell.number}"
-            theirs.append(CodeCell(name, cell.source, item=_item(target)))
+            theirs.append(CodeCell(name, without_commands(cell.source), item=_item(target)))
         if target is None or target.role != "check":
             own = {
                 item for item, name in _CHECKED.findall(cell.source) if name == asked_for.get(item)

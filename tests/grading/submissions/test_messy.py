@@ -82,6 +82,28 @@ with torch.no_grad():
     assert points(result) == {"06.padding_mask": 2.0}
 
 
+MAGICS = {
+    "%%time below space": ("", "   \n%%time\n{answer}"),
+    "%time of an assignment": ("%time axes = (None, None)", "{answer}"),
+    "%%writefile": ("%%writefile mine.py\naxes = (None, None)", "from mine import axes\n{answer}"),
+    "get_ipython": (
+        "from IPython import get_ipython\nget_ipython().system('ls')\naxes = None, None",
+        "{answer}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAGICS)
+def test_a_command_of_the_notebook_hides_no_definition(name, graded, notebook, one_item):
+    above, answer = MAGICS[name]
+    source = "def padding_mask(tokens, pad_id):\n    return (tokens != pad_id)[:, *axes]"
+    source = source if above else source.replace("*axes", "None, None")
+    answers = {"06-padding-mask-answer": answer.format(answer=source)}
+    result = graded(with_cell(answered(notebook, answers), above), one_item)
+    assert points(result) == {"06.padding_mask": 2.0}
+    assert not any("raised" in note for note in result.notes)
+
+
 @pytest.mark.parametrize("decorator", ["@torch.compile", "@torch.compile(fullgraph=True)"])
 def test_a_compiled_answer_runs_without_a_compiler(decorator, graded, notebook, one_item):
     answer = f"{decorator}\n{RIGHT['06-padding-mask-answer']}"

@@ -12,6 +12,7 @@ from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, wi
 from course_lib.grading.submissions import flags
 from course_lib.grading.submissions.exercise import defined_names, load_exercise
 from course_lib.grading.submissions.flags import find_flags
+from course_lib.grading.submissions.magics import without_commands
 from course_lib.grading.submissions.submission import (
     Cell,
     Submission,
@@ -199,6 +200,32 @@ def test_what_a_cell_defines_is_found_even_if_it_is_no_python(source, names):
 def test_commands_of_ipython_are_translated(source, plain):
     assert without_magics(source).rstrip() == plain.rstrip()
     assert Shell().run_line_magic("time", "f()") is None
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("x = 3 % 2", "x = 3 % 2"),
+        ("  \n%%time\nx = 3", "  \npass\nx = 3"),
+        ("%%capture out\n%%time\nx = 3", "pass\n%%time\nx = 3"),
+        ("%%time", "pass\n"),
+        ("%%bash\nx = 3", "pass\n"),
+        ("if a:\n    %time  x, y = f(3)\nz = %time g()", "if a:\n    x, y = f(3)\nz = g()"),
+        ("%timeit f()\n%time\nx %time", "%timeit f()\n%time\nx %time"),
+        ("%%writefile a.py\n%time x", "open('a.py', 'w').write('%time x')"),
+        ("\n%%file -a 'a.py'", "\nopen('a.py', 'a').write('')"),
+        ("try:\n    from IPython import get_ipython", "try:\n    pass"),
+    ],
+)
+def test_commands_that_would_hide_a_definition_are_python(source, plain):
+    assert without_commands(source) == plain
+
+
+@pytest.mark.parametrize("text", [" ", "%%a", "% ", "a.", "a=", "a ", " \n", "\n"])
+def test_looking_for_commands_takes_no_longer_than_reading(text):
+    start = time.process_time()
+    without_commands(text * 250_000 + "\n%time")
+    assert time.process_time() - start < 2.0  # and not hours
 
 
 def test_the_definitions_of_a_cell_can_be_run_alone():
