@@ -578,6 +578,16 @@ def test_a_file_beside_the_notebook_that_is_no_reason_does_not_keep_an_answer_fr
     assert not any("needs" in note for note in result.notes)
 
 
+def test_a_file_that_lacks_what_is_imported_from_it_is_no_reason_not_to_grade(
+    graded, notebook, three_items, tmp_path
+):
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "mine.py").write_text("x = 1")
+    answers = {"06-padding-mask-answer": "def padding_mask(t, p): return answers()"}
+    handed_in = with_cell(answered(notebook, answers), "import mine\nfrom mine import answers")
+    assert [item.points for item in graded(handed_in, three_items).items] == [0.0, 0.0, 0.0]
+
+
 def test_an_answer_that_is_only_imported_from_an_own_module_is_not_run(
     graded, notebook, three_items, tmp_path
 ):
@@ -589,7 +599,7 @@ def test_an_answer_that_is_only_imported_from_an_own_module_is_not_run(
 
 def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, tmp_path):
     (tmp_path / "student").mkdir()
-    (tmp_path / "student" / "my_masks.py").write_text("")
+    (tmp_path / "student" / "my_masks.py").write_text("padding_mask = 3")
     source = "import ctypes\nfrom my_masks import padding_mask"
     item = graded(with_cell(notebook, source), three_items).items[0]
     assert item.status == "not run" and any("ctypes" in flag for flag in item.flags)
