@@ -25,11 +25,11 @@ from course_lib.grading.jail.session import REAL_SECONDS, MachineBusy, Session, 
 from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
-# A statement that is no mere definition, and may change an object; the cells of most learners below
-# an answer have none, and so cost no second run.
+# A statement that is no mere definition, and may change an object: answers to the items below, which
+# are definitions, cost no second run.
 _DOES_SOMETHING = re.compile(
-    r"^(?!(?:async +)?(?:def|class)\b|from\b|import\b|print\(|check\()"
-    r"(?:(?:for|while|if|with|try)\b|\w[^\n]*[(\[.])",
+    r"^(?!(?:(?:async +)?(?:def|class|from|import)\b|print\(|check\()[^;\n]*$)"
+    r"(?:(?:for|while|if|with|try)\b|[\w(\[{][^\n]*[(\[.])",
     re.MULTILINE,
 )
 
@@ -141,12 +141,12 @@ class SubmissionRun:
         keep: Sequence[str] = (),
         checked: int | None = None,
     ) -> tuple[Diagnosis, bool]:
-        """The diagnosis after these cells, and whether they may overwrite what the check saw."""
+        """The diagnosis after these cells, and whether they overwrite what the check saw."""
         item = load_item(task.entry.id, task.conventions)
         try:
             library = self.jail.library(item.id, view_files(item.id, task.subject))
             with self._started(library, cells, keep) as session:
-                rebound = checked is not None and self._may_overwrite(session, task, checked)
+                rebound = checked is not None and self._rebinds(session, task, checked)
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
@@ -164,7 +164,7 @@ class SubmissionRun:
             self.unwatched.append(passed.item.id)
             return passed
 
-    def _may_overwrite(self, session: Session, task: Task, checked: int) -> bool:
+    def _rebinds(self, session: Session, task: Task, checked: int) -> bool:
         """Whether a cell made something else of what the task's answer needs, or one below the
         check does anything that may change an object; true, too, where the process can't say so any
         more.

@@ -181,7 +181,8 @@ CHANGING = {
     "an element": "axes[1] = 0",
     "a method": "axes.append(None)",
     "a function": "def patch(what):\n    what.clear()\npatch(axes)",
-    "a module": "torch.ne = torch.eq",
+    "a module": "import torch; torch.ne = torch.eq",
+    "what is in brackets": "(axes).append(None)",
     "a loop": "for each in axes, axes:\n    each.append(None)",
 }
 
