@@ -25,8 +25,8 @@ from course_lib.grading.jail.session import REAL_SECONDS, MachineBusy, Session, 
 from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
-# A statement that is no mere definition, and may change an object: answers to the items below, which
-# are definitions, cost no second run.
+# A statement that is no mere definition, and may change an object. The answers to items below are
+# definitions, and cost no second run.
 _DOES_SOMETHING = re.compile(
     r"^(?!(?:(?:async +)?(?:def|class|from|import)\b|print\(|check\()[^;\n]*$)"
     r"(?:(?:for|while|if|with|try)\b|[\w(\[{][^\n]*[(\[.])",
