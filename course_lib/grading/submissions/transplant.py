@@ -102,13 +102,12 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
     ]
     theirs, checked = _code(matched, exercise)
     written = _written(matched, exercise)
-    answers = {_item(target) for cell, target in matched if _is_answer(cell, target)}
-    answered = answers | written.keys()
+    answered = {*_answers(matched, exercise), *written}
     return Transplant(
         cells=(*ours, *theirs),
         written=written,
         checked={item: len(ours) + number for item, number in checked.items()},
-        answered=frozenset(answered - {""}),
+        answered=frozenset(answered),
         notes=tuple(_notes(matched, exercise, written)),
     )
 
@@ -217,16 +216,24 @@ def _is_own_work(cell: Cell, target: ReleasedCell | None) -> bool:
     return bool(cell.source.strip()) and (target is None or not _same(cell, target))
 
 
-def _is_answer(cell: Cell, target: ReleasedCell | None) -> bool:
+def _answers(matched: list[Match], exercise: Exercise) -> Iterator[str]:
+    """The items whose functions a learner's code defines, wherever it stands."""
+    answers = [cell for cell in exercise.cells if cell.role == "answer"]
+    for cell, target in matched:
+        if cell.is_code and _is_own_work(cell, target) and _is_written(cell, target):
+            names = defined_names(cell.source)
+            yield from (each.item for each in answers if each is target or each.defines & names)
+
+
+def _is_written(cell: Cell, target: ReleasedCell | None) -> bool:
     """Whether a cell has more code than the released one, or less that is still to be written."""
-    if target is None or not cell.is_code or not _is_own_work(cell, target):
+    released = target.source if target is not None and target.role == "answer" else ""
+    code, before = (_NO_CODE.sub("", source) for source in (cell.source, released))
+    if code.split() == before.split():
         return False
-    own, released = (_NO_CODE.sub("", each.source) for each in (cell, target))
-    if own.split() == released.split():
-        return False
-    stubs = [len(_STUB.findall(each)) for each in (own, released)]
-    functions = [len(re.findall(r"\bdef\b|\blambda\b", each)) for each in (own, released)]
-    return stubs[0] < stubs[1] or functions[0] > functions[1] or not stubs[1]
+    stubs, to_write = len(_STUB.findall(code)), len(_STUB.findall(before))
+    functions, given = (len(re.findall(r"\bdef\b|\blambda\b", each)) for each in (code, before))
+    return stubs < to_write or functions - given > stubs - to_write or not stubs
 
 
 def _same(cell: Cell, target: ReleasedCell) -> bool:

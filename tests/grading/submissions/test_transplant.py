@@ -90,6 +90,15 @@ def test_only_what_is_more_than_the_released_stub_is_an_answer(source, is_answer
     assert bool(transplant(submitted(cell), masks).answered) is is_answered
 
 
+@pytest.mark.parametrize("where", ["imports", "06-padding-mask-answer", "06-bug-check", ""])
+def test_an_answer_counts_wherever_it_stands(where, masks):
+    both = "\n".join([*RIGHT.values()][:2])
+    cells = [Cell("code", both, id=where), Cell("code", "x = 1", id="06-bug-check")]
+    made = transplant(submitted(*cells), masks)
+    assert made.answered == {"06.padding_mask", "06.causal_mask"}
+    assert not transplant(submitted(Cell("code", STUB, id=where), cells[1]), masks).answered
+
+
 def test_a_stub_beside_a_function_that_is_given_is_no_answer(masks):
     cells = {cell.id: cell.source for cell in masks.cells}
     source = cells["06-bug-answer"].replace("source: Tensor", "sequence: Tensor")
