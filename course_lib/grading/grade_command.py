@@ -13,6 +13,7 @@ from course_lib.grading.class_run.class_run import (
     ClassRun,
     grade_class,
     hidden_in,
+    left_results,
     load_secret,
     students_in,
 )
@@ -92,6 +93,12 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
             "students' work, rename them and grade again.",
         )
     folder = options.results / options.assignment
+    if left := left_results(run, students):
+        print(
+            f"\nNot in {options.incoming}, but with a result in {folder}: {list_names(left)}. "
+            "course report and course export count these, too. If somebody left or a folder was "
+            "renamed, delete the old result."
+        )
     changes = [
         change for each in results for change in changes_between(earlier.get(each.student), each)
     ]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
@@ -128,9 +129,11 @@ class ClassRun:
 
 
 def _result_name(student: str) -> str:
-    """The name of a result's file; that of a folder may leave no room for .json."""
+    """The name of a result's file; that of a folder may leave no room for .json, or look like that
+    of such a result.
+    """
     name = f"{student}.json"
-    if len(os.fsencode(name)) <= _MOST_NAME:
+    if len(os.fsencode(name)) <= _MOST_NAME and not re.search(r"~[0-9a-f]{12}\Z", student):
         return name
     whole = os.fsencode(student)
     return f"{whole[:200].decode(errors='ignore')}~{hashlib.sha256(whole).hexdigest()[:12]}.json"
@@ -175,6 +178,12 @@ def hidden_in(incoming: Path) -> list[str]:
             if entry.is_dir() or (entry.name.endswith(".ipynb") and not entry.name.startswith("._"))
         )
     return []
+
+
+def left_results(run: ClassRun, students: Collection[str]) -> list[str]:
+    """The files of earlier results that are none of these students', sorted by name."""
+    files = (run.results / run.exercise.assignment).glob("*.json")
+    return sorted({file.name for file in files} - {*map(_result_name, students)})
 
 
 def grade_class(run: ClassRun, jail: Jail) -> Iterator[SubmissionResult]:

@@ -7,7 +7,8 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,12 @@ from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
 from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
-from course_lib.grading.submissions.exercise import Exercise, Task, bound_names
+from course_lib.grading.submissions.exercise import (
+    Exercise,
+    Task,
+    bound_names,
+    solution_file,
+)
 from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.own_modules import own_modules
 from course_lib.grading.submissions.submission import (
@@ -30,10 +36,13 @@ from course_lib.grading.submissions.submission import (
     SubmissionError,
     find_notebooks,
     read_submission,
+    what_is_not_read,
 )
 from course_lib.grading.submissions.transplant import AnotherExercise, Transplant, transplant
-from course_lib.grading.submissions.which_copy import sort_key
+from course_lib.grading.submissions.which_copy import SortKey, sort_key
 
+# Of a notebook: that it is not the course's solution, how many answers it has, and its name.
+_Rank = tuple[bool, int, SortKey]
 # The name, among misconceptions, of right answers that call what is ready-made.
 READY_MADE_NAME = "ready_made"
 _MOST_TEXT = 50_000  # characters of an answer in words
@@ -97,7 +106,7 @@ def grade_submission(
     )
     notes = (*remarks, *notes, *transplanted.notes, *run.notes())
     return SubmissionResult(
-        student=_encodable(student),
+        student=encodable(student),
         assignment=exercise.assignment,
         isolation=jail.isolation,
         key=key,
@@ -114,7 +123,7 @@ def unreadable(
     """The result of what can't be graded, which is tried again at every run."""
     note = (_plain(str(error)),)
     return SubmissionResult(
-        student=_encodable(student),
+        student=encodable(student),
         assignment=exercise.assignment,
         isolation=jail.isolation,
         key="",
@@ -146,7 +155,8 @@ class HandIn:
 def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     """The notebook of a student that counts. Nothing of it is executed.
 
-    The one with the most answers counts, and of equally many the one that ``which_copy`` tells.
+    The one with the most answers counts, and of equally many the one that ``which_copy`` tells. The
+    course's solution, and what is in a folder of this name, comes last, however much it answers.
 
     Args:
         folder: the student's; or the notebook itself.
@@ -155,7 +165,8 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     Raises:
         SubmissionError: there is none that can be read and belongs to the exercise.
     """
-    best, read, errors = None, [], []  # only the best is kept: each may have 20 MB
+    best, errors = None, []  # only the best is kept: each may have 20 MB
+    read: dict[Path, _Rank] = {}
     for path in find_notebooks(folder, exercise.assignment):
         try:
             submission = read_submission(path)
@@ -165,9 +176,11 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
             error.__context__ = None
             errors.append(error)
             continue
-        answers = len(transplanted.answered)
-        read.append((path, answers))
-        rank = answers, sort_key(path.relative_to(folder), exercise.file.stem)
+        name = path.relative_to(folder)
+        is_own = "solutions" not in map(str.casefold, name.parts[:-1])
+        is_own = is_own and _code_of(submission) != _solution_code(exercise.file)
+        key = sort_key(name, exercise.file.stem, assignment=exercise.assignment)
+        read[path] = rank = is_own, len(transplanted.answered), key
         if best is None or rank > best[0]:
             best = rank, submission, transplanted, path
     if best is None:
@@ -175,6 +188,8 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     _, submission, transplanted, path = best
     # Notebooks of other exercises in the same folder are nothing to worry about.
     notes = tuple(str(error) for error in errors if not isinstance(error, AnotherExercise))
+    if not_read := what_is_not_read(folder, exercise.assignment):
+        notes += (not_read,)
     if len(read) > 1:
         notes += (_which_one(read, path, folder),)
     modules = own_modules(transplanted.cells, [] if path == folder else [path.parent, folder])
@@ -185,14 +200,31 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     )
 
 
-def _which_one(read: Sequence[tuple[Path, int]], graded: Path, folder: Path) -> str:
+def _code_of(submission: Submission) -> tuple[str, ...]:
+    return tuple(cell.source.strip() for cell in submission.cells if cell.is_code)
+
+
+@cache
+def _solution_code(exercise: Path) -> tuple[str, ...]:
+    """The code of the course's solution; () if there is none that can be read."""
+    with suppress(SubmissionError):
+        if (file := solution_file(exercise)) is not None:
+            return _code_of(read_submission(file))
+    return ()
+
+
+def _which_one(read: Mapping[Path, _Rank], graded: Path, folder: Path) -> str:
     """A note about several notebooks: which one was graded, which ones were not, and why."""
-    most = dict(read)[graded]
-    others = [(path.relative_to(folder), answers) for path, answers in read if path != graded]
-    listed = ", ".join(f"{path} ({answers})" for path, answers in others)
+    is_own, most, key = read[graded]
+    others = {path: rank for path, rank in read.items() if path != graded}
+    listed = ", ".join(f"{path.relative_to(folder)} ({rank[1]})" for path, rank in others.items())
     reason = "it has the most answers"
-    if any(answers == most for _, answers in others):
+    if (is_own, most, key) in others.values():
+        reason = "of those with the most answers, its path comes first; ask which one is meant"
+    elif any(rank[:2] == (is_own, most) for rank in others.values()):
         reason = "of those with the most answers, its name says most that it is meant"
+    if any(not rank[0] for rank in others.values()):
+        reason += " (a folder solutions and the course's solution count last)"
     return (
         f"There are {len(read)} notebooks. {graded.relative_to(folder)} ({most} answers) was "
         f"graded, since {reason}; not {listed}."
@@ -308,14 +340,16 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     )
 
 
-def _encodable(name: str) -> str:
-    """A student's name as it is, control characters too: by it a roster finds the result."""
-    return name.encode("utf-8", "replace").decode("utf-8")
+def encodable(name: str) -> str:
+    """A student's name as it is, control characters too: by it a roster finds the result. Bytes of
+    another encoding are written as numbers, so that two such names stay two.
+    """
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _plain(text: str) -> str:
     """Text that may come from a learner, on one line and without control characters."""
-    return "".join(c if c.isprintable() else " " for c in _encodable(text))[:1000]
+    return "".join(c if c.isprintable() else " " for c in encodable(text))[:1000]
 
 
 def _key(

@@ -6,6 +6,7 @@ The tests, the reference and the comparison stay here. The engine is the one of
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,14 @@ from course_lib.grading.jail.library_view import view_files
 from course_lib.grading.jail.session import REAL_SECONDS, MachineBusy, Session, SessionEnded
 from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
+
+# A statement that is no mere definition, and may change an object. The answers to items below are
+# definitions, and cost no second run.
+_DOES_SOMETHING = re.compile(
+    r"^(?!(?:(?:async +)?(?:def|class|from|import)\b|print\(|check\()[^;\n]*$)"
+    r"(?:(?:for|while|if|with|try)\b|[\w(\[{][^\n]*[(\[.])",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +100,11 @@ class SubmissionRun:
         """The diagnosis of what the learner wrote for a task.
 
         What counts is what stands at the end of the notebook, so that an answer may be improved
-        further down. Where that fails, and a cell has overwritten what the learner's own check saw,
-        the cells above the check are run once more, without those below, and a function that the
-        exercise asks for stays one even if a cell uses its name for something else. The better of
-        the two diagnoses counts, so nobody gains or loses by what the process says was overwritten.
+        further down. Where that fails, and a cell may have overwritten what the learner's own check
+        saw, the cells above the check are run once more, without those below, and a function that
+        the exercise asks for stays one even if a cell uses its name for something else. The better
+        of the two diagnoses counts, so nobody gains or loses by what the process says was
+        overwritten.
 
         Args:
             task: the item.
@@ -155,9 +165,12 @@ class SubmissionRun:
             return passed
 
     def _rebinds(self, session: Session, task: Task, checked: int) -> bool:
-        """Whether a cell made something else of what the task's answer needs; true, too, where the
-        process can't say so any more.
+        """Whether a cell made something else of what the task's answer needs, or one below the
+        check does anything that may change an object; true, too, where the process can't say so any
+        more.
         """
+        if any(_DOES_SOMETHING.search(cell.source) for cell in self.cells[checked:]):
+            return True
         answer = [name for name in (task.subject, task.line) if name]
         above = sum(number not in self.skipped for number in range(checked))
         try:

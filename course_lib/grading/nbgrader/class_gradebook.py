@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from course_lib.grading.nbgrader.course_folder import (
     open_course_folder,
     student_id,
 )
-from course_lib.grading.results import SubmissionResult
+from course_lib.grading.results import SubmissionResult, list_names
 from course_lib.grading.submissions.exercise import Exercise
 from course_lib.grading.submissions.submission import SubmissionError, read_regular_file
 
@@ -47,9 +47,12 @@ def store_class(course: Path, run: ClassRun, *, results: Sequence[SubmissionResu
     """
     folder = open_course_folder(course)
     to_mark = 0
-    failed: dict[str, str] = {}
+    names: Mapping[str, str] = {each.student: student_id(each.student) for each in results}
+    failed = dict(_with_one_id(names))
     with AssignmentGradebook(folder, run.exercise) as gradebook:
         for result in results:
+            if result.student in failed:
+                continue
             try:
                 exercise, hand_in = _hand_in(run, result)
                 timestamp = None
@@ -62,11 +65,18 @@ def store_class(course: Path, run: ClassRun, *, results: Sequence[SubmissionResu
                 gradebook.forget_unsaved()
                 kind = "" if isinstance(error, CourseError) else f"{type(error).__name__}: "
                 failed[result.student] = f"{kind}{error}"
-    names: Mapping[str, str] = {each.student: student_id(each.student) for each in results}
     renamed = {name: safe for name, safe in names.items() if name != safe}
     return StoredClass(
         submissions=len(results) - len(failed), to_mark=to_mark, renamed=renamed, failed=failed
     )
+
+
+def _with_one_id(names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The students whose work would overwrite that of another in the gradebook, and why."""
+    for name, safe in names.items():
+        others = [other for other, its in names.items() if its == safe and other != name]
+        if others:
+            yield name, f"nbgrader would call {list_names(others)} {safe}, too: rename one folder"
 
 
 def _hand_in(run: ClassRun, result: SubmissionResult) -> tuple[Exercise, HandIn | None]:

@@ -16,6 +16,7 @@ from course_lib.grading.nbgrader.nbgrader_settings import (
     CONFIGURATION,
     configured,
 )
+from course_lib.grading.submissions.exercise import solution_file
 
 _REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\n### END SOLUTION", re.DOTALL)
 
@@ -74,7 +75,7 @@ def add_released(folder: CourseFolder, assignment: str, *, exercise: Path) -> No
 
     What is there already is left as it is: an instructor may have changed it.
     """
-    solution = _solution_file(exercise)
+    solution = solution_file(exercise)
     for step, original in (("release", exercise), ("source", solution or exercise)):
         target = folder.file(step, assignment, name=exercise.name)
         if not target.exists():
@@ -98,17 +99,12 @@ def rubrics(exercise: Path) -> dict[str, str]:
     """
     import nbformat
 
-    solution = _solution_file(exercise)
+    solution = solution_file(exercise)
     if solution is None:
         return {}
     cells = nbformat.read(solution, as_version=4).cells
     found = {cell.id: _REGION.findall(cell.source) for cell in cells if cell.cell_type != "code"}
     return {name: "\n\n".join(parts) for name, parts in found.items() if parts}
-
-
-def _solution_file(exercise: Path) -> Path | None:
-    solution = exercise.parents[2] / "solutions" / exercise.parent.name / exercise.name
-    return solution if solution.is_file() else None
 
 
 def student_id(name: str) -> str:

@@ -9,10 +9,11 @@ from itertools import combinations
 from tqdm.auto import tqdm
 
 from course_lib.grading.class_run.class_run import students_in
-from course_lib.grading.class_run.grade import read_hand_in
+from course_lib.grading.class_run.grade import encodable, read_hand_in
 from course_lib.grading.options import SimilarOptions
 from course_lib.grading.reports.similarity import (
     FEWEST,
+    MOST_SOURCE,
     Similarity,
     find_similar_pairs,
     names_in,
@@ -20,14 +21,13 @@ from course_lib.grading.reports.similarity import (
     tokenize_source,
 )
 from course_lib.grading.reports.similarity_file import SIMILAR_FILE, store_pairs
-from course_lib.grading.results import shown_text
+from course_lib.grading.results import list_names, shown_text
 from course_lib.grading.submissions.exercise import Exercise, exercises_folder, load_exercise
 from course_lib.grading.submissions.submission import SubmissionError
 from course_lib.grading.submissions.transplant import Transplant
 
 _MOST_NAME, _MOST_PAIRS = 32, 40  # in the table; the file has all
 _MOST_SOURCE = 200_000  # characters of a submission, so that nobody holds up the others
-_MOST_STORED = 1000  # characters of a student's name, as in the results
 HINT = (
     "This is a hint for a person, and deducts nothing. Read both before you think anything of it: "
     "people who learn together, or from the same page, write alike."
@@ -44,35 +44,45 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
     known = frozenset().union(*(names_in(cell.source) for cell in exercise.cells if cell.is_code))
     submissions = {}
     files: dict[str, list[str]] = {}
+    cut: list[str] = []
     students = students_in(options.incoming)
     for student in tqdm(students, desc="reading", unit="submission", delay=2, leave=False):
         try:
             hand_in = read_hand_in(options.incoming / student, exercise)
         except SubmissionError:
             continue  # course grade tells who could not be read
-        name = shown_text(student, _MOST_STORED)
-        submissions[name] = _tokens(hand_in.transplant, known)
+        name = encodable(student)
+        submissions[name], is_cut = _tokens(hand_in.transplant, known)
+        if is_cut:
+            cut.append(name)
         if hand_in.transplant.answered:  # untouched ones are the same by nature
             files.setdefault(hand_in.submission.sha256, []).append(name)
     same = tuple(pair for names in files.values() for pair in combinations(names, 2))
     similar = find_similar_pairs(submissions, _released(exercise, known))
     others = tuple(pair for pair in similar.pairs if (pair.first, pair.second) not in same)
-    found = replace(similar, pairs=others, identical=same)
+    found = replace(similar, pairs=others, identical=same, cut=tuple(cut))
     store_pairs(options.results / exercise.assignment, found)
     return found, len(submissions)
 
 
-def _tokens(transplanted: Transplant, known: frozenset[str]) -> Mapping[str, list[str]]:
-    """What a learner wrote: the tokens of their own cells, and the words of their answers."""
+def _tokens(
+    transplanted: Transplant, known: frozenset[str]
+) -> tuple[Mapping[str, list[str]], bool]:
+    """What a learner wrote: the tokens of their own cells, and the words of their answers; and
+    whether something was left out of it. Short cells come first, so that no long one hides them.
+    """
     cells: dict[str, list[str]] = {}
-    left = _MOST_SOURCE
-    for cell in transplanted.cells:
-        if not cell.ours:
-            cells.setdefault(cell.name, []).extend(tokenize_source(cell.source[:left], known))
-            left = max(0, left - len(cell.source))
+    left, is_cut = _MOST_SOURCE, False
+    theirs = [cell for cell in transplanted.cells if not cell.ours]
+    for cell in sorted(theirs, key=lambda cell: len(cell.source)):
+        source = cell.source[: min(left, MOST_SOURCE)]
+        cells.setdefault(cell.name, []).extend(tokenize_source(source, known))
+        left -= len(source)
+        is_cut = is_cut or len(source) < len(cell.source)
     for item, text in transplanted.written.items():
         cells[f"{item} (words)"] = split_words(text)
-    return cells
+        is_cut = is_cut or len(text) > MOST_SOURCE
+    return cells, is_cut
 
 
 def _released(exercise: Exercise, known: frozenset[str]) -> list[list[str]]:
@@ -90,6 +100,10 @@ def similar_table(found: Similarity, submissions: int) -> str:
     lines = [f"Identical files: {pair}" for pair in same[:_MOST_PAIRS]]
     if len(same) > _MOST_PAIRS:
         lines.append(f"… and {len(same) - _MOST_PAIRS} more in {SIMILAR_FILE}")
+    if found.cut:
+        lines.append(
+            f"Of the long work of these, only a part was compared: {list_names(found.cut)}"
+        )
     return "\n".join([*lines, *([""] if lines else []), _rare(found, submissions)])
 
 

@@ -25,6 +25,7 @@ from pygments.token import Comment, Name, String
 LENGTH = 8  # tokens of a sequence: shorter ones are what Python itself makes everybody write
 FEWEST = 10  # submissions; in a smaller class nobody can say what is rare
 MOST_SOURCE = 50_000  # characters of a cell
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+")
 _COMMON = 0.3  # the share of a class from which on a sequence is not rare
 # A pair stands out from so much on: a share well above the usual one, of enough bits. A high share
 # always does, or a class in which most have copied would look like one in which nobody has.
@@ -57,12 +58,14 @@ class Similarity:
     """The pairs that stand out, and the highest share that a student usually has with another.
 
     ``usual`` is the median over the students; a pair stands out well above it. ``identical`` are
-    the pairs that handed in the same file, byte for byte, whatever the others wrote.
+    the pairs that handed in the same file, byte for byte, whatever the others wrote. ``cut`` are
+    the students of whose long work only a part was compared.
     """
 
     pairs: tuple[Pair, ...]
     usual: float
     identical: tuple[tuple[str, str], ...] = ()
+    cut: tuple[str, ...] = ()
 
 
 def tokenize_source(source: str, known: frozenset[str] = frozenset()) -> list[str]:
@@ -73,7 +76,9 @@ def tokenize_source(source: str, known: frozenset[str] = frozenset()) -> list[st
         known: names that stay, since the exercise gives them; so do attributes and built-ins.
     """
     tokens: list[str] = []
-    for kind, text in PythonLexer().get_tokens(source[:MOST_SOURCE]):
+    # The lexer takes time that grows with the square of the space at the ends of lines.
+    lines = [line.rstrip() for line in source[:MOST_SOURCE].split("\n") if line.strip()]
+    for kind, text in PythonLexer().get_tokens("\n".join(lines)):
         if kind in Comment or kind in String.Doc or not text.strip():
             continue
         if kind in String:
@@ -88,8 +93,8 @@ def tokenize_source(source: str, known: frozenset[str] = frozenset()) -> list[st
 
 
 def split_words(text: str) -> list[str]:
-    """The words of an answer in words."""
-    return re.findall(r"\w+", text[:MOST_SOURCE].lower())
+    """The words of an answer in words; characters that nobody sees split none."""
+    return re.findall(r"\w+", _UNSEEN.sub("", text)[:MOST_SOURCE].lower())
 
 
 def names_in(source: str) -> frozenset[str]:

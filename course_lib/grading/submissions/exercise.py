@@ -84,6 +84,12 @@ def exercise_file(folder: Path, assignment: str) -> Path:
     return notebooks[0]
 
 
+def solution_file(exercise: Path) -> Path | None:
+    """The solution of a released notebook, in ``solutions`` beside ``exercises``; None without."""
+    solution = exercise.parents[2] / "solutions" / exercise.parent.name / exercise.name
+    return solution if solution.is_file() else None
+
+
 def exercises_folder() -> Path:
     """The folder of the exercises: here, or beside the library."""
     here = Path("exercises")

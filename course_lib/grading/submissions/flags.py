@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import chain
@@ -24,7 +25,12 @@ _MOST = 10  # flags of one item
 _MOST_CHARACTERS = 500_000  # that are looked at for one item: 20 MB take minutes
 
 _MOST_NORMALIZED = 200  # characters of a name; no unusual one is as long
-_DOTTED = re.compile(r"([\w.]+)(\(?)")  # takes each character once: a line may have millions
+# Each takes a character once: a line may have millions.
+_DOTTED = re.compile(r"([\w.]+)(\(?)")
+_IMPORT = re.compile(
+    r"(?:^|[;:])[^\S\n]*(?:from[^\S\n]+[\w.]+[^\S\n]+)?import\b[^\n(]*(?:\([^)]*)?", re.MULTILINE
+)
+_NOT_INDENTED = re.compile(r"^\w+", re.MULTILINE)  # how a statement begins
 
 
 def find_flags(
@@ -42,8 +48,11 @@ def find_flags(
     theirs = [cell for cell in cells if not cell.ours]
     for flag in chain(
         _too_long(theirs),
-        _ready_made(item_id, [cell for cell in theirs if cell.item in ("", item_id)]),
-        _unusual_names([cell for cell in theirs if cell.item not in others]),
+        _ready_made(item_id, theirs),
+        _unusual_names(
+            [cell for cell in theirs if cell.item not in others],
+            {_packed(line) for cell in cells if cell.ours for line in cell.source.split("\n")},
+        ),
     ):
         found[flag] = None
         if len(found) == _MOST:  # a cell may have millions more
@@ -58,18 +67,30 @@ def _too_long(cells: Sequence[CodeCell]) -> Iterator[str]:
 
 
 def _ready_made(item_id: str, cells: Sequence[CodeCell]) -> Iterator[str]:
-    names = sorted({name.rpartition(".")[2] for name in READY_MADE.get(item_id, ())})
-    for where, text in _lines_of(cells if names else ()):
-        for name in names:
-            if _is_imported_or_looked_up(name, text):
-                yield f"ready-made for this item: {name} {where}"
+    """In any cell, since an answer may use what a cell above it takes from somewhere. But a class
+    that answers another item may use what is ready-made for this one.
+    """
+    names = {name.rpartition(".")[2] for name in READY_MADE.get(item_id, ())}
+    left = _MOST_CHARACTERS
+    for cell in cells if names else ():
+        source, left = cell.source[:left], max(0, left - len(cell.source))
+        code = "\n".join(map(_code, source.replace("\\\n", "\v").split("\n")))
+        known: set[str] = set()
+        for index, name in _taken(code, names, in_classes=cell.item in ("", item_id)):
+            if name not in known:
+                known.add(name)
+                line = 1 + sum(code.count(end, 0, index) for end in "\n\v")
+                yield f"ready-made for this item: {name} (cell {cell.name}, line {line})"
 
 
-def _unusual_names(cells: Sequence[CodeCell]) -> Iterator[str]:
-    """Each name once, where it stands first: many lines with one must not crowd out another."""
+def _unusual_names(cells: Sequence[CodeCell], released: Collection[str]) -> Iterator[str]:
+    """Each name once, where it stands first: many lines with one must not crowd out another.
+
+    Lines as they were released say nothing: somebody may have put two cells together.
+    """
     known: set[str] = set()
     for where, text in _lines_of(cells):
-        for name in _unusual(text):
+        for name in _unusual(text) if _packed(text) not in released else ():
             if name not in known:
                 known.add(name)
                 yield f"unusual in this course: {name} {where}"
@@ -101,8 +122,23 @@ def _code(text: str) -> str:
     return text if "'" in before or '"' in before else before
 
 
-def _is_imported_or_looked_up(name: str, text: str) -> bool:
-    """Whether a line takes the name from somewhere; a learner may define it, or call their own."""
-    code = _code(text)
-    imported = re.match(rf"\s*(from|import)\b.*\b{name}\b", code)
-    return bool(imported or re.search(rf"(?<!\bself)\.{name}\b", code))
+def _packed(line: str) -> str:
+    """A line without the space in it, and with one kind of quotation marks."""
+    return "".join(line.split()).replace("'", '"')
+
+
+def _taken(code: str, names: Collection[str], *, in_classes: bool) -> Iterator[tuple[int, str]]:
+    """Where code takes a name from somewhere, in classes or only outside of them; a learner may
+    define it, and a class may call its own.
+    """
+    for part in _IMPORT.finditer(code):
+        for word in re.finditer(r"\w+", part[0]):
+            if word[0] in names:
+                yield part.start() + word.start(), word[0]
+    # "03.layer_norm" is an item.
+    statements = [(each.start(), each[0] == "class") for each in _NOT_INDENTED.finditer(code)]
+    for found in re.finditer(rf"(\bself)?(?<!\b\d\d)\.\s*({'|'.join(sorted(names))})\b", code):
+        before = bisect_left(statements, (found.start(), False))
+        in_class = before > 0 and statements[before - 1][1]
+        if not in_class or (in_classes and not found[1]):
+            yield found.start(2), found[2]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from course_lib.grading.results import shown_text
+from course_lib.grading.submissions.submission import SubmissionError, read_regular_file
 from course_lib.grading.submissions.transplant import CodeCell
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\.*(\w+)|import[ \t]+([^\n#;]+))", re.MULTILINE)
@@ -18,10 +19,14 @@ _MOST, _MOST_NAME = 5, 80
 
 
 def own_modules(cells: Sequence[CodeCell], folders: Iterable[Path]) -> tuple[str, ...]:
-    """The files and folders with Python in these folders that a learner's cells name; sorted."""
-    there: dict[str, str] = {}
+    """The files and folders with Python in these folders that a learner's cells name; sorted.
+
+    Not a file of which the cells import names that are not in it, and nothing else: whatever they
+    lack, it is not that file.
+    """
+    there: dict[str, Path] = {}
     for folder in folders:
-        there |= {name.partition(".")[0]: name for name in _modules_in(folder)}
+        there |= {name.partition(".")[0]: folder / name for name in _modules_in(folder)}
     for installed in ("course_lib", "torch", "numpy", "matplotlib", *sys.stdlib_module_names):
         there.pop(installed, None)
     if not there:
@@ -30,8 +35,24 @@ def own_modules(cells: Sequence[CodeCell], folders: Iterable[Path]) -> tuple[str
     named = {Path(file.replace("\\", "/")).stem for file in _FILE.findall(source)}
     for module, several in _IMPORT.findall(source):
         named |= {module, *(re.split(r"\W", part.strip())[0] for part in several.split(","))}
-    found = sorted(shown_text(there[name], _MOST_NAME) for name in named & there.keys())
-    return tuple(found[:_MOST])
+    needed = [there[name] for name in named & there.keys() if _may_use(name, there[name], source)]
+    return tuple(sorted(shown_text(path.name, _MOST_NAME) for path in needed)[:_MOST])
+
+
+def _may_use(module: str, path: Path, source: str) -> bool:
+    """Whether a module has anything that a source takes from it by name, as far as one can tell."""
+    taken = set(re.findall(rf"(?<![\w.]){module}\.(\w+)", source))
+    imported = rf"\bfrom[ \t]+{module}[ \t]+import\b[ \t]*(\([^)]*|[^\n#(]*)"
+    for names in re.findall(imported, source):
+        taken |= {*re.findall(r"[\w*]+", re.sub(r"\bas\s+\w+", "", names))}
+    renamed = re.search(rf"\b{module}[ \t]+as\b", source)
+    if path.suffix != ".py" or not taken or taken & {"*", "py"} or renamed:
+        return True
+    try:
+        text = read_regular_file(path).decode("utf-8", "replace")
+    except SubmissionError:
+        return True
+    return "import *" in text or not taken.isdisjoint(re.findall(r"\w+", text))
 
 
 def _modules_in(folder: Path) -> list[str]:

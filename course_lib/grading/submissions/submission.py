@@ -11,18 +11,20 @@ import errno
 import hashlib
 import json
 import os
-import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
+from course_lib.grading.results import list_names
+from course_lib.grading.submissions.which_copy import normal_name
 
 MOST_BYTES, MOST_CELLS = 20 << 20, 2000
-MOST_NOTEBOOKS, DEEPEST_FOLDER = 50, 3  # that are looked for in a student's folder
+MOST_NOTEBOOKS, DEEPEST_FOLDER = 50, 6  # that are looked for in a student's folder
+_ARCHIVES = {".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar"}
 _ASSIGNMENTS = {f"{number}_{topic}" for number, topic in TOPICS.items()}
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -173,9 +175,8 @@ def find_notebooks(path: Path, assignment: str) -> list[Path]:
     """The notebooks that a student may have handed in for an assignment, sorted by name.
 
     Args:
-        path: a notebook, or the student's folder. If it has folders that are named after the
-            assignment, "06 Masks" or "06_masks (1)", only these count, and never one that is named
-            after another assignment.
+        path: a notebook, or the student's folder. Folders in it that are named after another
+            assignment do not count.
         assignment: such as "06_masks".
 
     Raises:
@@ -188,16 +189,12 @@ def find_notebooks(path: Path, assignment: str) -> list[Path]:
             f"expected a notebook or a folder with one at {path}, got something else: put each "
             "student's work in a folder of its own"
         )
-    folders = [entry for entry in _scanned(path) if entry.is_dir(follow_symlinks=False)]
-    own = [Path(entry.path) for entry in folders if _is_named_after(entry.name, assignment)]
-    others = _ASSIGNMENTS - {assignment}
-    found = sorted(
-        (each for folder in own or [path] for each in _notebooks_below(folder, others)), key=str
-    )
+    found = sorted((each for each, why in _holders(path, assignment) if not why), key=str)
     if not found:
         raise SubmissionError(
             f"expected a notebook (.ipynb) in {path}, got none: was the folder handed in empty, "
-            "or the notebook saved as another kind of file? Names that begin with a dot aren't read"
+            "or the notebook saved as another kind of file? Names that begin with a dot aren't "
+            f"read. {what_is_not_read(path, assignment)}".rstrip()
         )
     if len(found) > MOST_NOTEBOOKS:
         raise SubmissionError(
@@ -207,26 +204,36 @@ def find_notebooks(path: Path, assignment: str) -> list[Path]:
     return found
 
 
-def _normal(name: str) -> str:
-    """A folder's name as assignments are written: "06 Masks" is "06_masks"."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+def what_is_not_read(path: Path, assignment: str) -> str:
+    """A sentence about what may hold a notebook and is not read; "" if there is nothing."""
+    if path.is_symlink() or not path.is_dir():
+        return ""
+    found = _holders(path, assignment)
+    skipped = sorted(f"{each.relative_to(path)} ({why})" for each, why in found if why)
+    return f"Not read: {list_names(skipped)}." if skipped else ""
 
 
-def _is_named_after(name: str, assignment: str) -> bool:
-    """Also a second one, as unpacking an archive twice makes it."""
-    return f"{_normal(name)}_".startswith(f"{assignment}_")
-
-
-def _notebooks_below(
-    folder: Path, others: Collection[str], depth: int = DEEPEST_FOLDER
-) -> Iterator[Path]:
-    """Those in a folder and the folders in it, but for folders with the names of ``others``."""
+def _holders(
+    folder: Path, assignment: str, *, depth: int = DEEPEST_FOLDER, other: str = ""
+) -> Iterator[tuple[Path, str]]:
+    """The notebooks in a folder and in the folders in it, each with "", and what else may be or
+    hold one, with the reason why it is not read. ``other`` is the assignment whose folder this is.
+    """
     for entry in _scanned(folder):
+        path, name = Path(entry.path), normal_name(entry.name)
         if entry.is_dir(follow_symlinks=False):
-            if depth > 0 and _normal(entry.name) not in others:
-                yield from _notebooks_below(Path(entry.path), others, depth - 1)
-        elif entry.name.lower().endswith(".ipynb"):
-            yield Path(entry.path)
+            inner = name if name in _ASSIGNMENTS - {assignment} else other
+            if depth > 0:
+                yield from _holders(path, assignment, depth=depth - 1, other=inner)
+            elif not inner:
+                yield path, "too many folders deep"
+        elif path.suffix.lower() == ".ipynb":
+            if not other:
+                yield path, ""
+            elif not name.startswith(other.partition("_")[2]):
+                yield path, f"in a folder {other}"
+        elif path.suffix.lower() in _ARCHIVES and not other:
+            yield path, "unpack it"
 
 
 def _scanned(folder: Path) -> list[os.DirEntry[str]]:

@@ -15,16 +15,28 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 
 from course_lib.grading.results import shown_text
-from course_lib.grading.submissions.exercise import Exercise, ReleasedCell, defined_names
+from course_lib.grading.submissions.exercise import (
+    Exercise,
+    ReleasedCell,
+    bound_names,
+    defined_names,
+)
+from course_lib.grading.submissions.magics import without_commands
 from course_lib.grading.submissions.prose import words_in
 from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
 
 # The cells of an item in any exercise, such as 06-bug-answer.
 _ITEM_CELL = re.compile(r"\d\d-.+-(task|hints|code|answer|check|written)")
-_CHECKED = re.compile(r"""\bcheck\(\s*["'](\d\d\.\w+)["']""")  # in a cell of the learner's own
+# In a cell of the learner's own: the item, and what is checked.
+_CHECKED = re.compile(r"""\bcheck\(\s*["'](\d\d\.\w+)["']\s*,\s*([\w.]+)""")
+_NO_CODE = re.compile(r"""\"{3}.*?\"{3}|'{3}.*?'{3}|#[^\n]*""", re.DOTALL)
+_STUB = re.compile(
+    r"^[ \t]*(?:(?:async +)?def\b|\))[^\n]*:\s*raise\s+NotImplementedError\b", re.MULTILINE
+)
 _BLOCKS = re.compile(r"^(?:async +def|def|class) +(\w+)", re.MULTILINE)
 _NEAR = 2  # cells above or below those of an answer in words, where a part of it may stand
 _MOST_SHOWN = 300  # characters of such a text
+_MOST_NAME = 80
 
 
 class AnotherExercise(SubmissionError):
@@ -51,7 +63,7 @@ class Transplant:
         written: answers in words, by item.
         checked: of the cells, how many the item's check comes after; not for items of which the
             learner has written nothing above it.
-        answered: the items with something of the learner's own.
+        answered: the items with something of the learner's own, and not only in comments.
         notes: what an instructor should know about how the cells were found.
     """
 
@@ -88,14 +100,14 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
         for cell in exercise.cells
         if cell.is_code and cell.role != "check"
     ]
-    theirs, checked = _code(matched)
+    theirs, checked = _code(matched, exercise)
     written = _written(matched, exercise)
-    answered = {cell.item for cell in theirs} | written.keys()
+    answered = {*_answers(matched, exercise), *written}
     return Transplant(
         cells=(*ours, *theirs),
         written=written,
         checked={item: len(ours) + number for item, number in checked.items()},
-        answered=frozenset(answered - {""}),
+        answered=frozenset(answered),
         notes=tuple(_notes(matched, exercise, written)),
     )
 
@@ -113,13 +125,14 @@ def _is_another(submission: Submission, exercise: Exercise) -> bool:
     return not ids & own and any(map(_ITEM_CELL.fullmatch, ids))
 
 
-def _code(matched: list[Match]) -> tuple[list[CodeCell], dict[str, int]]:
+def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dict[str, int]]:
     """The learner's code, and how many of these cells come before each item's last check; where
     the answer is not above it, those up to the last cell that defines what the item asks for.
     """
     theirs: list[CodeCell] = []
     checked: dict[str, int] = {}
     defined: dict[str, int] = {}
+    asked_for = _subjects(exercise)
     for cell, target in matched:
         if cell.kind != "code":
             continue
@@ -127,15 +140,23 @@ def _code(matched: list[Match]) -> tuple[list[CodeCell], dict[str, int]]:
             checked[target.item] = len(theirs)
         if _is_own_work(cell, target):
             name = target.id if target else f"cell {cell.number}"
-            theirs.append(CodeCell(name, cell.source, item=_item(target)))
+            theirs.append(CodeCell(name, without_commands(cell.source), item=_item(target)))
         if target is None or target.role != "check":
-            checked |= dict.fromkeys(_CHECKED.findall(cell.source), len(theirs))
+            own = {
+                item for item, name in _CHECKED.findall(cell.source) if name == asked_for.get(item)
+            }
+            checked |= dict.fromkeys(own, len(theirs))
         if target is not None and target.defines.intersection(_BLOCKS.findall(cell.source)):
             defined[target.item] = len(theirs)
     begun = {cell.item: number for number, cell in reversed(list(enumerate(theirs)))}
     found = {item: (checked.get(item, 0), defined.get(item, 0)) for item in begun}
     first = {item: next((n for n in found[item] if n > begun[item]), 0) for item in begun}
     return theirs, {item: number for item, number in first.items() if number}
+
+
+def _subjects(exercise: Exercise) -> dict[str, str]:
+    """By item, the name of what is checked."""
+    return {task.entry.id: task.subject for task in exercise.tasks if task.subject}
 
 
 def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:
@@ -195,6 +216,26 @@ def _is_own_work(cell: Cell, target: ReleasedCell | None) -> bool:
     return bool(cell.source.strip()) and (target is None or not _same(cell, target))
 
 
+def _answers(matched: list[Match], exercise: Exercise) -> Iterator[str]:
+    """The items whose functions a learner's code defines, wherever it stands."""
+    answers = [cell for cell in exercise.cells if cell.role == "answer"]
+    for cell, target in matched:
+        if cell.is_code and _is_own_work(cell, target) and _is_written(cell, target):
+            names = defined_names(cell.source)
+            yield from (each.item for each in answers if each is target or each.defines & names)
+
+
+def _is_written(cell: Cell, target: ReleasedCell | None) -> bool:
+    """Whether a cell has more code than the released one, or less that is still to be written."""
+    released = target.source if target is not None and target.role == "answer" else ""
+    code, before = (_NO_CODE.sub("", source) for source in (cell.source, released))
+    if code.split() == before.split():
+        return False
+    stubs, to_write = len(_STUB.findall(code)), len(_STUB.findall(before))
+    functions, given = (len(re.findall(r"\bdef\b|\blambda\b", each)) for each in (code, before))
+    return stubs < to_write or functions - given > stubs - to_write or not stubs
+
+
 def _same(cell: Cell, target: ReleasedCell) -> bool:
     return _lines(cell.source) == _lines(target.source)
 
@@ -239,10 +280,13 @@ def _added(cell: Cell, target: ReleasedCell) -> str:
 
 def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) -> Iterator[str]:
     times = Counter(target.id for _, target in matched if target is not None)
+    own = [cell.source for cell, target in matched if cell.is_code and _is_own_work(cell, target)]
+    elsewhere = frozenset[str]().union(*map(bound_names, own))
     for cell in exercise.cells:
         if cell.role in ("answer", "written"):
-            if not times[cell.id] and cell.item not in written:
-                yield f"The cell {cell.id} is missing; it counts as unanswered."
+            if not times[cell.id]:
+                if cell.item not in written and not cell.defines & elsewhere:
+                    yield f"The cell {cell.id} is missing; it counts as unanswered."
             elif times[cell.id] > 1 and cell.role == "written":
                 yield f"The cell {cell.id} is there {times[cell.id]} times; all of its texts count."
             elif times[cell.id] > 1:
@@ -257,6 +301,12 @@ def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) ->
     ]
     for name in dict.fromkeys(changed):
         yield f"The locked cell {name} was changed; it runs after our own."
+    asked_for = _subjects(exercise)
+    others = dict.fromkeys(each for source in own for each in _CHECKED.findall(source))
+    for item, name in others:
+        if name != asked_for.get(item, name):
+            shown = shown_text(name, _MOST_NAME)
+            yield f"A check of {item} is of `{shown}`, and only `{asked_for[item]}` is graded."
     yield from _texts_near(matched, exercise, written)
 
 

@@ -94,6 +94,15 @@ def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
     assert [run.load_result(name).student for name in names] == names
     assert run.result_file("y" * 250).name == "y" * 250 + ".json"
     assert run.result_file("x" * 252) != run.result_file("x" * 253)
+    looks_like_one = run.result_file("x" * 253).stem
+    assert run.result_file(looks_like_one) != run.result_file("x" * 253)
+
+
+def test_two_names_in_another_encoding_are_two_students(run, jail):
+    for name in (b"M\xfcller", b"M\xe4ller"):
+        shutil.copytree(run.incoming / "ana", run.incoming / os.fsdecode(name))
+    assert {result.student for result in grade(run, jail)} > {"M\\udcfcller", "M\\udce4ller"}
+    assert len(load_class(run.results)[0].marks) == len(STUDENTS) + 2
 
 
 def test_when_it_was_handed_in_stands_in_the_exported_points(run, jail, tmp_path):
@@ -251,6 +260,8 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     assert "O'Neil, Jr  6 of 12" in printed.out
     assert str(tmp_path / "out" / "06_masks") in printed.out
     assert "dot" not in printed.out
+    assert "Not in" not in printed.out
+    (tmp_path / "out" / "06_masks" / "ana.json").rename(tmp_path / "out/06_masks/ana_998.json")
     (incoming / "empty").mkdir()
     assert cli.main(arguments) == 1
     for name in (".ana", ".ipynb_checkpoints"):
@@ -259,7 +270,10 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
         (incoming / name).touch()
     capsys.readouterr()
     assert cli.main(arguments) == 1
-    assert "names begin with a dot: .ana; .bo.ipynb. If" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "names begin with a dot: .ana; .bo.ipynb. If" in printed
+    folder = tmp_path / "out" / "06_masks"
+    assert f"Not in {incoming}, but with a result in {folder}: ana_998.json. course" in printed
 
 
 def test_the_last_line_is_a_command_that_works(incoming, jail, tmp_path, capsys, monkeypatch):

@@ -252,6 +252,16 @@ def test_names_that_formgrader_would_take_for_html_or_paths_are_replaced(store, 
     assert (course / "autograded" / student_id(names[0])).is_dir()
 
 
+def test_two_students_who_would_have_one_name_are_named_and_none_overwrites_the_other(
+    store, masks, course
+):
+    names = ["Anna Adams", student_id("Anna Adams"), "ben"]
+    stored = store(*(unreadable(masks, name) for name in names))
+    assert (stored.submissions, stored.failed.keys()) == (1, {*names[:2]})
+    assert f"nbgrader would call {names[1]} {names[1]}, too" in stored.failed[names[0]]
+    assert not (course / "autograded" / names[1]).exists()
+
+
 def test_what_was_handed_in_is_kept_beside_it(store, masks, course, tmp_path):
     store(result_of(masks))
     kept = course / "submitted" / "ana" / "06_masks" / "masks.ipynb"

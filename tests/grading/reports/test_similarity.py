@@ -3,12 +3,15 @@
 import ast
 import json
 import random
+import time
 from pathlib import Path
 
 import pytest
 
 from course_lib import cli
-from course_lib.grading.reports.similar_command import similar_table
+from course_lib.grading.class_run.grade import read_hand_in
+from course_lib.grading.options import SimilarOptions
+from course_lib.grading.reports.similar_command import _tokens, find_similar, similar_table
 from course_lib.grading.reports.similarity import (
     FEWEST,
     Pair,
@@ -18,7 +21,8 @@ from course_lib.grading.reports.similarity import (
     tokenize_source,
 )
 from course_lib.grading.reports.similarity_file import SIMILAR_FILE, stored_pairs
-from tests.grading.notebooks_to_hand_in import ROOT, answered
+from course_lib.grading.submissions.exercise import load_exercise
+from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, answered, with_cell
 
 ALTERNATIVES = ROOT / "tests" / "checks" / "alternatives"
 SHORT = "def causal_mask(size):\n    return torch.ones(1, 1, size, size, dtype=torch.bool).tril()\n"
@@ -144,6 +148,42 @@ def test_any_text_has_tokens():
     for text in ("", "def f(:", "\x00\x01'''", "(" * 5000, "é = 'ü", "%%html\n<b>"):
         assert isinstance(tokenize_source(text), list)
     assert split_words("Padding, padding: 2 rows.") == ["padding", "padding", "2", "rows"]
+
+
+@pytest.mark.parametrize("line", [" ", "    ", "x = 1" + " " * 50, ""])
+def test_space_at_the_ends_of_lines_holds_nobody_up(line):
+    start = time.process_time()
+    tokens = tokenize_source("y = 2\n" + f"{line}\n" * 25_000 + "z = 3")
+    assert time.process_time() - start < 3.0  # and not 12
+    assert tokens[:3] == ["name", "=", "2"]
+
+
+def test_characters_that_nobody_sees_do_not_split_words():
+    text = "".join(f"{each}\u200b\u00ad" for each in "Pads are keys.")
+    assert split_words("\u2060" * 60_000 + text) == ["pads", "are", "keys"]
+
+
+def test_a_long_cell_hides_no_other_and_is_named(tmp_path, notebook):
+    long = "\n".join(f"x_{number} = {number}" for number in range(20_000))
+    handed_in = with_cell(answered(notebook, RIGHT), long, after="title")
+    for name in ("long", "short"):
+        (tmp_path / "incoming" / name).mkdir(parents=True)
+        text = json.dumps(handed_in if name == "long" else answered(notebook, RIGHT))
+        (tmp_path / "incoming" / name / "masks.ipynb").write_text(text)
+    made = {}
+    exercises = ROOT / "exercises"
+    options = SimilarOptions(
+        incoming=tmp_path / "incoming", assignment="06_masks", results=tmp_path, exercises=exercises
+    )
+    exercise = load_exercise(exercises, "06_masks")
+    for name in ("long", "short"):
+        made[name], _ = _tokens(
+            read_hand_in(tmp_path / "incoming" / name, exercise).transplant, frozenset()
+        )
+    assert {cell: made["long"][cell] for cell in made["short"]} == made["short"]
+    found, submissions = find_similar(options)
+    assert found.cut == ("long",)
+    assert "only a part was compared: long\n" in similar_table(found, submissions)
 
 
 def test_the_command_lists_pairs_and_stores_them_for_the_report(

@@ -82,6 +82,28 @@ with torch.no_grad():
     assert points(result) == {"06.padding_mask": 2.0}
 
 
+MAGICS = {
+    "%%time below space": ("", "   \n%%time\n{answer}"),
+    "%time of an assignment": ("%time axes = (None, None)", "{answer}"),
+    "%%writefile": ("%%writefile mine.py\naxes = (None, None)", "from mine import axes\n{answer}"),
+    "get_ipython": (
+        "from IPython import get_ipython\nget_ipython().system('ls')\naxes = None, None",
+        "{answer}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAGICS)
+def test_a_command_of_the_notebook_hides_no_definition(name, graded, notebook, one_item):
+    above, answer = MAGICS[name]
+    source = "def padding_mask(tokens, pad_id):\n    return (tokens != pad_id)[:, *axes]"
+    source = source if above else source.replace("*axes", "None, None")
+    answers = {"06-padding-mask-answer": answer.format(answer=source)}
+    result = graded(with_cell(answered(notebook, answers), above), one_item)
+    assert points(result) == {"06.padding_mask": 2.0}
+    assert not any("raised" in note for note in result.notes)
+
+
 @pytest.mark.parametrize("decorator", ["@torch.compile", "@torch.compile(fullgraph=True)"])
 def test_a_compiled_answer_runs_without_a_compiler(decorator, graded, notebook, one_item):
     answer = f"{decorator}\n{RIGHT['06-padding-mask-answer']}"
@@ -137,12 +159,14 @@ WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.
 @pytest.mark.parametrize(
     ("scratch", "twice"),
     [
-        ("# padding_mask: Tensor\ntokens = x = torch.ones(2, 3)\nprint(padding_mask, tokens)", 0),
-        ("def test():\n    padding_mask = 3\ntest()", 0),
+        ("# padding_mask: Tensor\nx = y = 3\nprint(padding_mask, torch.ones(2, 3))", 0),
+        ("def test():\n    padding_mask = 3\n    test()\nclass A(nn.Module): x = f(3)", 0),
         ("padding_mask = 3", 2),
+        ("def test():\n    padding_mask = 3\ntest()", 3),
+        ("x = 3\nif x == 3:\n    test()", 3),
     ],
 )
-def test_cells_run_twice_only_for_a_wrong_answer_whose_names_are_bound_again(
+def test_cells_run_twice_only_for_a_wrong_answer_above_one_that_may_have_overwritten_it(
     scratch, twice, graded, notebook, three_items, jail, monkeypatch
 ):
     started, session = [], jail.session
@@ -150,6 +174,29 @@ def test_cells_run_twice_only_for_a_wrong_answer_whose_names_are_bound_again(
     handed_in = with_cell(answered(notebook, WRONG), scratch, after="06-bug-check")
     assert points(graded(handed_in, three_items)) == {}
     assert len(started) == 3 + twice
+
+
+CHANGING = {
+    "an attribute": "padding_mask.__code__ = (lambda tokens, pad_id: tokens).__code__",
+    "an element": "axes[1] = 0",
+    "a method": "axes.append(None)",
+    "a function": "def patch(what):\n    what.clear()\npatch(axes)",
+    "a module": "import torch; torch.ne = torch.eq",
+    "what is in brackets": "(axes).append(None)",
+    "a loop": "for each in axes, axes:\n    each.append(None)",
+}
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_a_cell_that_changes_what_an_answer_uses_takes_nothing_away(
+    name, graded, notebook, one_item
+):
+    source = "axes = [slice(None), None, None]\n\ndef padding_mask(tokens, pad_id):\n"
+    source += "    return torch.ne(tokens, pad_id)[tuple(axes)]"
+    answer = answered(notebook, {"06-padding-mask-answer": source})
+    result = graded(with_cell(answer, CHANGING[name], after="06-bug-check"), one_item)
+    assert points(result) == {"06.padding_mask": 2.0}
+    assert any("was graded as it stood at the learner's own check" in n for n in result.notes)
 
 
 def test_an_answer_below_its_check_is_not_lost_either(graded, notebook, one_item):
@@ -380,6 +427,8 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
         ("hw6.ipynb", "masks.ipynb"),
         ("masks_ana.ipynb", "masks.ipynb"),
         ("x/y/masks.ipynb", "x/masks.ipynb"),
+        ("masks.ipynb", "06_masks/masks.ipynb"),
+        ("06_masks_old/masks.ipynb", "masks.ipynb"),
         ("masks-Copy1.ipynb", "masks-Copy2.ipynb"),
     ],
 )
@@ -395,6 +444,39 @@ def test_of_copies_with_equally_many_answers_the_one_counts_whose_name_says_so(
         f"There are 2 notebooks. {last} (3 answers) was graded, since of those with the most "
         f"answers, its name says most that it is meant; not {first} (3).",
     )
+
+
+@pytest.mark.parametrize("folder", ["06_masks", "06_masks_old"])
+def test_a_folder_with_less_work_hides_no_notebook(folder, notebook, masks, tmp_path):
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "masks.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "masks.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    assert read_hand_in(tmp_path, masks).path == tmp_path / "masks.ipynb"
+
+
+def test_the_course_s_solution_beside_a_student_s_work_is_not_graded(notebook, masks, tmp_path):
+    solution = json.loads((ROOT / "solutions/06_masks/masks.ipynb").read_text())
+    for name, content in [
+        ("course/solutions/masks.ipynb", answered(notebook, RIGHT)),
+        ("final/masks.ipynb", {**solution, "metadata": {}}),
+        ("work/masks.ipynb", answered(notebook, dict([*RIGHT.items()][:1]))),
+    ]:
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(json.dumps(content))
+    handed_in = read_hand_in(tmp_path, masks)
+    assert handed_in.path == tmp_path / "work/masks.ipynb"
+    assert "(a folder solutions and the course's solution count last)" in handed_in.notes[0]
+
+
+def test_of_notebooks_whose_names_say_the_same_the_note_tells_that_the_path_decided(
+    notebook, masks, tmp_path
+):
+    for name in ("ann", "bob"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "masks.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    (note,) = read_hand_in(tmp_path, masks).notes
+    assert "ann/masks.ipynb (3 answers) was graded, since of those with the most answers, " in note
+    assert "its path comes first; ask which one is meant; not bob/masks.ipynb (3)." in note
 
 
 def test_a_notebook_of_another_exercise_does_not_count(jail, notebook, three_items, tmp_path):
@@ -497,6 +579,16 @@ def test_a_file_beside_the_notebook_that_is_no_reason_does_not_keep_an_answer_fr
     assert not any("needs" in note for note in result.notes)
 
 
+def test_a_file_that_lacks_what_is_imported_from_it_is_no_reason_not_to_grade(
+    graded, notebook, three_items, tmp_path
+):
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "mine.py").write_text("x = 1")
+    answers = {"06-padding-mask-answer": "def padding_mask(t, p): return answers()"}
+    handed_in = with_cell(answered(notebook, answers), "import mine\nfrom mine import answers")
+    assert [item.points for item in graded(handed_in, three_items).items] == [0.0, 0.0, 0.0]
+
+
 def test_an_answer_that_is_only_imported_from_an_own_module_is_not_run(
     graded, notebook, three_items, tmp_path
 ):
@@ -508,7 +600,7 @@ def test_an_answer_that_is_only_imported_from_an_own_module_is_not_run(
 
 def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, tmp_path):
     (tmp_path / "student").mkdir()
-    (tmp_path / "student" / "my_masks.py").write_text("")
+    (tmp_path / "student" / "my_masks.py").write_text("padding_mask = 3")
     source = "import ctypes\nfrom my_masks import padding_mask"
     item = graded(with_cell(notebook, source), three_items).items[0]
     assert item.status == "not run" and any("ctypes" in flag for flag in item.flags)

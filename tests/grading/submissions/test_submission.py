@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tracemalloc
 
 import pytest
@@ -129,8 +130,30 @@ def test_the_folder_of_another_assignment_does_not_count(tmp_path):
     for name in ("06 Masks", "07_blocks", "more"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.ipynb").write_text("")
-    assert find_notebooks(tmp_path, "06_masks") == [tmp_path / "06 Masks" / "x.ipynb"]
-    assert find_notebooks(tmp_path, "05_attention_einsum") == [tmp_path / "more" / "x.ipynb"]
+    more = tmp_path / "more" / "x.ipynb"
+    assert find_notebooks(tmp_path, "06_masks") == [tmp_path / "06 Masks" / "x.ipynb", more]
+    assert find_notebooks(tmp_path, "05_attention_einsum") == [more]
+
+
+def test_what_may_hold_a_notebook_and_is_not_read_is_named(tmp_path, masks, notebook):
+    deep = "a/b/c/d/e/f/g"
+    for name in (deep, "07_blocks/a", ".hidden"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in (
+        "masks.zip",
+        "07_blocks/a/Masks.ipynb",
+        "07_blocks/blocks-2.ipynb",
+        ".hidden/x.7z",
+    ):
+        (tmp_path / name).write_text("")
+    found = (
+        f"Not read: 07_blocks/a/Masks.ipynb (in a folder 07_blocks); {deep} (too many folders "
+        "deep); masks.zip (unpack it)."
+    )
+    with pytest.raises(SubmissionError, match=re.escape(f"aren't read. {found}")):
+        find_notebooks(tmp_path, "06_masks")
+    (tmp_path / "a/b/c/d/e/f/masks.ipynb").write_text(json.dumps(notebook))
+    assert read_hand_in(tmp_path, masks).notes == (found,)
 
 
 @pytest.mark.parametrize("inner", ["06_masks/06_masks", "06_masks (1)/06_masks", "all/06_masks"])

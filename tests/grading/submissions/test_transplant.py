@@ -12,7 +12,13 @@ from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, wi
 from course_lib.grading.submissions import flags
 from course_lib.grading.submissions.exercise import defined_names, load_exercise
 from course_lib.grading.submissions.flags import find_flags
-from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
+from course_lib.grading.submissions.magics import without_commands
+from course_lib.grading.submissions.submission import (
+    Cell,
+    Submission,
+    SubmissionError,
+    read_submission,
+)
 from course_lib.grading.submissions.transplant import CodeCell, transplant
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, answered, with_cell
 
@@ -52,6 +58,61 @@ def test_missing_cells_are_noted(masks):
     notes = transplant(submitted(ANSWER), masks).notes
     assert "The cell 06-causal-mask-answer is missing; it counts as unanswered." in notes
     assert not any("06-padding-mask-answer" in note for note in notes)
+
+
+def test_an_answer_that_stands_in_another_cell_is_not_missing(masks):
+    for source in ("import math\ndef causal_mask(size): ...", "from mine import causal_mask"):
+        notes = transplant(submitted(ANSWER, Cell("code", source, id="imports")), masks).notes
+        assert not any("06-causal-mask-answer" in note for note in notes)
+
+
+STUB = 'def padding_mask(tokens: Tensor, pad_id: int) -> Tensor:\n    """True for real tokens."""\n'
+STUB += "    raise NotImplementedError  # your code here\n"
+WRITTEN = "return tokens != pad_id"
+
+
+@pytest.mark.parametrize(
+    ("source", "is_answered"),
+    [
+        (STUB, False),
+        (STUB + "# TODO", False),
+        (STUB.replace("tokens: Tensor", "sequences: Tensor").replace("True", "False"), False),
+        (STUB.replace("pad_id: int", "pad_id: dict[str, int]"), False),
+        (STUB.replace("raise NotImplementedError", WRITTEN), True),
+        (STUB.replace("raise NotImplementedError", "if pad_id: raise NotImplementedError()"), True),
+        (STUB + "\n" + STUB.replace("raise NotImplementedError", WRITTEN), True),
+        (STUB + "\npadding_mask = lambda tokens, pad_id: tokens != pad_id", True),
+        ("padding_mask = torch.ne", True),
+    ],
+)
+def test_only_what_is_more_than_the_released_stub_is_an_answer(source, is_answered, masks):
+    cell = Cell("code", source, id="06-padding-mask-answer")
+    assert bool(transplant(submitted(cell), masks).answered) is is_answered
+
+
+@pytest.mark.parametrize("where", ["imports", "06-padding-mask-answer", "06-bug-check", ""])
+def test_an_answer_counts_wherever_it_stands(where, masks):
+    both = "\n".join([*RIGHT.values()][:2])
+    cells = [Cell("code", both, id=where), Cell("code", "x = 1", id="06-bug-check")]
+    made = transplant(submitted(*cells), masks)
+    assert made.answered == {"06.padding_mask", "06.causal_mask"}
+    assert not transplant(submitted(Cell("code", STUB, id=where), cells[1]), masks).answered
+
+
+def test_a_stub_beside_a_function_that_is_given_is_no_answer(masks):
+    cells = {cell.id: cell.source for cell in masks.cells}
+    source = cells["06-bug-answer"].replace("source: Tensor", "sequence: Tensor")
+    other = Cell("code", source, id="06-bug-answer")
+    assert not transplant(submitted(other), masks).answered
+
+
+def test_an_own_check_of_something_else_is_named_and_says_nothing_about_the_answer(masks):
+    check = Cell("code", 'x = 1\ncheck( "06.padding_mask", padding_mask_v2 )')
+    made = transplant(submitted(ANSWER, Cell("code", "padding_mask = 3"), check), masks)
+    ours = sum(cell.ours for cell in made.cells)
+    assert made.checked == {"06.padding_mask": ours + 1}
+    note = "A check of 06.padding_mask is of `padding_mask_v2`, and only `padding_mask` is graded."
+    assert note in made.notes
 
 
 def test_another_notebook_is_no_silent_zero(masks):
@@ -150,6 +211,32 @@ def test_commands_of_ipython_are_translated(source, plain):
     assert Shell().run_line_magic("time", "f()") is None
 
 
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("x = 3 % 2", "x = 3 % 2"),
+        ("  \n%%time\nx = 3", "  \npass\nx = 3"),
+        ("%%capture out\n%%time\nx = 3", "pass\n%%time\nx = 3"),
+        ("%%time", "pass\n"),
+        ("%%bash\nx = 3", "pass\n"),
+        ("if a:\n    %time  x, y = f(3)\nz = %time g()", "if a:\n    x, y = f(3)\nz = g()"),
+        ("%timeit f()\n%time\nx %time", "%timeit f()\n%time\nx %time"),
+        ("%%writefile a.py\n%time x", "open('a.py', 'w').write('%time x')"),
+        ("\n%%file -a 'a.py'", "\nopen('a.py', 'a').write('')"),
+        ("try:\n    from IPython import get_ipython", "try:\n    pass"),
+    ],
+)
+def test_commands_that_would_hide_a_definition_are_python(source, plain):
+    assert without_commands(source) == plain
+
+
+@pytest.mark.parametrize("text", [" ", "%%a", "% ", "a.", "a=", "a ", " \n", "\n"])
+def test_looking_for_commands_takes_no_longer_than_reading(text):
+    start = time.process_time()
+    without_commands(text * 250_000 + "\n%time")
+    assert time.process_time() - start < 2.0  # and not hours
+
+
 def test_the_definitions_of_a_cell_can_be_run_alone():
     source = "import math\nx = 1\ny = f(2)\ndef f(): return x\nf()\nclass C: pass\nwhile True: pass"
     source += "\ng = lambda x: f(x)"
@@ -176,17 +263,58 @@ def test_the_definitions_of_a_cell_can_be_run_alone():
         ("06.bug", "f.__code__ = g.__code__", ["unusual in this course: __code__"]),
         ("03.layer_norm", "y = nn.LayerNorm(3)(x)", ["ready-made for this item: LayerNorm"]),
         ("03.layer_norm", "from torch.nn.functional import layer_norm", ["ready-made"]),
-        ("03.layer_norm", "def layer_norm(x):\n    return self.layer_norm(x)", []),
+        ("03.layer_norm", "from torch import (  # or )\n    layer_norm as y,\n)", ["ready-made"]),
+        ("03.layer_norm", "from torch \\\n    import layer_norm", ["ready-made"]),
+        ("03.layer_norm", "y = torch. \\\n  layer_norm", ["ready-made"]),
+        ("03.layer_norm", "def f(self, x):\n    return self.layer_norm(x)", ["ready-made"]),
+        ("03.layer_norm", "class A:\n    def f(self, x):\n        return self.layer_norm(x)", []),
+        ("03.layer_norm", 'check("03.layer_norm", layer_norm)', []),
         ("03.add_norm", "y = nn.LayerNorm(3)(x)", []),
         ("04.scaled_dot_product_attention", "F.scaled_dot_product_attention(q)", ["ready-made"]),
     ],
 )
 def test_flags_name_what_is_unusual_or_ready_made(item, source, flags):
-    ours = CodeCell("imports", "import ctypes", ours=True)
+    ours = CodeCell("imports", "import ctypes, gc", ours=True)
     found = find_flags(item, [CodeCell("answer", source, item=item), ours])
     assert len(found) == len(flags)
     for one, expected in zip(found, flags, strict=True):
         assert one.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "flagged"),
+    [
+        ("from torch.nn.functional import layer_norm as ready", True),
+        ("def ready(*args):\n    return F.layer_norm(*args)", True),
+        (
+            "class AddNorm(nn.Module):\n    def __init__(self):\n        self.n = nn.LayerNorm(3)",
+            False,
+        ),
+    ],
+)
+def test_what_is_taken_in_the_answer_to_another_item_is_flagged_if_this_one_may_use_it(
+    source, flagged
+):
+    found = find_flags("03.layer_norm", [CodeCell("other", source, item="03.add_norm")])
+    assert bool(found) is flagged
+
+
+def test_a_solution_has_no_flags():
+    for solution in (ROOT / "solutions").glob("*/*.ipynb"):
+        exercise = load_exercise(ROOT / "exercises", solution.parent.name)
+        cells = transplant(read_submission(solution), exercise).cells
+        for task in exercise.tasks:
+            assert find_flags(task.entry.id, cells) == ()
+
+
+def test_released_lines_in_a_cell_of_ones_own_are_not_flagged(masks):
+    set_up = next(cell.source for cell in masks.cells if cell.id == "set-up")
+    merged = set_up.replace("    ", "\t").replace('"', "'") + "\nimport gc"
+    cells = transplant(submitted(Cell("code", merged), ANSWER), masks).cells
+    line = merged.count("\n") + 1
+    assert find_flags("06.bug", cells) == (
+        f"unusual in this course: gc (cell cell 1, line {line})",
+    )
 
 
 def test_an_unknown_assignment_is_answered_with_those_that_exist():
@@ -210,10 +338,16 @@ def test_a_released_exercise_in_another_format_is_refused(change, words, noteboo
         load_exercise(tmp_path, "06_masks")
 
 
-@pytest.mark.parametrize("text", ["1" * 1_000_000, "é" * 1_000_000, "1." * 500_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1" * 1_000_000, "é" * 1_000_000, "1." * 500_000, "import (\n" * 60_000),
+        *("from a import layer_norm(" * 20_000, "self.layer_norm\n" * 30_000, "\\\n" * 200_000),
+    ],
+)
 def test_looking_for_flags_takes_no_longer_than_reading(text):
     start = time.process_time()
-    assert find_flags("06.bug", [CodeCell("answer", f"import gc\n{text}")])
+    assert find_flags("03.layer_norm", [CodeCell("answer", f"import gc\n{text}")])
     assert time.process_time() - start < 5.0  # and not hours
 
 
