@@ -189,8 +189,8 @@ item.switch(
 item.switch(
     "a_zero_too_few",
     "Neighbouring frequencies of yours are too similar: the base is 1000, not 10000.",
-    why="The first frequency doesn't depend on the base, so the first two columns are right. "
-    "Weights trained with one base don't work with another.",
+    why="The first frequency doesn't depend on the base, so the first pair of columns doesn't show "
+    "it. Weights trained with one base don't work with another.",
     hint="Count the zeros in the formula.",
 )
 item.switch(
