@@ -272,8 +272,9 @@ def _observe(
 
     searches: tuple[Callable[[], Observation | None], ...] = (
         lambda: find_relation(trials),
-        lambda: fact if fact.name else None,
+        lambda: fact if fact.name not in ("", "size_of_an_axis") else None,
         lambda: _restrict_to_first_test(find_relation(first)),
+        lambda: fact if fact.name else None,
         lambda: depends(trials),
         lambda: _restrict_to_first_test(depends(first)),
     )

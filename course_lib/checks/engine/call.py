@@ -87,6 +87,15 @@ class Failure:
         return found[1] if found else ""
 
     @property
+    def place(self) -> str:
+        """The line as the start of a sentence, "Line 3 of your code, in f: return x @ y"."""
+        return re.sub(
+            r"^line (\d+)( of )?",
+            lambda found: f"Line {found[1]} of your code{', in ' if found[2] else ''}",
+            self.line,
+        )
+
+    @property
     def sentence(self) -> str:
         """The message as a sentence of its own."""
         return f"{self.message[:1].upper()}{self.message[1:].rstrip('.')}."

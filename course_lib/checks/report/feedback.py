@@ -82,7 +82,7 @@ class Report:
         if trial is None:
             return
         if len(diagnosis.misconceptions) == 2:
-            yield "What I see", "Two errors at once. What each of them does by itself:"
+            yield "What I see", "Two errors at once. What each of them would do without the other:"
         for misconception in diagnosis.misconceptions:
             yield "What I see", misconception.symptom
             if misconception.why:

@@ -8,10 +8,11 @@ from torch import nn
 
 from course_lib.checks import check, load_item, load_items
 from course_lib.checks.diagnosis.error_causes import find_error_cause
-from course_lib.checks.engine.call import Answer, describe_exception
+from course_lib.checks.engine.call import Answer, Failure, describe_exception
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.table import TOPICS
-from course_lib.model import count_parameters
+from course_lib.decoding import greedy_decode
+from course_lib.model import FeedForward, MultiHeadAttention, count_parameters
 
 TEXTS = {
     f"{item.id} {m.name}": f"{m.symptom} {m.why} {m.hint}"
@@ -61,6 +62,23 @@ def always_float32(logits, labels, pad_id):
     cost = -logits.float().log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0]
     real = labels != pad_id
     return (cost * real).sum() / real.sum().clamp(min=1)
+
+
+class FeedForwardKeepsItsDropout(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.norm_1 = nn.LayerNorm(d_model)
+        self.norm_2 = nn.LayerNorm(d_model)
+        self.norm_3 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, target_mask=None, memory_mask=None):
+        x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, target_mask)))
+        x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
+        return self.norm_3(x + self.dropout(self.feed_forward(x)))
 
 
 def test_the_call_to_try_is_one_of_the_test_with_the_cross_if_that_can_be_written_out():
@@ -115,12 +133,55 @@ def test_too_large_a_k_of_topk_is_no_index():
     assert name == "too_many_asked_for" and "`topk`" in meaning
 
 
+def test_a_default_dropout_inside_a_submodule_is_named_with_its_random_numbers():
+    report = check("07.decoder_block", FeedForwardKeepsItsDropout)
+    assert report.misconception == "DropoutInsideFeedForward"
+
+
+def test_a_size_that_another_axis_has_is_not_said_to_be_too_long_by_some_number():
+    text = str(check("05.puzzle_4", lambda weights: weights.diagonal(0, 2, 3).mean(dim=1)))
+    assert "5 and not 3: the size of another axis of the input" in text and "too long" not in text
+
+
+def test_a_column_too_many_after_the_right_tokens_is_told_as_that():
+    def one_column_more(*args):
+        found = greedy_decode(*args)
+        return torch.cat([found, torch.zeros_like(found[:, :1])], dim=1)
+
+    text = str(check("13.greedy_decode", one_column_more))
+    assert "the right numbers, and more of them at the end of axis 1" in text
+
+
+def test_of_lone_numbers_it_is_told_what_has_no_effect_on_them():
+    text = str(check("02.embedding_std", lambda d_model: 0.3))
+    assert "stays the same when `d_model` changes" in text and "all numbers" not in text
+
+
+def test_the_line_of_an_error_is_said_to_be_one_of_the_code_and_not_of_the_function():
+    assert (
+        Failure("E", "", line="line 26 of f: x of y").place == "Line 26 of your code, in f: x of y"
+    )
+    assert Failure("E", "", line="line 2: x of y").place == "Line 2 of your code: x of y"
+
+
+def test_two_errors_are_told_as_what_each_does_without_the_other():
+    def float32_and_zero(logits, labels, pad_id):
+        return always_float32(logits, labels, 0)
+
+    text = str(check("10.masked_cross_entropy", float32_and_zero))
+    assert "Two errors at once. What each of them would do without the other:" in text
+
+
 @pytest.mark.parametrize(
     "claim",
     [
         "published systems pads with",  # its pad_id is 1, and its batches are padded with 0
         "so the first two columns are right",
         "adding a constant to all of them",
+        "A new nn.Linear in place of the output layer",  # it may be the same one, without its bias
+        "and so do the embeddings",  # also of the right answer
+        "every paper",
+        "Labels have to be int64",  # PyTorch takes uint8, too
     ],
 )
 def test_no_text_makes_a_claim_that_was_found_false(claim):

@@ -183,7 +183,7 @@ item.switch(
 item.switch(
     "small_integers",
     "Your ids are int32, and the task asks for int64.",
-    why="Labels have to be int64: PyTorch's cross-entropy rejects int32.",
+    why="Ids become labels, and PyTorch's cross-entropy rejects labels of int32.",
     hint="Which of your lines chooses the dtype? torch.tensor makes int64 of whole numbers.",
 )
 item.switch(

@@ -236,8 +236,8 @@ class BatchForPosition(_Embedding):
 
 @item.misconception(
     "Your positions count from 1.",
-    why="Counted up to and including itself, the first real token is number 1, but its position "
-    "is 0. Each token gets the encoding of the next position.",
+    why="The first real token is at position 0. In your code each token gets the encoding of the "
+    "next position.",
     hint="Which position does your code give to the first real token of a sentence?",
 )
 class StartsAtOne(_Embedding):

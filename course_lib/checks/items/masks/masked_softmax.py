@@ -200,7 +200,7 @@ item.switch(
 )
 item.switch(
     "nothing_left_is_uniform",
-    "A fully masked row can still get weights: all its masked keys the same.",
+    "A fully masked row can still get weights: its masked keys all get equal ones.",
     why="If all scores are equally low, their softmax is uniform. Such a query would attend to "
     "padding and nothing else.",
     hint="After softmax you need one more step, which sets masked weights to exactly zero, "
