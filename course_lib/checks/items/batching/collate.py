@@ -176,7 +176,7 @@ item.switch(
     "floats",
     "Your ids aren't int64; they may be floats, or integers of another size.",
     why="An id is a row number, and there is no row 5.0: nn.Embedding rejects it. It takes int64 "
-    "and int32 only, and cross-entropy wants labels of int64.",
+    "and int32 only, and cross-entropy rejects labels of int32.",
     hint="Which of your lines decides the dtype? torch.zeros, for instance, makes floats unless "
     "you give it one.",
 )
