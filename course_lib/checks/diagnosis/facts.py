@@ -90,12 +90,12 @@ def _describe_difference(difference: Difference, trial: Trial) -> Observation:
     colon = "," if difference.where else ":"  # of which one is enough
     size = "shape" if difference.got_shape is not None else "length"
     name, sentence = {
-        "type": ("another_type", f"The type is wrong: {difference}."),
-        "shape": ("", f"The {size} is wrong: {difference}."),
-        "dtype": ("another_dtype", f"The dtype is wrong: {difference}."),
-        "nan": ("", f"There is a NaN (not a number): {difference}{extent}."),
+        "type": ("another_type", f"The type is wrong{colon} {difference}."),
+        "shape": ("", f"The {size} is wrong{colon} {difference}."),
+        "dtype": ("another_dtype", f"The dtype is wrong{colon} {difference}."),
+        "nan": ("", f"There is a NaN (not a number){colon} {difference}{extent}."),
         "changed input": ("input_modified", INPUT_MODIFIED),
-        "failure": ("no_error", f"Your code should raise an error here: {difference}."),
+        "failure": ("no_error", f"Your code should raise an error here{colon} {difference}."),
         "value": ("", f"Here is the first difference{colon} {difference}{extent}."),
     }[difference.kind]
     if difference.kind == "type" and difference.got.endswith(" ndarray"):
