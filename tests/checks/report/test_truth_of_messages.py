@@ -96,8 +96,9 @@ def test_the_call_to_try_is_one_of_the_test_with_the_cross_if_that_can_be_writte
     [("13.cached_step", past_detached), ("06.masked_softmax", powers_by_hand)],
 )
 def test_the_call_to_try_shows_what_is_wrong_also_of_gradients(item, subject):
-    example = check(item, subject).example
+    example, right = check(item, subject).example, load_item(item).reference
     assert answers_differ(Answer(example.expected), Answer(example.run(subject))) is not None
+    assert answers_differ(Answer(example.expected), Answer(example.run(right))) is None
 
 
 def test_the_call_to_try_shows_the_dtype_where_that_alone_is_wrong():
