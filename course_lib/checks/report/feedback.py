@@ -227,10 +227,10 @@ def _agreement(diagnosis: Diagnosis) -> str:
     inputs = sum(len(trial.calls) for trial in plain)
     if not inputs:
         return ""
-    if diagnosis.first_step:
-        return diagnosis.first_step.how_known
     if not any(answer.failure is None for trial in plain for answer in trial.answers):
         return "No number of yours could be compared yet. When this is gone, check again."
+    if diagnosis.first_step:
+        return diagnosis.first_step.how_known
     error = "these errors" if len(diagnosis.misconceptions) == 2 else "this error"
     more = "Code that looks different can do the same."
     if diagnosis.may_hide_more:
