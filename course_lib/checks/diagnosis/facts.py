@@ -41,11 +41,11 @@ def raised(failure: Failure) -> str:
     """The end of a sentence about an exception."""
     message = failure.message.rstrip(". ")
     error = f"{failure.kind}: {message}." if message else f"{failure.kind}."
-    return f"{error} {failure.place}" if failure.line else error
+    return f"{error} {failure.location}" if failure.line else error
 
 
 def _describe_stop(failure: Failure) -> Observation:
-    where = f" {failure.place}" if failure.line else ""
+    where = f" {failure.location}" if failure.line else ""
     meaning = "Does every loop in your code end, and does its work stay the same from turn to turn?"
     if re.search(r"\b(input|breakpoint|set_trace)\(", failure.line):
         meaning = (
@@ -80,7 +80,7 @@ def _describe_unwritten(failure: Failure, *, whole: bool) -> str:
     """Which function or method still raises NotImplementedError, in every call or in some."""
     name = f"`{failure.function}`" if failure.function else "your code"
     what = name if whole and failure.function else f"Part of {name}"
-    return f"{what} isn't written yet. {failure.place.rstrip(': ')}"
+    return f"{what} isn't written yet. {failure.location.rstrip(': ')}"
 
 
 def _describe_difference(difference: Difference, trial: Trial) -> Observation:

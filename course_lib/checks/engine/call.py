@@ -87,7 +87,7 @@ class Failure:
         return found[1] if found else ""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The line as the start of a sentence, "Line 3 of your code, in f: return x @ y"."""
         return re.sub(
             r"^line (\d+)( of )?",

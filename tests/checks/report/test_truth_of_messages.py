@@ -160,9 +160,10 @@ def test_of_lone_numbers_it_is_told_what_has_no_effect_on_them():
 
 def test_the_line_of_an_error_is_said_to_be_one_of_the_code_and_not_of_the_function():
     assert (
-        Failure("E", "", line="line 26 of f: x of y").place == "Line 26 of your code, in f: x of y"
+        Failure("E", "", line="line 26 of f: x of y").location
+        == "Line 26 of your code, in f: x of y"
     )
-    assert Failure("E", "", line="line 2: x of y").place == "Line 2 of your code: x of y"
+    assert Failure("E", "", line="line 2: x of y").location == "Line 2 of your code: x of y"
 
 
 def test_two_errors_are_told_as_what_each_does_without_the_other():
