@@ -449,7 +449,7 @@ def test_answers_that_are_slow_together_are_told_so(monkeypatch):
         return right(tokens, pad_id)
 
     report = str(check("06.padding_mask", slow))
-    assert "stopped: all tests together took more than 0.5 seconds. Your line" in report
+    assert "stopped: all tests together took more than 0.5 seconds. Line" in report
     assert "Does every loop" not in report and "number by number" in report
 
 

@@ -131,10 +131,10 @@ def _wrong_calls(item: Item, trial: Trial) -> int:
 
 
 def _one_number(cases: Sequence[_Case]) -> Observation | None:
-    """A result that is the same number everywhere: then nothing has an effect that shows."""
+    """Results of several numbers that are all the same: then nothing has an effect that shows."""
     received = torch.cat([x.flatten().double() for case in cases for x in case.received])
     right = torch.cat([x.flatten().double() for case in cases for x in case.right])
-    if len(received) < 2 or (received != received[0]).any() or (right == right[0]).all():
+    if len(received) == len(cases) or (received != received[0]).any() or (right == right[0]).all():
         return None
     number = f"{received[0].item():.4g}"
     return Observation("one_number", f"In every wrong result, all numbers are {number}.")

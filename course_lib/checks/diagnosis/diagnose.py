@@ -19,6 +19,7 @@ from course_lib.checks.diagnosis.sublayers import find_first_sublayer
 from course_lib.checks.diagnosis.telling_trial import find_telling_trial
 from course_lib.checks.diagnosis.trial import ALL_TESTS_TOOK, AskLearner, Trial, try_probe
 from course_lib.checks.diagnosis.wrong_kind import WRONG_KIND, find_wrong_kind
+from course_lib.checks.engine.adapters import EVALUATION
 from course_lib.checks.engine.call import (
     SECONDS,
     SECONDS_IN_ALL,
@@ -68,6 +69,22 @@ class Diagnosis:
     def explained_all(self) -> bool:
         """Whether they also explain all answers: one error of several doesn't."""
         return self.explained and self.first_step is None
+
+    @property
+    def may_hide_more(self) -> bool:
+        """Whether all wrong answers are exceptions, or a test of dropout ended in evaluation mode:
+        then numbers behind them haven't been compared.
+        """
+        values = [
+            received
+            for trial in self.failed
+            for right, received in zip(trial.expected, trial.answers, strict=True)
+            if received.failure is None
+            if trial.probe.compare is not None
+            or answers_differ(right, received, tolerance=self.item.tolerance)
+        ]
+        wheres = [trial.difference.where for trial in self.failed if trial.difference]
+        return not values or any(where.startswith(EVALUATION) for where in wheres)
 
     @property
     def line_found(self) -> bool:
@@ -255,8 +272,9 @@ def _observe(
 
     searches: tuple[Callable[[], Observation | None], ...] = (
         lambda: find_relation(trials),
-        lambda: fact if fact.name else None,
+        lambda: fact if fact.name not in ("", "size_of_an_axis") else None,
         lambda: _restrict_to_first_test(find_relation(first)),
+        lambda: fact if fact.name else None,
         lambda: depends(trials),
         lambda: _restrict_to_first_test(depends(first)),
     )

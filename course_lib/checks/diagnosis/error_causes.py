@@ -234,8 +234,13 @@ _CAUSES = [
         "large or negative. Are these really ids of its vocabulary?",
     ),
     (
+        r"selected index k out of range",
+        "too_many_asked_for",
+        "`topk` is asked for more numbers than the axis holds: take `min(k, x.size(dim))`.",
+    ),
+    (
         r"out of bounds (for|with) (dimension|axis|size)|index -?\d+ is out|is out of bounds for|"
-        r"[Ii]ndex out of range|Dimension out of range|index k out of range|too many indices|"
+        r"[Ii]ndex out of range|Dimension out of range|too many indices|"
         r"exceeds dimension size",
         "index_out_of_range",
         "An index or an axis lies outside what is there, for this input at least: count from 0, "

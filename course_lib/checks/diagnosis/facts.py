@@ -41,11 +41,11 @@ def raised(failure: Failure) -> str:
     """The end of a sentence about an exception."""
     message = failure.message.rstrip(". ")
     error = f"{failure.kind}: {message}." if message else f"{failure.kind}."
-    return f"{error} Your {failure.line}" if failure.line else error
+    return f"{error} {failure.location}" if failure.line else error
 
 
 def _describe_stop(failure: Failure) -> Observation:
-    where = f" Your {failure.line}" if failure.line else ""
+    where = f" {failure.location}" if failure.line else ""
     meaning = "Does every loop in your code end, and does its work stay the same from turn to turn?"
     if re.search(r"\b(input|breakpoint|set_trace)\(", failure.line):
         meaning = (
@@ -80,22 +80,23 @@ def _describe_unwritten(failure: Failure, *, whole: bool) -> str:
     """Which function or method still raises NotImplementedError, in every call or in some."""
     name = f"`{failure.function}`" if failure.function else "your code"
     what = name if whole and failure.function else f"Part of {name}"
-    return f"{what} isn't written yet. Your {failure.line.rstrip(': ')}"
+    return f"{what} isn't written yet. {failure.location.rstrip(': ')}"
 
 
 def _describe_difference(difference: Difference, trial: Trial) -> Observation:
     if difference.got == "None" and difference.kind == "type":
         return _describe_none(difference.where)
     extent = f"; {difference.extent}" if difference.extent else ""
+    colon = "," if difference.where else ":"  # of which one is enough
     size = "shape" if difference.got_shape is not None else "length"
     name, sentence = {
-        "type": ("another_type", f"The type is wrong: {difference}."),
-        "shape": ("", f"The {size} is wrong: {difference}."),
-        "dtype": ("another_dtype", f"The dtype is wrong: {difference}."),
-        "nan": ("", f"There is a NaN (not a number): {difference}{extent}."),
+        "type": ("another_type", f"The type is wrong{colon} {difference}."),
+        "shape": ("", f"The {size} is wrong{colon} {difference}."),
+        "dtype": ("another_dtype", f"The dtype is wrong{colon} {difference}."),
+        "nan": ("", f"There is a NaN (not a number){colon} {difference}{extent}."),
         "changed input": ("input_modified", INPUT_MODIFIED),
-        "failure": ("no_error", f"Your code should raise an error here: {difference}."),
-        "value": ("", f"Here is the first difference: {difference}{extent}."),
+        "failure": ("no_error", f"Your code should raise an error here{colon} {difference}."),
+        "value": ("", f"Here is the first difference{colon} {difference}{extent}."),
     }[difference.kind]
     if difference.kind == "type" and difference.got.endswith(" ndarray"):
         meaning = "An array of NumPy's isn't a tensor: do it all with PyTorch."
@@ -151,9 +152,11 @@ def _describe_shapes(trial: Trial) -> tuple[str, str]:
             )
         if added := _axes_apart([(b, a) for a, b in pairs]):
             size = pairs[0][1][added[0]]
-            cause = "not summed or not merged" if size > 1 else "added by unsqueeze or keepdim"
+            cause = "not summed or not merged"
+            if size == 1:
+                cause = "added by unsqueeze, or kept by keepdim, a slice or a list as index"
             return "axis_too_many", (
-                f"{_name_axes(added)} of your result, of size {size}, is too many: {cause}?"
+                f"{_name_axes(added)} of your result, of size {size}, is one too many: {cause}?"
             )
     elif all(sorted(a) == sorted(b) for a, b in pairs):
         return "axes_exchanged", "The shape has the right sizes, but in another order."
@@ -162,9 +165,8 @@ def _describe_shapes(trial: Trial) -> tuple[str, str]:
             if all(
                 a[axis] != b[axis] and _drop_axis(a, axis) == _drop_axis(b, axis) for a, b in pairs
             ):
-                return "size_of_an_axis", _describe_sizes(
-                    axis, [(a[axis], b[axis]) for a, b in pairs]
-                )
+                sizes = [(a[axis], b[axis]) for a, b in pairs]
+                return "size_of_an_axis", _describe_sizes(axis, sizes, trial)
     return "", ""
 
 
@@ -206,13 +208,17 @@ def _drop_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
-def _describe_sizes(axis: int, sizes: list[tuple[int, int]]) -> str:
+def _describe_sizes(axis: int, sizes: list[tuple[int, int]], trial: Trial) -> str:
     right, received = sizes[0]
     if all(b == 1 for _, b in sizes):
         return f"Axis {axis} has size 1 and not {right}: summed, averaged, or one element picked?"
     steps = {b - a for a, b in sizes}
-    if len(steps) == 1:
-        step = steps.pop()
+    step = steps.pop()
+    if not steps and (abs(step) == 1 or len(set(sizes)) > 1):  # once, any size is too long by some
         long = "long" if step > 0 else "short"
         return f"Axis {axis} is {abs(step)} too {long}, the other sizes are right."
-    return f"Only axis {axis} has the wrong size, in the first case {received} and not {right}."
+    told = f"Only axis {axis} has the wrong size, in the first case {received} and not {right}"
+    inputs = [x for x in tree.tree_leaves(trial.first_wrong.args) if isinstance(x, Tensor)]
+    if any({received, right} <= set(x.shape) for x in inputs):
+        return f"{told}: the size of another axis of the input. Has that axis taken its place?"
+    return f"{told}."

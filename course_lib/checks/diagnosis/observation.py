@@ -6,7 +6,8 @@ from dataclasses import KW_ONLY, dataclass
 
 NOTHING_RETURNED = "Your code returned None. Is a `return` missing?"
 INPUT_MODIFIED = (
-    "Your code modifies its input in place. Work on a copy: the caller may still need the original."
+    "Your code modifies its input in place. Work on a copy, which a slice isn't: the caller may "
+    "still need the original."
 )
 WHAT_CUTS_IT = (
     "`detach`, `.data`, `.item()`, `torch.no_grad` and NumPy cut it, and so does a new tensor made "

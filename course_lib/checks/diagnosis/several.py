@@ -64,8 +64,8 @@ class FirstStep:
                 "different can do the same."
             )
         return (
-            "A part of your results is wrong in exactly this way, and in the way of no other error "
-            "that I tried."
+            "A part of your results is wrong in exactly this way, and no other error that I tried "
+            "explains it."
         )
 
     @property

@@ -141,10 +141,12 @@ def _first_difference(
                 others = (each.given.get(argument) for each in mine if each is not mine[number])
                 if any(_same(value, other, tolerance) for other in others):
                     return ""  # one module is called several times, in another order
+                look = "What is computed before that is worth a look."
+                if "mask" in argument:
+                    look = "Which mask do you pass to it?"
                 return (
                     f"Compared with a right answer, the first difference is in what goes into "
-                    f"`{event.name}`: its `{argument}`. What is computed before that is worth a "
-                    "look."
+                    f"`{event.name}`: its `{argument}`. {look}"
                 )
         outputs = zip(event.returned, mine[number].returned, strict=False)
         same_outputs = [_same(a, b, tolerance) for a, b in outputs]
@@ -159,8 +161,8 @@ def _first_difference(
         return ""
     last = right[-1].name
     return (
-        "Compared with a right answer, what goes into each part of your module that a right answer "
-        f"has, too, and comes out of it is right. The difference comes after `{last}`."
+        "Compared with a right answer, the submodules that both answers have get and give the same "
+        f"numbers. The difference comes after `{last}`."
     )
 
 

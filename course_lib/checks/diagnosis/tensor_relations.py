@@ -128,13 +128,17 @@ def _factor(pairs: Sequence[Pair], tolerance: float) -> Tests:
         return
     if not (_varied([a for a, _ in pairs]) if same else all(_varied([a]) for a, _ in pairs)):
         return
-    how = f"{factors[0]:.4g}" if same else "another number in each call: " + _list_factors(factors)
+    how = (
+        f"{factors[0]:.4g}"
+        if same
+        else "a different number in each call: " + _list_factors(factors)
+    )
     yield "wrong_factor", f"The right numbers, all multiplied by {how}.", lambda a, b: True
 
 
 def _list_factors(factors: Sequence[float | None]) -> str:
     shown = ", ".join(f"{factor:.4g}" for factor in factors[:3])
-    return f"{shown}, …" if len(factors) > 3 else shown
+    return f"{shown} and so on" if len(factors) > 3 else shown
 
 
 def _offset(pairs: Sequence[Pair], tolerance: float) -> Tests:

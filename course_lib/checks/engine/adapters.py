@@ -117,6 +117,7 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
         module.to(dtype)
 
 
+EVALUATION = "in evaluation mode"  # where a difference is that ends a test of dropout
 Finding = tuple[str, str, str]  # where, what was expected, what came
 
 
@@ -136,7 +137,7 @@ def compare_under_dropout(
         clean, noisy = expected[0].value, answers[1].value
         if difference := answers_differ(expected[0], answers[0], tolerance=tolerance):
             unchanged = answers_differ(expected[0], answers[1], tolerance=tolerance) is None
-            where = "in evaluation mode" + (", and not in training mode" if unchanged else "")
+            where = EVALUATION + (", and not in training mode" if unchanged else "")
             return Difference(
                 difference.kind, expected=difference.expected, got=difference.got, where=where
             )

@@ -13,7 +13,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -85,6 +85,15 @@ class Failure:
         """
         found = re.match(r"line \d+ of (\S+?):", self.line)
         return found[1] if found else ""
+
+    @property
+    def location(self) -> str:
+        """The line as the start of a sentence, "Line 3 of your code, in f: return x @ y"."""
+        return re.sub(
+            r"^line (\d+)( of )?",
+            lambda found: f"Line {found[1]} of your code{', in ' if found[2] else ''}",
+            self.line,
+        )
 
     @property
     def sentence(self) -> str:
@@ -166,10 +175,7 @@ def ask(
 
     def answer() -> tuple[Any, bool]:
         torch.default_generator.manual_seed(0)  # so that dropout is the same for everyone
-        if call.gradients:
-            value = _plain(_with_gradients(use, subject, args, kwargs, inputs))
-        else:
-            value = _plain(use(subject, *args, **kwargs))
+        value = _plain(make_call(subject, replace(call, args=args, kwargs=kwargs), use))
         changed = any(_changed(x, old) for x, old in zip(inputs, before, strict=True))
         return value, changed or _data((args, kwargs)) != data
 
@@ -245,13 +251,16 @@ def _changed(x: Tensor, old: Tensor) -> bool:
     return not torch.equal(x.nan_to_num(), old.nan_to_num())
 
 
-def _with_gradients(
-    use: Use, subject: Any, args: Any, kwargs: Any, inputs: list[Tensor]
-) -> dict[str, Any]:
-    """The value, and the gradient of Σ cos(i) · outputᵢ with respect to each float input."""
+def make_call(subject: Any, call: Call, use: Use) -> Any:
+    """The value; with the gradient of Σ cos(i) · outputᵢ with respect to each float input, if the
+    call asks for it. What the call holds may be changed.
+    """
+    inputs = [x for x in tree.tree_leaves((call.args, call.kwargs)) if isinstance(x, Tensor)]
     # These tensors themselves stand in args and kwargs, so the call below records them.
-    real = [x.requires_grad_() for x in inputs if x.is_floating_point()]
-    value = use(subject, *args, **kwargs)
+    real = [x.requires_grad_() for x in inputs if call.gradients and x.is_floating_point()]
+    value = use(subject, *call.args, **call.kwargs)
+    if not call.gradients:
+        return value
     outputs = [x for x in tree.tree_leaves(value) if isinstance(x, Tensor) and x.requires_grad]
     total = sum(weighted_sum(x) for x in outputs)  # the plain number 0 without any output
     gradients: tuple[Tensor | None, ...] = (None,) * len(real)

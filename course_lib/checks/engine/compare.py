@@ -155,15 +155,17 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
 
 
 def _spared(wrong: Tensor) -> str:
-    """Along which axis some indices are right, or only some are wrong, ", none at [:, 0]"."""
-    for axis in range(wrong.ndim):
+    """Along which axis some indices are right, or only some are wrong, ", none at index 0 of axis
+    1"; "" for a single number, whose place is told.
+    """
+    for axis in range(wrong.ndim if wrong.sum() > 1 else 0):
         along = any_along(wrong, axis)
         there, spared = along.nonzero().flatten().tolist(), (~along).nonzero().flatten().tolist()
         if not spared:
             continue
         word, few = ("all", there) if len(there) <= len(spared) else ("none", spared)
-        indices = str(few[0]) if len(few) == 1 else str(few).replace(" ", "")
-        return f", {word} at {slice_of_axis(axis, indices)}"
+        indices = f"ind{'ex' if len(few) == 1 else 'ices'} {', '.join(map(str, few))}"
+        return f", {word} at {indices} of axis {axis}"
     return ""
 
 

@@ -61,5 +61,6 @@ def add_wrong_rates(item: Item, module: type[nn.Module], *, call: str) -> None:
         why="The rate is an argument so that each model can have its own: small data needs more "
         "dropout, and 0 switches it off.",
         hint="Follow the argument dropout from your constructor to where dropout is applied. Does "
-        "it get there?",
+        "it get there? nn.Dropout() without an argument drops half.",
     )
+    item.spelling("IgnoresTheRate")(with_rate("AlwaysHalf", fixed=0.5))

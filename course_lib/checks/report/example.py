@@ -1,11 +1,11 @@
-"""The smallest call on which an answer fails, so that a learner can make it again."""
+"""A small call on which an answer fails, so that a learner can make it again."""
 
 from __future__ import annotations
 
 import copy
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from torch.utils import _pytree as tree
 
 from course_lib.checks.diagnosis.arguments import positional_names
 from course_lib.checks.diagnosis.diagnose import Diagnosis
-from course_lib.checks.diagnosis.trial import not_interrupted
+from course_lib.checks.diagnosis.trial import Trial, not_interrupted
 from course_lib.checks.engine.call import (
     SECONDS,
     Answer,
@@ -23,6 +23,7 @@ from course_lib.checks.engine.call import (
     ask,
     call_plainly,
     describe_exception,
+    make_call,
     truncated,
 )
 from course_lib.checks.engine.compare import answers_differ, short
@@ -71,7 +72,7 @@ class Example:
     def advice(self) -> str:
         """How to make the call again."""
         about = f" ({self.call.about})" if self.call.about else ""
-        return f"this is the smallest call that fails{about}. Paste it into a cell below your code:"
+        return f"this is a call that fails{about}. Paste it into a cell below your code:"
 
     def run(self, subject: Any) -> Any:
         """Make the call on your code, as the check does, with errors and printing.
@@ -80,9 +81,9 @@ class Example:
             CourseError: it was stopped after as many seconds as the check gives it.
         """
         torch.default_generator.manual_seed(0)
-        args, kwargs = self.args, self.kwargs
+        call = replace(self.call, args=self.args, kwargs=self.kwargs)
         try:
-            return within(SECONDS, lambda: self.use(subject, *args, **kwargs))
+            return within(SECONDS, lambda: make_call(subject, call, self.use))
         except TookTooLong as error:
             line = describe_exception(error).line
             where = f", in line {line.removeprefix('line ')}" if line else ""
@@ -93,8 +94,10 @@ class Example:
 
 
 @usual_defaults()
-def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
-    """The first failing call of the most telling test, or one that is less than half as large."""
+def failing_call(diagnosis: Diagnosis) -> Example | None:
+    """The smallest failing call of the most telling test, or of another that may fail for the same
+    reason, if only that is small enough to be written out.
+    """
     most_telling_trial, item = diagnosis.most_telling_trial, diagnosis.item
     if most_telling_trial is None or diagnosis.status != "not yet" or not diagnosis.calls_say_more:
         return None
@@ -104,7 +107,7 @@ def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
         or (most_telling_trial.difference and most_telling_trial.difference.kind == "failure")
     )
     failing = [
-        (_numbers(call), call, expected, received)
+        (trial, call, expected, received)
         for trial in (most_telling_trial, *others)
         if trial.probe.compare is None
         for call, expected, received in zip(trial.calls, trial.expected, trial.answers, strict=True)
@@ -113,11 +116,14 @@ def smallest_failing_call(diagnosis: Diagnosis) -> Example | None:
     ]
     if not failing:
         return None
-    smallest = min(failing, key=lambda each: each[0])
-    first = failing[0]
-    _, call, *answers = smallest if 2 * smallest[0] < first[0] else first
+
+    def order(each: tuple[Trial, Call, Answer, Answer]) -> tuple[bool, bool, int]:
+        size = _numbers(each[1])
+        return size > MOST_NUMBERS, each[0] is not most_telling_trial, size
+
+    _, call, *answers = min(failing, key=order)
     expected, received = (answer.failure or answer.value for answer in answers)
-    code = _code_to_run(item, diagnosis.subject)
+    code = _code_to_run(item, diagnosis.subject, changes=answers[1].changed_inputs)
     if all(answer.seconds <= MOST_SECONDS for answer in answers):
         code = _code(item, call, diagnosis.subject) or code
     return Example(
@@ -139,7 +145,7 @@ def _code(item: Item, call: Call, subject: Any) -> str:
         shorter = Call(*rounded)
         expected = not_interrupted(ask(item.reference, shorter))
         received = ask(subject, shorter)
-        if answers_differ(expected, received, tolerance=item.tolerance):
+        if difference := answers_differ(expected, received, tolerance=item.tolerance):
             break
     else:
         return ""
@@ -153,9 +159,10 @@ def _code(item: Item, call: Call, subject: Any) -> str:
         return ""
     arguments = [*names[: len(shorter.args)], *(f"{name}={name}" for name in shorter.kwargs)]
     lines.append(f"{_name(item, subject)}({', '.join(arguments)})")
-    lines += [
-        f"# {word}: {_show_result(a)}" for word, a in (("expected", expected), ("got", received))
-    ]
+    shown = [_show_result(answer) for answer in (expected, received)]
+    if shown[0] == shown[1]:  # such as two dtypes
+        shown = [difference.expected, difference.got]
+    lines += [f"# {word}: {text}" for word, text in zip(("expected", "got"), shown, strict=True)]
     return "\n".join(lines)
 
 
@@ -165,7 +172,7 @@ def _name(item: Item, subject: Any) -> str:
     return name if name.isidentifier() else item.id.split(".")[1]
 
 
-def _code_to_run(item: Item, subject: Any) -> str:
+def _code_to_run(item: Item, subject: Any, *, changes: bool) -> str:
     name = _name(item, subject)
     more = ", wrong_line" if item.bug else ""
     if item.conventions:
@@ -173,7 +180,7 @@ def _code_to_run(item: Item, subject: Any) -> str:
     return (
         f'example = check("{item.id}", {name}{more}).example\n'
         f"print(example.args, example.kwargs)  # what is given\n"
-        f"print(example.run({name}))  # your result\n"
+        f"print(example.run({name}))  # your result{', and an argument is changed' * changes}\n"
         "print(example.expected)  # the right one"
     )
 

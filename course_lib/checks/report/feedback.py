@@ -17,7 +17,7 @@ from course_lib.checks.engine.item import Bug
 from course_lib.checks.engine.ready_made import refusal
 from course_lib.checks.progress import Progress, under_nbgrader
 from course_lib.checks.report.cell_history import outdated_name
-from course_lib.checks.report.example import Example, smallest_failing_call
+from course_lib.checks.report.example import Example, failing_call
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
 
@@ -31,8 +31,8 @@ class Report:
     """The feedback on one item: whether it ``passed`` all tests, and the ``points`` it earns.
 
     ``misconception`` is the name of the misconception that was recognised, of two, "a + b", or of
-    what was observed, such as "wrong_factor"; or None. ``example`` is the smallest failing call, to
-    be run again, or None.
+    what was observed, such as "wrong_factor"; or None. ``example`` is a small failing call, to be
+    run again, or None.
     """
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -49,8 +49,8 @@ class Report:
 
     @cached_property
     def example(self) -> Example | None:
-        """The smallest failing call; found when it is asked for, since it runs the code again."""
-        return smallest_failing_call(self.diagnosis)
+        """A small failing call; found when it is asked for, since it runs the code again."""
+        return failing_call(self.diagnosis)
 
     @property
     def headline(self) -> str:
@@ -82,7 +82,7 @@ class Report:
         if trial is None:
             return
         if len(diagnosis.misconceptions) == 2:
-            yield "What I see", "Two errors at once. What each of them does by itself:"
+            yield "What I see", "Two errors at once. What each of them would do without the other:"
         for misconception in diagnosis.misconceptions:
             yield "What I see", misconception.symptom
             if misconception.why:
@@ -100,7 +100,8 @@ class Report:
         if not diagnosis.explained and (when := _describe_call(diagnosis)):
             yield "When", when
         if any(diagnosis.may_follow(other) for other in diagnosis.failed):
-            perhaps = "" if diagnosis.explained_all else "perhaps "
+            sure = diagnosis.explained_all and not diagnosis.may_hide_more
+            perhaps = "" if sure else "perhaps "
             yield (
                 "The other tests",
                 f"those with – fail, too, {perhaps}for the same reason as the ✗.",
@@ -226,14 +227,18 @@ def _agreement(diagnosis: Diagnosis) -> str:
     inputs = sum(len(trial.calls) for trial in plain)
     if not inputs:
         return ""
+    if not any(answer.failure is None for trial in plain for answer in trial.answers):
+        return "No number of yours could be compared yet. When this is gone, check again."
     if diagnosis.first_step:
         return diagnosis.first_step.how_known
     error = "these errors" if len(diagnosis.misconceptions) == 2 else "this error"
+    more = "Code that looks different can do the same."
+    if diagnosis.may_hide_more:
+        more = "Other numbers can't be compared before this is gone: check again then."
     each = f"each of {inputs} test inputs" if inputs > 1 else "the test input"
     return (
         f"On {each}, your code gives the same numbers, or the same kind of exception, as code with "
-        f"{error}{'; random results fail the same tests' if random else ''}. Code that looks "
-        "different can do the same."
+        f"{error}{'; random results fail the same tests' if random else ''}. {more}"
     )
 
 

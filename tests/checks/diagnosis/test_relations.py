@@ -41,7 +41,7 @@ def item_of(reference):
         (lambda n, d: table(n, d).flatten(), "another_shape", "got shape (24,)"),
         (lambda n, d: -table(n, d), "sign_reversed", "opposite sign"),
         (lambda n, d: 2 * table(n, d), "wrong_factor", "multiplied by 2."),
-        (lambda n, d: table(n, d) / d, "wrong_factor", "another number in each call: 0.1667,"),
+        (lambda n, d: table(n, d) / d, "wrong_factor", "a different number in each call: 0.1667,"),
         (lambda n, d: table(n, d) ** 2, "squared", "but squared"),
         (lambda n, d: table(n, d).exp(), "exponential", "exp(x)"),
         (lambda n, d: table(n, d).sqrt(), "square_root", "but replaced by their square roots"),

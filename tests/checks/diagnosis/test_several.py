@@ -73,7 +73,7 @@ def test_the_dtype_is_named_beside_an_unknown_error_and_does_not_explain_the_oth
     diagnosis = diagnose(item, lambda tokens, pad_id: every_other_column(tokens, pad_id).float())
     assert [m.name for m in diagnosis.misconceptions] == ["numbers_instead_of_booleans"]
     text = str(Report(diagnosis))
-    assert "expected shape" in text and "in the way of no other error that I tried" in text
+    assert "expected shape" in text and "no other error that I tried explains it" in text
     assert "fail, too, perhaps for the same reason" in text
 
 

@@ -51,6 +51,11 @@ class CutsTheGradient(DecoderBlock):
         return super().forward(x, memory.detach(), target_mask, memory_mask)
 
 
+class MasksExchanged(DecoderBlock):
+    def forward(self, x, memory, target_mask=None, memory_mask=None):
+        return super().forward(x, memory, memory_mask, target_mask)
+
+
 class KeepsItsParts(DoublesTheEnd):
     kept = ()
 
@@ -161,5 +166,9 @@ def test_a_part_that_is_called_twice_in_another_order_is_no_difference():
     assert told_of(item_of(CallsTwice), CallsTheOtherFirst) == ""
 
 
+def test_a_mask_that_is_wrong_is_not_said_to_be_computed():
+    assert "its `mask`. Which mask do you pass" in told("07.decoder_block", MasksExchanged)
+
+
 def test_what_is_told_names_the_parts_that_were_compared():
-    assert "that a right answer has, too" in told("07.decoder_block", DoublesTheEnd)
+    assert "the submodules that both answers have" in told("07.decoder_block", DoublesTheEnd)

@@ -119,9 +119,10 @@ def test_a_result_that_would_take_long_to_write_out_is_described():
     "wrong, extent",
     [
         (X + 1, "4 of 4 numbers are wrong"),
-        (X + torch.tensor([[0.0], [1.0]]), "2 of 4 numbers are wrong, all at [1]"),
-        (X + torch.tensor([0.0, 1.0]), "2 of 4 numbers are wrong, all at [:, 1]"),
-        (torch.cat([X[:1], X[1:] + 1]), "2 of 4 numbers are wrong, all at [1]"),
+        (X + torch.tensor([[0.0, 0.0], [1.0, 0.0]]), "1 of 4 numbers is wrong"),
+        (X + torch.tensor([[0.0], [1.0]]), "2 of 4 numbers are wrong, all at index 1 of axis 0"),
+        (X + torch.tensor([0.0, 1.0]), "2 of 4 numbers are wrong, all at index 1 of axis 1"),
+        (torch.cat([X[:1], X[1:] + 1]), "2 of 4 numbers are wrong, all at index 1 of axis 0"),
     ],
 )
 def test_which_indices_are_wrong_is_told_by_axis(wrong, extent):
@@ -131,4 +132,5 @@ def test_which_indices_are_wrong_is_told_by_axis(wrong, extent):
 def test_few_right_indices_are_listed_rather_than_many_wrong_ones():
     right = torch.zeros(2, 5, 3)
     wrong = right + torch.tensor([0.0, 1.0, 1.0, 1.0, 1.0])[:, None]
-    assert first_difference(right, wrong).extent == "24 of 30 numbers are wrong, none at [:, 0]"
+    extent = "24 of 30 numbers are wrong, none at index 0 of axis 1"
+    assert first_difference(right, wrong).extent == extent

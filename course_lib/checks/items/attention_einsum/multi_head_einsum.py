@@ -216,10 +216,10 @@ item.switch(
 )
 item.switch(
     "root_of_the_word",
-    "You divide the scores by √d_model instead of √d_head.",
+    "In effect, your scores are divided by √d_model instead of √d_head.",
     why="A score is a sum over e, the d_head numbers of one head. The most widely copied einsum "
     "implementation has this bug, and its weights are closer to uniform than they should be.",
-    hint="Which size is under the root in your code? Take d_head from the shape of the queries.",
+    hint="Which sizes are under a root in your code, of the scores or of a factor before them?",
 )
 item.switch(
     "scale_forgotten",
@@ -291,7 +291,7 @@ item.switch(
 item.switch(
     "weights_first",
     "You return the two results in the wrong order: weights first.",
-    why="Callers unpack `output, weights`, and would take the one for the other.",
+    why="Callers unpack `output, weights`, and would mix them up.",
     hint="In which order does the task list the two results?",
 )
 item.switch(

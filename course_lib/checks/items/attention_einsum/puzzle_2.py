@@ -60,6 +60,17 @@ item.add(
     hint="Where do you sum over the batch axis of a? In einsum, look for a letter that occurs in "
     "one input only, and not after the arrow.",
 )
+
+
+@item.misconception(
+    "You add each number of b to each number of a: they should be multiplied.",
+    why="An outer product is a table of products.",
+    hint="Which operation is between the two in your code?",
+)
+def sums_for_products(a: Tensor, b: Tensor) -> Tensor:
+    return a[:, :, None] + b[:, None, :]
+
+
 item.add(
     einsum("second_added", "bi,bj->bi"),
     "You sum over the numbers of b.",

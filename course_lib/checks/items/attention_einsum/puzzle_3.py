@@ -80,6 +80,16 @@ item.add(
 
 
 @item.misconception(
+    "You reshape the inputs to (B, H, …) instead of moving the axis of the heads.",
+    why="view and reshape never change the order of the numbers, so a head gets numbers of others.",
+    hint="Which function moves an axis? In einsum, the order of the letters does.",
+)
+def heads_by_reshape(query: Tensor, key: Tensor) -> Tensor:
+    b, q, h, e = query.shape
+    return query.reshape(b, h, q, e) @ key.reshape(b, h, -1, e).transpose(-2, -1)
+
+
+@item.misconception(
     "You divide the scores by √E. That's right in attention, but this task doesn't ask for it.",
     why="The puzzle asks for the plain sum of products.",
     hint="The einsum alone is the answer.",

@@ -52,6 +52,31 @@ item.add(
     "arrow is summed over.",
     hint="Which letters does a result (B, H) have?",
 )
+item.add(
+    einsum("heads_added_up", "bhss->bs"),
+    "You sum over the heads and keep the tokens, (B, S): it should be the other way round.",
+    why="The task asks for one number per head, the sum over its tokens.",
+    hint="Which axis does your sum run over, and which axes should be left?",
+)
+
+
+@item.misconception(
+    "You take the diagonal of the first two axes, batch and heads.",
+    why="Query and key are the last two axes. torch.diagonal takes axes 0 and 1 unless it's told "
+    "which, by dim1 and dim2.",
+    hint="Which two axes does your diagonal run through?",
+)
+def diagonal_of_the_first_axes(weights: Tensor) -> Tensor:
+    return weights.diagonal().sum(dim=-1)
+
+
+@item.misconception(
+    "You sum over the other diagonal, on which the first query meets the last key.",
+    why="The task asks for the weights of each token on itself: the same index for query and key.",
+    hint="Where in your code is an axis reversed?",
+)
+def the_other_diagonal(weights: Tensor) -> Tensor:
+    return weights.flip(-1).diagonal(dim1=-2, dim2=-1).sum(dim=-1)
 
 
 @item.misconception(

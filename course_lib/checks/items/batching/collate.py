@@ -176,14 +176,14 @@ item.switch(
     "floats",
     "Your ids aren't int64; they may be floats, or integers of another size.",
     why="An id is a row number, and there is no row 5.0: nn.Embedding rejects it. It takes int64 "
-    "and int32 only, and cross-entropy wants labels of int64.",
+    "and int32 only, and cross-entropy rejects labels of int32.",
     hint="Which of your lines decides the dtype? torch.zeros, for instance, makes floats unless "
     "you give it one.",
 )
 item.switch(
     "small_integers",
     "Your ids are int32, and the task asks for int64.",
-    why="Labels have to be int64: PyTorch's cross-entropy rejects int32.",
+    why="Ids become labels, and PyTorch's cross-entropy rejects labels of int32.",
     hint="Which of your lines chooses the dtype? torch.tensor makes int64 of whole numbers.",
 )
 item.switch(

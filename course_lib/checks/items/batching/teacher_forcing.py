@@ -165,6 +165,12 @@ def zero_is_always_the_pad(target: Tensor, pad_id: int = 0) -> Tensors:
     return data.teacher_forcing(target, 0)
 
 
+@item.spelling("zero_is_always_the_pad")
+def zero_is_the_pad_of_the_input(target: Tensor, pad_id: int = 0) -> Tensors:
+    decoder_input, labels = target[:, :-1], target[:, 1:]
+    return decoder_input, labels.masked_fill(decoder_input == 0, pad_id)
+
+
 @item.misconception(
     "Some of your labels are -100, where the label should be pad_id.",
     why="PyTorch's loss ignores -100 by default, but this course's loss is told pad_id, and would "
@@ -201,11 +207,17 @@ def masks_the_input(target: Tensor, pad_id: int = 0) -> Tensors:
 
 @item.misconception(
     "You write pad_id into the target itself.",
-    why="A slice is a view: writing into the labels writes into the target, and the decoder's "
-    "input is a view of the same memory. Its `<bos>` is gone.",
+    why="A slice is a view: writing into the labels writes into the target. Its `<bos>` is gone "
+    "for the caller, and for whatever else is a view of it.",
     hint="Which of your lines changes a tensor in place instead of making a new one?",
 )
 def writes_into_the_view(target: Tensor, pad_id: int = 0) -> Tensors:
     decoder_input, labels = target[:, :-1], target[:, 1:]
     labels[decoder_input == pad_id] = pad_id
     return decoder_input, labels
+
+
+@item.spelling("writes_into_the_view")
+def writes_into_the_labels_alone(target: Tensor, pad_id: int = 0) -> Tensors:
+    decoder_input = target[:, :-1].clone()
+    return decoder_input, target[:, 1:].masked_fill_(decoder_input == pad_id, pad_id)

@@ -30,7 +30,7 @@ from course_lib.checks.items.blocks.shared_misconceptions import (
     no_residual,
     norms_in_order,
 )
-from course_lib.model import FeedForward, MultiHeadAttention, masks
+from course_lib.model import MultiHeadAttention, masks
 
 
 def _decode_without_masks(draw: Draw) -> list[Call]:
@@ -420,14 +420,14 @@ for _eps in (1e-8, 1e-3):
 class DropoutInsideFeedForward(_Steps):
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__(d_model, n_heads, d_ff, dropout)
-        self.feed_forward = FeedForward(d_model, d_ff)
+        self.feed_forward.dropout.p = 0.1  # a new one would draw other numbers
 
 
 @item.spelling("DropoutInsideFeedForward")
 class TheSameDropoutInsideFeedForward(_Steps):
     def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float = 0.1) -> None:
         super().__init__(d_model, n_heads, d_ff, dropout)
-        self.feed_forward = FeedForward(d_model, d_ff, dropout)
+        self.feed_forward.dropout.p = dropout
 
 
 @item.misconception(

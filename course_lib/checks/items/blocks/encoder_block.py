@@ -175,7 +175,7 @@ add_mask_turned_round(item, _Steps)
 @item.misconception(
     "You apply dropout after the norm, so in training mode elements of the output are zero.",
     why="If an element of a sublayer's output is dropped, x is still there. If an element of the "
-    "sum is dropped, it's lost. One published system does this, and trains worse the deeper it is.",
+    "sum is dropped, it's lost. One published system does this.",
     hint="Dropout comes before the sum. What should be inside its brackets?",
 )
 class DropoutAfterTheNorm(_Steps):

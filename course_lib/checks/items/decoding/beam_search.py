@@ -354,8 +354,8 @@ item.switch(
 item.switch(
     "logits_added",
     "You add up logits, not log-probabilities.",
-    why="Logits of two prefixes can't be compared: adding a constant to all of them changes no "
-    "probability, but it would change which beam wins.",
+    why="Logits of two prefixes can't be compared: adding a constant to all logits of one "
+    "prefix changes no probability, but it would change which beam wins.",
     hint="What turns a row of logits into ln p?",
 )
 item.switch(

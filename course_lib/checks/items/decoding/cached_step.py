@@ -96,7 +96,7 @@ def _tokens(
     x = draw.normal(batch, length, width, dtype=dtype)
     shape = batch, heads, past, d_head or width // heads
     old = (draw.normal(*shape, dtype=dtype), draw.normal(*shape, dtype=dtype)) if past else None
-    about = f"{batch} rows, {heads} heads, {past} tokens in the past, {length} new"
+    about = f"batch {batch}, n_heads {heads}, tokens: {past} in the past and {length} new"
     return Call((x, old), {"init": init, "weights": weights}, about=about, gradients=gradients)
 
 
@@ -173,6 +173,8 @@ def step_with(on: frozenset[str]) -> Callable[..., tuple[Tensor, Past]]:
         )
         if "scaled_by_the_width" in on:
             query = query * math.sqrt(query.size(-1) / x.size(-1))
+        if "scaled_by_a_share_of_the_width" in on:
+            query = query * math.sqrt(query.size(-1) / (x.size(-1) // attention.n_heads))
         key = append(None if past is None else past[0], new_key)
         value = append(None if past is None else past[1], new_value)
         if any(name.startswith("values_not_appended") for name in on):
@@ -333,6 +335,13 @@ item.switch(
     why="A score is a sum of d_head products of one head, with or without a cache.",
     hint="How long is a query of one head?",
     spellings=["scaled_by_all_heads"],
+)
+item.switch(
+    "scaled_by_a_share_of_the_width",
+    "Your scores are divided by √(d_model / n_heads), whatever the width of a head is.",
+    why="A score is a sum of d_head products, and a layer can be made with another d_head than "
+    "d_model / n_heads.",
+    hint="Which size is under the root in your code, and how long is a query of one head?",
 )
 item.switch(
     "scaled_by_the_length",

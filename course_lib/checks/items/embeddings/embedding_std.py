@@ -91,11 +91,22 @@ def one_over_the_root(d_model: int) -> float:
 
 @item.misconception(
     "You divide by d_model instead of √d_model.",
-    why="Then the logits get smaller and smaller as d_model grows, and so do the embeddings.",
+    why="The standard deviation of the logits is √d_model times yours. Like this, the logits get "
+    "smaller and smaller as d_model grows.",
     hint="What is the norm of h?",
 )
 def by_the_width(d_model: int) -> float:
     return 0.2 / d_model
+
+
+@item.misconception(
+    "You return the standard deviation of the logits, 0.2, for every d_model.",
+    why="A logit is the dot product with h, whose norm is √d_model. So the standard deviation of "
+    "the logits is √d_model times that of the table.",
+    hint="Which s makes s·√d_model equal to 0.2?",
+)
+def of_the_logits(d_model: int) -> float:
+    return 0.2
 
 
 @item.misconception(

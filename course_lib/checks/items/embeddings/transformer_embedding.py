@@ -236,8 +236,8 @@ class BatchForPosition(_Embedding):
 
 @item.misconception(
     "Your positions count from 1.",
-    why="Counted up to and including itself, the first real token is number 1, but its position "
-    "is 0. Each token gets the encoding of the next position.",
+    why="The first real token is at position 0. In your code each token gets the encoding of the "
+    "next position.",
     hint="Which position does your code give to the first real token of a sentence?",
 )
 class StartsAtOne(_Embedding):
@@ -247,8 +247,8 @@ class StartsAtOne(_Embedding):
 
 @item.misconception(
     "You always treat 0 as padding, whatever pad_id is.",
-    why="One of the five published systems pads with 1. There, your code wouldn't count a real "
-    "token, and would count the padding.",
+    why="pad_id can be any id. Where it isn't 0, your code counts the padding, and leaves out the "
+    "tokens with id 0.",
     hint="Where does your forward use self.pad_id?",
 )
 class ZeroIsAlwaysThePad(_Embedding):

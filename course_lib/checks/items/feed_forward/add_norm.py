@@ -411,8 +411,7 @@ item.spelling_with("NormByStd", eps=1e-6)
 
 @item.misconception(
     "You apply dropout after the norm.",
-    why="That drops parts of the residual path as well. One published system does this, and it "
-    "trains worse the deeper it is.",
+    why="That drops parts of the residual path as well. One published system does this.",
     hint="What should dropout be applied to: the final result, or what is added to x?",
 )
 class DropsAfterTheNorm(_AddNorm):

@@ -161,6 +161,8 @@ def counting_with(on: frozenset[str]) -> Callable[[TransformerConfig], Any]:
         ):
             rows += c.max_len * (1 if "positions_counted_once" in on else 2)
         bias = (c.output_bias or "all_biases" in on) and "output_bias_forgotten" not in on
+        if "output_bias_tied_away" in on and c.tying != "none":
+            bias = False
         length = c.d_model if "output_bias_as_wide_as_the_model" in on else target
         return rows * c.d_model + bias * length
 
@@ -172,6 +174,13 @@ item.switch(
     "You count a tied table every time it is used.",
     why="One table in three modules is still one table: it is stored, trained and counted once.",
     hint="How many tables are there for each value of tying?",
+)
+item.switch(
+    "output_bias_tied_away",
+    "Where tables are tied, you leave out the bias of the output layer.",
+    why="Only the table is shared. The bias, one number for each token of the target's vocabulary, "
+    "belongs to the output layer alone.",
+    hint="Which parameters does the output layer have, and which of them is the shared table?",
 )
 item.switch(
     "two_attentions_a_layer",

@@ -222,8 +222,7 @@ item.switch(
 item.switch(
     "output_bias_lost",
     "Your output layer has lost its bias.",
-    why="Only the table is shared. A new nn.Linear in place of the output layer brings its own "
-    "settings along.",
+    why="Only the table is shared. The bias belongs to the output layer alone, and stays.",
     hint="Which attribute of the existing layer is all that has to change?",
 )
 item.apart.append({"source_forgotten", "all_without_the_output"})

@@ -241,8 +241,7 @@ item.add(
 
 @item.misconception(
     "Your masks always take 0 as the pad token, whatever the config says.",
-    why="One of the five published systems pads with 1. There, token 0 would be hidden and the "
-    "padding would not.",
+    why="pad_id can be any id. Where it isn't 0, token 0 is hidden and the padding isn't.",
     hint="The config has a pad_id.",
 )
 class ZeroIsAlwaysThePad(_Variant):

@@ -432,7 +432,7 @@ item.switch(
 item.switch(
     "up_to_one",
     "Your score runs from 0 to 1.",
-    why="sacrebleu, like every paper today, reports points from 0 to 100.",
+    why="sacrebleu, like most papers, reports points from 0 to 100.",
     hint="What do you get if the translations are the references themselves?",
 )
 item.switch(

@@ -239,7 +239,7 @@ item.switch(
 )
 item.switch(
     "sentences_won",
-    "You count on how many sentences each system is better, and ignore by how much.",
+    "You count the sentences on which each system is better, and ignore by how much.",
     why="A system can win most sentences by a hair, and lose a few badly. The mean weighs both.",
     hint="Which comes first: the mean over the sentences of a sample, or the comparison?",
     spellings=["share_of_sentences"],

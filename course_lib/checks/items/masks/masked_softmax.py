@@ -107,11 +107,13 @@ def softmax_with(on: frozenset[str]) -> Callable[..., Tensor]:
         powers = scores.exp() if "powers_by_hand" in on else scores.softmax(dim=axis)
         if "infinity_added" in on:
             return powers.nan_to_num(0.0)
-        weights = powers if one_fill else zeroed(powers, hidden)
+        weights = powers if one_fill and not late else zeroed(powers, hidden)
         if not late or "hidden_too_late" in on:
             return weights
-        epsilon = 1e-9 if "renormalised_and_finite" in on else 0.0
-        return weights / (weights.sum(dim=axis, keepdim=True) + epsilon)
+        total = weights.sum(dim=axis, keepdim=True)
+        if "powers_by_hand" in on and "minus_infinity" not in on:  # an empty row is another error
+            total = total.masked_fill(hidden.all(dim=axis, keepdim=True), 1.0)
+        return weights / (total + (1e-9 if "renormalised_and_finite" in on else 0.0))
 
     def zeroed(weights: Tensor, hidden: Tensor) -> Tensor:
         return weights * ~hidden if "by_product" in on else weights.masked_fill(hidden, 0.0)
@@ -182,10 +184,9 @@ item.switch(
 item.switch(
     "minus_infinity",
     "A fully masked row gives NaN.",
-    why="In such a row nothing is left to sum, so 0 is divided by 0: softmax does that if all "
-    "scores are minus infinity. One such row makes the whole loss NaN, and then its gradient makes "
-    "every weight NaN.",
-    hint="In such a row, which step divides by 0? If you use minus infinity: which finite number "
+    why="Softmax divides by a sum of exponentials, and in such a row nothing is left to sum. One "
+    "such row makes the whole loss NaN, and then its gradient makes every weight NaN.",
+    hint="In such a row, which step gives NaN? If you use minus infinity: which finite number "
     "would work as well?",
 )
 item.switch(
@@ -199,7 +200,7 @@ item.switch(
 )
 item.switch(
     "nothing_left_is_uniform",
-    "A fully masked row can still get weights: all its masked keys the same.",
+    "A fully masked row can still get weights: its masked keys all get equal ones.",
     why="If all scores are equally low, their softmax is uniform. Such a query would attend to "
     "padding and nothing else.",
     hint="After softmax you need one more step, which sets masked weights to exactly zero, "
@@ -218,7 +219,8 @@ item.switch(
 )
 item.switch(
     "renormalised",
-    "You mask too late, and then divide by the sum that's left. For large scores, nothing is left.",
+    "You mask too late, and then divide by the sum that's left. For large scores, and in a fully "
+    "masked row, nothing may be left.",
     why="The largest score of a row decides which exponentials are too small for a float. If that "
     "score is a masked one, all others may have become 0.",
     hint="Mask the scores, before any exponential or maximum is computed.",

@@ -137,8 +137,8 @@ item.switch(
 item.switch(
     "zero_is_always_the_pad",
     "Your code always treats 0 as padding, whatever pad_id is.",
-    why="One of the five published systems pads with 1. There, your mask would hide a real token "
-    "and allow the padding.",
+    why="pad_id can be any id. Where it isn't 0, your mask hides the tokens with id 0 and allows "
+    "the padding.",
     hint="Does your code use its second argument?",
 )
 item.switch(

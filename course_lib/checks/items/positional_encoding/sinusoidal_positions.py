@@ -189,8 +189,8 @@ item.switch(
 item.switch(
     "a_zero_too_few",
     "Neighbouring frequencies of yours are too similar: the base is 1000, not 10000.",
-    why="The first frequency doesn't depend on the base, so the first two columns are right. "
-    "Weights trained with one base don't work with another.",
+    why="The first frequency doesn't depend on the base, so the first pair of columns doesn't show "
+    "it. Weights trained with one base don't work with another.",
     hint="Count the zeros in the formula.",
 )
 item.switch(
@@ -214,7 +214,7 @@ item.switch(
     "Your lowest frequency is exactly 1 / 10000: your exponents end at 1.",
     why="Your exponents amount to i / (d_model / 2 - 1), as in some libraries. The paper's are "
     "2i / d_model, which stays below 1. Weights trained with one don't work with the other.",
-    hint="For d_model 4 the frequencies should be 1 and 0.01. What do you divide by?",
+    hint="For d_model 4 the frequencies should be 1 and 0.01. Which exponents do yours come from?",
 )
 item.switch(
     "turns_for_radians",

@@ -1,0 +1,191 @@
+"""Nothing that a report tells is false, of the learner's code or of the course."""
+
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.checks import check, load_item, load_items
+from course_lib.checks.diagnosis.error_causes import find_error_cause
+from course_lib.checks.engine.call import Answer, Failure, describe_exception
+from course_lib.checks.engine.compare import answers_differ
+from course_lib.checks.table import TOPICS
+from course_lib.decoding import greedy_decode
+from course_lib.model import FeedForward, MultiHeadAttention, count_parameters
+
+TEXTS = {
+    f"{item.id} {m.name}": f"{m.symptom} {m.why} {m.hint}"
+    for number in TOPICS
+    for item in load_items(number).values()
+    for m in item.misconceptions
+}
+
+
+@pytest.fixture(autouse=True)
+def _progress_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def powers_by_hand(scores, mask=None):
+    powers = scores.exp() if mask is None else scores.exp().masked_fill(~mask, 0.0)
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+class NoResidualAndDropoutLast(nn.Module):
+    def __init__(self, d_model, dropout=0.1):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, sublayer):
+        return self.dropout(self.norm(sublayer(x)))
+
+
+class EditsItsInput(nn.Module):
+    def __init__(self, d_model, dropout=0.1):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, sublayer):
+        x += self.dropout(sublayer(x))
+        return self.norm(x)
+
+
+def past_detached(attention, x, past):
+    past = past and tuple(part.detach() for part in past)
+    return load_item("13.cached_step").reference(attention, x, past)
+
+
+def always_float32(logits, labels, pad_id):
+    cost = -logits.float().log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0]
+    real = labels != pad_id
+    return (cost * real).sum() / real.sum().clamp(min=1)
+
+
+class FeedForwardKeepsItsDropout(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.norm_1 = nn.LayerNorm(d_model)
+        self.norm_2 = nn.LayerNorm(d_model)
+        self.norm_3 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, target_mask=None, memory_mask=None):
+        x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, target_mask)))
+        x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
+        return self.norm_3(x + self.dropout(self.feed_forward(x)))
+
+
+def test_the_call_to_try_is_one_of_the_test_with_the_cross_if_that_can_be_written_out():
+    def inverted(tokens, pad_id):
+        return (tokens == pad_id)[:, None, None, :]
+
+    report = check("06.padding_mask", inverted)
+    assert "this is a call that fails" in str(report)
+    trial = report.diagnosis.most_telling_trial
+    assert any(report.example.call is call for call in trial.calls)
+
+
+@pytest.mark.parametrize(
+    ("item", "subject"),
+    [("13.cached_step", past_detached), ("06.masked_softmax", powers_by_hand)],
+)
+def test_the_call_to_try_shows_what_is_wrong_also_of_gradients(item, subject):
+    example, right = check(item, subject).example, load_item(item).reference
+    assert answers_differ(Answer(example.expected), Answer(example.run(subject))) is not None
+    assert answers_differ(Answer(example.expected), Answer(example.run(right))) is None
+
+
+def test_the_call_to_try_shows_the_dtype_where_that_alone_is_wrong():
+    text = str(check("10.masked_cross_entropy", always_float32))
+    assert "# expected: torch.float64\n" in text and "# got: torch.float32" in text
+
+
+def test_the_call_to_try_tells_of_an_argument_that_is_changed():
+    assert "# your result, and an argument is changed" in str(check("03.add_norm", EditsItsInput))
+
+
+def test_an_exponential_by_hand_and_a_division_by_nothing_are_two_errors():
+    report = check("06.masked_softmax", powers_by_hand)
+    assert report.misconception == "minus_infinity + powers_by_hand"
+
+
+def test_where_no_number_could_be_compared_nothing_is_told_of_numbers():
+    text = str(check("08.count_parameters", lambda config: float(count_parameters(config))))
+    assert "Your count is a float" in text and "No number of yours could be compared yet" in text
+    assert "gives the same numbers" not in text and "perhaps for the same reason" in text
+
+
+def test_where_training_mode_could_not_be_compared_the_report_says_so():
+    text = str(check("03.add_norm", NoResidualAndDropoutLast))
+    assert "you don't add x" in text and "check again then" in text
+    assert "perhaps for the same reason" in text
+
+
+def test_too_large_a_k_of_topk_is_no_index():
+    with pytest.raises(RuntimeError) as error:
+        torch.zeros(3).topk(5)
+    name, meaning = find_error_cause(describe_exception(error.value))
+    assert name == "too_many_asked_for" and "`topk`" in meaning
+
+
+def test_a_default_dropout_inside_a_submodule_is_named_with_its_random_numbers():
+    report = check("07.decoder_block", FeedForwardKeepsItsDropout)
+    assert report.misconception == "DropoutInsideFeedForward"
+
+
+def test_a_size_that_another_axis_has_is_not_said_to_be_too_long_by_some_number():
+    text = str(check("05.puzzle_4", lambda weights: weights.diagonal(0, 2, 3).mean(dim=1)))
+    assert "5 and not 3: the size of another axis of the input" in text and "too long" not in text
+
+
+def test_a_column_too_many_after_the_right_tokens_is_told_as_that():
+    def one_column_more(*args):
+        found = greedy_decode(*args)
+        return torch.cat([found, torch.zeros_like(found[:, :1])], dim=1)
+
+    text = str(check("13.greedy_decode", one_column_more))
+    assert "the right numbers, and more of them at the end of axis 1" in text
+
+
+def test_of_lone_numbers_it_is_told_what_has_no_effect_on_them():
+    text = str(check("02.embedding_std", lambda d_model: 0.3))
+    assert "stays the same when `d_model` changes" in text and "all numbers" not in text
+
+
+def test_the_line_of_an_error_is_said_to_be_one_of_the_code_and_not_of_the_function():
+    assert (
+        Failure("E", "", line="line 26 of f: x of y").location
+        == "Line 26 of your code, in f: x of y"
+    )
+    assert Failure("E", "", line="line 2: x of y").location == "Line 2 of your code: x of y"
+
+
+def test_two_errors_are_told_as_what_each_does_without_the_other():
+    def float32_and_zero(logits, labels, pad_id):
+        return always_float32(logits, labels, 0)
+
+    text = str(check("10.masked_cross_entropy", float32_and_zero))
+    assert "Two errors at once. What each of them would do without the other:" in text
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "published systems pads with",  # its pad_id is 1, and its batches are padded with 0
+        "so the first two columns are right",
+        "adding a constant to all of them",
+        "A new nn.Linear in place of the output layer",  # it may be the same one, without its bias
+        "and so do the embeddings",  # also of the right answer
+        "every paper",
+        "(have to be|wants labels of) int64",  # PyTorch takes uint8, too
+        "the deeper it is",  # nobody has measured that
+    ],
+)
+def test_no_text_makes_a_claim_that_was_found_false(claim):
+    assert [name for name, text in TEXTS.items() if re.search(claim, text)] == []
