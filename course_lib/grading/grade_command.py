@@ -94,10 +94,11 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         )
     folder = options.results / options.assignment
     if left := left_results(run, students):
-        print(
-            f"\nNot in {options.incoming}, but with a result in {folder}: {list_names(left)}. "
+        say(
+            "",
+            f"Not in {options.incoming}, but with a result in {folder}: {list_names(left)}. "
             "course report and course export count these, too. If somebody left or a folder was "
-            "renamed, delete the old result."
+            "renamed, delete the old result.",
         )
     changes = [
         change for each in results for change in changes_between(earlier.get(each.student), each)
