@@ -44,6 +44,10 @@ _NOT_IN_THE_NOTEBOOK = (
 )
 # What is raised where an own module is missing: by its import, or by what uses its names.
 _MISSING = ("ModuleNotFoundError", "NameError")
+ENDED = (
+    "ended its process, which a wrong answer seldom does: if it runs elsewhere, that was no fault "
+    "of the student's"
+)
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -289,6 +293,9 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     if diagnosis.borrowed:
         names, seen = [READY_MADE_NAME], refusal(diagnosis.borrowed, task.entry.id)
         flags = (seen, *flags)
+    answers = [answer for trial in diagnosis.trials for answer in trial.answers]
+    if any(each.failure and each.failure.kind == "ProcessEnded" for each in answers):
+        flags = (ENDED, *flags)
     passed = diagnosis.status == "passed"
     return ItemResult(
         id=task.entry.id,

@@ -115,6 +115,14 @@ def escaped(self):
     raise CourseError("code in it could escape: ['read a file outside']")
 
 
+def test_code_that_asks_for_many_threads_runs_on(session):
+    assert session.run("one", "import torch\ntorch.set_num_threads(8)", 5) is None
+    source = "def f(x): return (x @ x).exp().softmax(-1).sum()"
+    assert session.run("two", source, 5) is None
+    answer = session.ask("f", PLAINLY, Call((torch.rand(300, 300),), gradients=True), 5)
+    assert answer.failure is None
+
+
 def test_a_cell_and_a_call_are_answered(session):
     assert session.run("one", "import torch\ndef f(x): return x + 1", 5) is None
     answer = session.ask("f", PLAINLY, Call((torch.ones(2),)), 5)

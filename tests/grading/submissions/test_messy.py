@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.grading.class_run.grade import grade_submission, read_hand_in
+from course_lib.grading.class_run.grade import ENDED, grade_submission, read_hand_in
 from course_lib.grading.submissions.exercise import load_exercise
 from tests.checks.alternatives import masks as alternatives
 from tests.checks.alternatives.feed_forward import norm_by_torch
@@ -504,6 +504,16 @@ def test_an_answer_that_is_only_imported_from_an_own_module_is_not_run(
     (tmp_path / "student" / "my_masks.py").write_text("def padding_mask(tokens, pad_id): return 1")
     result = graded(with_cell(notebook, "from my_masks import padding_mask"), three_items)
     assert result.items[0].status == "not run"
+
+
+def test_an_answer_that_ends_its_process_is_flagged(graded, notebook, one_item):
+    source = "import os\ndef padding_mask(tokens, pad_id): os.abort()"
+    [item] = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item).items
+    assert (item.points, item.flags) == (0.0, (ENDED,))
+    [item] = graded(
+        answered(notebook, {"06-padding-mask-answer": "padding_mask = 3"}), one_item
+    ).items
+    assert (item.points, item.flags) == (0.0, ())
 
 
 def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, tmp_path):
