@@ -25,6 +25,8 @@ HEADER = struct.Struct("<II")  # the bytes of the JSON tree, and of the tensors
 MOST_JSON, MOST_BYTES = 4 << 20, 16 << 20  # of the JSON tree, and of all tensors
 MOST_TENSORS, MOST_AXES, DEEPEST = 2000, 16, 24
 MOST_VALUES = 300_000  # numbers, texts, lists and so on
+# Whole numbers can be chosen so that all have one hash, and a dict of such keys takes hours.
+MOST_KEYS, LARGEST_KEY = 1000, 1 << 31  # of all dicts together
 _DTYPES = {
     *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
@@ -189,7 +191,7 @@ class _Reader:
     def __init__(self, tensors: Mapping[str, Tensor], *, strides: bool) -> None:
         self.tensors, self.strides = tensors, strides
         self.laid_out: dict[str, Tensor] = {}
-        self.values = self.references = self.bytes = 0
+        self.values = self.keys = self.references = self.bytes = 0
 
     def value(self, tree: Any, depth: int) -> Any:
         if depth > 2 * DEEPEST:
@@ -206,6 +208,10 @@ class _Reader:
             raise WireError(f"expected the parts of {tag!r} as a list")
         if tag == "tensor":
             return self.tensor(*parts)
+        if tag == "dict":
+            self.keys += len(parts) // 2
+            if self.keys > MOST_KEYS:
+                raise WireError(f"the dicts of a frame have at most {MOST_KEYS} keys")
         return _MADE[tag](*(self.value(part, depth + 1) for part in parts))
 
     def tensor(self, name: str, *strides: int) -> Tensor:
@@ -240,7 +246,9 @@ def _text(value: Any, limit: str) -> str:
 def _is_key(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_key, value))
-    return value is None or isinstance(value, (bool, int, float, str))
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_KEY
+    return value is None or isinstance(value, (float, str, Unusual))
 
 
 def _answer(value: Any, failure: Any, changed: Any, seconds: Any) -> Answer:
@@ -261,7 +269,7 @@ def _failure(*parts: Any) -> Failure:
 
 def _dict(*parts: Any) -> dict[Any, Any]:
     if not all(map(_is_key, parts[::2])):
-        raise WireError("expected the keys of a dict as plain data")
+        raise WireError("expected the keys of a dict as plain data, numbers not too large")
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
