@@ -6,11 +6,11 @@ The tests, the reference and the comparison stay here. The engine is the one of
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from course_lib.checks import load_item
 from course_lib.checks.diagnosis.diagnose import Diagnosis, diagnose
@@ -72,8 +72,6 @@ class SubmissionRun:
         skipped: those whose definitions alone did it again; they are not run any more.
         failures: what the other cells raised, when they were run last.
         as_checked: the items that count as they stood at the learner's own check.
-        unwatched: the items that pass, and whose code ended when it was watched for what is
-            ready-made.
     """
 
     jail: Jail
@@ -85,7 +83,6 @@ class SubmissionRun:
     skipped: set[int] = field(default_factory=set)
     failures: dict[int, Failure] = field(default_factory=dict)
     as_checked: list[str] = field(default_factory=list)
-    unwatched: list[str] = field(default_factory=list)
 
     def diagnose(self, task: Task, seed: int, *, checked: int | None = None) -> Diagnosis:
         """The diagnosis of what the learner wrote for a task.
@@ -110,13 +107,11 @@ class SubmissionRun:
             return last
         if 2 * time.monotonic() - start > self.end:  # it would leave the items below no time
             return last
-        state = dict(self.stopped), set(self.skipped), dict(self.failures)
         try:
-            seen, _ = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
+            with self._apart():
+                seen, _ = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
         except NotRun:
             return last
-        finally:  # what the cells do in full is what the notes say, and what other items begin with
-            self.stopped, self.skipped, self.failures = state
         if _how_bad(seen) >= _how_bad(last):
             return last
         self.as_checked.append(task.entry.id)
@@ -130,29 +125,68 @@ class SubmissionRun:
         *,
         keep: Sequence[str] = (),
         checked: int | None = None,
+        withheld: bool = False,
     ) -> tuple[Diagnosis, bool]:
-        """The diagnosis after these cells, and whether they overwrite what the check saw."""
+        """The diagnosis after these cells, and whether they overwrite what the check saw; maybe
+        where what is ready-made for the item is withheld.
+        """
         item = load_item(task.entry.id, task.conventions)
         try:
             library = self.jail.library(item.id, view_files(item.id, task.subject))
-            with self._started(library, cells, keep) as session:
+            withhold = item.id if withheld else ""
+            with self._started(library, cells, keep, withhold=withhold) as session:
                 rebound = checked is not None and self._rebinds(session, task, checked)
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
                 found = diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
-                found = self._watched(found, pipe) if found.status == "passed" else found
-                return found, rebound
+                if withheld and found.status != "passed":
+                    found = replace(found, borrowed=_first_called(session, item.id))
         except (SessionEnded, MachineBusy) as error:
             raise NotRun(str(error)) from None
+        if not withheld and found.status == "passed" and item.id in READY_MADE:
+            found = self._tried_without(found, task, seed, cells, keep=keep)
+        return found, rebound
 
-    def _watched(self, passed: Diagnosis, pipe: _Pipe) -> Diagnosis:
-        """The diagnosis of a right answer after it was watched for what is ready-made."""
-        try:
-            return replace(passed, **pipe.look(passed))
-        except SessionEnded:  # a right answer stays right, and a person is told
-            self.unwatched.append(passed.item.id)
+    def _tried_without(
+        self,
+        passed: Diagnosis,
+        task: Task,
+        seed: int,
+        cells: Sequence[CodeCell],
+        *,
+        keep: Sequence[str],
+    ) -> Diagnosis:
+        """The diagnosis of a right answer after it was tried without what is ready-made for it.
+
+        That is another process, which knows nothing of the first, and the inputs are the same: then
+        an answer that passes here can do without, and nothing else makes one fail.
+
+        Raises:
+            NotRun: it fails, and not because it calls what is ready-made: a person decides.
+        """
+        with self._apart():
+            found, _ = self._diagnose(task, seed, cells, keep=keep, withheld=True)
+        if found.status == "passed":
             return passed
+        if found.borrowed:
+            return replace(passed, status="not yet", borrowed=found.borrowed)
+        ready_made = f"{READY_MADE[passed.item.id][0]} and the like"
+        raise NotRun(
+            f"it passes, but not where {ready_made} are taken away: read whether it is the "
+            "student's own"
+        )
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Cells that are run here leave no trace: what they do in full, and with everything there,
+        is what the notes say and what other items begin with.
+        """
+        state = dict(self.stopped), set(self.skipped), dict(self.failures)
+        try:
+            yield
+        finally:
+            self.stopped, self.skipped, self.failures = state
 
     def _rebinds(self, session: Session, task: Task, checked: int) -> bool:
         """Whether a cell made something else of what the task's answer needs; true, too, where the
@@ -170,8 +204,11 @@ class SubmissionRun:
         reference = sum(answer.seconds for answers in expected for answer in answers)
         return max(self.limits.item, self.limits.times_reference * reference)
 
-    def _started(self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str]) -> Session:
-        """A session in which these cells, the first ones, have been run.
+    def _started(
+        self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str], *, withhold: str
+    ) -> Session:
+        """A session in which these cells, the first ones, have been run, without what is ready-made
+        for the item ``withhold`` if there is one.
 
         A cell that ends the process costs a new start, but no cell does so twice.
 
@@ -182,6 +219,8 @@ class SubmissionRun:
         while True:
             session = self.jail.session(library)
             try:
+                if withhold:
+                    session.withhold(withhold)
                 self._run_cells(session, cells, keep)
                 return session
             except SessionEnded:
@@ -246,12 +285,18 @@ class SubmissionRun:
                 f"{item_id} was graded as it stood at the learner's own check: another cell "
                 "overwrites what it needs."
             )
-        for item_id in self.unwatched:
-            notes.append(
-                f"{item_id} passes, and its code ended when it was watched for ready-made "
-                "functions: read it."
-            )
         return notes
+
+
+def _first_called(session: Session, item_id: str) -> str:
+    """The first that was called of what is ready-made for the item and withheld; "" if it is not
+    known.
+    """
+    try:
+        called = session.called()
+    except SessionEnded:
+        return ""
+    return next((name for name in READY_MADE[item_id] if name in called), "")
 
 
 def _how_bad(diagnosis: Diagnosis) -> tuple[int, int]:
@@ -278,17 +323,3 @@ class _Pipe:
         except SessionEnded as error:
             kind = "TookTooLong" if error.timed_out else "ProcessEnded"
             return Answer(failure=Failure(kind, str(error)))
-
-    def look(self, passed: Diagnosis) -> dict[str, Any]:
-        """What to change in the diagnosis of a right answer if it calls what is ready-made."""
-        item, use = passed.item, passed.item.use
-        if item.id not in READY_MADE:
-            return {}
-        found = self.session.look(
-            passed.subject.name,
-            f"{use.__module__}:{use.__qualname__}",
-            item=item.id,
-            calls=[trial.calls[0] for trial in passed.trials],
-            seconds=SECONDS,
-        )
-        return {"status": "not yet", "borrowed": found} if found else {}
