@@ -8,9 +8,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.grading.class_run.grade import ENDED, grade_submission, read_hand_in
-from course_lib.grading.submissions.exercise import load_exercise
 from tests.checks.alternatives import masks as alternatives
-from tests.checks.alternatives.feed_forward import norm_by_torch
 from tests.grading.notebooks_to_hand_in import (
     RIGHT,
     ROOT,
@@ -522,41 +520,6 @@ def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, 
     source = "import ctypes\nfrom my_masks import padding_mask"
     item = graded(with_cell(notebook, source), three_items).items[0]
     assert item.status == "not run" and any("ctypes" in flag for flag in item.flags)
-
-
-def test_a_right_answer_that_ends_when_it_is_watched_keeps_its_points_and_is_named(graded):
-    exercise = load_exercise(ROOT / "exercises", "03_feed_forward")
-    exercise = replace(exercise, tasks=exercise.tasks[:1])
-    source = """import os, sys
-def layer_norm(x, weight, bias, eps=1e-5):
-    if sys.getprofile():
-        os._exit(0)
-    y = x - x.mean(-1, keepdim=True)
-    return weight * y / (y.var(-1, unbiased=False, keepdim=True) + eps).sqrt() + bias
-"""
-    notebook = json.loads(exercise.file.read_text())
-    result = graded(answered(notebook, {"03-layer-norm-answer": source}), exercise)
-    assert points(result) == {"03.layer_norm": 4.0}
-    assert any(note.startswith("03.layer_norm passes, and its code ended") for note in result.notes)
-
-
-def test_a_right_answer_that_is_ready_made_has_no_points_and_says_why(graded):
-    exercise = load_exercise(ROOT / "exercises", "03_feed_forward")
-    exercise = replace(exercise, tasks=exercise.tasks[:1])
-    notebook = json.loads(exercise.file.read_text())
-    answer = inspect.getsource(norm_by_torch).replace("norm_by_torch", "layer_norm")
-    cell = {"03-layer-norm-answer": f"from torch.nn import functional as F\n{answer}"}
-    [item] = graded(answered(notebook, cell), exercise).items
-    assert (item.status, item.points) == ("not yet", 0.0)
-    assert item.misconceptions == ("ready_made",)
-    assert not any(test.difference for test in item.tests)
-    assert item.flags[0].startswith("It works, but it calls torch.nn.functional.layer_norm")
-    by_hand = "    y = x - x.mean(-1, keepdim=True)\n    return weight * y / (y.var(-1, "
-    by_hand += "unbiased=False, keepdim=True) + eps).sqrt() + bias"
-    source = f"def layer_norm(x, weight, bias, eps=1e-5):\n{by_hand}"
-    assert points(graded(answered(notebook, {"03-layer-norm-answer": source}), exercise)) == {
-        "03.layer_norm": 4.0
-    }
 
 
 def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded, notebook, masks):
