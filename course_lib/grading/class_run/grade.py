@@ -99,7 +99,11 @@ def grade_submission(
     items = tuple(
         _graded(task, exercise, hand_in=hand_in, run=run, secret=secret) for task in exercise.tasks
     )
-    notes = (*remarks, *notes, *transplanted.notes, *run.notes())
+    # A notebook may have any number of cells that fail: what they raised comes last.
+    notes = (*remarks, *notes, *run.notes_on_items(), *transplanted.notes, *run.notes_on_cells())
+    if len(notes) > _MOST_NOTES:
+        left_out = len(notes) - _MOST_NOTES + 1
+        notes = (*notes[: _MOST_NOTES - 1], f"{left_out} more notes are left out.")
     return SubmissionResult(
         student=_encodable(student),
         assignment=exercise.assignment,
@@ -107,7 +111,7 @@ def grade_submission(
         key=key,
         notebook=_plain(submission.name),
         items=items,
-        notes=tuple(map(_plain, notes[:_MOST_NOTES])),
+        notes=tuple(map(_plain, notes)),
         handed_in=_plain(handed_in.strip()),
     )
 

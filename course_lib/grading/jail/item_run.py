@@ -268,7 +268,15 @@ class SubmissionRun:
         if timed_out and seconds < self.limits.cell:
             raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
 
-    def notes(self) -> list[str]:
+    def notes_on_items(self) -> list[str]:
+        """Which items were graded otherwise than they stand at the end of the notebook."""
+        return [
+            f"{item_id} was graded as it stood at the learner's own check: another cell overwrites "
+            "what it needs."
+            for item_id in self.as_checked
+        ]
+
+    def notes_on_cells(self) -> list[str]:
         """What happened to cells that did not run to their end."""
         notes = []
         for number, reason in sorted(self.stopped.items()):
@@ -280,11 +288,6 @@ class SubmissionRun:
         for number, failure in sorted(self.failures.items()):
             message = f": {failure.message}" if failure.message else ""
             notes.append(f"The cell {self.cells[number].name} raised {failure.kind}{message}.")
-        for item_id in self.as_checked:
-            notes.append(
-                f"{item_id} was graded as it stood at the learner's own check: another cell "
-                "overwrites what it needs."
-            )
         return notes
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from course_lib.grading.class_run import grade
 from course_lib.grading.class_run.grade import ENDED, grade_submission, read_hand_in
 from tests.checks.alternatives import masks as alternatives
 from tests.grading.notebooks_to_hand_in import (
@@ -127,6 +128,17 @@ def test_a_scratch_cell_between_two_answers_takes_nothing_away_from_the_second(
     result = graded(handed_in, three_items)
     assert points(result) == THREE
     assert sum("was graded as it stood" in note for note in result.notes) == 2
+
+
+def test_cells_that_fail_crowd_out_no_other_note(graded, notebook, one_item, monkeypatch):
+    monkeypatch.setattr(grade, "_MOST_NOTES", 4)
+    handed_in = with_cell(answered(notebook, RIGHT), "padding_mask = 3", after="06-bug-check")
+    for number in range(3):
+        handed_in = with_cell(handed_in, f"1 / 0  # {number}", id=f"fails{number}")
+    first, _, third, last = graded(handed_in, one_item).notes
+    assert first.startswith("06.padding_mask was graded as it stood at the learner's own check")
+    assert "raised ZeroDivisionError" in third
+    assert last == "2 more notes are left out."
 
 
 WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.items()}

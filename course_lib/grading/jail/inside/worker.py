@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import codeop
 import contextlib
 import gc
 import json
@@ -209,6 +210,10 @@ class Cells:
 
     def __init__(self) -> None:
         self.ran: list[Ran] = []
+        # As in a notebook, a `from __future__ import` holds for all cells below it, and none of
+        # this module does.
+        self.compile: Any = codeop.Compile()
+        self.compile.flags = 0
         self.main = types.ModuleType("__main__")
         sys.modules["__main__"] = self.main
         self.main.__dict__.update(display=lambda *args, **kwargs: None, get_ipython=Shell)
@@ -285,15 +290,16 @@ class Cells:
         return failure
 
     def _execute(self, name: str, source: str) -> None:
-        self._exec(compile(_plain(name, source), name, "exec"))
+        self._exec(name, _plain(name, source))
 
     def _define(self, name: str, source: str, reached: int, kept: Mapping[str, bool]) -> None:
         """Run the definitions below a line, each whatever becomes of the others."""
         for node in definitions_of(_plain(name, source), after=reached, **kept):
             with contextlib.suppress(Exception):
-                self._exec(compile(ast.Module([node], []), name, "exec"))
+                self._exec(name, ast.Module([node], []))
 
-    def _exec(self, code: types.CodeType) -> None:
+    def _exec(self, name: str, source: str | ast.Module) -> None:
+        code = self.compile(source, name, "exec")
         self.ran[-1].used.update(_names_in(code))
         exec(code, self.main.__dict__)
 
