@@ -225,7 +225,8 @@ class Cells:
         do = {"run": self.run, "ask": self.ask, "rebinds": self.rebinds}
         do |= {"withhold": self.withhold, "called": self.called}
         while (header := received(connection, HEADER.size)) is not None:
-            text, tensors = (received(connection, size) or b"" for size in sizes(header))
+            lengths = sizes(header, trusted=True)
+            text, tensors = (received(connection, length) or b"" for length in lengths)
             message = decode(text, tensors, strides=True)
             reply = do[message["do"]](message)
             connection.sendall(encode({"number": message["number"], "reply": reply}))
