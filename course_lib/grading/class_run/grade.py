@@ -17,7 +17,7 @@ import torch
 
 from course_lib.checks.diagnosis.diagnose import Diagnosis
 from course_lib.checks.engine.call import truncated
-from course_lib.checks.engine.ready_made import refusal
+from course_lib.checks.engine.ready_made import READY_MADE, refusal
 from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
@@ -88,12 +88,13 @@ def grade_submission(
     key = _key(exercise, jail, secret, limits, submission.sha256, handed_in, *notes)
     if known is not None and known.key == key and known.points is not None:
         return known  # what could not be run is tried again
-    end = time.monotonic() + limits.submission
+    asked = [task.entry.id for task in exercise.tasks if task.entry.kind != "written"]
+    runs = len(asked) + sum(item_id in READY_MADE for item_id in asked)
     run = SubmissionRun(
         jail=jail,
         cells=transplanted.cells,
         limits=limits,
-        end=end,
+        end=time.monotonic() + limits.run * runs,
         asked_for=[name for task in exercise.tasks for name in (task.subject, task.line) if name],
     )
     items = tuple(

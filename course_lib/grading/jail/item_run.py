@@ -33,13 +33,14 @@ class TimeLimits:
         cell: for running one cell.
         item: for all calls of an item, at least.
         times_reference: ... or so many times what the reference takes, if that is more.
-        submission: for everything, in real time; what comes later is not run.
+        run: in real time, for each time that all cells have to be run, which is once for each item
+            or twice; later ones may use what is left over. Waiting for a processor doesn't count.
     """
 
     cell: float = 10.0
     item: float = 2.0
     times_reference: float = 20.0
-    submission: float = 180.0
+    run: float = 60.0
 
 
 class NotRun(Exception):
@@ -65,7 +66,7 @@ class SubmissionRun:
         jail: where they run.
         cells: in the order in which they run.
         limits: of time.
-        end: when the submission's time is over.
+        end: when the submission's time is over, if its processes never have to wait.
         asked_for: the names of the functions and classes that the exercise asks for.
         stopped: the numbers of cells that ended their process or took too long, with the reason;
             of these, only the definitions are run from then on.
@@ -142,6 +143,7 @@ class SubmissionRun:
                 found = diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
                 if withheld and found.status != "passed":
                     found = replace(found, borrowed=_first_called(session, item.id))
+                self.end += session.usage().waited
         except (SessionEnded, MachineBusy) as error:
             raise NotRun(str(error)) from None
         if not withheld and found.status == "passed" and item.id in READY_MADE:
@@ -231,9 +233,9 @@ class SubmissionRun:
 
     def _run_cells(self, session: Session, cells: Sequence[CodeCell], keep: Sequence[str]) -> None:
         for number in range(len(cells)):
-            left = self.end - time.monotonic()
+            left = self.end + session.usage().waited - time.monotonic()
             if left <= 0:
-                raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
+                raise self._time_is_over()
             if number not in self.skipped:
                 self._run_cell(session, number, min(self.limits.cell, left), keep=keep)
 
@@ -266,7 +268,10 @@ class SubmissionRun:
             NotRun: it did.
         """
         if timed_out and seconds < self.limits.cell:
-            raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
+            raise self._time_is_over()
+
+    def _time_is_over(self) -> NotRun:
+        return NotRun(f"running its cells takes more than {self.limits.run:g} seconds each time")
 
     def notes_on_items(self) -> list[str]:
         """Which items were graded otherwise than they stand at the end of the notebook."""

@@ -535,10 +535,16 @@ def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, 
 
 
 def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded, notebook, masks):
-    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.4)")
-    result = graded(slow, masks, limits=replace(SHORT, submission=1.0))
+    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.8)")
+    result = graded(slow, masks, limits=replace(SHORT, run=0.8))
     assert result.items[0].status == "passed"
     assert result.items[4].status == "not run"
     assert result.items[4].points is None
     assert result.points is None
-    assert result.items[4].reason == "the submission took more than 1 seconds"
+    assert result.items[4].reason == "running its cells takes more than 0.8 seconds each time"
+
+
+def test_time_is_given_for_each_time_that_the_cells_run(graded, notebook, masks):
+    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
+    result = graded(slow, masks, limits=replace(SHORT, run=3.0))
+    assert not any(item.status == "not run" for item in result.items)
