@@ -98,7 +98,11 @@ def grade_submission(
         asked_for=[name for task in exercise.tasks for name in (task.subject, task.line) if name],
     )
     items = tuple(
-        _graded(task, exercise, hand_in=hand_in, run=run, secret=secret) for task in exercise.tasks
+        replace(
+            _graded(task, exercise, hand_in=hand_in, run=run, secret=secret),
+            code=_code_id(task, transplanted),
+        )
+        for task in exercise.tasks
     )
     # A notebook may have any number of cells that fail: what they raised comes last.
     notes = (*remarks, *notes, *run.notes_on_items(), *transplanted.notes, *run.notes_on_cells())
@@ -253,6 +257,19 @@ def _graded(
         reason=_plain(reason),
         flags=tuple(map(_plain, flags)),
     )
+
+
+def _code_id(task: Task, transplanted: Transplant) -> str:
+    """A short name of the code that a learner wrote for an item, or in cells of their own if there
+    is none; "" for nothing and for answers in words.
+    """
+    if task.entry.kind == "written":
+        return ""
+    theirs = [cell for cell in transplanted.cells if not cell.ours]
+    answer = [cell.source for cell in theirs if cell.item == task.entry.id]
+    sources = answer or [cell.source for cell in theirs if not cell.item]
+    digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()
+    return f"c{digest[:12]}" if sources else ""
 
 
 def _flagged_elsewhere(task: Task, exercise: Exercise) -> set[str]:

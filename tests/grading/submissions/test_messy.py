@@ -526,6 +526,17 @@ def test_an_answer_that_ends_its_process_is_flagged(graded, notebook, one_item):
     assert (item.points, item.flags) == (0.0, ())
 
 
+def test_each_answer_in_code_has_an_id_of_its_own(graded, notebook, three_items):
+    first = graded(answered(notebook, RIGHT), three_items).items
+    again = answered(notebook, {**RIGHT, "06-causal-mask-answer": "causal_mask = 3"})
+    codes = [(a.code, b.code) for a, b in zip(first, graded(again, three_items).items, strict=True)]
+    assert [a == b for a, b in codes] == [True, False, True]
+    assert len({a for a, _ in codes}) == 3
+    assert [item.code for item in graded(notebook, three_items).items] == ["", "", ""]
+    elsewhere = graded(with_cell(notebook, RIGHT["06-causal-mask-answer"]), three_items).items
+    assert elsewhere[1].code != ""
+
+
 def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, tmp_path):
     (tmp_path / "student").mkdir()
     (tmp_path / "student" / "my_masks.py").write_text("")
