@@ -212,9 +212,9 @@ def load_class(
     assignments = []
     for name, each in loaded.items():
         in_files, read = given[name]
-        in_files = _with_changed_points(in_files, results / name / CHANGES_FILE)
+        doubted = _with_changed_points(in_files, results / name / CHANGES_FILE)
         by_hand, remarks = read_formgrader(results / name, each, course=gradebook)
-        all_given = merge_marks(in_files, by_hand, path=marks or results / name / MARKS_FILES)
+        all_given = merge_marks(doubted, by_hand, path=marks or results / name / MARKS_FILES)
         assignments.append(mark_assignment(name, each, given=all_given, remarks=[*read, *remarks]))
     return assignments
 
