@@ -41,6 +41,7 @@ class ItemResult:
         line_found: for a spot-the-bug item, whether the wrong line was named; else None.
         flags: what a person should look at; they deduct nothing.
         text: an answer in words, as it was handed in. It may contain anything, HTML included.
+        code: a short name of an answer in code, another one for each; "" if nothing was written.
         reason: why it was not run.
         conventions: those of the student's variant; without any, the course's own.
     """
@@ -56,6 +57,7 @@ class ItemResult:
     line_found: bool | None = None
     flags: tuple[str, ...] = ()
     text: str = ""
+    code: str = ""
     reason: str = ""
     conventions: tuple[str, ...] = ()
 

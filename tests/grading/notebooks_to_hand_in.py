@@ -7,7 +7,7 @@ from course_lib.grading.jail.item_run import TimeLimits
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = b"a secret of the tests"
-SHORT = TimeLimits(cell=1.0, item=1.0, submission=60.0)
+SHORT = TimeLimits(cell=1.0, item=1.0, run=20.0)
 RIGHT = {
     "06-padding-mask-answer": """\
 def padding_mask(tokens, pad_id):

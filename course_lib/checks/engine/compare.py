@@ -180,7 +180,7 @@ def slice_of_axis(axis: int, index: int | str) -> str:
 
 
 def _mappings(expected: Any, got: Any, tolerance: float, where: str) -> Difference | None:
-    if not isinstance(got, Mapping) or set(expected) != set(got):
+    if not isinstance(got, Mapping) or expected.keys() != got.keys():
         return Difference("type", expected=described(expected), got=described(got), where=where)
     for key, value in expected.items():
         inner = f"{where}, {key}" if where else str(key)

@@ -1,17 +1,24 @@
-"""Ready-made versions of what an item asks a learner to write, found by running the answer.
+"""Ready-made versions of what an item asks a learner to write.
 
 Only what is listed here is refused, for these items alone: an answer may use everything else of
-PyTorch, and a module of PyTorch may use any of this inside another item's answer. This also runs
-inside the jail. It finds what an honest learner calls; somebody who hides a call can do so.
+PyTorch, and a module of PyTorch may use any of this inside another item's answer. A check at home
+watches the answer run (``find_running``), which finds what an honest learner calls. Grading takes
+all this away before the notebook runs (``withhold``): then no answer passes that needs it, however
+it is called.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from types import FrameType
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import FrameType, ModuleType
+from typing import Any, NoReturn
+
+import torch
 
 from course_lib.checks.engine.call import SECONDS, Call, Use, ask, call_plainly, is_learners
 from course_lib.checks.engine.time_limit import REAL_TIME, Timer
@@ -53,17 +60,130 @@ def refusal(name: str, item_id: str) -> str:
     )
 
 
-def find_ready_made(
-    item_id: str,
-    subject: Any,
-    calls: Sequence[Call],
-    *,
-    use: Use = call_plainly,
-    timer: Timer = REAL_TIME,
-) -> str:
-    """What is ready-made for the item and runs when these calls are made; "" for nothing."""
-    wanted = ready_made_code(item_id)
-    return find_running(wanted, subject, calls, use=use, timer=timer) if wanted else ""
+class ReadyMade(Exception):
+    """What is ready-made was called where it has been taken away; the message is its name."""
+
+
+called: dict[str, None] = {}  # the names of what was called there, an ordered set
+_overridden: list[torch.library.Library] = []  # they hold as long as these are there
+
+
+def withhold(item_id: str) -> None:
+    """From now on, what is ready-made for the item raises ``ReadyMade`` when it is called. It can
+    still be imported and looked up: that is nobody's answer.
+
+    Nothing is put back: this is for a process that runs one answer, and has not begun to.
+    """
+    stubs: dict[int, Callable[..., NoReturn]] = {}
+    modules: dict[str, str] = {}
+    for name in READY_MADE.get(item_id, ()):
+        module, _, attribute = name.rpartition(".")
+        if module not in sys.modules:
+            modules[module or name] = name
+            continue
+        found = getattr(sys.modules[module], attribute)
+        if inspect.isclass(found):
+            _withhold_forward(found, name)
+        elif hasattr(found, "__code__"):
+            stubs[id(found)] = _stub(name)
+        else:
+            _withhold_operator(attribute, name)
+    for loaded in list(sys.modules.values()):
+        for attribute, value in list(getattr(loaded, "__dict__", {}).items()):
+            if id(value) in stubs:
+                setattr(loaded, attribute, stubs[id(value)])
+    sys.meta_path.insert(0, _Withheld(modules))
+
+
+def _stub(name: str) -> Callable[..., NoReturn]:
+    """What stands for a function, or for a method, that is withheld."""
+
+    def withheld(*args: Any, **kwargs: Any) -> NoReturn:
+        called[name] = None
+        raise ReadyMade(name)
+
+    return withheld
+
+
+def _withhold_operator(operator: str, name: str) -> None:
+    """Withhold a function that is written in C++, by whatever name it is called: ``torch.ops`` and
+    code that ``torch.jit.script`` has compiled have others.
+    """
+    library = torch.library.Library("aten", "IMPL")
+    _overridden.append(library)
+    for key in ("CompositeImplicitAutograd", "AutogradCPU", "CPU"):
+        with contextlib.suppress(RuntimeError):  # not every operator has each of them
+            library.impl(operator, _stub(name), key)
+
+
+def _withhold_forward(found: type, name: str) -> None:
+    """Withhold the ``forward`` of a class and of the subclasses that its package has or will load;
+    a learner's own subclass may have one.
+    """
+    package = found.__module__.partition(".")[0]
+
+    def withhold_own(cls: type) -> None:
+        if "forward" in vars(cls) and cls.__module__.partition(".")[0] == package:
+            cls.forward = _stub(name)  # type: ignore[attr-defined]
+
+    waiting = [found]
+    while waiting:
+        each = waiting.pop()
+        withhold_own(each)
+        waiting += each.__subclasses__()
+    found.__init_subclass__ = classmethod(withhold_own)  # type: ignore[assignment]
+
+
+class _Withheld(MetaPathFinder, Loader):
+    """Loads modules in which everything is withheld in place of others that are installed.
+
+    Args:
+        names: what is ready-made, by the module that it is or is in.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+        self.origins = {module: self._origin(module) for module in names}
+        for loaded in list(sys.modules):
+            if self._module_of(loaded):
+                del sys.modules[loaded]
+
+    @staticmethod
+    def _origin(module: str) -> str | None:
+        """The file of the package, which may be one that a learner's cell has written."""
+        spec = PathFinder.find_spec(module.partition(".")[0])
+        return spec.origin if spec else None
+
+    def _module_of(self, name: str) -> str:
+        """Which of the modules one of this name is or is in, "" for none."""
+        return next((each for each in self.names if f"{name}.".startswith(f"{each}.")), "")
+
+    def find_spec(self, name: str, *location: Any) -> ModuleSpec | None:
+        """A module to be loaded here; None if it is another one."""
+        module = self._module_of(name)
+        origin = self.origins.get(module)
+        if origin is None or self._origin(module) != origin:
+            return None
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """A module that has every name."""
+        stub = _stub(self.names[self._module_of(spec.name)])
+        return type("Withheld", (ModuleType,), {"__getattr__": _give(stub)})(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing to run."""
+
+
+def _give(stub: Callable[..., NoReturn]) -> Callable[[ModuleType, str], Callable[..., NoReturn]]:
+    """A module's ``__getattr__``, by which all that it seems to define is this stub."""
+
+    def attribute_of(module: ModuleType, attribute: str) -> Callable[..., NoReturn]:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return stub
+
+    return attribute_of
 
 
 def ready_made_code(item_id: str) -> dict[Any, str]:

@@ -18,7 +18,7 @@ import torch
 
 from course_lib.checks.diagnosis.diagnose import Diagnosis
 from course_lib.checks.engine.call import truncated
-from course_lib.checks.engine.ready_made import refusal
+from course_lib.checks.engine.ready_made import READY_MADE, refusal
 from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
@@ -53,6 +53,10 @@ _NOT_IN_THE_NOTEBOOK = (
 )
 # What is raised where an own module is missing: by its import, or by what uses its names.
 _MISSING = ("ModuleNotFoundError", "NameError")
+ENDED = (
+    "ended its process, which a wrong answer seldom does: if it runs elsewhere, that was no fault "
+    "of the student's"
+)
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -93,18 +97,27 @@ def grade_submission(
     key = _key(exercise, jail, secret, limits, submission.sha256, handed_in, *notes)
     if known is not None and known.key == key and known.points is not None:
         return known  # what could not be run is tried again
-    end = time.monotonic() + limits.submission
+    asked = [task.entry.id for task in exercise.tasks if task.entry.kind != "written"]
+    runs = len(asked) + sum(item_id in READY_MADE for item_id in asked)
     run = SubmissionRun(
         jail=jail,
         cells=transplanted.cells,
         limits=limits,
-        end=end,
+        end=time.monotonic() + limits.run * runs,
         asked_for=[name for task in exercise.tasks for name in (task.subject, task.line) if name],
     )
     items = tuple(
-        _graded(task, exercise, hand_in=hand_in, run=run, secret=secret) for task in exercise.tasks
+        replace(
+            _graded(task, exercise, hand_in=hand_in, run=run, secret=secret),
+            code=_code_id(task, transplanted),
+        )
+        for task in exercise.tasks
     )
-    notes = (*remarks, *notes, *transplanted.notes, *run.notes())
+    # A notebook may have any number of cells that fail: what they raised comes last.
+    notes = (*remarks, *notes, *run.notes_on_items(), *transplanted.notes, *run.notes_on_cells())
+    if len(notes) > _MOST_NOTES:
+        left_out = len(notes) - _MOST_NOTES + 1
+        notes = (*notes[: _MOST_NOTES - 1], f"{left_out} more notes are left out.")
     return SubmissionResult(
         student=encodable(student),
         assignment=exercise.assignment,
@@ -112,7 +125,7 @@ def grade_submission(
         key=key,
         notebook=_plain(submission.name),
         items=items,
-        notes=tuple(map(_plain, notes[:_MOST_NOTES])),
+        notes=tuple(map(_plain, notes)),
         handed_in=_plain(handed_in.strip()),
     )
 
@@ -278,6 +291,19 @@ def _graded(
     )
 
 
+def _code_id(task: Task, transplanted: Transplant) -> str:
+    """A short name of the code that a learner wrote for an item, or in cells of their own if there
+    is none; "" for nothing and for answers in words.
+    """
+    if task.entry.kind == "written":
+        return ""
+    theirs = [cell for cell in transplanted.cells if not cell.ours]
+    answer = [cell.source for cell in theirs if cell.item == task.entry.id]
+    sources = answer or [cell.source for cell in theirs if not cell.item]
+    digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()
+    return f"c{digest[:12]}" if sources else ""
+
+
 def _flagged_elsewhere(task: Task, exercise: Exercise) -> set[str]:
     """The items of the exercise that flag what is in a cell; the first has what is no answer."""
     checked = [each.entry.id for each in exercise.tasks if each.entry.kind != "written"]
@@ -321,6 +347,9 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     if diagnosis.borrowed:
         names, seen = [READY_MADE_NAME], refusal(diagnosis.borrowed, task.entry.id)
         flags = (seen, *flags)
+    answers = [answer for trial in diagnosis.trials for answer in trial.answers]
+    if any(each.failure and each.failure.kind == "ProcessEnded" for each in answers):
+        flags = (ENDED, *flags)
     passed = diagnosis.status == "passed"
     return ItemResult(
         id=task.entry.id,

@@ -72,6 +72,9 @@ def _environment(library: str, sites: Iterable[str]) -> dict[str, str]:
         "PYTHONNOUSERSITE": "1",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        # What code asks for later, by torch.set_num_threads(8) say, is not to end the process, as
+        # libgomp does where it can't start a thread.
+        "OMP_THREAD_LIMIT": "1",
         "MPLBACKEND": "agg",
         "LANG": "C.UTF-8",
         "PATH": "/usr/bin:/bin",

@@ -6,12 +6,12 @@ The tests, the reference and the comparison stay here. The engine is the one of
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from course_lib.checks import load_item
 from course_lib.checks.diagnosis.diagnose import Diagnosis, diagnose
@@ -42,13 +42,14 @@ class TimeLimits:
         cell: for running one cell.
         item: for all calls of an item, at least.
         times_reference: ... or so many times what the reference takes, if that is more.
-        submission: for everything, in real time; what comes later is not run.
+        run: in real time, for each time that all cells have to be run, which is once for each item
+            or twice; later ones may use what is left over. Waiting for a processor doesn't count.
     """
 
     cell: float = 10.0
     item: float = 2.0
     times_reference: float = 20.0
-    submission: float = 180.0
+    run: float = 60.0
 
 
 class NotRun(Exception):
@@ -74,15 +75,13 @@ class SubmissionRun:
         jail: where they run.
         cells: in the order in which they run.
         limits: of time.
-        end: when the submission's time is over.
+        end: when the submission's time is over, if its processes never have to wait.
         asked_for: the names of the functions and classes that the exercise asks for.
         stopped: the numbers of cells that ended their process or took too long, with the reason;
             of these, only the definitions are run from then on.
         skipped: those whose definitions alone did it again; they are not run any more.
         failures: what the other cells raised, when they were run last.
         as_checked: the items that count as they stood at the learner's own check.
-        unwatched: the items that pass, and whose code ended when it was watched for what is
-            ready-made.
     """
 
     jail: Jail
@@ -94,7 +93,6 @@ class SubmissionRun:
     skipped: set[int] = field(default_factory=set)
     failures: dict[int, Failure] = field(default_factory=dict)
     as_checked: list[str] = field(default_factory=list)
-    unwatched: list[str] = field(default_factory=list)
 
     def diagnose(self, task: Task, seed: int, *, checked: int | None = None) -> Diagnosis:
         """The diagnosis of what the learner wrote for a task.
@@ -120,13 +118,11 @@ class SubmissionRun:
             return last
         if 2 * time.monotonic() - start > self.end:  # it would leave the items below no time
             return last
-        state = dict(self.stopped), set(self.skipped), dict(self.failures)
         try:
-            seen, _ = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
+            with self._apart():
+                seen, _ = self._diagnose(task, seed, self.cells[:checked], keep=self.asked_for)
         except NotRun:
             return last
-        finally:  # what the cells do in full is what the notes say, and what other items begin with
-            self.stopped, self.skipped, self.failures = state
         if _how_bad(seen) >= _how_bad(last):
             return last
         self.as_checked.append(task.entry.id)
@@ -140,29 +136,69 @@ class SubmissionRun:
         *,
         keep: Sequence[str] = (),
         checked: int | None = None,
+        withheld: bool = False,
     ) -> tuple[Diagnosis, bool]:
-        """The diagnosis after these cells, and whether they overwrite what the check saw."""
+        """The diagnosis after these cells, and whether they overwrite what the check saw; maybe
+        where what is ready-made for the item is withheld.
+        """
         item = load_item(task.entry.id, task.conventions)
         try:
             library = self.jail.library(item.id, view_files(item.id, task.subject))
-            with self._started(library, cells, keep) as session:
+            withhold = item.id if withheld else ""
+            with self._started(library, cells, keep, withhold=withhold) as session:
                 rebound = checked is not None and self._rebinds(session, task, checked)
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
                 found = diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
-                found = self._watched(found, pipe) if found.status == "passed" else found
-                return found, rebound
+                if withheld and found.status != "passed":
+                    found = replace(found, borrowed=_first_called(session, item.id))
+                self.end += session.usage().waited
         except (SessionEnded, MachineBusy) as error:
             raise NotRun(str(error)) from None
+        if not withheld and found.status == "passed" and item.id in READY_MADE:
+            found = self._tried_without(found, task, seed, cells, keep=keep)
+        return found, rebound
 
-    def _watched(self, passed: Diagnosis, pipe: _Pipe) -> Diagnosis:
-        """The diagnosis of a right answer after it was watched for what is ready-made."""
-        try:
-            return replace(passed, **pipe.look(passed))
-        except SessionEnded:  # a right answer stays right, and a person is told
-            self.unwatched.append(passed.item.id)
+    def _tried_without(
+        self,
+        passed: Diagnosis,
+        task: Task,
+        seed: int,
+        cells: Sequence[CodeCell],
+        *,
+        keep: Sequence[str],
+    ) -> Diagnosis:
+        """The diagnosis of a right answer after it was tried without what is ready-made for it.
+
+        That is another process, which knows nothing of the first, and the inputs are the same: then
+        an answer that passes here can do without, and nothing else makes one fail.
+
+        Raises:
+            NotRun: it fails, and not because it calls what is ready-made: a person decides.
+        """
+        with self._apart():
+            found, _ = self._diagnose(task, seed, cells, keep=keep, withheld=True)
+        if found.status == "passed":
             return passed
+        if found.borrowed:
+            return replace(passed, status="not yet", borrowed=found.borrowed)
+        ready_made = f"{READY_MADE[passed.item.id][0]} and the like"
+        raise NotRun(
+            f"it passes, but not where {ready_made} are taken away: read whether it is the "
+            "student's own"
+        )
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Cells that are run here leave no trace: what they do in full, and with everything there,
+        is what the notes say and what other items begin with.
+        """
+        state = dict(self.stopped), set(self.skipped), dict(self.failures)
+        try:
+            yield
+        finally:
+            self.stopped, self.skipped, self.failures = state
 
     def _rebinds(self, session: Session, task: Task, checked: int) -> bool:
         """Whether a cell made something else of what the task's answer needs, or one below the
@@ -183,8 +219,11 @@ class SubmissionRun:
         reference = sum(answer.seconds for answers in expected for answer in answers)
         return max(self.limits.item, self.limits.times_reference * reference)
 
-    def _started(self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str]) -> Session:
-        """A session in which these cells, the first ones, have been run.
+    def _started(
+        self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str], *, withhold: str
+    ) -> Session:
+        """A session in which these cells, the first ones, have been run, without what is ready-made
+        for the item ``withhold`` if there is one.
 
         A cell that ends the process costs a new start, but no cell does so twice.
 
@@ -195,6 +234,8 @@ class SubmissionRun:
         while True:
             session = self.jail.session(library)
             try:
+                if withhold:
+                    session.withhold(withhold)
                 self._run_cells(session, cells, keep)
                 return session
             except SessionEnded:
@@ -205,9 +246,9 @@ class SubmissionRun:
 
     def _run_cells(self, session: Session, cells: Sequence[CodeCell], keep: Sequence[str]) -> None:
         for number in range(len(cells)):
-            left = self.end - time.monotonic()
+            left = self.end + session.usage().waited - time.monotonic()
             if left <= 0:
-                raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
+                raise self._time_is_over()
             if number not in self.skipped:
                 self._run_cell(session, number, min(self.limits.cell, left), keep=keep)
 
@@ -240,9 +281,20 @@ class SubmissionRun:
             NotRun: it did.
         """
         if timed_out and seconds < self.limits.cell:
-            raise NotRun(f"the submission took more than {self.limits.submission:g} seconds")
+            raise self._time_is_over()
 
-    def notes(self) -> list[str]:
+    def _time_is_over(self) -> NotRun:
+        return NotRun(f"running its cells takes more than {self.limits.run:g} seconds each time")
+
+    def notes_on_items(self) -> list[str]:
+        """Which items were graded otherwise than they stand at the end of the notebook."""
+        return [
+            f"{item_id} was graded as it stood at the learner's own check: another cell overwrites "
+            "what it needs."
+            for item_id in self.as_checked
+        ]
+
+    def notes_on_cells(self) -> list[str]:
         """What happened to cells that did not run to their end."""
         notes = []
         for number, reason in sorted(self.stopped.items()):
@@ -254,17 +306,18 @@ class SubmissionRun:
         for number, failure in sorted(self.failures.items()):
             message = f": {failure.message}" if failure.message else ""
             notes.append(f"The cell {self.cells[number].name} raised {failure.kind}{message}.")
-        for item_id in self.as_checked:
-            notes.append(
-                f"{item_id} was graded as it stood at the learner's own check: another cell "
-                "overwrites what it needs."
-            )
-        for item_id in self.unwatched:
-            notes.append(
-                f"{item_id} passes, and its code ended when it was watched for ready-made "
-                "functions: read it."
-            )
         return notes
+
+
+def _first_called(session: Session, item_id: str) -> str:
+    """The first that was called of what is ready-made for the item and withheld; "" if it is not
+    known.
+    """
+    try:
+        called = session.called()
+    except SessionEnded:
+        return ""
+    return next((name for name in READY_MADE[item_id] if name in called), "")
 
 
 def _how_bad(diagnosis: Diagnosis) -> tuple[int, int]:
@@ -296,17 +349,3 @@ class _Pipe:
         # What the process has waited is asked only then: the kernel's files take a while to read.
         is_late = late > 0 and late > self.session.usage().waited - self.before.waited
         return self.left <= 0 or is_late
-
-    def look(self, passed: Diagnosis) -> dict[str, Any]:
-        """What to change in the diagnosis of a right answer if it calls what is ready-made."""
-        item, use = passed.item, passed.item.use
-        if item.id not in READY_MADE:
-            return {}
-        found = self.session.look(
-            passed.subject.name,
-            f"{use.__module__}:{use.__qualname__}",
-            item=item.id,
-            calls=[trial.calls[0] for trial in passed.trials],
-            seconds=SECONDS,
-        )
-        return {"status": "not yet", "borrowed": found} if found else {}

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
+from course_lib.grading.class_run.regrade_changes import CHANGES_FILE
 from course_lib.grading.marks.formgrader_marks import read_formgrader
 from course_lib.grading.marks.given_marks import (
     MARKS_FILES,
+    NOT_RUN,
     GivenMark,
     GivenMarks,
     list_items,
@@ -26,8 +28,10 @@ from course_lib.grading.marks.given_marks import (
     read_marks_beside,
 )
 from course_lib.grading.results import ItemResult, SubmissionResult, clean_name
+from course_lib.grading.safe_csv import read_csv
 
 ANSWER_CHANGED = "the answer has changed since a person marked it"
+POINTS_CHANGED = f"its automatic points changed ({CHANGES_FILE}), and its mark has no answer_id"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +54,9 @@ class ItemMark:
     def flags(self) -> tuple[str, ...]:
         """What a person should look at."""
         found = self.result.flags if self.result else ()
+        if self.result and self.review == POINTS_CHANGED:
+            present = marked_id(self.result, readable=True)
+            return (*found, f"{self.review}; if it is of the present answer, that is {present}")
         return (*found, self.review) if self.review else found
 
     @property
@@ -210,10 +217,23 @@ def load_class(
     assignments = []
     for name, each in loaded.items():
         in_files, read = given[name]
+        doubted = _with_changed_points(in_files, results / name / CHANGES_FILE)
         by_hand, remarks = read_formgrader(results / name, each, course=gradebook)
-        all_given = merge_marks(in_files, by_hand, path=marks or results / name / MARKS_FILES)
+        all_given = merge_marks(doubted, by_hand, path=marks or results / name / MARKS_FILES)
         assignments.append(mark_assignment(name, each, given=all_given, remarks=[*read, *remarks]))
     return assignments
+
+
+def _with_changed_points(given: GivenMarks, changes: Path) -> GivenMarks:
+    """The marks, with those to be reviewed that may be of an answer before a regrade."""
+    if not changes.exists():
+        return given
+    rows = read_csv(changes, ("student", "item"))
+    changed = {(clean_name(row["student"]), row["item"]) for row in rows}
+    return {
+        key: replace(mark, review=POINTS_CHANGED) if key in changed and not mark.answer_id else mark
+        for key, mark in given.items()
+    }
 
 
 def load_results(folder: Path) -> list[SubmissionResult]:
@@ -275,6 +295,7 @@ def _mark(result: SubmissionResult, given: GivenMarks) -> Mark:
 
 
 def _review(mark: GivenMark, present: str) -> str:
-    if mark.answer_id not in ("", present):
+    before = mark.answer_id == NOT_RUN and present.startswith(NOT_RUN)  # ids had no code in them
+    if mark.answer_id not in ("", present) and not before:
         return ANSWER_CHANGED
     return mark.review

@@ -52,7 +52,9 @@ def marked_id(item: ItemResult, *, readable: bool) -> str:
     """What a person marks: an answer, by its id, or that it could not be read or run."""
     if not readable:
         return UNREAD
-    return NOT_RUN if item.reason else answer_id(item.text)
+    if item.reason:
+        return f"{NOT_RUN}-{item.code}" if item.code else NOT_RUN
+    return answer_id(item.text) or item.code
 
 
 def list_items(result: SubmissionResult) -> Sequence[ItemResult]:

@@ -9,7 +9,12 @@ from pathlib import Path
 
 from course_lib.atomic import below, write_atomically
 from course_lib.errors import CourseError
-from course_lib.grading.marks.class_marks import ANSWER_CHANGED, Assignment, load_class
+from course_lib.grading.marks.class_marks import (
+    ANSWER_CHANGED,
+    POINTS_CHANGED,
+    Assignment,
+    load_class,
+)
 from course_lib.grading.marks.formgrader_marks import CHANGED, GRADED_AGAIN
 from course_lib.grading.options import ExportOptions
 from course_lib.grading.reports.exports import FORMATS, gradescope_json, refuse_unfinished
@@ -23,6 +28,10 @@ _LOOK_AGAIN = {
     ANSWER_CHANGED: (
         "marked by a person have another answer now",
         "Look at them again, and empty or correct their answer_id in marks.csv",
+    ),
+    POINTS_CHANGED: (
+        "marked by a person without an answer_id have other automatic points than once",
+        "Look at them again, and put the answer_id that flags.csv of the report has into marks.csv",
     ),
     CHANGED: (
         "marked in formgrader have another answer or other automatic points now",

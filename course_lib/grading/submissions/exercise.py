@@ -194,7 +194,7 @@ _DEFINITION = re.compile(
 
 def defined_names(source: str) -> frozenset[str]:
     """The functions, classes and variables that a cell defines, even if it is no valid Python."""
-    return frozenset(a or b for a, b in _DEFINITION.findall(source))
+    return frozenset(found[1] or found[2] for found in _DEFINITION.finditer(source))
 
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^\n#]+)", re.MULTILINE)
@@ -203,4 +203,4 @@ _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^\n#]+)",
 def bound_names(source: str) -> frozenset[str]:
     """What a cell defines or imports, even if it is no valid Python."""
     imported = " ".join(_IMPORT.findall(source))
-    return defined_names(source) | frozenset(re.findall(r"\w+", imported))
+    return defined_names(source) | {word[0] for word in re.finditer(r"\w+", imported)}

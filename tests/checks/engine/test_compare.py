@@ -134,3 +134,20 @@ def test_few_right_indices_are_listed_rather_than_many_wrong_ones():
     wrong = right + torch.tensor([0.0, 1.0, 1.0, 1.0, 1.0])[:, None]
     extent = "24 of 30 numbers are wrong, none at index 0 of axis 1"
     assert first_difference(right, wrong).extent == extent
+
+
+def test_a_dict_whose_keys_all_have_one_hash_is_not_compared_key_by_key():
+    compared = []
+
+    class Alike(int):
+        def __hash__(self):
+            return 0
+
+        def __eq__(self, other):
+            compared.append(other)
+            return self is other
+
+    got = {Alike(number): None for number in range(100)}
+    compared.clear()
+    assert first_difference({"a": 1, "b": 2}, got).kind == "type"
+    assert compared == []

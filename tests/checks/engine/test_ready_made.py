@@ -2,6 +2,7 @@
 
 import time
 from importlib import import_module
+from importlib.util import module_from_spec
 
 import pytest
 import torch
@@ -10,7 +11,13 @@ from torch.nn import functional as F
 
 from course_lib.checks import check
 from course_lib.checks.engine.call import Call
-from course_lib.checks.engine.ready_made import READY_MADE, code_of, find_running
+from course_lib.checks.engine.ready_made import (
+    READY_MADE,
+    ReadyMade,
+    _Withheld,
+    code_of,
+    find_running,
+)
 from course_lib.checks.table import TABLE
 from tests.checks.alternatives.feed_forward import norm_by_torch
 from tests.checks.alternatives.honest_numbers import bleu_from_the_counts_of_sacrebleu
@@ -86,6 +93,22 @@ def test_a_file_of_the_learners_own_may_have_the_name_of_a_package(tmp_path, mon
         return my_scores.double(x)
 
     assert find_running({"my_scores": "a package"}, answer, [Call((1,))]) == ""
+
+
+def test_a_package_is_withheld_where_it_is_installed_and_no_file_hides_it(tmp_path, monkeypatch):
+    for folder in ("installed", "own"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my_scores.py").write_text("def double(x):\n    return 2 * x\n")
+    assert _Withheld({"my_scores": "a package"}).find_spec("my_scores") is None
+    monkeypatch.syspath_prepend(str(tmp_path / "installed"))
+    finder = _Withheld({"my_scores": "a package"})
+    for name in ("my_scores", "my_scores.metrics"):
+        module = module_from_spec(finder.find_spec(name))
+        with pytest.raises(ReadyMade, match="a package"):
+            module.double(1)
+    assert finder.find_spec("my_scores_of_mine") is None
+    monkeypatch.syspath_prepend(str(tmp_path / "own"))
+    assert finder.find_spec("my_scores") is None
 
 
 def test_looking_for_what_is_ready_made_has_one_limit_for_all_calls():

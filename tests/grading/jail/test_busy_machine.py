@@ -44,6 +44,16 @@ def test_an_answer_that_waits_for_a_processor_is_not_stopped(graded, notebook, o
     assert points(graded(slow, one_item, limits=LIMITS)) == {"06.padding_mask": 2.0}
 
 
+@pytest.mark.usefixtures("starved")
+def test_a_submission_that_waits_for_a_processor_has_not_used_up_its_time(
+    graded, notebook, one_item
+):
+    right = answered(notebook, RIGHT)
+    assert points(graded(right, one_item, limits=replace(LIMITS, run=0.001))) == {
+        "06.padding_mask": 2.0
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("starved")
 def test_what_gets_no_processor_at_all_is_not_run_and_tried_again(

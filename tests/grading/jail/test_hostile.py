@@ -10,6 +10,7 @@ import os
 import socket
 import threading
 import time
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from course_lib.checks.engine.call import Call
 from course_lib.grading.class_run.grade import grade_submission
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import engine_files
+from course_lib.grading.submissions.exercise import bound_names
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET, SHORT, answered, with_cell
 
 KEY = os.getpid()  # so that two runs of the tests have objects of their own
@@ -520,6 +522,19 @@ def test_after_all_attacks_no_process_is_left_and_the_next_submission_gets_its_m
         ROOT / "solutions" / "06_masks", masks, jail=jail, secret=SECRET, limits=SHORT
     )
     assert result.points == result.most
+
+
+@pytest.mark.parametrize(
+    "source", ["a=\n" * 100_000, "import " + "ab," * 100_000], ids=["defined", "imported"]
+)
+def test_the_names_of_a_cell_with_millions_take_little_memory(source):
+    bound_names("")  # what is compiled once
+    tracemalloc.start()
+    try:
+        assert len(bound_names(source)) == 1
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_nothing_stays_for_the_next_submission(graded, notebook, one_item):

@@ -19,6 +19,7 @@ from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import engine_files
 from course_lib.grading.jail.server import early_server
 from course_lib.grading.jail.session import SessionEnded
+from course_lib.grading.submissions import submission
 from tests.grading.notebooks_to_hand_in import ROOT
 
 UNSTOPPABLE = """
@@ -113,6 +114,20 @@ def test_a_process_that_does_not_start_is_named_where_nothing_isolates(monkeypat
 
 def escaped(self):
     raise CourseError("code in it could escape: ['read a file outside']")
+
+
+def test_code_that_asks_for_many_threads_runs_on(session):
+    assert session.run("one", "import torch\ntorch.set_num_threads(8)", 5) is None
+    source = "def f(x): return (x @ x).exp().softmax(-1).sum()"
+    assert session.run("two", source, 5) is None
+    answer = session.ask("f", PLAINLY, Call((torch.rand(300, 300),), gradients=True), 5)
+    assert answer.failure is None
+
+
+def test_a_cell_of_any_length_that_can_be_handed_in_runs(session):
+    picture = "\u00e9" * (submission.MOST_BYTES // 2)
+    assert session.run("one", f"picture = '{picture}'\ndef f(): return len(picture)", 10) is None
+    assert session.ask("f", PLAINLY, Call(()), 5).value == len(picture)
 
 
 def test_a_cell_and_a_call_are_answered(session):

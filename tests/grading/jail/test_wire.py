@@ -26,7 +26,7 @@ def crossed(value, **options):
     "value",
     [
         *(None, True, 3, -(2**70), 2.5, "text", "\u00fc\n", math.inf, -math.inf),
-        *((1, (2,)), [1, []], {"a": {3: None}, (1, 2): "b"}, ()),
+        *((1, (2,)), [1, []], {"a": {3: None}, (1, 2): "b", Unusual("a key"): 0}, ()),
         Failure("TypeError", "no", line="line 3"),
         Unusual("a sparse tensor"),
         Answer((1.5, None), failure=Failure("E", "m"), changed_inputs=True, seconds=0.25),
@@ -147,6 +147,21 @@ def test_a_small_frame_cannot_stand_for_a_huge_value():
         decode(few, save({"0": torch.zeros(wire.MOST_BYTES // 4, dtype=torch.uint8)}))
     with pytest.raises(WireError, match="values"):
         decode(json.dumps({"list": [1] * wire.MOST_VALUES}).encode(), b"")
+
+
+def test_keys_with_one_hash_are_refused():
+    def frame(keys):
+        return json.dumps({"dict": [part for key in keys for part in (key, None)]}).encode()
+
+    assert len(decode(frame(range(wire.MOST_KEYS)), b"")) == wire.MOST_KEYS
+    with pytest.raises(WireError, match="at most 1000 keys"):
+        decode(frame(range(wire.MOST_KEYS + 1)), b"")
+    for alike in (2**61 - 1, {"tuple": [1, 2**61 - 1]}):
+        with pytest.raises(WireError, match="numbers not too large"):
+            decode(frame([alike]), b"")
+    several = json.dumps({"list": [json.loads(frame(range(600)))] * 2}).encode()
+    with pytest.raises(WireError, match="at most 1000 keys"):
+        decode(several, b"")
 
 
 def test_a_frame_with_any_bytes_changed_is_read_or_refused():

@@ -32,6 +32,16 @@ def test_a_cell_runs_and_what_it_raises_is_recorded(cells):
     assert cells.run(run("while True: pass", seconds=0.1)).kind == "TookTooLong"
 
 
+def test_annotations_are_text_below_a_future_import_only(cells):
+    source = "def {}(x: int): return 1\nassert {}.__annotations__['x'] {} int"
+    assert cells.run(run(source.format("f", "f", "is"))) is None
+    assert cells.run(run("1 / 0\n" + source.format("f", "f", "is"))).kind == "ZeroDivisionError"
+    assert cells.run(run("kind = f.__annotations__['x']\ndef g(): return kind is int")) is None
+    assert value_of(cells, "g") is True
+    assert cells.run(run("from __future__ import annotations")) is None
+    assert cells.run(run(source.format("h", "h", "is not"))) is None
+
+
 def test_only_the_definitions_of_a_cell_can_be_run(cells):
     assert cells.run(run("def f(): return 1\nraise OSError", only_definitions=True)) is None
     assert value_of(cells, "f") == 1

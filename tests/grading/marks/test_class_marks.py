@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.errors import CourseError
+from course_lib.grading.class_run.regrade_changes import append_changes, changes_between
 from course_lib.grading.marks.class_marks import load_class, mark_assignment
 from course_lib.grading.marks.given_marks import GivenMark, answer_id, read_marks
 from course_lib.grading.reports.report_command import csv_files
@@ -97,6 +98,38 @@ def test_an_answer_that_changed_after_its_mark_is_pointed_out_and_the_mark_stays
     (ana,) = mark_assignment("06_masks", later, given=read_marks(path, later)).marks
     assert (ana.points, ana.waits_for) == (4, "")
     assert ana.items[1].flags == ("the answer has changed since a person marked it",)
+
+
+@pytest.mark.parametrize(
+    ("marked", "now", "reason", "changed"),
+    [
+        ("c1", "c1", "", False),
+        ("c1", "c2", "", True),
+        ("not-run-c1", "c1", "no time is left", False),
+        ("not-run-c1", "c2", "no time is left", True),
+        ("not-run", "c2", "no time is left", False),  # a mark from before its id had the code
+        ("not-run-c1", "c1", "", True),
+    ],
+)
+def test_code_that_changed_after_its_mark_is_pointed_out(marked, now, reason, changed):
+    item = replace(PASSED, code=now, reason=reason)
+    given = {("ana", PASSED.id): GivenMark(1, answer_id=marked)}
+    [ana] = mark_assignment("06_masks", [submission_result("ana", item)], given=given).marks
+    assert (ana.points, bool(ana.items[0].review)) == (1, changed)
+
+
+def test_a_mark_without_an_id_is_pointed_out_once_the_automatic_points_have_changed(tmp_path):
+    result = submission_result("=cmd()", replace(PASSED, code="c2"))
+    store([result], tmp_path)
+    path = marks_file(tmp_path / "06_masks", ["=cmd()", PASSED.id, 1])
+    assert load_class(tmp_path)[0].marks[0].items[0].flags == ()
+    before = replace(result, items=(replace(PASSED, points=0.0, status="not yet"),))
+    append_changes(tmp_path / "06_masks", changes_between(before, result))
+    [flag] = load_class(tmp_path)[0].marks[0].items[0].flags
+    assert flag.startswith("its automatic points changed (changes.csv), and its mark has no answer")
+    assert flag.endswith("that is c2")
+    write_csv(path, [["student", "item", "points", "answer_id"], ["=cmd()", PASSED.id, 1, "c2"]])
+    assert load_class(tmp_path)[0].marks[0].items[0].flags == ()
 
 
 def test_a_mark_of_what_could_not_be_read_or_run_is_pointed_out_once_it_could(tmp_path):

@@ -162,6 +162,17 @@ def test_marks_of_answers_that_have_changed_are_named_and_exported(folder, capsy
     assert float(eva[4]) == 2 and "the answer has changed" in eva[-1]
 
 
+def test_marks_without_an_id_whose_automatic_points_have_changed_are_named(folder, capsys):
+    item = "06.padding_mask"
+    store([submission_result("eva", item_result(item, 2.0))], folder / "results")
+    given = [["student", "item", "points"], ["eva", item, 1]]
+    write_csv(folder / "results" / "06_masks" / "marks.csv", given)
+    changes = [["student", "item"], ["eva", item]]
+    write_csv(folder / "results" / "06_masks" / "changes.csv", changes)
+    assert export("--format", "csv") == 0
+    assert f"have other automatic points than once: eva, {item}. Look" in capsys.readouterr().err
+
+
 def test_somebody_who_is_in_one_of_the_two_lists_only_is_named(folder, capsys):
     roster("zoë")
     command = ["--format", "canvas", "--roster", "roster.csv"]

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.grading.class_run.grade import grade_submission, read_hand_in
-from course_lib.grading.submissions.exercise import load_exercise
+from course_lib.grading.class_run import grade
+from course_lib.grading.class_run.grade import ENDED, grade_submission, read_hand_in
 from tests.checks.alternatives import masks as alternatives
-from tests.checks.alternatives.feed_forward import norm_by_torch
 from tests.grading.notebooks_to_hand_in import (
     RIGHT,
     ROOT,
@@ -151,6 +150,17 @@ def test_a_scratch_cell_between_two_answers_takes_nothing_away_from_the_second(
     result = graded(handed_in, three_items)
     assert points(result) == THREE
     assert sum("was graded as it stood" in note for note in result.notes) == 2
+
+
+def test_cells_that_fail_crowd_out_no_other_note(graded, notebook, one_item, monkeypatch):
+    monkeypatch.setattr(grade, "_MOST_NOTES", 4)
+    handed_in = with_cell(answered(notebook, RIGHT), "padding_mask = 3", after="06-bug-check")
+    for number in range(3):
+        handed_in = with_cell(handed_in, f"1 / 0  # {number}", id=f"fails{number}")
+    first, _, third, last = graded(handed_in, one_item).notes
+    assert first.startswith("06.padding_mask was graded as it stood at the learner's own check")
+    assert "raised ZeroDivisionError" in third
+    assert last == "2 more notes are left out."
 
 
 WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.items()}
@@ -598,6 +608,27 @@ def test_an_answer_that_is_only_imported_from_an_own_module_is_not_run(
     assert result.items[0].status == "not run"
 
 
+def test_an_answer_that_ends_its_process_is_flagged(graded, notebook, one_item):
+    source = "import os\ndef padding_mask(tokens, pad_id): os.abort()"
+    [item] = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item).items
+    assert (item.points, item.flags) == (0.0, (ENDED,))
+    [item] = graded(
+        answered(notebook, {"06-padding-mask-answer": "padding_mask = 3"}), one_item
+    ).items
+    assert (item.points, item.flags) == (0.0, ())
+
+
+def test_each_answer_in_code_has_an_id_of_its_own(graded, notebook, three_items):
+    first = graded(answered(notebook, RIGHT), three_items).items
+    again = answered(notebook, {**RIGHT, "06-causal-mask-answer": "causal_mask = 3"})
+    codes = [(a.code, b.code) for a, b in zip(first, graded(again, three_items).items, strict=True)]
+    assert [a == b for a, b in codes] == [True, False, True]
+    assert len({a for a, _ in codes}) == 3
+    assert [item.code for item in graded(notebook, three_items).items] == ["", "", ""]
+    elsewhere = graded(with_cell(notebook, RIGHT["06-causal-mask-answer"]), three_items).items
+    assert elsewhere[1].code != ""
+
+
 def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, tmp_path):
     (tmp_path / "student").mkdir()
     (tmp_path / "student" / "my_masks.py").write_text("padding_mask = 3")
@@ -606,46 +637,17 @@ def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, 
     assert item.status == "not run" and any("ctypes" in flag for flag in item.flags)
 
 
-def test_a_right_answer_that_ends_when_it_is_watched_keeps_its_points_and_is_named(graded):
-    exercise = load_exercise(ROOT / "exercises", "03_feed_forward")
-    exercise = replace(exercise, tasks=exercise.tasks[:1])
-    source = """import os, sys
-def layer_norm(x, weight, bias, eps=1e-5):
-    if sys.getprofile():
-        os._exit(0)
-    y = x - x.mean(-1, keepdim=True)
-    return weight * y / (y.var(-1, unbiased=False, keepdim=True) + eps).sqrt() + bias
-"""
-    notebook = json.loads(exercise.file.read_text())
-    result = graded(answered(notebook, {"03-layer-norm-answer": source}), exercise)
-    assert points(result) == {"03.layer_norm": 4.0}
-    assert any(note.startswith("03.layer_norm passes, and its code ended") for note in result.notes)
-
-
-def test_a_right_answer_that_is_ready_made_has_no_points_and_says_why(graded):
-    exercise = load_exercise(ROOT / "exercises", "03_feed_forward")
-    exercise = replace(exercise, tasks=exercise.tasks[:1])
-    notebook = json.loads(exercise.file.read_text())
-    answer = inspect.getsource(norm_by_torch).replace("norm_by_torch", "layer_norm")
-    cell = {"03-layer-norm-answer": f"from torch.nn import functional as F\n{answer}"}
-    [item] = graded(answered(notebook, cell), exercise).items
-    assert (item.status, item.points) == ("not yet", 0.0)
-    assert item.misconceptions == ("ready_made",)
-    assert not any(test.difference for test in item.tests)
-    assert item.flags[0].startswith("It works, but it calls torch.nn.functional.layer_norm")
-    by_hand = "    y = x - x.mean(-1, keepdim=True)\n    return weight * y / (y.var(-1, "
-    by_hand += "unbiased=False, keepdim=True) + eps).sqrt() + bias"
-    source = f"def layer_norm(x, weight, bias, eps=1e-5):\n{by_hand}"
-    assert points(graded(answered(notebook, {"03-layer-norm-answer": source}), exercise)) == {
-        "03.layer_norm": 4.0
-    }
-
-
 def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded, notebook, masks):
-    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.4)")
-    result = graded(slow, masks, limits=replace(SHORT, submission=1.0))
+    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.8)")
+    result = graded(slow, masks, limits=replace(SHORT, run=0.8))
     assert result.items[0].status == "passed"
     assert result.items[4].status == "not run"
     assert result.items[4].points is None
     assert result.points is None
-    assert result.items[4].reason == "the submission took more than 1 seconds"
+    assert result.items[4].reason == "running its cells takes more than 0.8 seconds each time"
+
+
+def test_time_is_given_for_each_time_that_the_cells_run(graded, notebook, masks):
+    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
+    result = graded(slow, masks, limits=replace(SHORT, run=3.0))
+    assert not any(item.status == "not run" for item in result.items)

@@ -42,7 +42,9 @@ def without_magics(source: str) -> str:
         return TransformerManager().transform_cell(plain)
 
 
-def definitions_of(source: str, *, after: int = 0, computed: bool = False) -> list[ast.stmt]:
+def definitions_of(
+    source: str, *, after: int = 0, computed: bool = False, every: bool = False
+) -> list[ast.stmt]:
     """What a cell imports, defines and assigns below a line; [] if it is no Python.
 
     Of an ``if``, ``try``, ``with`` or ``for`` these statements are kept, and nothing else.
@@ -51,24 +53,26 @@ def definitions_of(source: str, *, after: int = 0, computed: bool = False) -> li
         source: of the cell.
         after: the line.
         computed: also what it assigns after computing it, which may take long.
+        every: all its statements, whatever they are.
     """
     try:
         body = ast.parse(source).body
     except _NOT_PARSED:
         return []
-    return _below(body, after, computed)
+    below = _below(body, after)
+    return below if every else _definitions(below, computed)
 
 
-def _below(body: list[ast.stmt], line: int, computed: bool) -> list[ast.stmt]:
-    """The definitions below a line; of a block in which the line is, those in its rest."""
+def _below(body: list[ast.stmt], line: int) -> list[ast.stmt]:
+    """The statements below a line; of a block in which the line is, those in its rest."""
     found: list[ast.stmt] = []
     for node in body:
         if node.lineno > line:
-            found += _definitions([node], computed)
+            found.append(node)
         elif isinstance(node, (ast.If, ast.With, ast.Try)) and line < (node.end_lineno or 0):
             parts = [node.body, node.orelse] if isinstance(node, ast.If) else [node.body]
             part = next((each for each in reversed(parts) if each and each[0].lineno <= line), None)
-            found += _below(part, line, computed) if part else []
+            found += _below(part, line) if part else []
     return found
 
 

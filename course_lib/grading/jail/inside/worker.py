@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import codeop
 import contextlib
 import gc
 import json
@@ -21,6 +22,7 @@ import socket
 import sys
 import traceback
 import types
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -30,7 +32,7 @@ import torch
 import course_lib
 from course_lib import checks
 from course_lib.checks.engine.call import Answer, Call, Failure, ask, describe_exception
-from course_lib.checks.engine.ready_made import find_ready_made
+from course_lib.checks.engine.ready_made import ReadyMade, called, withhold
 from course_lib.checks.engine.time_limit import PROCESSOR_TIME, within
 from course_lib.grading.jail.inside import confinement
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
@@ -209,6 +211,10 @@ class Cells:
 
     def __init__(self) -> None:
         self.ran: list[Ran] = []
+        # As in a notebook, a `from __future__ import` holds for all cells below it, and none of
+        # this module does.
+        self.compile: Any = codeop.Compile()
+        self.compile.flags = 0
         self.main = types.ModuleType("__main__")
         sys.modules["__main__"] = self.main
         self.main.__dict__.update(display=lambda *args, **kwargs: None, get_ipython=Shell)
@@ -216,9 +222,12 @@ class Cells:
     def answer_all(self, connection: socket.socket) -> None:
         """Answer each message with one that has its number, until the grader is gone."""
         received = _received
-        do = {"run": self.run, "ask": self.ask, "look": self.look, "rebinds": self.rebinds}
+        do: dict[str, Callable[[dict[str, Any]], Any]]
+        do = {"run": self.run, "ask": self.ask, "rebinds": self.rebinds}
+        do |= {"withhold": self.withhold, "called": self.called}
         while (header := received(connection, HEADER.size)) is not None:
-            text, tensors = (received(connection, size) or b"" for size in sizes(header))
+            lengths = sizes(header, trusted=True)
+            text, tensors = (received(connection, length) or b"" for length in lengths)
             message = decode(text, tensors, strides=True)
             reply = do[message["do"]](message)
             connection.sendall(encode({"number": message["number"], "reply": reply}))
@@ -231,6 +240,7 @@ class Cells:
         before, ran = dict(names), Ran(set(), set(), set())
         self.ran.append(ran)
         failure = self._run(message)
+        called.clear()
         for name in before.keys() | names.keys():
             value = before.get(name, _NOTHING)
             if names.get(name, _NOTHING) is value:
@@ -263,17 +273,19 @@ class Cells:
         a missing file or package is no reason to lose an answer.
         """
         name, source, seconds = f"<{message['name']}>", message["source"], message["seconds"]
-        failure, reached, end = None, 0, PROCESSOR_TIME.now() + seconds
+        failure, reached, every, end = None, 0, False, PROCESSOR_TIME.now() + seconds
         try:
             if not message["only_definitions"]:
                 within(seconds, partial(self._execute, name, source), PROCESSOR_TIME)
                 return None
         except BaseException as error:  # whatever it is, the learner's code raised it
             failure, reached = describe_exception(error), _line_reached(error, name)
+            every = isinstance(error, ReadyMade)  # a comparison, and no fault of what is below it
         has_time = reached and failure is not None and failure.kind != "TookTooLong"
         for computed in (True, False) if has_time else (False,):
             try:
-                define = partial(self._define, name, source, reached, computed=computed)
+                kept = {"computed": computed, "every": every and computed}
+                define = partial(self._define, name, source, reached, kept)
                 within(max(0.5, end - PROCESSOR_TIME.now()), define, PROCESSOR_TIME)
                 return failure
             except BaseException as error:  # it took too long: then without what is computed
@@ -281,15 +293,16 @@ class Cells:
         return failure
 
     def _execute(self, name: str, source: str) -> None:
-        self._exec(compile(_plain(name, source), name, "exec"))
+        self._exec(name, _plain(name, source))
 
-    def _define(self, name: str, source: str, reached: int, *, computed: bool) -> None:
+    def _define(self, name: str, source: str, reached: int, kept: Mapping[str, bool]) -> None:
         """Run the definitions below a line, each whatever becomes of the others."""
-        for node in definitions_of(_plain(name, source), after=reached, computed=computed):
+        for node in definitions_of(_plain(name, source), after=reached, **kept):
             with contextlib.suppress(Exception):
-                self._exec(compile(ast.Module([node], []), name, "exec"))
+                self._exec(name, ast.Module([node], []))
 
-    def _exec(self, code: types.CodeType) -> None:
+    def _exec(self, name: str, source: str | ast.Module) -> None:
+        code = self.compile(source, name, "exec")
         self.ran[-1].used.update(_names_in(code))
         exec(code, self.main.__dict__)
 
@@ -312,12 +325,13 @@ class Cells:
         answer = ask(subject, call, recorded, seconds=seconds, timer=PROCESSOR_TIME)
         return {"answer": answer, "arguments": digest(arguments)}
 
-    def look(self, message: dict[str, Any]) -> str:
-        """Make calls once more, and tell what runs then that is ready-made for the item."""
-        subject, use = self.main.__dict__[message["subject"]], _function(message["use"])
-        return find_ready_made(
-            message["item"], subject, message["calls"], use=use, timer=PROCESSOR_TIME
-        )
+    def withhold(self, message: dict[str, Any]) -> None:
+        """Take away what is ready-made for an item, before any cell runs."""
+        withhold(message["item"])
+
+    def called(self, message: dict[str, Any]) -> list[str]:
+        """What of it the answers have called, whatever became of the calls."""
+        return list(called)
 
 
 def _function(name: str) -> Any:

@@ -1,0 +1,230 @@
+"""A right answer is tried once more without what is ready-made: it passes by itself or not."""
+
+import inspect
+import json
+from dataclasses import replace
+
+import pytest
+
+from course_lib.grading.submissions.exercise import load_exercise
+from tests.checks.alternatives.feed_forward import norm_by_torch
+from tests.checks.alternatives.honest_numbers import bleu_with_counters, ngrams
+from tests.grading.notebooks_to_hand_in import ROOT, answered, points, with_cell
+
+OWN = """\
+def layer_norm(x, weight, bias, eps=1e-5):
+    y = x - x.mean(-1, keepdim=True)
+    return weight * y / (y.var(-1, unbiased=False, keepdim=True) + eps).sqrt() + bias
+"""
+BORROWED = """\
+def layer_norm(x, weight, bias, eps=1e-5):
+    return CALL
+"""
+ATTENDS = """\
+def scaled_dot_product_attention(query, key, value, mask=None):
+    one = torch.eye(key.size(-2), dtype=query.dtype).expand(*key.shape[:-2], -1, -1)
+    return CALL(query, key, value, mask), CALL(query, key, one, mask)
+"""
+MULTI_HEAD = """\
+from torch.ao.nn.quantizable import (
+    MultiheadAttention as Ready,
+)
+class MultiHeadAttention(Projections):
+    def forward(self, query, key, value, mask=None):
+        d = query.size(-1)
+        made = Ready(d, self.n_heads, batch_first=True, dtype=query.dtype)
+        made.linear_Q, made.linear_K, made.linear_V = self.q_proj, self.k_proj, self.v_proj
+        made.out_proj = self.out_proj
+        if mask is not None:
+            mask = ~mask.expand(query.size(0), self.n_heads, query.size(1), key.size(1))
+            mask = mask.reshape(-1, query.size(1), key.size(1))
+        made.batch_first = False
+        query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+        return made(query, key, value, attn_mask=mask)[0].transpose(0, 1)
+"""
+BLEU = """\
+from concurrent.futures import ThreadPoolExecutor
+from pkgutil import resolve_name
+def bleu(hypotheses, references, max_n=4):
+    def score():
+        texts = [[" ".join(words) for words in each] for each in (hypotheses, references)]
+        scorer = resolve_name("sacre" + "bleu.metrics").BLEU(
+            tokenize="none", smooth_method="none", max_ngram_order=max_n, force=True
+        )
+        return scorer.corpus_score(texts[0], [texts[1]]).score
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(score).result()
+"""
+OWN_BLEU = "".join(map(inspect.getsource, (ngrams, bleu_with_counters))).replace(
+    "bleu_with_counters", "bleu"
+)
+
+
+def borrowed(call, before=""):
+    return before + BORROWED.replace("CALL", call)
+
+
+def attends(call, before):
+    return before + ATTENDS.replace("CALL", call)
+
+
+SDPA = "torch.nn.functional.scaled_dot_product_attention"
+# The item, an answer, and what is told that it calls.
+EVASIONS = {
+    "called": (
+        "03.layer_norm",
+        inspect.getsource(norm_by_torch)
+        .replace("norm_by_torch", "layer_norm")
+        .replace("F.", "torch.nn.functional."),
+        "torch.nn.functional.layer_norm",
+    ),
+    "in a thread": (
+        "03.layer_norm",
+        borrowed(
+            "run(torch.nn.functional.layer_norm, x, x.shape[-1:], weight, bias, eps)",
+            """\
+from threading import Thread
+def run(f, *args):
+    found = []
+    thread = Thread(target=lambda: found.append(f(*args)))
+    thread.start()
+    thread.join()
+    return found[0]
+""",
+        ),
+        "torch.nn.functional.layer_norm",
+    ),
+    "remembered": (
+        "03.layer_norm",
+        borrowed(
+            "remembered(x, x.shape[-1:], weight, bias, eps)",
+            """\
+seen = {}
+def remembered(*args):
+    if str(args) not in seen:
+        seen[str(args)] = torch.layer_norm(*args)
+    return seen[str(args)]
+""",
+        ),
+        "torch.layer_norm",
+    ),
+    "with its error hidden": (
+        "03.layer_norm",
+        borrowed(
+            "norm(x, x.shape[-1:], weight, bias, eps)",
+            """\
+def norm(*args):
+    try:
+        return torch.layer_norm(*args)
+    except Exception:
+        raise ValueError
+""",
+        ),
+        "torch.layer_norm",
+    ),
+    "by another name of its operator": (
+        "03.layer_norm",
+        borrowed("torch._VF.native_layer_norm(x, x.shape[-1:], weight, bias, eps)[0]"),
+        "torch.native_layer_norm",
+    ),
+    "by its module": (
+        "03.layer_norm",
+        borrowed(
+            "functional_call(norm, {'weight': weight, 'bias': bias}, (x,))",
+            "from torch.func import functional_call\nfrom torch.nn import LayerNorm\n",
+        ).replace(
+            "    return",
+            "    norm = LayerNorm(x.shape[-1:], eps, dtype=x.dtype)\n    return",
+        ),
+        "torch.nn.LayerNorm",
+    ),
+    "in a partial": (
+        "04.scaled_dot_product_attention",
+        attends(
+            "weigh", f"from functools import partial\nweigh = partial({SDPA}, dropout_p=0.0)\n"
+        ),
+        SDPA,
+    ),
+    "in a map": (
+        "04.scaled_dot_product_attention",
+        attends("weigh", f"def weigh(*args): return next(map({SDPA}, *([x] for x in args)))\n"),
+        SDPA,
+    ),
+    "compiled": (
+        "04.scaled_dot_product_attention",
+        attends(
+            "weigh",
+            f"""\
+from typing import Optional
+@torch.jit.script
+def weigh(q, k, v, mask: Optional[Tensor]):
+    return {SDPA}(q, k, v, mask)
+""",
+        ),
+        SDPA,
+    ),
+    "in a subclass": ("04.multi_head_attention", MULTI_HEAD, "torch.nn.MultiheadAttention"),
+    "of a package": ("12.bleu", BLEU, "sacrebleu"),
+}
+LESSONS = {"03": "03_feed_forward", "04": "04_attention_matmul", "12": "12_honest_numbers"}
+
+
+@pytest.fixture
+def hand_in(graded):
+    """``hand_in(item id, answer, cells before it)``: what the item gets."""
+
+    def grade(item, source, *before):
+        exercise = load_exercise(ROOT / "exercises", LESSONS[item[:2]])
+        tasks = [task for task in exercise.tasks if task.entry.id == item]
+        notebook = json.loads(exercise.file.read_text(encoding="utf-8"))
+        answer = f"{item.replace('.', '-').replace('_', '-')}-answer"
+        notebook = answered(notebook, {answer: source})
+        for number, cell in enumerate(before):
+            notebook = with_cell(notebook, cell, id=f"own{number}")
+        return graded(notebook, replace(exercise, tasks=tuple(tasks)))
+
+    return grade
+
+
+@pytest.mark.parametrize("name", EVASIONS)
+def test_what_is_ready_made_has_no_points_however_it_is_called(name, hand_in):
+    item_id, source, called = EVASIONS[name]
+    [item] = hand_in(item_id, source).items
+    assert (item.status, item.points) == ("not yet", 0.0)
+    assert item.misconceptions == ("ready_made",)
+    assert not any(test.difference for test in item.tests)
+    assert item.flags[0].startswith(f"It works, but it calls {called}, which is ready-made")
+
+
+COMPARED = """\
+x, one = torch.rand(2, 8), torch.ones(8)
+assert torch.nn.functional.layer_norm(x, (8,), one, one).shape == x.shape
+settings = {}
+settings["unbiased"] = False
+settings.update(keepdim=True)
+"""
+WITH_SETTINGS = """\
+def layer_norm(x, weight, bias, eps=1e-5):
+    y = x - x.mean(-1, keepdim=True)
+    return weight * y / (y.var(-1, **settings) + eps).sqrt() + bias
+"""
+
+
+def test_work_of_ones_own_keeps_its_points_whatever_other_cells_call(hand_in):
+    result = hand_in("03.layer_norm", WITH_SETTINGS, COMPARED)
+    assert points(result) == {"03.layer_norm": 4.0}
+    assert result.notes == ()
+    for before in ("import sacrebleu\nfrom sacrebleu.metrics import BLEU as theirs", "import nltk"):
+        result = hand_in("12.bleu", OWN_BLEU, before)
+        assert list(points(result)) == ["12.bleu"]
+
+
+@pytest.mark.parametrize("ending", ["assert False", "__import__('os').abort()", "while True: pass"])
+def test_an_answer_that_only_fails_there_waits_for_a_person(ending, hand_in):
+    source = OWN.replace(
+        "    y =",
+        f"    if 'withheld' in repr(torch.nn.LayerNorm.forward):\n        {ending}\n    y =",
+    )
+    [item] = hand_in("03.layer_norm", source).items
+    assert (item.status, item.points) == ("not run", None)
+    assert item.reason.startswith("it passes, but not where torch.nn.LayerNorm and the like are")
