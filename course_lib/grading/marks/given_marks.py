@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from course_lib.checks.table import TABLE
-from course_lib.errors import CourseError
+from course_lib.errors import CourseError, did_you_mean
 from course_lib.grading.results import (
     ItemResult,
     SubmissionResult,
@@ -92,7 +92,7 @@ def read_marks(
             continue
         points, most = _number(text), items.get((student, item), 0.0)
         if student not in students:
-            wrong.append(f"{student!r} handed in nothing")
+            wrong.append(f"{student!r} handed in nothing" + did_you_mean(student, students))
         elif (student, item) not in items:
             wrong.append(f"{item!r} is no item of what {student!r} handed in")
         elif points is None or not 0 <= points <= most:
