@@ -18,10 +18,11 @@ from course_lib.data.tokenizer import is_blank, visible
 
 @dataclass(kw_only=True)
 class CleaningReport:
-    """How many pairs there were, and the indices of those removed, by reason.
+    """How many pairs there were, and the lines of those removed, by reason.
 
-    ``remarks`` has the indices of pairs that are kept, by what is strange about them. A target that
-    is also in a held-out split is so of many short answers; many more are a sign of overlap.
+    Lines count from 0; of pairs that are from no file, they are indices. ``remarks`` has the lines
+    of pairs that are kept, by what is strange about them. A target that is also in a held-out split
+    is so of many short answers; many more are a sign of overlap.
     """
 
     total: int
@@ -78,8 +79,8 @@ def clean(
 
     A pair whose source is also in a held-out split is removed whatever its translation: a model
     trained on it would be tested on a sentence that it has seen. Equal targets are only reported,
-    and so are pairs that look damaged, and equal sides if there are many. No text is copied, only
-    indices.
+    and so are pairs that look damaged (of the first 10,000, which is enough to know), and equal
+    sides if there are many. No text is copied, only indices.
 
     Args:
         pairs: in the order of their files, so that the report can name lines.
@@ -93,6 +94,7 @@ def clean(
     report = CleaningReport(total=len(pairs))
     lines = pairs.indices if isinstance(pairs, LazySequence) else range(len(pairs))
     same: list[int] = []
+    first = f"of the first {ASKED:,} " if len(pairs) > ASKED else ""
     for i, (source, target) in enumerate(pairs):
         reason = _empty(source, target)
         reason = reason or _too_long(source, target, max_words, max_characters)
@@ -100,7 +102,8 @@ def clean(
         if reason:
             report.removed.setdefault(reason, []).append(i)
             continue
-        remarks = [text for text, found in STRANGE.items() if found(source) or found(target)]
+        asked = STRANGE if i < ASKED else {}
+        remarks = [first + what for what, is_so in asked.items() if is_so(source) or is_so(target)]
         if held_out:
             target_key = key(target)
             seen = (name for name, split in held_out.items() if target_key in split.targets)
@@ -150,6 +153,7 @@ STRANGE: dict[str, Callable[[str], object]] = {
     ).search,
     "with control characters": re.compile(r"[\x01-\x08\x0e-\x1b\x7f]").search,
 }
+ASKED = 10_000  # pairs that are searched for it
 MANY = 10  # one pair in so many
 
 

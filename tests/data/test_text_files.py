@@ -54,6 +54,9 @@ def test_only_a_newline_ends_a_line(write):
         (b"\n\na", ["", "", "a"]),
         (b"a\r\n\r\nb\r\n", ["a", "", "b"]),
         (b"a\r\r\n", ["a\r"]),
+        (b"a\r\rb\r", ["a", "", "b"]),
+        (b"a\rb", ["a", "b"]),
+        (b"a\n\rb", ["a", "\rb"]),
         (b"\xef\xbb\xbfa\nb", ["a", "b"]),
         (b"\xef\xbb\xbf\nb", ["", "b"]),
     ],
@@ -149,7 +152,10 @@ def test_a_nul_byte_is_named_by_its_line_wherever_it_stands(write, own_messages,
 def test_byte_order_marks_within_and_line_ends_of_old_macs_belong_to_no_line(write, name):
     joined = write(name, "\ufeffeins\n\ufeffzwei\n \ufeff\n".encode())
     assert list(read_lines(joined)) == list(stream_lines(joined)) == ["eins", "zwei", " "]
-    assert list(read_lines(write(name, b"eins\rzwei\r"))) == ["eins", "zwei"]
+    mac = write(name, "\ufeffeins\rzwei\r".encode())
+    assert list(read_lines(mac)) == list(stream_lines(mac)) == ["eins", "zwei"]
+    both = write(name, "eins\rzwei\r".encode("utf-16"))
+    assert list(read_lines(both)) == list(stream_lines(both)) == ["eins", "zwei"]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, bytes])
