@@ -113,15 +113,14 @@ def test_columns_are_of_the_files_with_both_sides(files, write):
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="names open files on Linux alone")
-def test_a_zip_is_closed_once_it_is_read(tmp_path):
+def test_a_zip_is_closed_once_it_is_read(tmp_path, own_messages):
     path = tmp_path / "de-en.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.de", "ja\n")
         archive.writestr("a.en", "yes\n")
     corpus = file_corpus(path, tell=lambda text: None)
-    still_open = [
-        os.readlink(file) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()
-    ]
+    descriptors = [file for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
+    still_open = [os.readlink(file) for file in descriptors]
     assert str(path) not in still_open
     assert list(corpus.pairs("train")) == [("ja", "yes")]
 
