@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from course_lib.data.pairs import TextPair
 from course_lib.data.text_files import LazySequence
@@ -20,12 +21,14 @@ from course_lib.data.tokenizer import is_blank, visible
 class CleaningReport:
     """How many pairs there were, and the lines of those removed, by reason.
 
-    Lines count from 0; of pairs that are from no file, they are indices. ``remarks`` has the lines
-    of pairs that are kept, by what is strange about them. A target that is also in a held-out split
-    is so of many short answers; many more are a sign of overlap.
+    Lines count from 0; of pairs that are from no file, they are indices, and of a list in JSON
+    numbers of objects, as ``what`` says. ``remarks`` has the lines of pairs that are kept, by what
+    is strange about them. A target that is also in a held-out split is so of many short answers;
+    many more are a sign of overlap.
     """
 
     total: int
+    what: str = "line"
     removed: dict[str, list[int]] = field(default_factory=dict)
     remarks: dict[str, list[int]] = field(default_factory=dict)
 
@@ -37,14 +40,14 @@ class CleaningReport:
     def __str__(self) -> str:
         kept = f"kept {self.kept:,} of {self.total:,} pairs"
         if self.removed:
-            kept += f": {', '.join(map(_counted, self.removed.values(), self.removed))}"
-        for remark, indices in self.remarks.items():
-            kept += f"; among them {_counted(indices, remark)}"
+            kept += f": {', '.join(map(self._counted, self.removed))}"
+        for remark in self.remarks:
+            kept += f"; among them {self._counted(remark)}"
         return kept
 
-
-def _counted(indices: list[int], what: str) -> str:
-    return f"{len(indices):,} {what} (first: line {indices[0] + 1:,})"
+    def _counted(self, reason: str) -> str:
+        lines = (self.removed | self.remarks)[reason]
+        return f"{len(lines):,} {reason} (first: {self.what} {lines[0] + 1:,})"
 
 
 class HeldOut(NamedTuple):
@@ -92,7 +95,9 @@ def clean(
         The remaining pairs in their order, and the report.
     """
     report = CleaningReport(total=len(pairs))
-    lines = pairs.indices if isinstance(pairs, LazySequence) else range(len(pairs))
+    lines: range | NDArray[np.int64] = range(len(pairs))
+    if isinstance(pairs, LazySequence):
+        report.what, lines = pairs.what, pairs.indices
     same: list[int] = []
     first = f"of the first {ASKED:,} " if len(pairs) > ASKED else ""
     for i, (source, target) in enumerate(pairs):

@@ -39,6 +39,7 @@ def read_json_lines(path: Path, keys: str | Columns | None = None) -> LazySequen
 def open_json(file: TextFile, keys: Columns | None) -> Table:
     """The pairs of a file, as described in ``read_json_lines``."""
     size, listed = len(file), file.data[:BEGINNING].lstrip(_BEFORE).startswith(b"[")
+    what = "object" if listed else "line"
     if listed:
         rows = _parsed(file, "\n".join(map(file.line, range(size))), 0)
         size = len(rows)
@@ -47,7 +48,7 @@ def open_json(file: TextFile, keys: Columns | None) -> Table:
         return not listed and is_blank(file.line(i))
 
     def error(i: int, message: str) -> CourseError:
-        return file.line_error(i, message, what="object" if listed else "line")
+        return file.line_error(i, message, what=what)
 
     def texts(i: int) -> dict[str, str]:
         row = rows[i] if listed else _parsed(file, file.line(i), i)
@@ -85,7 +86,7 @@ def open_json(file: TextFile, keys: Columns | None) -> Table:
             )
         return TextPair(found[source], found[target])
 
-    return Table(LazySequence(pair, range(size)), (source, target), "")
+    return Table(LazySequence(pair, range(size), what=what), (source, target), "")
 
 
 def _parsed(file: TextFile, text: str, i: int) -> Any:

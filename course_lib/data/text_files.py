@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from io import BufferedIOBase, BytesIO
 from operator import index
 from pathlib import Path
-from typing import Any, Protocol, SupportsIndex, TypeVar, cast, overload, runtime_checkable
+from typing import Any, SupportsIndex, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,23 +73,21 @@ NO_TEXT = {  # by its first bytes, what a file is if it is no text, and the way 
 }
 
 
-@runtime_checkable
-class Peekable(Protocol):
-    """A file that shows its next bytes without going on."""
-
-    def peek(self, size: int, /) -> bytes:
-        """The next bytes, ``size`` or more or fewer."""
-
-
 class LazySequence(Sequence[T]):
     """``item(i)`` for each of the indices, computed anew at every access.
 
-    A slice is a LazySequence too. Of what a file holds, the indices are the numbers of its lines.
+    A slice is a LazySequence too. Of what a file holds, the indices are the numbers of its lines,
+    or of ``what`` else is counted in it.
     """
 
-    def __init__(self, item: Callable[[int], T], indices: range | NDArray[np.int64]) -> None:
-        self.item = item
-        self.indices = indices
+    def __init__(
+        self,
+        item: Callable[[int], T],
+        indices: range | NDArray[np.int64],
+        *,
+        what: str = "line",
+    ) -> None:
+        self.item, self.indices, self.what = item, indices, what
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -100,7 +98,7 @@ class LazySequence(Sequence[T]):
     def __getitem__(self, i: slice) -> LazySequence[T]: ...
     def __getitem__(self, i: SupportsIndex | slice) -> T | LazySequence[T]:
         if isinstance(i, slice):
-            return LazySequence(self.item, self.indices[i])
+            return LazySequence(self.item, self.indices[i], what=self.what)
         return self.item(int(self.indices[index(i)]))
 
     def __iter__(self) -> Iterator[T]:
@@ -205,19 +203,15 @@ def _opened(path: Path) -> Iterator[tuple[BufferedIOBase, BufferedIOBase]]:
         CourseError: it cannot be read, is damaged, or is no text.
     """
     with _explained(path), path.open("rb") as packed:
-        start = _peek(packed)
+        start = packed.peek(BEGINNING)[:BEGINNING]
         opener = next((OPENERS[magic] for magic in OPENERS if re.match(magic, start)), None)
         if opener is None:
             _refuse(path, start)
             yield packed, packed
             return
         with opener(packed) as file:
-            _refuse(path, _peek(file))
+            _refuse(path, file.peek(BEGINNING)[:BEGINNING])
             yield packed, file
-
-
-def _peek(file: BufferedIOBase) -> bytes:
-    return file.peek(BEGINNING)[:BEGINNING] if isinstance(file, Peekable) else b""
 
 
 def _read(path: Path) -> bytes | bytearray:

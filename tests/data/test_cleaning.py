@@ -1,8 +1,10 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data import TextPair, clean, cleaning, read_tsv
+from course_lib.data import TextPair, clean, cleaning, read_json_lines, read_tsv
 from course_lib.data.cleaning import HeldOut, key
 from course_lib.data.vocabulary import split_words
 
@@ -123,6 +125,12 @@ def test_damage_is_looked_for_in_the_first_pairs_and_the_report_says_so(monkeypa
         "kept 3 of 3 pairs; among them 1 of the first 2 with marks of HTML, such as &amp; for & "
         "(first: line 2)"
     )
+
+
+def test_the_report_names_the_object_of_a_list_in_json(write):
+    rows = [{"de": "ja", "en": "yes"}, {"de": "", "en": "no"}]
+    pairs = read_json_lines(write("a.json", [json.dumps(rows)]))
+    assert "1 with an empty side (first: object 2)" in str(clean(pairs[:5])[1])
 
 
 @pytest.mark.parametrize(("same", "others", "told"), [(4, 0, True), (1, 2, True), (1, 20, False)])
