@@ -40,10 +40,13 @@ def csv_rows(file: TextFile, delimiter: str | None = None) -> LazySequence[list[
             starts[-1],
             f"expected a table with quoted fields, got {error}: is a quotation mark not closed?",
         ) from None
-    return LazySequence(
-        lambda i: [" ".join(field.splitlines()) for field in next(parse(lines_from(i)))],
-        np.array(starts[:-1], dtype=np.int64),
-    )
+
+    def row(i: int) -> list[str]:
+        if '"' not in (line := file.line(i)):
+            return line.split(delimiter)
+        return [" ".join(field.splitlines()) for field in next(parse(lines_from(i)))]
+
+    return LazySequence(row, np.array(starts[:-1], dtype=np.int64))
 
 
 def _delimiter(file: TextFile) -> str:

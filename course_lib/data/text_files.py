@@ -61,7 +61,7 @@ NO_TEXT = {  # by its first bytes, what a file is if it is no text, and the way 
     b"{\\rtf": "an RTF document: save it as plain text, UTF-8",
     b"(\xb5/\xfd": "a Zstandard file: unpack it with `zstd -d`",
     b"7z\xbc\xaf": "a 7z archive: unpack it",
-    b"Rar!": "a RAR archive: unpack it",
+    b"Rar!\x1a": "a RAR archive: unpack it",
     b"ustar": "a tar archive: unpack it with `tar xf`",
     b"<!doctype": "a web page: download the file itself",
     b"<html": "a web page: download the file itself",

@@ -158,10 +158,17 @@ def test_byte_order_marks_within_and_line_ends_of_old_macs_belong_to_no_line(wri
     assert list(read_lines(both)) == list(stream_lines(both)) == ["eins", "zwei"]
 
 
+@pytest.mark.parametrize("text", ["BZh", "BZh9", "Rar! Wie selten."])
+def test_a_text_may_begin_with_the_letters_of_an_archive(write, text):
+    path = write("a.de", [text])
+    assert list(read_lines(path)) == list(stream_lines(path)) == [text]
+
+
+@pytest.mark.parametrize("text", ["schön\n", ""])
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, bytes])
-def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(write, pack):
-    path = write("a.de", pack("schön\n".encode()))
-    assert list(read_lines(path)) == list(stream_lines(path)) == ["schön"]
+def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(write, pack, text):
+    path = write("a.de", pack(text.encode()))
+    assert list(read_lines(path)) == list(stream_lines(path)) == text.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -171,6 +178,7 @@ def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(write, pac
         (b"\xd0\xcf\x11\xe0\xa1", "old Excel or Word document: save"),
         (b"PAR1\x15", "Parquet table: save"),
         (b"%PDF-1.7", "copy its text"),
+        (b"Rar!\x1a\x07", "a RAR archive: unpack it"),
         (b"{\\rtf1\\ansi", "save it as plain text"),
         (b"\x28\xb5\x2f\xfd", "`zstd -d`"),
         (b"a" * 257 + b"ustar", "`tar xf`"),
