@@ -328,7 +328,8 @@ def read_lines(path: Path) -> LazySequence[str]:
 def stream_lines(path: Path) -> Iterator[str]:
     r"""The lines of ``read_lines`` one after the other, with memory for one line.
 
-    Of UTF-16, and where ``\r`` ends the lines, it takes the memory for all of them.
+    Of UTF-16 it takes the memory for all of them, and so of a file in which ``\r`` ends the lines,
+    up to ``LONGEST_LINE`` bytes; a larger one is refused.
 
     Args:
         path: of the file; ``-`` is standard input.
