@@ -101,9 +101,9 @@ def clean(
     same: list[int] = []
     first = f"of the first {ASKED:,} " if len(pairs) > ASKED else ""
     for i, (source, target) in enumerate(pairs):
-        reason = _empty(source, target)
+        reason = "with an empty side" if is_blank(source) or is_blank(target) else None
         reason = reason or _too_long(source, target, max_words, max_characters)
-        reason = reason or _seen(source, held_out or {})
+        reason = reason or (_seen(source, held_out) if held_out else None)
         if reason:
             report.removed.setdefault(reason, []).append(i)
             continue
@@ -162,10 +162,6 @@ ASKED = 10_000  # pairs that are searched for it
 MANY = 10  # one pair in so many
 
 
-def _empty(source: str, target: str) -> str | None:
-    return "with an empty side" if is_blank(source) or is_blank(target) else None
-
-
 def _too_long(
     source: str, target: str, max_words: int | None, max_characters: int | None
 ) -> str | None:
@@ -181,8 +177,6 @@ def _too_long(
 
 
 def _seen(source: str, held_out: Mapping[str, HeldOut]) -> str | None:
-    if not held_out:
-        return None
     source_key = key(source)
     seen = (split for split, sentences in held_out.items() if source_key in sentences.sources)
     return next((f"also in {split}" for split in seen), None)
