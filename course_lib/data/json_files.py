@@ -17,7 +17,7 @@ _BEFORE = b"\xef\xbb\xbf \r\n\t"  # a byte order mark and white space
 
 
 def is_json(file: TextFile) -> bool:
-    """Whether a file holds JSON, by its name or its beginning."""
+    """Whether a file holds JSON, by its name or its first characters."""
     start = file.data[:BEGINNING].lstrip(_BEFORE)
     named = not file.suffixes.isdisjoint({".json", ".jsonl", ".ndjson"})
     return named or re.match(rb'\[?\s*\{\s*"', start) is not None

@@ -95,7 +95,7 @@ def test_a_recipe_made_to_memorise_validates_on_own_files(at_home, toy, monkeypa
     ("size", "splits", "tested"),
     [(21, ("train",), False), (20, ("train",), True), (21, SPLITS, True)],
 )
-def test_what_is_not_tested_is_said_before_training(toy, size, splits, tested):
+def test_what_is_not_tested_is_told_before_training(toy, size, splits, tested):
     """Nothing is tested on what it was trained on, but for a few pairs to be memorised."""
     assert (lines(toy, size, splits=splits) != []) == tested
     told = "".join(describe(toy, mine(toy, size, splits=splits), own=False))
