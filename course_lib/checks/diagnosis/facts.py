@@ -220,5 +220,5 @@ def _describe_sizes(axis: int, sizes: list[tuple[int, int]], trial: Trial) -> st
     told = f"Only axis {axis} has the wrong size, in the first case {received} and not {right}"
     inputs = [x for x in tree.tree_leaves(trial.first_wrong.args) if isinstance(x, Tensor)]
     if any({received, right} <= set(x.shape) for x in inputs):
-        return f"{told}: the size of another axis of the input. Has that axis taken its place?"
+        return f"{told}: the size of another axis of the input. Is that axis there instead?"
     return f"{told}."

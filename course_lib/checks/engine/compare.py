@@ -156,7 +156,7 @@ def _tensors(expected: Tensor, got: Any, tolerance: float, where: str) -> Differ
 
 def _spared(wrong: Tensor) -> str:
     """Along which axis some indices are right, or only some are wrong, ", none at index 0 of axis
-    1"; "" for a single number, whose place is told.
+    1"; "" for a single number, whose index is told.
     """
     for axis in range(wrong.ndim if wrong.sum() > 1 else 0):
         along = any_along(wrong, axis)

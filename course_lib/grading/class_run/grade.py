@@ -53,10 +53,7 @@ _NOT_IN_THE_NOTEBOOK = (
 )
 # What is raised where an own module is missing: by its import, or by what uses its names.
 _MISSING = ("ModuleNotFoundError", "NameError")
-ENDED = (
-    "ended its process, which a wrong answer seldom does: if it runs elsewhere, that was no fault "
-    "of the student's"
-)
+ENDED = "ended its process, which a wrong answer seldom does: try whether it runs outside the jail"
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"

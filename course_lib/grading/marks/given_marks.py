@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from course_lib.checks.table import TABLE
-from course_lib.errors import CourseError, did_you_mean
+from course_lib.errors import CourseError
 from course_lib.grading.results import (
     ItemResult,
     SubmissionResult,
@@ -23,6 +23,7 @@ from course_lib.grading.results import (
     shown_points,
 )
 from course_lib.grading.safe_csv import read_csv
+from course_lib.wording import did_you_mean
 
 MARKS_FILES = "marks*.csv"  # beside the results of an assignment; one for each round of marking
 UNREAD, NOT_RUN = "unread", "not-run"  # in place of an answer's id

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.checks.table import TABLE, Entry
-from course_lib.errors import CourseError, did_you_mean
+from course_lib.errors import CourseError
 from course_lib.grading.submissions.submission import read_regular_file
+from course_lib.wording import did_you_mean
 from course_lib.work_copy.folders import COURSE
 
 ROLES = ("task", "hints", "code", "answer", "check", "written")

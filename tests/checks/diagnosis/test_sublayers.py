@@ -166,7 +166,7 @@ def test_a_part_that_is_called_twice_in_another_order_is_no_difference():
     assert told_of(item_of(CallsTwice), CallsTheOtherFirst) == ""
 
 
-def test_a_mask_that_is_wrong_is_not_said_to_be_computed():
+def test_a_mask_that_is_wrong_is_not_told_to_be_computed():
     assert "its `mask`. Which mask do you pass" in told("07.decoder_block", MasksExchanged)
 
 

@@ -280,7 +280,7 @@ class Cells:
                 return None
         except BaseException as error:  # whatever it is, the learner's code raised it
             failure, reached = describe_exception(error), _line_reached(error, name)
-            every = isinstance(error, ReadyMade)  # a comparison, and no fault of what is below it
+            every = isinstance(error, ReadyMade)  # a comparison, and what is below it is right
         has_time = reached and failure is not None and failure.kind != "TookTooLong"
         for computed in (True, False) if has_time else (False,):
             try:
