@@ -106,7 +106,7 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         self.layout = layout
         if learned:
-            self.table = nn.Parameter(torch.randn(max_len, d_model))
+            self.table = nn.Parameter(nn.init.normal_(torch.empty(max_len, d_model)))
         else:
             table = sinusoidal_positions(max_len, d_model, layout=layout)
             self.register_buffer("table", table, persistent=False)

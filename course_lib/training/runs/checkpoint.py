@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,12 @@ def save_checkpoint(
             f"{type(path).__name__}, then {type(translator).__name__}: "
             "save_checkpoint(path, Translator(model, source_vocabulary, target_vocabulary))"
         )
+    for tokenizer in (translator.source_vocabulary, translator.target_vocabulary):
+        if type(tokenizer) not in (Subwords, Vocabulary):  # read again, it would split otherwise
+            raise CourseError(
+                "expected vocabularies that a checkpoint can describe, Vocabulary or Subwords, got "
+                f"a {type(tokenizer).__name__}: save the model with torch.save"
+            )
     description = {
         "config": asdict(translator.model.config),
         "source": _describe(translator.source_vocabulary),
@@ -76,15 +83,18 @@ def save_checkpoint(
     tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
     try:
         text = json.dumps(description)
-        _refuse_what_would_be_lost(translator, _build(json.loads(text), tensors))
-    except (MemoryError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:
+    except (TypeError, ValueError) as error:  # another type, or a list that holds itself
         raise CourseError(
-            "expected a model, vocabularies and info that a checkpoint can describe, got some of "
-            f"which {error}: did training diverge, or was the model changed after it was built? A "
-            "checkpoint holds its config, its weights and its words, and JSON; for all else use "
-            "torch.save"
+            f"expected info that a checkpoint can describe, got some of which {error}: it holds "
+            "JSON, so numbers, texts, lists and dicts of them"
+        ) from error
+    try:
+        _check_weights(_named("model.", tensors), _described(translator.model.config))
+    except ValueError as error:
+        raise CourseError(
+            f"expected a model that a checkpoint can describe, got one in which {error}: did "
+            "training diverge, or was the model changed after it was built? A checkpoint holds its "
+            "config and its weights; for all else use torch.save"
         ) from error
     metadata = {"course": text, "crc32": str(_checksum(text, tensors))}
 
@@ -120,63 +130,48 @@ def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Translator:
-    """The translator that a file describes; any error says what the file cannot hold."""
+    """The translator that a file describes; a ValueError says what is wrong with its weights."""
     with _WithoutInitialWeights():
         model = Transformer(TransformerConfig(**description["config"]))
     weights = _named("model.", tensors)
-    parameters = dict(model.named_parameters())
-    if different := weights.keys() ^ parameters.keys():
-        name = min(different)
-        raise ValueError(f"{name} is {'missing' if name in parameters else 'no parameter'}")
+    _check_weights(weights, _shapes(model))
     with torch.no_grad():
-        for name, parameter in parameters.items():
-            if weights[name].shape != parameter.shape or not weights[name].is_floating_point():
-                raise ValueError(f"{name} should be {tuple(parameter.shape)} real numbers")
+        for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
-            if parameter.numel() and not torch.stack(parameter.aminmax()).isfinite().all():
-                raise ValueError(f"{name} has entries that are not finite")
     recipe = description["info"].get("recipe", {})
     inject_bugs(recipe.get("bugs", ()), model, trained=True)
     return Translator(model, *_tokenizers(description))
 
 
-def _refuse_what_would_be_lost(translator: Translator, again: Translator) -> None:
-    """Compare what is saved with what its file will give: with other parts it would compute
-    something else. Dropout may differ, training alone has it.
-    """
-    mine, its = (
-        dict(each.model.named_modules(remove_duplicate=False)) for each in (translator, again)
-    )
-    if different := mine.keys() ^ its.keys():
-        raise ValueError(f"{min(different)} is another part than the config describes")
-    for name, module in mine.items():
-        other, where, prefix = its[name], name or "the model", name and f"{name}."
-        if type(module) is not type(other):
-            raise ValueError(f"{where} is a {type(module).__name__}")
-        for hooks in ("_forward_hooks", "_forward_pre_hooks"):
-            if len(getattr(module, hooks)) != len(getattr(other, hooks)):
-                raise ValueError(f"{where} has a hook")
-        for key, value in vars(module).items():
-            used = not key.startswith("_") and key not in ("training", "p", "dropout_p")
-            expected = vars(other).get(key, getattr(type(module), key, value))
-            if used and value is not expected and value != expected:
-                raise ValueError(f"{prefix}{key} is {value}")
-        for key, buffer in module.named_buffers(recurse=False):
-            table = dict(other.named_buffers(recurse=False)).get(key)
-            if table is None or not torch.allclose(buffer.cpu(), table.to(buffer.dtype), atol=1e-6):
-                raise ValueError(f"{prefix}{key} has other values than the formula gives")
-    for side in ("source_vocabulary", "target_vocabulary"):
-        tokenizer, other_tokenizer = getattr(translator, side), getattr(again, side)
-        if type(tokenizer) is not type(other_tokenizer):
-            raise ValueError(f"the {side} is a {type(tokenizer).__name__}")
-        if _describe(tokenizer) != _describe(other_tokenizer):
-            raise ValueError(f"the {side} would be another one when read again")
+def _check_weights(weights: dict[str, Tensor], shapes: dict[str, tuple[int, ...]]) -> None:
+    """Refuse what are not all the weights of a model with these shapes, by ValueError."""
+    if different := weights.keys() ^ shapes.keys():
+        name = min(different)
+        raise ValueError(f"{name} is {'missing' if name in shapes else 'no parameter'}")
+    for name, weight in weights.items():
+        if weight.shape != shapes[name] or not weight.is_floating_point():
+            raise ValueError(f"{name} should be {shapes[name]} real numbers")
+        if weight.numel() and not torch.stack(weight.aminmax()).isfinite().all():
+            raise ValueError(f"{name} has entries that are not finite")
+
+
+def _shapes(model: Transformer) -> dict[str, tuple[int, ...]]:
+    """The shape of each parameter; a tied table has one name."""
+    return {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+
+
+@lru_cache(maxsize=1)
+def _described(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
+    """The shapes of this config's model, which a run asks for with each of its checkpoints."""
+    with _WithoutInitialWeights():
+        return _shapes(Transformer(config))
 
 
 class _WithoutInitialWeights(TorchFunctionMode):
-    """Inside, a new model's weights are whatever the memory holds: the file's will replace them.
+    """Inside, a new model's weights are whatever the memory holds.
 
-    Drawing them takes longer than all that a file is checked for.
+    Drawing them takes longer than all that a file is checked for, and would change the dropout of
+    a run that saves its model. Not the meta device, where this imports half of PyTorch.
     """
 
     def __torch_function__(
