@@ -12,8 +12,9 @@ from torch import Tensor
 
 from course_lib.data import BOS, EOS, UNK, Tokenizer, is_blank, join_words, pad_sequences
 from course_lib.decoding.beam import beam_search
-from course_lib.decoding.decoding_options import Decoding
-from course_lib.decoding.greedy import check_logits, evaluating, greedy_decode
+from course_lib.decoding.decoding_options import Decoding, check_largest
+from course_lib.decoding.evaluating import evaluating
+from course_lib.decoding.greedy import greedy_decode
 from course_lib.decoding.sampling import sample_decode
 from course_lib.errors import CourseError, not_one_text, shortened
 from course_lib.model import AttentionRecord, Transformer, record_attention
@@ -159,7 +160,7 @@ class Translator:
         """
         with evaluating(self.model):
             logits = self.model(*self._teacher_forced(translation))
-        check_logits(logits)
+        check_largest(logits.amax(dim=-1))
         return logits[0].softmax(dim=-1)
 
     def _teacher_forced(self, translation: Translation) -> tuple[Tensor, Tensor]:
