@@ -113,16 +113,13 @@ class PositionalEncoding(nn.Module):
         self.dropout = Dropout(dropout)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        """Move or convert all tensors, as ``to`` and ``to_empty`` do, and keep the table's values.
-
-        No checkpoint gives them back after ``to_empty``, nor does the meta device have any.
-        """
-        before = self.table
+        """Move or convert all tensors; after ``to_empty``, too, the table is the formula's."""
+        table = self.table
         super()._apply(fn, recurse)
-        if not isinstance(before, nn.Parameter):
-            if before.is_meta:
-                before = sinusoidal_positions(*before.shape, layout=self.layout)
-            self.table = self.table.copy_(before)
+        if not isinstance(table, nn.Parameter):
+            if table.is_meta:
+                table = sinusoidal_positions(*table.shape, layout=self.layout)
+            self.table = table.to(self.table)  # copied only where device or type change
         return self
 
     def forward(
