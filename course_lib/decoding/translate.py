@@ -49,21 +49,23 @@ class Translator:
     """Translates text with a model and the vocabularies it was trained with.
 
     Args:
-        model: maps source ids to target ids.
+        model: maps source ids to target ids; one of your own needs the ``config``, ``encode``,
+            ``decode`` and ``device`` of a Transformer.
         source_vocabulary, target_vocabulary: of the sizes that the model was built for; of words
             or of subwords.
 
     Raises:
-        CourseError: model and vocabularies do not belong together, or the model is no Transformer.
+        CourseError: model and vocabularies do not belong together, or the model has no ``encode``.
     """
 
     def __init__(
         self, model: Transformer, source_vocabulary: Tokenizer, target_vocabulary: Tokenizer
     ) -> None:
-        if not isinstance(model, Transformer):
+        if not hasattr(model, "encode"):
             raise CourseError(
-                f"expected a Transformer of the course, got {type(model).__name__}: if that has "
-                "the model inside, as DataParallel and torch.compile do, pass the model itself"
+                "expected a Transformer of the course, or a model with its encode and decode, got "
+                f"{type(model).__name__}: if that has the model inside, as DataParallel does, pass "
+                "the model itself"
             )
         sizes = len(source_vocabulary), len(target_vocabulary)
         expected = model.config.source_vocab, model.config.target_vocab

@@ -113,7 +113,7 @@ class PositionalEncoding(nn.Module):
         self.dropout = Dropout(dropout)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        """Move or convert all tensors; after ``to_empty``, too, the table is the formula's."""
+        """Move or convert all tensors; not even ``to_empty`` loses the table's values."""
         table = self.table
         super()._apply(fn, recurse)
         if not isinstance(table, nn.Parameter):

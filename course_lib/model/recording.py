@@ -13,7 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.model.attention import RECORDERS, MultiHeadAttention, attention_matmul
+from course_lib.model.attention import MultiHeadAttention, attention_matmul
+from course_lib.model.recorders import RECORDERS
 from course_lib.model.transformer import Transformer
 
 # The names of a model's attentions, also where another module has the model inside.

@@ -154,3 +154,9 @@ def test_the_whole_target_again_is_refused(make_model, make_batch):
     model.decode(target[:, 1:4], memory, source, cache=cache)  # several new ones may come at once
     with pytest.raises(ValueError, match="got all 5, of which the cache holds the first 4"):
         model.decode(target, memory, source, cache=cache)
+
+
+def test_new_tokens_that_begin_with_the_only_one_so_far_are_appended():
+    cache = KeyValueCache(2)
+    cache.append(torch.tensor([[5]]))
+    assert cache.append(torch.tensor([[5, 6]])).tolist() == [[5, 5, 6]]

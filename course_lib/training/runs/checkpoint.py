@@ -62,6 +62,11 @@ def save_checkpoint(
             f"{type(path).__name__}, then {type(translator).__name__}: "
             "save_checkpoint(path, Translator(model, source_vocabulary, target_vocabulary))"
         )
+    if not isinstance(translator.model, Transformer):
+        raise CourseError(
+            "expected a Transformer, whose weights and config a checkpoint holds, got a "
+            f"{type(translator.model).__name__}: save it with torch.save"
+        )
     for tokenizer in (translator.source_vocabulary, translator.target_vocabulary):
         if type(tokenizer) not in (Subwords, Vocabulary):  # read again, it would split otherwise
             raise CourseError(
