@@ -6,7 +6,7 @@
 
 From the inside out: the equation, its softmax with a mask, heads, the module. Masks are made in
 ``masks``; faster forms of the equation are in ``attention_forms``, refused arguments in
-``attention_checks``.
+``attention_arguments``.
 """
 
 import math
@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.model.attention_checks import (
+from course_lib.model.attention_arguments import (
     check_divisible,
     check_function,
     check_heads,
