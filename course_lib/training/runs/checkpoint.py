@@ -12,10 +12,9 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,6 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
-from torch.nn import init
-from torch.overrides import TorchFunctionMode
 
 from course_lib.atomic import replace_atomically
 from course_lib.data import Subwords, Tokenizer, Vocabulary
@@ -62,44 +59,32 @@ def save_checkpoint(
             f"{type(path).__name__}, then {type(translator).__name__}: "
             "save_checkpoint(path, Translator(model, source_vocabulary, target_vocabulary))"
         )
-    if not isinstance(translator.model, Transformer):
-        raise CourseError(
-            "expected a Transformer, whose weights and config a checkpoint holds, got a "
-            f"{type(translator.model).__name__}: save it with torch.save"
-        )
-    for tokenizer in (translator.source_vocabulary, translator.target_vocabulary):
-        if type(tokenizer) not in (Subwords, Vocabulary):  # read again, it would split otherwise
-            raise CourseError(
-                "expected vocabularies that a checkpoint can describe, Vocabulary or Subwords, got "
-                f"a {type(tokenizer).__name__}: save the model with torch.save"
-            )
-    description = {
-        "config": asdict(translator.model.config),
-        "source": _describe(translator.source_vocabulary),
-        "target": None  # None: the same as the source's
-        if translator.target_vocabulary is translator.source_vocabulary
-        else _describe(translator.target_vocabulary),
-        "info": info or {},
-    }
+    model = translator.model
     tensors = {
         f"model.{name}": value.detach().to("cpu", dtype).contiguous()
-        for name, value in translator.model.named_parameters()  # names a tied table once
+        for name, value in model.named_parameters()  # names a tied table once
     }
     tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
     try:
+        if not isinstance(model, Transformer):
+            raise TypeError(f"the model is a {type(model).__name__}")
+        with torch.device("meta"):  # names and shapes, without memory or random numbers
+            described = Transformer(model.config)
+        _check_weights(_named("model.", tensors), described)
+        description = {
+            "config": asdict(model.config),
+            "source": _describe(translator.source_vocabulary),
+            "target": None  # None: the same as the source's
+            if translator.target_vocabulary is translator.source_vocabulary
+            else _describe(translator.target_vocabulary),
+            "info": info or {},
+        }
         text = json.dumps(description)
-    except (TypeError, ValueError) as error:  # another type, or a list that holds itself
+    except (TypeError, ValueError) as error:
         raise CourseError(
-            f"expected info that a checkpoint can describe, got some of which {error}: it holds "
-            "JSON, so numbers, texts, lists and dicts of them"
-        ) from error
-    try:
-        _check_weights(_named("model.", tensors), _described(translator.model.config))
-    except ValueError as error:
-        raise CourseError(
-            f"expected a model that a checkpoint can describe, got one in which {error}: did "
-            "training diverge, or was the model changed after it was built? A checkpoint holds its "
-            "config and its weights; for all else use torch.save"
+            "expected a model, vocabularies and info that a checkpoint can describe, got some of "
+            f"which {error}: a checkpoint holds a Transformer's config and weights, its words, and "
+            "JSON; for all else use torch.save"
         ) from error
     metadata = {"course": text, "crc32": str(_checksum(text, tensors))}
 
@@ -135,11 +120,11 @@ def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Translator:
-    """The translator that a file describes; a ValueError says what is wrong with its weights."""
-    with _WithoutInitialWeights():
+    """The translator that a file describes; any error says what the file cannot hold."""
+    with torch.random.fork_rng(devices=[]):  # a run that reads its best model goes on as before
         model = Transformer(TransformerConfig(**description["config"]))
     weights = _named("model.", tensors)
-    _check_weights(weights, _shapes(model))
+    _check_weights(weights, model)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
@@ -148,48 +133,18 @@ def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Translato
     return Translator(model, *_tokenizers(description))
 
 
-def _check_weights(weights: dict[str, Tensor], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Refuse what are not all the weights of a model with these shapes, by ValueError."""
-    if different := weights.keys() ^ shapes.keys():
+def _check_weights(weights: dict[str, Tensor], model: Transformer) -> None:
+    """Refuse what are not all the weights of such a model, by ValueError."""
+    parameters = dict(model.named_parameters())
+    if different := weights.keys() ^ parameters.keys():
         name = min(different)
-        raise ValueError(f"{name} is {'missing' if name in shapes else 'no parameter'}")
+        raise ValueError(f"{name} is {'missing' if name in parameters else 'no parameter'}")
     for name, weight in weights.items():
-        if weight.shape != shapes[name] or not weight.is_floating_point():
-            raise ValueError(f"{name} should be {shapes[name]} real numbers")
+        shape = tuple(parameters[name].shape)
+        if weight.shape != shape or not weight.is_floating_point():
+            raise ValueError(f"{name} should be {shape} real numbers")
         if weight.numel() and not torch.stack(weight.aminmax()).isfinite().all():
-            raise ValueError(f"{name} has entries that are not finite")
-
-
-def _shapes(model: Transformer) -> dict[str, tuple[int, ...]]:
-    """The shape of each parameter; a tied table has one name."""
-    return {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
-
-
-@lru_cache(maxsize=1)
-def _described(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
-    """The shapes of this config's model, which a run asks for with each of its checkpoints."""
-    with _WithoutInitialWeights():
-        return _shapes(Transformer(config))
-
-
-class _WithoutInitialWeights(TorchFunctionMode):
-    """Inside, a new model's weights are whatever the memory holds.
-
-    Drawing them takes longer than all that a file is checked for, and would change the dropout of
-    a run that saves its model. Not the meta device, where this imports half of PyTorch.
-    """
-
-    def __torch_function__(
-        self,
-        function: Callable[..., Any],
-        types: Any,
-        arguments: tuple[Any, ...] = (),
-        options: dict[str, Any] | None = None,
-    ) -> Any:
-        options = options or {}
-        if getattr(function, "__module__", "") == init.__name__:
-            return options["tensor"]
-        return function(*arguments, **options)
+            raise ValueError(f"{name} has entries that are not finite (did training diverge?)")
 
 
 def read_info(path: Path | str) -> dict[str, Any]:
@@ -280,9 +235,11 @@ def read_tokenizers(path: Path | str) -> tuple[Tokenizer, Tokenizer]:
 
 
 def _describe(tokenizer: Tokenizer) -> dict[str, Any]:
-    if isinstance(tokenizer, Subwords):
+    if type(tokenizer) is Subwords:
         return {"subwords": tokenizer.to_json()}
-    return {"words": tokenizer.tokens}
+    if type(tokenizer) is Vocabulary:
+        return {"words": tokenizer.tokens}
+    raise TypeError(f"a vocabulary is a {type(tokenizer).__name__}")  # which may split otherwise
 
 
 def _tokenizers(description: dict[str, Any]) -> tuple[Tokenizer, Tokenizer]:

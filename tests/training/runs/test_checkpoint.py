@@ -319,7 +319,7 @@ CHANGES = {
     "not finite": (not_finite, "tokens.weight has entries that are not finite"),
     "letters": (
         lambda t: setattr(t, "source_vocabulary", Letters(t.source_vocabulary.tokens)),
-        "Vocabulary or Subwords, got a Letters",
+        "a vocabulary is a Letters",
     ),
 }
 
