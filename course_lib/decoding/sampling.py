@@ -87,12 +87,9 @@ def sample_decode(
     """
     check_sampling(temperature, top_k, top_p)
     check_end(model, max_len, eos_id)
-    draws = torch.stack(
-        [
-            torch.rand(max_len, generator=stream, dtype=torch.float64)
-            for stream in _streams(generator, len(source))
-        ]
-    )  # (B, max_len): a row's n-th token is decided by its n-th draw
+    streams = _streams(generator, len(source))
+    # (B, max_len): a row's n-th token is decided by its n-th draw
+    draws = torch.stack([torch.rand(max_len, generator=g, dtype=torch.float64) for g in streams])
     output = source.new_full((len(source), max_len), model.config.pad_id, dtype=torch.int64)
     active = torch.arange(len(source), device=source.device)  # rows that are unfinished
     with evaluating(model):

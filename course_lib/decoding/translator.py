@@ -63,9 +63,8 @@ class Translator:
     ) -> None:
         if not hasattr(model, "encode"):
             raise CourseError(
-                "expected a Transformer of the course, or a model with its encode and decode, got "
-                f"{type(model).__name__}: if that has the model inside, as DataParallel does, pass "
-                "the model itself"
+                f"expected a model that has encode and decode, got {type(model).__name__}: if that "
+                "has the model inside, as DataParallel does, pass the model itself"
             )
         sizes = len(source_vocabulary), len(target_vocabulary)
         expected = model.config.source_vocab, model.config.target_vocab

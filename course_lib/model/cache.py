@@ -73,8 +73,7 @@ class KeyValueCache:
         """Append new target tokens; return the whole target so far.
 
         Raises:
-            ValueError: the batch has another size than before, ``source`` is another, or the
-                tokens are all of several that it holds, and more.
+            ValueError: the batch has another size than before, or ``source`` is another.
         """
         check_new_tokens(self.target, tokens)
         if source is not None:

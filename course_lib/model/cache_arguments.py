@@ -8,18 +8,10 @@ from torch import Tensor
 
 def check_new_tokens(target: Tensor | None, tokens: Tensor) -> None:
     """Refuse tokens that cannot follow the cached ``target``, by ValueError."""
-    if target is None:
-        return
-    if len(tokens) != len(target):
+    if target is not None and len(tokens) != len(target):
         raise ValueError(
             f"new tokens must have the cache's {len(target)} rows, got {len(tokens)}: "
             "did you select rows of the batch but not of the cache, or reuse an old cache?"
-        )
-    held = target.size(1)
-    if tokens.size(1) > held > 1 and tokens[:, :held].equal(target):  # one may well come again
-        raise ValueError(
-            f"tokens must be new ones, got all {tokens.size(1)}, of which the cache holds the "
-            f"first {held}: with a cache, pass the last token only"
         )
 
 

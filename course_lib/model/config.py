@@ -60,10 +60,7 @@ class TransformerConfig:
     attention: AttentionForm = "auto"
 
     def __post_init__(self) -> None:
-        for name in (
-            *("source_vocab", "target_vocab", "d_model", "d_ff"),
-            *("n_layers", "max_len"),
-        ):
+        for name in ("source_vocab", "target_vocab", "d_model", "d_ff", "n_layers", "max_len"):
             _require_positive_int(name, getattr(self, name))
         resolve_d_head(self.d_model, self.n_heads, self.d_head)
         if self.positions == "sinusoidal" and self.d_model % 2:

@@ -7,7 +7,6 @@ its own. Whoever reads how the Transformer works can skip this file.
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from course_lib.model.positions import PositionalEncoding
@@ -49,18 +48,17 @@ def _share_tied(
         ValueError: the stored ones differ: the last would win, silently.
     """
     for names in _tied_names(model):
-        stored = [name for name in names if prefix + name in state]
-        if not stored:
+        tables = {name: state[prefix + name] for name in names if prefix + name in state}
+        if not tables:
             continue
-        first = state[prefix + stored[0]]
-        for name in stored[1:]:
-            if not _is_same(state[prefix + name], first):
-                raise ValueError(
-                    f"{stored[0]} and {name} are one tensor with tying={model.config.tying!r}, got "
-                    "two that differ: were these weights saved by a model with another tying?"
-                )
+        name, first = next(iter(tables.items()))
+        if different := [other for other, table in tables.items() if not _is_same(table, first)]:
+            raise ValueError(
+                f"{name} and {different[0]} are one tensor with tying={model.config.tying!r}, got "
+                "two that differ: were these weights saved by a model with another tying?"
+            )
         if local_metadata.get("assign_to_params_buffers") and not isinstance(first, nn.Parameter):
-            first = nn.Parameter(first, requires_grad=model.get_parameter(names[0]).requires_grad)
+            first = nn.Parameter(first, requires_grad=False)  # PyTorch gives it the model's
         state.update({prefix + name: first for name in names})
 
 
@@ -68,9 +66,8 @@ def _is_same(table: Tensor, first: Tensor) -> bool:
     """Whether they hold the same numbers, NaN too; on the meta device nothing is known of them."""
     if table is first or table.is_meta or first.is_meta:
         return True
-    return table.shape == first.shape and torch.allclose(
-        table, first.to(table), rtol=0, atol=0, equal_nan=True
-    )
+    same = table.shape == first.shape
+    return same and table.allclose(first.to(table), rtol=0, atol=0, equal_nan=True)
 
 
 def _compute_positions(model: Any, _: object) -> None:

@@ -22,11 +22,7 @@ from course_lib.training.distributed import (
     wrap_ddp,
 )
 from course_lib.training.loss import translation_loss
-from course_lib.training.step import (
-    check_and_clip_gradients,
-    check_optimizer,
-    set_learning_rate,
-)
+from course_lib.training.step import check_and_clip_gradients, check_optimizer, set_learning_rate
 
 
 class ModelWithLoss(nn.Module):

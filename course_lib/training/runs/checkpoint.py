@@ -60,6 +60,7 @@ def save_checkpoint(
             "save_checkpoint(path, Translator(model, source_vocabulary, target_vocabulary))"
         )
     model = translator.model
+    source, target = translator.source_vocabulary, translator.target_vocabulary
     tensors = {
         f"model.{name}": value.detach().to("cpu", dtype).contiguous()
         for name, value in model.named_parameters()  # names a tied table once
@@ -73,10 +74,8 @@ def save_checkpoint(
         _check_weights(_named("model.", tensors), described)
         description = {
             "config": asdict(model.config),
-            "source": _describe(translator.source_vocabulary),
-            "target": None  # None: the same as the source's
-            if translator.target_vocabulary is translator.source_vocabulary
-            else _describe(translator.target_vocabulary),
+            "source": _describe(source),
+            "target": None if target is source else _describe(target),  # None: as the source
             "info": info or {},
         }
         text = json.dumps(description)
