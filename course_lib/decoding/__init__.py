@@ -2,9 +2,10 @@
 
 from course_lib.decoding.beam import Hypothesis, beam_search, length_normaliser
 from course_lib.decoding.decoding_options import Decoding
-from course_lib.decoding.greedy import evaluating, greedy_decode
+from course_lib.decoding.evaluating import evaluating
+from course_lib.decoding.greedy import greedy_decode
 from course_lib.decoding.sampling import sample_decode, sampling_probabilities
-from course_lib.decoding.translate import Translation, Translator
+from course_lib.decoding.translator import Translation, Translator
 
 __all__ = [
     "Decoding",

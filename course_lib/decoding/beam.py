@@ -5,15 +5,15 @@ B sentences, W beams of each, V target vocabulary, S source length, T tokens gen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_lib.decoding.decoding_options import check_beam
-from course_lib.decoding.greedy import check_end, check_logits, evaluating
+from course_lib.decoding.decoding_options import check_beam, check_end, check_largest, is_whole
+from course_lib.decoding.evaluating import evaluating
 from course_lib.model import KeyValueCache, Transformer
 
 
@@ -73,11 +73,12 @@ def beam_search(
         For each sentence its ``n_best`` hypotheses, best first; fewer if no more exist.
 
     Raises:
-        ValueError: an option makes no sense, max_len is not positive or exceeds the model's longest
-            sequence, or the model's logits are NaN.
+        ValueError: n_best does not lie in 1 … width, max_len is not positive or exceeds the model's
+            longest sequence, or eos_id is no token.
+        CourseError: another option makes no sense, or the model's logits are NaN or infinite.
     """
     check_beam(width, length_penalty)
-    if not isinstance(n_best, int) or not 1 <= n_best <= width:
+    if not is_whole(n_best) or not 1 <= n_best <= width:
         raise ValueError(f"n_best must lie in 1 … width={width}, got {n_best}: search wider")
     limits = _limits(model, source, max_len, eos_id=eos_id)
     found: list[list[Hypothesis]] = [[] for _ in source]
@@ -95,7 +96,7 @@ def beam_search(
             last_token = prefixes[:, :, -1].reshape(-1, 1)  # (B · W, 1)
             logits = model.decode(last_token, memory, source, cache=cache)  # (B · W, 1, V)
             logits = logits.unflatten(0, log_prob.shape)[:, :, 0]  # (B, W, V)
-            check_logits(logits)
+            check_largest(logits.amax(dim=-1))
             log_prob, beam, token = _continuations(logits, log_prob, greedy_lives, width)
             row = torch.arange(len(active), device=source.device)[:, None] * prefixes.size(1) + beam
             prefixes = torch.cat((prefixes.flatten(0, 1)[row], token[:, :, None]), dim=2)
@@ -130,7 +131,7 @@ def beam_search(
 def _limits(
     model: Transformer, source: Tensor, max_len: int | Sequence[int], *, eos_id: int
 ) -> Int[Tensor, " batch"]:
-    limits = [max_len] * len(source) if isinstance(max_len, int) else list(max_len)
+    limits = list(max_len) if isinstance(max_len, Iterable) else [max_len] * len(source)
     if len(limits) != len(source):
         raise ValueError(
             f"max_len must be one number, or one for each of {len(source)} sentences, got "

@@ -1,12 +1,17 @@
-"""Decoding options as data, checked when they are made."""
+"""Decoding options as data, checked when they are made, and what else no decoder can use."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, fields
+from numbers import Integral
 from typing import Literal, get_args
 
+from jaxtyping import Float
+from torch import Tensor
+
 from course_lib.errors import CourseError
+from course_lib.model import Transformer
 
 Method = Literal["greedy", "beam", "sample"]
 
@@ -40,7 +45,7 @@ class Decoding:
             raise CourseError(f"method must be one of {choices}, got {self.method!r}")
         check_beam(self.width, self.length_penalty)
         check_sampling(self.temperature, self.top_k, self.top_p)
-        if not _is_whole(self.seed):
+        if not is_whole(self.seed):
             raise CourseError(f"seed must be a whole number, got {self.seed!r}")
         # An option without effect is an error that nobody sees: Decoding(top_k=5) is greedy.
         changed = [f.name for f in fields(self)[1:] if getattr(self, f.name) != f.default]
@@ -59,7 +64,7 @@ MOST_PENALTY = 100
 
 def check_beam(width: int, length_penalty: float) -> None:
     """Refuse what ``beam_search`` cannot use, with a CourseError."""
-    if not _is_whole(width) or width < 1:
+    if not is_whole(width) or width < 1:
         raise CourseError(f"width must be a positive whole number of hypotheses, got {width!r}")
     if width > MOST_HYPOTHESES:
         raise CourseError(
@@ -85,7 +90,7 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
             f"temperature must be positive and finite, got {temperature}: "
             "for its limit at 0 decode greedily"
         )
-    if top_k is not None and (not _is_whole(top_k) or top_k < 1):
+    if top_k is not None and (not is_whole(top_k) or top_k < 1):
         raise CourseError(
             f"top_k must be a positive whole number of tokens, or None for all, got {top_k!r}"
         )
@@ -95,5 +100,32 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
         )
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def check_end(model: Transformer, max_len: int, eos_id: int) -> None:
+    """Refuse an end that no sentence of the model can have, with a ValueError."""
+    if not is_whole(max_len) or not 0 < max_len <= model.config.max_len:
+        raise ValueError(
+            f"max_len must lie in 1 … {model.config.max_len} (the model's max_len), got {max_len}"
+        )
+    if not 0 <= eos_id < model.config.target_vocab:
+        raise ValueError(
+            f"eos_id must lie in 0 … {model.config.target_vocab - 1}, the model's target "
+            f"vocabulary, got {eos_id}: no sentence would end before max_len"
+        )
+
+
+def check_largest(logits: Float[Tensor, "*rows"]) -> None:
+    """Refuse rows whose largest logit is not finite, with a CourseError.
+
+    Every decoder asks this before it chooses: to argmax, NaN is the largest of all.
+    """
+    if not (finite := logits.isfinite()).all():
+        raise CourseError(
+            f"decoding needs logits that are finite numbers, got {logits[~finite][0].item()}: did "
+            "the model's training diverge? Try a checkpoint of an earlier step, or train with a "
+            "lower learning rate"
+        )
+
+
+def is_whole(value: object) -> bool:
+    """Whether this is a whole number, of Python or of NumPy."""
+    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.decoding.decoding_options import check_sampling
-from course_lib.decoding.greedy import check_end, check_logits, evaluating
+from course_lib.decoding.decoding_options import check_end, check_largest, check_sampling
+from course_lib.decoding.evaluating import evaluating
 from course_lib.model import KeyValueCache, Transformer
 
 
@@ -35,12 +35,13 @@ def sampling_probabilities(
             sampling, Holtzman et al. 2020, section 3.1).
 
     Raises:
-        ValueError: an option makes no sense, or a logit is NaN.
+        CourseError: an option makes no sense, or a logit is NaN or infinite.
     """
     check_sampling(temperature, top_k, top_p)
-    check_logits(logits)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    logits = logits - logits.amax(dim=-1, keepdim=True)  # the largest is 0, which stays 0
+    largest = logits.amax(dim=-1, keepdim=True)
+    check_largest(largest)
+    logits = logits - largest  # the largest is 0, which stays 0
     logits = logits / max(temperature, torch.finfo(logits.dtype).tiny)
     if top_k is not None:
         last = logits.topk(min(top_k, logits.size(1))).values[:, -1:]
@@ -80,17 +81,15 @@ def sample_decode(
             second case a row's sample depends on its index in the batch, but not on the others.
 
     Raises:
-        ValueError: an option makes no sense, there are not as many generators as rows, max_len is
-            not positive or exceeds the model's longest sequence, or the model's logits are NaN.
+        ValueError: there are not as many generators as rows, max_len is not positive or exceeds the
+            model's longest sequence, or eos_id is no token.
+        CourseError: an option makes no sense, or the model's logits are NaN or infinite.
     """
     check_sampling(temperature, top_k, top_p)
     check_end(model, max_len, eos_id)
-    draws = torch.stack(
-        [
-            torch.rand(max_len, generator=stream, dtype=torch.float64)
-            for stream in _streams(generator, len(source))
-        ]
-    )  # (B, max_len): a row's n-th token is decided by its n-th draw
+    streams = _streams(generator, len(source))
+    # (B, max_len): a row's n-th token is decided by its n-th draw
+    draws = torch.stack([torch.rand(max_len, generator=g, dtype=torch.float64) for g in streams])
     output = source.new_full((len(source), max_len), model.config.pad_id, dtype=torch.int64)
     active = torch.arange(len(source), device=source.device)  # rows that are unfinished
     with evaluating(model):

@@ -15,17 +15,12 @@ from course_lib.model.attention import (
 from course_lib.model.attention_forms import attention_auto, attention_einsum, attention_fused
 from course_lib.model.blocks import DecoderBlock, EncoderBlock
 from course_lib.model.cache import AttentionCache, KeyValueCache
-from course_lib.model.config import (
-    PRESETS,
-    TransformerConfig,
-    count_parameters,
-    parameter_parts,
-    preset,
-)
+from course_lib.model.config import PRESETS, TransformerConfig, preset
 from course_lib.model.dropout import Dropout
 from course_lib.model.embedding import TransformerEmbedding, embedding_std
 from course_lib.model.feed_forward import FeedForward
 from course_lib.model.masks import causal_mask, decoder_mask, padding_mask, to_pytorch_mask
+from course_lib.model.parameter_count import count_parameters, parameter_parts
 from course_lib.model.positions import (
     PositionalEncoding,
     shift_matrix,

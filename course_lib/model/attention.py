@@ -6,18 +6,17 @@
 
 From the inside out: the equation, its softmax with a mask, heads, the module. Masks are made in
 ``masks``; faster forms of the equation are in ``attention_forms``, refused arguments in
-``attention_checks``.
+``attention_arguments``.
 """
 
 import math
 from collections.abc import Callable
-from contextvars import ContextVar
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.model.attention_checks import (
+from course_lib.model.attention_arguments import (
     check_divisible,
     check_function,
     check_heads,
@@ -28,6 +27,7 @@ from course_lib.model.cache import AttentionCache
 from course_lib.model.config import require_dropout, resolve_d_head
 from course_lib.model.dropout import dropout
 from course_lib.model.masks import AttentionMask
+from course_lib.model.recorders import show
 
 # Shapes, axis by axis ("#": this size or 1); in multi-head attention d_value = d_head.
 Query = Float[Tensor, "batch heads query d_head"]
@@ -35,10 +35,6 @@ Key = Float[Tensor, "batch heads key d_head"]
 Value = Float[Tensor, "batch heads key d_value"]
 Weights = Float[Tensor, "batch heads query key"]
 Context = Float[Tensor, "batch heads query d_value"]
-
-# Who is shown each module's attention, see ``recording``. Not kept in the modules: threads may
-# share a model, and each thread has context variables of its own.
-RECORDERS: ContextVar[tuple[Callable[..., None], ...]] = ContextVar("RECORDERS", default=())
 
 
 def attention_matmul(
@@ -173,7 +169,5 @@ class MultiHeadAttention(nn.Module):
                 keys, values = cache.extend(keys, values)
         dropout_p = self.dropout_p if self.training else 0.0
         context, weights = self.attention(queries, keys, values, mask, dropout_p=dropout_p)
-        if not torch.compiler.is_compiling():  # a compiled graph has no such variables
-            for recorder in RECORDERS.get():
-                recorder(self, queries, keys, mask, weights)
+        show(self, queries, keys, mask, weights)  # to ``record_attention``, if anybody asked
         return self.out_proj(merge_heads(context))  # (batch, query, d_model)

@@ -16,7 +16,7 @@ from course_lib.model.attention import (
     attention_matmul,
     masked_softmax,
 )
-from course_lib.model.attention_checks import check_heads, check_mask
+from course_lib.model.attention_arguments import check_heads, check_mask
 from course_lib.model.config import AttentionForm
 from course_lib.model.dropout import dropout
 from course_lib.model.masks import AttentionMask

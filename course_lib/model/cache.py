@@ -2,12 +2,14 @@
 
 A decoder's self-attention attends only to the past, so the keys and values of a token never change
 once they are computed; those of the memory do not change at all. The decoding loops that use the
-cache are not here but in ``course_lib.decoding``.
+cache are not here but in ``course_lib.decoding``; what it refuses is in ``cache_arguments``.
 """
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from course_lib.model.cache_arguments import check_new_tokens, check_source
 
 Heads = Float[Tensor, "batch heads length d_head"]
 
@@ -71,31 +73,13 @@ class KeyValueCache:
         """Append new target tokens; return the whole target so far.
 
         Raises:
-            ValueError: the batch has another size than before, ``source`` is another, or the
-                tokens are the whole target again.
+            ValueError: the batch has another size than before, or ``source`` is another.
         """
-        if self.target is not None and len(tokens) != len(self.target):
-            raise ValueError(
-                f"new tokens must have the cache's {len(self.target)} rows, got {len(tokens)}: "
-                "did you select rows of the batch but not of the cache, or reuse an old cache?"
-            )
-        if source is not None and source is not self.source:
-            if self.source is not None and not source.equal(self.source):
-                raise ValueError(
-                    "source must be the one that the cache was filled with, got another: its "
-                    "memory would not be read; begin each batch with a new cache"
-                )
+        check_new_tokens(self.target, tokens)
+        if source is not None:
+            check_source(self.source, source)
             self.source = source  # this object, which the next step need not compare
-        if self.target is None:
-            self.target = tokens
-            return tokens
-        held = self.target.size(1)
-        if held < tokens.size(1) and tokens[:, :held].equal(self.target):
-            raise ValueError(
-                f"tokens must be new ones, got all {tokens.size(1)}, of which the cache holds the "
-                f"first {held}: with a cache, pass the last token only"
-            )
-        self.target = torch.cat((self.target, tokens), dim=1)
+        self.target = tokens if self.target is None else torch.cat((self.target, tokens), dim=1)
         return self.target
 
     def select(self, rows: Int[Tensor, " rows"]) -> None:

@@ -28,9 +28,8 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     here = x.device.type == "cpu" and not torch.compiler.is_compiling()
     if not training or p == 0 or not 0 < dropped < 256 or not here:
         return F.dropout(x, p, training)
-    kept = random_bytes(x.shape).ge_(
-        dropped
-    )  # 1 or 0 per element; in place, so that it stays a byte
+    # 1 or 0 per element; in place, so that it stays a byte
+    kept = random_bytes(x.shape).ge_(dropped)
     return x * kept.to(x.dtype) * (256 / (256 - dropped))
 
 

@@ -106,23 +106,20 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         self.layout = layout
         if learned:
-            self.table = nn.Parameter(torch.randn(max_len, d_model))
+            self.table = nn.Parameter(nn.init.normal_(torch.empty(max_len, d_model)))
         else:
             table = sinusoidal_positions(max_len, d_model, layout=layout)
             self.register_buffer("table", table, persistent=False)
         self.dropout = Dropout(dropout)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        """Move or convert all tensors, as ``to`` and ``to_empty`` do, and keep the table's values.
-
-        No checkpoint gives them back after ``to_empty``, nor does the meta device have any.
-        """
-        before = self.table
+        """Move or convert all tensors; not even ``to_empty`` loses the table's values."""
+        table = self.table
         super()._apply(fn, recurse)
-        if not isinstance(before, nn.Parameter):
-            if before.is_meta:
-                before = sinusoidal_positions(*before.shape, layout=self.layout)
-            self.table = self.table.copy_(before)
+        if not isinstance(table, nn.Parameter):
+            if table.is_meta:
+                table = sinusoidal_positions(*table.shape, layout=self.layout)
+            self.table = table.to(self.table)  # copied only where device or type change
         return self
 
     def forward(

@@ -13,18 +13,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.model.attention import RECORDERS, MultiHeadAttention, attention_matmul
+from course_lib.model.attention import MultiHeadAttention, attention_matmul
+from course_lib.model.recorders import RECORDERS
 from course_lib.model.transformer import Transformer
 
 # The names of a model's attentions, also where another module has the model inside.
 _PART = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.(self|cross)_attention")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Layer:
-    weights: Tensor
-    queries: Tensor
-    keys: Tensor
 
 
 @dataclass
@@ -33,21 +27,18 @@ class AttentionRecord:
     queries and keys that led to them.
     """
 
-    _layers: dict[str, dict[int, _Layer]] = field(
+    _layers: dict[str, dict[int, tuple[Tensor, Tensor, Tensor]]] = field(
         default_factory=lambda: {"encoder": {}, "decoder": {}, "cross": {}}
-    )
+    )  # of each kind, for each layer: weights, queries, keys
 
-    def _recorded(self, kind: str) -> list[_Layer]:
+    def _stacked(self, kind: str, part: int) -> Tensor:
         layers = self._layers[kind]
         if not layers:
             raise ValueError(
                 f"no {kind} attention was recorded: call the model inside "
                 "`with record_attention(model)`, in the same thread and not compiled"
             )
-        return [layers[i] for i in sorted(layers)]
-
-    def _weights(self, kind: str) -> Tensor:
-        return torch.stack([layer.weights for layer in self._recorded(kind)])
+        return torch.stack([layers[i][part] for i in sorted(layers)])
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -57,25 +48,25 @@ class AttentionRecord:
     @property
     def encoder(self) -> Float[Tensor, "layers batch heads source source"]:
         """The source attends to the source."""
-        return self._weights("encoder")
+        return self._stacked("encoder", 0)
 
     @property
     def decoder(self) -> Float[Tensor, "layers batch heads target prefix"]:
         """The target attends to the target; with a cache, its new tokens to all of it."""
-        return self._weights("decoder")
+        return self._stacked("decoder", 0)
 
     @property
     def cross(self) -> Float[Tensor, "layers batch heads target source"]:
         """The target attends to the source."""
-        return self._weights("cross")
+        return self._stacked("cross", 0)
 
     def queries(self, kind: str) -> Float[Tensor, "layers batch heads query d_head"]:
         """The queries of one of `kinds`, before the division by √d_head."""
-        return torch.stack([layer.queries for layer in self._recorded(kind)])
+        return self._stacked(kind, 1)
 
     def keys(self, kind: str) -> Float[Tensor, "layers batch heads key d_head"]:
         """The keys of one of `kinds`."""
-        return torch.stack([layer.keys for layer in self._recorded(kind)])
+        return self._stacked(kind, 2)
 
 
 @contextmanager
@@ -108,7 +99,7 @@ def record_attention(model: Transformer) -> Iterator[AttentionRecord]:
         if weights is None:
             _, weights = attention_matmul(queries, keys, keys, mask)
         kept, layer = layers[module]
-        kept[layer] = _Layer(weights=weights.detach(), queries=queries.detach(), keys=keys.detach())
+        kept[layer] = weights.detach(), queries.detach(), keys.detach()
 
     try:
         RECORDERS.set((*RECORDERS.get(), recorder))

@@ -11,10 +11,9 @@ from course_lib.model.blocks import DecoderBlock, EncoderBlock
 from course_lib.model.cache import KeyValueCache
 from course_lib.model.config import TransformerConfig
 from course_lib.model.embedding import TransformerEmbedding, embedding_std
+from course_lib.model.loading import TiedModule
 from course_lib.model.masks import decoder_mask, padding_mask
 from course_lib.model.positions import PositionalEncoding, check_length
-
-_TABLES = ("target_embedding.tokens.weight", "output.weight", "source_embedding.tokens.weight")
 
 
 def _final_norm(config: TransformerConfig) -> nn.Module:
@@ -72,7 +71,7 @@ class Decoder(nn.Module):
         return self.final_norm(x)
 
 
-class Transformer(nn.Module):
+class Transformer(TiedModule):
     """The encoder-decoder Transformer of 2017 and its variants.
 
     Parts: ``source_embedding``, ``target_embedding``, ``encoder``, ``decoder``, ``output``. These
@@ -92,16 +91,11 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.output = nn.Linear(config.d_model, config.target_vocab, bias=config.output_bias)
-        self._tie()
-        self.register_load_state_dict_pre_hook(_refuse_untied)
-        self.register_load_state_dict_post_hook(_after_loading)
-        if config.tying != "none" and config.output_bias:
-            nn.init.zeros_(self.output.bias)  # all tokens equally probable at the start
-
-    def _tie(self) -> None:
-        if self.config.tying != "none":
+        if config.tying != "none":
             self.output.weight = self.target_embedding.tokens.weight
-        if self.config.tying == "all":
+            if config.output_bias:
+                nn.init.zeros_(self.output.bias)  # all tokens equally probable at the start
+        if config.tying == "all":
             self.source_embedding.tokens.weight = self.target_embedding.tokens.weight
 
     def _embedding(self, vocab_size: int, dropout: float, *, tied: bool) -> TransformerEmbedding:
@@ -180,24 +174,3 @@ class Transformer(nn.Module):
     def device(self) -> torch.device:
         """The device of the parameters."""
         return self.target_embedding.tokens.weight.device
-
-
-def _refuse_untied(model: Transformer, state: dict[str, Tensor], prefix: str, *_: object) -> None:
-    """Refuse different weights for a table that is tied: the last would win, silently."""
-    tied = {"none": (), "output": _TABLES[:2], "all": _TABLES}[model.config.tying]
-    tables = {name: state[prefix + name] for name in tied if prefix + name in state}
-    for name, table in list(tables.items())[1:]:
-        first = next(iter(tables))
-        if not (table.is_meta or torch.equal(table, tables[first])):
-            raise ValueError(
-                f"{first} and {name} are one tensor with tying={model.config.tying!r}, got two "
-                "that differ: were these weights saved by a model with another tying?"
-            )
-
-
-def _after_loading(model: Transformer, _: object) -> None:
-    """Restore what ``assign=True`` and ``to_empty`` leave undone: ties, tables on no device."""
-    model._tie()
-    for module in model.modules():
-        if isinstance(module, PositionalEncoding) and module.table.is_meta:
-            module.to_empty(device=model.device)

@@ -23,8 +23,8 @@ from course_lib.training.runs.checkpoint import (
     save_checkpoint,
 )
 from course_lib.training.runs.final_report import epoch_line, report
+from course_lib.training.runs.load_translator import load_early_translators, load_translator
 from course_lib.training.runs.run import Run
-from course_lib.training.runs.translators import load_early_translators, load_translator
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
 from course_lib.training.step import train_step
 

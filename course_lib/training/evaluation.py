@@ -92,12 +92,11 @@ def head_alignment_errors(
                 links = {(number, keys[target], target) for target in aligned}
                 found.setdefault((layer, head), set()).update(links)
     layers, heads = translator.model.config.n_layers, translator.model.config.n_heads
-    return torch.tensor(
-        [
-            [alignment_error_rate(found[layer, head], gold) for head in range(heads)]
-            for layer in range(layers)
-        ]
-    )
+    errors = [
+        [alignment_error_rate(found[layer, head], gold) for head in range(heads)]
+        for layer in range(layers)
+    ]
+    return torch.tensor(errors)
 
 
 def _cross_weights(translator: Translator, pair: Pair) -> list[Float[Tensor, "heads t s"]]:

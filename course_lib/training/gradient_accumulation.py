@@ -22,15 +22,15 @@ from course_lib.training.distributed import (
     wrap_ddp,
 )
 from course_lib.training.loss import translation_loss
-from course_lib.training.step import check_and_clip_gradients, set_learning_rate
+from course_lib.training.step import check_and_clip_gradients, check_optimizer, set_learning_rate
 
 
 class ModelWithLoss(nn.Module):
     """A model and its loss as one module, because DDP wraps a module's ``forward``."""
 
-    def __init__(self, model: Transformer, pad_id: int, label_smoothing: float) -> None:
+    def __init__(self, model: Transformer, label_smoothing: float) -> None:
         super().__init__()
-        self.model, self.pad_id, self.label_smoothing = model, pad_id, label_smoothing
+        self.model, self.label_smoothing = model, label_smoothing
 
     def forward(
         self,
@@ -39,9 +39,7 @@ class ModelWithLoss(nn.Module):
         labels: Int[Tensor, "batch target"],
     ) -> Float[Tensor, ""]:
         """Mean cross-entropy per real label, in nats."""
-        return translation_loss(
-            self.model, source, decoder_input, labels, self.pad_id, self.label_smoothing
-        )
+        return translation_loss(self.model, source, decoder_input, labels, self.label_smoothing)
 
 
 class AccumulatedStep:
@@ -51,11 +49,9 @@ class AccumulatedStep:
         micro_batches: parts in which a batch is computed, to need less memory.
     """
 
-    def __init__(
-        self, model: Transformer, pad_id: int, *, label_smoothing: float, micro_batches: int
-    ) -> None:
-        self.model, self.pad_id, self.micro_batches = model, pad_id, micro_batches
-        self.loss_of = wrap_ddp(ModelWithLoss(model, pad_id, label_smoothing))
+    def __init__(self, model: Transformer, *, label_smoothing: float, micro_batches: int) -> None:
+        self.model, self.micro_batches = model, micro_batches
+        self.loss_of = wrap_ddp(ModelWithLoss(model, label_smoothing))
 
     def __call__(
         self,
@@ -72,9 +68,10 @@ class AccumulatedStep:
             The loss per real token of the whole batch, in nats, before the update.
 
         Raises:
-            CourseError: the loss or the gradient is not finite; the weights are untouched.
+            CourseError: as ``train_step``; the weights are untouched.
         """
-        model, pad_id = self.model, self.pad_id
+        model, pad_id = self.model, self.model.config.pad_id
+        check_optimizer(model, optimizer)
         batch = rows_of_this_rank(batch, pad_id)
         decoder_input, labels = teacher_forcing(batch.target.to(model.device), pad_id)
         source = batch.source.to(model.device)

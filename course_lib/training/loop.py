@@ -59,9 +59,8 @@ def train(
             its data have changed, or the loss or the gradient is not finite.
     """
     folder = None if folder is None else Path(folder)
-    options = resolve_options(
-        options or RunOptions(), folder
-    )  # "auto" becomes a device, a precision
+    # "auto" becomes a device, a precision
+    options = resolve_options(options or RunOptions(), folder)
     data = data or load_training_data(recipe)
     if options.accept_changed_data and folder is not None:
         data = with_tokenizers_of_run(folder, data)

@@ -53,19 +53,10 @@ def translation_loss(
     source: Int[Tensor, "batch source"],
     decoder_input: Int[Tensor, "batch target"],
     labels: Int[Tensor, "batch target"],
-    pad_id: int,
     label_smoothing: float,
 ) -> Float[Tensor, ""]:
-    """The forward pass: mean cross-entropy per real label, in nats.
-
-    Raises:
-        ValueError: ``pad_id`` is not the model's, which its masks hide.
-    """
-    if pad_id != model.config.pad_id:
-        raise ValueError(
-            f"pad_id must be the model's, {model.config.pad_id}, got {pad_id}: was the model built "
-            "for another vocabulary?"
-        )
+    """The forward pass: mean cross-entropy per real label, in nats."""
+    pad_id = model.config.pad_id
     if model.config.target_vocab < BLOCKWISE_FROM:
         logits = model(source, decoder_input).float()
         return label_smoothed_loss(logits, labels, pad_id, label_smoothing)

@@ -44,22 +44,34 @@ def train_step(
     Raises:
         CourseError: the loss or the gradient is not finite, or the optimiser is for the parameters
             of another model; the weights are untouched.
+        ValueError: ``pad_id`` is not the model's, which its masks hide.
     """
+    check_optimizer(model, optimizer)
+    if pad_id != model.config.pad_id:
+        raise ValueError(
+            f"pad_id must be the model's, {model.config.pad_id}, got {pad_id}: was the model built "
+            "for another vocabulary?"
+        )
     decoder_input, labels = teacher_forcing(batch.target.to(model.device), pad_id)
     source = batch.source.to(model.device)
     set_learning_rate(optimizer, lr)
     optimizer.zero_grad()
     with mixed_precision(model.device, precision):
-        loss = translation_loss(model, source, decoder_input, labels, pad_id, label_smoothing)
+        loss = translation_loss(model, source, decoder_input, labels, label_smoothing)
     loss.backward()
-    if all(p.grad is None for group in optimizer.param_groups for p in group["params"]):
+    check_and_clip_gradients(model, max_grad_norm, loss)
+    optimizer.step()
+    return loss.item()
+
+
+def check_optimizer(model: Transformer, optimizer: Optimizer) -> None:
+    """Refuse an optimiser that would leave the model as it is, with a CourseError."""
+    mine = set(model.parameters())
+    if not all(p in mine for group in optimizer.param_groups for p in group["params"]):
         raise CourseError(
             "expected an optimiser of this model's parameters, got one of others: was it made "
             "before the model was copied or built anew?"
         )
-    check_and_clip_gradients(model, max_grad_norm, loss)
-    optimizer.step()
-    return loss.item()
 
 
 def set_learning_rate(optimizer: Optimizer, lr: float | None) -> None:

@@ -63,7 +63,6 @@ class Trainer:
         if world_size() > 1 or recipe.micro_batches > 1:
             self._accumulated_step = AccumulatedStep(
                 self.model,
-                self.model.config.pad_id,
                 label_smoothing=recipe.label_smoothing,
                 micro_batches=recipe.micro_batches,
             )

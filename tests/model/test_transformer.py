@@ -436,51 +436,6 @@ def test_bfloat16_stays_close_to_float32(make_model, make_batch, attention):
     assert (mixed - exact).abs().max() < 0.05
 
 
-def test_a_model_made_without_memory_computes_as_before_once_it_has_the_weights(
-    make_model, make_batch
-):
-    for tying in ("none", "all"):
-        model = make_model(replace(TINY, tying=tying, source_vocab=TINY.target_vocab))
-        source, target = make_batch(model.config, [5], [4])
-        expected, weights = model(source, target), model.state_dict()
-        for device, is_emptied, assign in (
-            ("meta", True, False),
-            ("meta", False, True),
-            ("meta", True, True),
-            ("cpu", True, False),
-        ):
-            with torch.device(device):
-                other = Transformer(model.config).eval()
-            if is_emptied:
-                other.to_empty(device="cpu")
-            other.load_state_dict(weights, assign=assign)
-            assert torch.equal(other(source, target), expected)
-            tied = other.output.weight is other.target_embedding.tokens.weight
-            assert tied == (tying == "all")
-
-
-def test_other_positions_than_the_formulas_survive_a_conversion(make_model, make_batch):
-    model = make_model(TINY)
-    model.source_embedding.positions.table = torch.zeros_like(
-        model.source_embedding.positions.table
-    )
-    assert not model.double().source_embedding.positions.table.any()
-    assert model.source_embedding.positions.table.dtype == torch.float64
-
-
-def test_weights_that_differ_are_not_loaded_into_one_tied_table(make_model):
-    tied = make_model(replace(TINY, tying="output"))
-    untied = make_model(replace(TINY, tying="none"), seed=1)
-    for inside in (tied, torch.nn.Sequential(tied)):
-        weights = type(inside)(untied).state_dict() if inside is not tied else untied.state_dict()
-        for strict in (True, False):
-            with pytest.raises(ValueError, match="are one tensor with tying='output', got two"):
-                inside.load_state_dict(weights, strict=strict)
-    copied = copy.deepcopy(tied)
-    copied.load_state_dict(tied.state_dict())
-    assert copied.output.weight is copied.target_embedding.tokens.weight
-
-
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.usefixtures("own_messages")
 def test_a_model_can_be_exported_for_batches_of_any_size(make_model, make_batch, strict):

@@ -33,7 +33,7 @@ def one_step(still, data, **options):
     options |= {"lr": 1e-2, "max_grad_norm": 1.0}
     if "micro_batches" in options:
         step = AccumulatedStep(
-            model, 0, label_smoothing=0.1, micro_batches=options.pop("micro_batches")
+            model, label_smoothing=0.1, micro_batches=options.pop("micro_batches")
         )
         losses = [step(batch, optimizer, **options) for _ in "ab"]
     else:
@@ -69,7 +69,7 @@ def test_rows_of_pads_alone_add_neither_loss_nor_gradient(still, data, monkeypat
     model = data.new_translator(still).model
     source = torch.tensor([[1, 2, 3]])
     pads = torch.zeros(1, 4, dtype=torch.int64)
-    loss = ModelWithLoss(model, 0, 0.1)(source, pads, pads)
+    loss = ModelWithLoss(model, 0.1)(source, pads, pads)
     loss.backward()
     assert loss.item() == 0
     assert all(p.grad is None or not p.grad.any() for p in model.parameters())
@@ -140,9 +140,7 @@ def test_neither_a_loss_nor_a_gradient_that_is_not_finite_reaches_the_weights(
     batch = collate(data.encode(data.train[:5]), pad_id=0)
     with pytest.raises(CourseError, match=f"finite {what}, got .*is the learning rate too high"):
         if micro_batches:
-            AccumulatedStep(model, 0, label_smoothing=0.0, micro_batches=2)(
-                batch, optimizer, lr=0.1
-            )
+            AccumulatedStep(model, label_smoothing=0.0, micro_batches=2)(batch, optimizer, lr=0.1)
         else:
             train_step(model, batch, optimizer, 0, lr=0.1)
     after = torch.cat([p.detach().flatten() for p in model.parameters()])
@@ -161,13 +159,18 @@ def test_a_gradient_is_clipped_where_it_is_longer(still, data, max_grad_norm):
     assert moved == pytest.approx(0.01, rel=1e-3) if max_grad_norm == 0.01 else moved > 0.02
 
 
-def test_an_optimiser_of_another_model_is_refused_instead_of_learning_nothing(still, data):
+@pytest.mark.parametrize("micro_batches", [None, 2])
+def test_an_optimiser_of_another_model_is_refused_instead_of_learning_nothing(
+    still, data, micro_batches
+):
     model, other = data.new_translator(still).model, data.new_translator(still).model
     batch = collate(data.encode(data.train[:3]), pad_id=0)
-    with pytest.raises(
-        CourseError, match="optimiser of this model's parameters, got one of others"
-    ):
-        train_step(model, batch, make_optimizer(still, other), 0)
+    optimizer = make_optimizer(still, other)
+    with pytest.raises(CourseError, match="of this model's parameters, got one of others"):
+        if micro_batches:
+            AccumulatedStep(model, label_smoothing=0.0, micro_batches=2)(batch, optimizer)
+        else:
+            train_step(model, batch, optimizer, 0)
 
 
 def test_another_pad_id_than_the_models_is_refused(still, data):

@@ -240,9 +240,7 @@ def initial_loss(*names: str) -> float:
     inject_bugs(names, model)
     ids = torch.randint(2, model.config.target_vocab, (8, 24))
     with torch.no_grad():
-        return float(
-            translation_loss(model, ids, ids[:, :-1], ids[:, 1:], model.config.pad_id, 0.0)
-        )
+        return float(translation_loss(model, ids, ids[:, :-1], ids[:, 1:], 0.0))
 
 
 def chapter(steps: int = STEPS) -> str:

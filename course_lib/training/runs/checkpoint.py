@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -22,8 +22,6 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
-from torch.nn import init
-from torch.overrides import TorchFunctionMode
 
 from course_lib.atomic import replace_atomically
 from course_lib.data import Subwords, Tokenizer, Vocabulary
@@ -61,30 +59,31 @@ def save_checkpoint(
             f"{type(path).__name__}, then {type(translator).__name__}: "
             "save_checkpoint(path, Translator(model, source_vocabulary, target_vocabulary))"
         )
-    description = {
-        "config": asdict(translator.model.config),
-        "source": _describe(translator.source_vocabulary),
-        "target": None  # None: the same as the source's
-        if translator.target_vocabulary is translator.source_vocabulary
-        else _describe(translator.target_vocabulary),
-        "info": info or {},
-    }
+    model = translator.model
+    source, target = translator.source_vocabulary, translator.target_vocabulary
     tensors = {
         f"model.{name}": value.detach().to("cpu", dtype).contiguous()
-        for name, value in translator.model.named_parameters()  # names a tied table once
+        for name, value in model.named_parameters()  # names a tied table once
     }
     tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
     try:
+        if not isinstance(model, Transformer):
+            raise TypeError(f"the model is a {type(model).__name__}")
+        with torch.device("meta"):  # names and shapes, without memory or random numbers
+            described = Transformer(model.config)
+        _check_weights(_named("model.", tensors), described)
+        description = {
+            "config": asdict(model.config),
+            "source": _describe(source),
+            "target": None if target is source else _describe(target),  # None: as the source
+            "info": info or {},
+        }
         text = json.dumps(description)
-        _refuse_what_would_be_lost(translator, _build(json.loads(text), tensors))
-    except (MemoryError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:
+    except (TypeError, ValueError) as error:
         raise CourseError(
             "expected a model, vocabularies and info that a checkpoint can describe, got some of "
-            f"which {error}: did training diverge, or was the model changed after it was built? A "
-            "checkpoint holds its config, its weights and its words, and JSON; for all else use "
-            "torch.save"
+            f"which {error}: a checkpoint holds a Transformer's config and weights, its words, and "
+            "JSON; for all else use torch.save"
         ) from error
     metadata = {"course": text, "crc32": str(_checksum(text, tensors))}
 
@@ -121,75 +120,30 @@ def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Translator:
     """The translator that a file describes; any error says what the file cannot hold."""
-    with _WithoutInitialWeights():
+    with torch.random.fork_rng(devices=[]):  # a run that reads its best model goes on as before
         model = Transformer(TransformerConfig(**description["config"]))
     weights = _named("model.", tensors)
-    parameters = dict(model.named_parameters())
-    if different := weights.keys() ^ parameters.keys():
-        name = min(different)
-        raise ValueError(f"{name} is {'missing' if name in parameters else 'no parameter'}")
+    _check_weights(weights, model)
     with torch.no_grad():
-        for name, parameter in parameters.items():
-            if weights[name].shape != parameter.shape or not weights[name].is_floating_point():
-                raise ValueError(f"{name} should be {tuple(parameter.shape)} real numbers")
+        for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
-            if parameter.numel() and not torch.stack(parameter.aminmax()).isfinite().all():
-                raise ValueError(f"{name} has entries that are not finite")
     recipe = description["info"].get("recipe", {})
     inject_bugs(recipe.get("bugs", ()), model, trained=True)
     return Translator(model, *_tokenizers(description))
 
 
-def _refuse_what_would_be_lost(translator: Translator, again: Translator) -> None:
-    """Compare what is saved with what its file will give: with other parts it would compute
-    something else. Dropout may differ, training alone has it.
-    """
-    mine, its = (
-        dict(each.model.named_modules(remove_duplicate=False)) for each in (translator, again)
-    )
-    if different := mine.keys() ^ its.keys():
-        raise ValueError(f"{min(different)} is another part than the config describes")
-    for name, module in mine.items():
-        other, where, prefix = its[name], name or "the model", name and f"{name}."
-        if type(module) is not type(other):
-            raise ValueError(f"{where} is a {type(module).__name__}")
-        for hooks in ("_forward_hooks", "_forward_pre_hooks"):
-            if len(getattr(module, hooks)) != len(getattr(other, hooks)):
-                raise ValueError(f"{where} has a hook")
-        for key, value in vars(module).items():
-            used = not key.startswith("_") and key not in ("training", "p", "dropout_p")
-            expected = vars(other).get(key, getattr(type(module), key, value))
-            if used and value is not expected and value != expected:
-                raise ValueError(f"{prefix}{key} is {value}")
-        for key, buffer in module.named_buffers(recurse=False):
-            table = dict(other.named_buffers(recurse=False)).get(key)
-            if table is None or not torch.allclose(buffer.cpu(), table.to(buffer.dtype), atol=1e-6):
-                raise ValueError(f"{prefix}{key} has other values than the formula gives")
-    for side in ("source_vocabulary", "target_vocabulary"):
-        tokenizer, other_tokenizer = getattr(translator, side), getattr(again, side)
-        if type(tokenizer) is not type(other_tokenizer):
-            raise ValueError(f"the {side} is a {type(tokenizer).__name__}")
-        if _describe(tokenizer) != _describe(other_tokenizer):
-            raise ValueError(f"the {side} would be another one when read again")
-
-
-class _WithoutInitialWeights(TorchFunctionMode):
-    """Inside, a new model's weights are whatever the memory holds: the file's will replace them.
-
-    Drawing them takes longer than all that a file is checked for.
-    """
-
-    def __torch_function__(
-        self,
-        function: Callable[..., Any],
-        types: Any,
-        arguments: tuple[Any, ...] = (),
-        options: dict[str, Any] | None = None,
-    ) -> Any:
-        options = options or {}
-        if getattr(function, "__module__", "") == init.__name__:
-            return options["tensor"]
-        return function(*arguments, **options)
+def _check_weights(weights: dict[str, Tensor], model: Transformer) -> None:
+    """Refuse what are not all the weights of such a model, by ValueError."""
+    parameters = dict(model.named_parameters())
+    if different := weights.keys() ^ parameters.keys():
+        name = min(different)
+        raise ValueError(f"{name} is {'missing' if name in parameters else 'no parameter'}")
+    for name, weight in weights.items():
+        shape = tuple(parameters[name].shape)
+        if weight.shape != shape or not weight.is_floating_point():
+            raise ValueError(f"{name} should be {shape} real numbers")
+        if weight.numel() and not torch.stack(weight.aminmax()).isfinite().all():
+            raise ValueError(f"{name} has entries that are not finite (did training diverge?)")
 
 
 def read_info(path: Path | str) -> dict[str, Any]:
@@ -280,9 +234,11 @@ def read_tokenizers(path: Path | str) -> tuple[Tokenizer, Tokenizer]:
 
 
 def _describe(tokenizer: Tokenizer) -> dict[str, Any]:
-    if isinstance(tokenizer, Subwords):
+    if type(tokenizer) is Subwords:
         return {"subwords": tokenizer.to_json()}
-    return {"words": tokenizer.tokens}
+    if type(tokenizer) is Vocabulary:
+        return {"words": tokenizer.tokens}
+    raise TypeError(f"a vocabulary is a {type(tokenizer).__name__}")  # which may split otherwise
 
 
 def _tokenizers(description: dict[str, Any]) -> tuple[Tokenizer, Tokenizer]:

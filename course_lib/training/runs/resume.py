@@ -56,7 +56,8 @@ def resume(path: Path, trainer: Trainer) -> None:
                 "they were, go on with these with --accept-changed-data, or start anew with "
                 "--overwrite"
             )
-        _refuse_another_model(run, saved)
+        if saved.model.config != run.translator.model.config:  # a preset may change with the course
+            raise _another_run(run, "the recipe's model", "another")
         state = _from_checkpoint(saved, info, tensors)
         keeps_none = run.recipe.optimizer == "sgd" and not run.recipe.momentum
         if info["losses"] and not keeps_none:
@@ -105,11 +106,6 @@ def _refuse_missing_moments(trainer: Trainer, moments: dict[int, dict[str, torch
         shapes = {tuple(value.shape) for value in found.values()}
         if found.keys() != names or not shapes <= {(), tuple(parameter.shape)}:
             raise ValueError(f"the state of the optimiser lacks a part for {name}")
-
-
-def _refuse_another_model(run: Run, saved: Translator) -> None:
-    if saved.model.config != run.translator.model.config:  # a preset may change with the course
-        raise _another_run(run, "the recipe's model", "another")
 
 
 def _another_run(run: Run, mine: str, its: str) -> CourseError:

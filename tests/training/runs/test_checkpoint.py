@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary
 from course_lib.errors import CourseError
-from course_lib.model import Transformer
+from course_lib.model import MultiHeadAttention, Transformer, attention_einsum
 from course_lib.training import (
     RunOptions,
     load_training_data,
@@ -35,11 +35,31 @@ def translator(toy):
     return load_training_data(toy).new_translator(toy)
 
 
-def test_reading_a_checkpoint_draws_no_random_numbers():
-    before = torch.get_rng_state()
+def test_the_course_comes_with_a_translator():
     translator, _, _ = read_checkpoint(checkpoint.PRETRAINED)
-    assert torch.equal(torch.get_rng_state(), before)
     assert str(translator.translate("Die müde Köchin schläft.")) == "the tired cook sleeps."
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
+def test_saving_and_reading_a_checkpoint_draw_no_random_numbers(toy, tmp_path, positions):
+    recipe = replace(toy, model={**toy.model, "positions": positions})
+    translator = load_training_data(recipe).new_translator(recipe)
+    before = torch.get_rng_state()
+    save_checkpoint(tmp_path / "m.safetensors", translator)
+    assert torch.equal(torch.get_rng_state(), before)
+    read_checkpoint(tmp_path / "m.safetensors")
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_what_changes_no_weight_does_not_keep_a_model_from_being_saved(translator, tmp_path):
+    expected, path = translator.translate("a b"), tmp_path / "m.safetensors"
+    translator.model.output.register_forward_hook(lambda *_: None)  # it only watches
+    translator.model.__class__ = type("WithAMethod", (Transformer,), {"greet": print})
+    for module in translator.model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.attention = attention_einsum
+    save_checkpoint(path, translator)
+    assert load_translator(path).translate("a b") == expected
 
 
 def test_a_checkpoint_gives_back_weights_words_and_information(translator, tmp_path):
@@ -264,11 +284,6 @@ class Adapted(torch.nn.Module):
         return self.inner(x) + (x @ self.down.T).sum(-1, keepdim=True)
 
 
-class Louder(Transformer):
-    def decode(self, *args, **kwargs):
-        return 2 * super().decode(*args, **kwargs)
-
-
 class Letters(Vocabulary):
     def split(self, text):
         return list(text)
@@ -276,11 +291,6 @@ class Letters(Vocabulary):
 
 def adapted(t):
     t.model.decoder.layers[0].feed_forward.expand = Adapted(t.model.output)
-
-
-def replaced(t):
-    layer = t.model.encoder.layers[0].feed_forward
-    layer.dropout = torch.nn.Sequential(layer.dropout)
 
 
 def untied(t):
@@ -297,7 +307,6 @@ CHANGES = {
         "output.parametrizations.weight.original0 is no parameter",
     ),
     "an adapter": (adapted, "expand.bias is missing"),
-    "another part": (replaced, "feed_forward.dropout.0 is another part than the config describes"),
     "a parameter too many": (
         lambda t: t.model.register_parameter("stray", torch.nn.Parameter(torch.zeros(1))),
         "stray is no parameter",
@@ -306,33 +315,11 @@ CHANGES = {
         lambda t: t.model.encoder.layers[0].add_norm_1.norm.register_parameter("bias", None),
         "add_norm_1.norm.bias is missing",
     ),
-    "layers shared": (
-        lambda t: t.model.encoder.layers.append(t.model.encoder.layers[0]),
-        "is another part than the config describes",
-    ),
     "a table untied": (untied, "output.weight is no parameter"),
-    "a subclass": (lambda t: setattr(t.model, "__class__", Louder), "the model is a Louder"),
-    "a method replaced": (lambda t: setattr(t.model, "decode", print), "decode is <built-in"),
-    "another activation": (
-        lambda t: setattr(t.model.encoder.layers[0].feed_forward, "activation", torch.tanh),
-        "feed_forward.activation is <built-in method tanh",
-    ),
-    "another scale": (
-        lambda t: setattr(t.model.source_embedding, "scale", 1.0),
-        "source_embedding.scale is 1.0",
-    ),
-    "another table of positions": (
-        lambda t: t.model.source_embedding.positions.table.zero_(),
-        "positions.table has other values than the formula gives",
-    ),
-    "a hook": (
-        lambda t: t.model.output.register_forward_hook(lambda *_: None),
-        "output has a hook",
-    ),
     "not finite": (not_finite, "tokens.weight has entries that are not finite"),
     "letters": (
         lambda t: setattr(t, "source_vocabulary", Letters(t.source_vocabulary.tokens)),
-        "the source_vocabulary is a Letters",
+        "a vocabulary is a Letters",
     ),
 }
 
@@ -366,8 +353,6 @@ def test_a_model_with_bugs_is_saved_if_its_recipe_names_them(toy, tmp_path):
     path = tmp_path / "m.safetensors"
     save_checkpoint(path, translator, info={"recipe": {"bugs": recipe.bugs}})
     assert load_translator(path).translate("a b") == translator.translate("a b")
-    with pytest.raises(CourseError, match="that a checkpoint can describe"):
-        save_checkpoint(path, translator)
 
 
 @pytest.mark.usefixtures("own_messages")

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from course_lib.data import BOS, EOS, UNK, Tokenizer, is_blank, join_words, pad_sequences
 from course_lib.decoding.beam import beam_search
-from course_lib.decoding.decoding_options import Decoding
-from course_lib.decoding.greedy import check_logits, evaluating, greedy_decode
+from course_lib.decoding.decoding_options import Decoding, check_largest
+from course_lib.decoding.evaluating import evaluating
+from course_lib.decoding.greedy import greedy_decode
 from course_lib.decoding.sampling import sample_decode
 from course_lib.errors import CourseError, not_one_text, shortened
 from course_lib.model import AttentionRecord, Transformer, record_attention
@@ -48,21 +49,22 @@ class Translator:
     """Translates text with a model and the vocabularies it was trained with.
 
     Args:
-        model: maps source ids to target ids.
+        model: maps source ids to target ids; one of your own needs the ``config``, ``encode``,
+            ``decode`` and ``device`` of a Transformer.
         source_vocabulary, target_vocabulary: of the sizes that the model was built for; of words
             or of subwords.
 
     Raises:
-        CourseError: model and vocabularies do not belong together, or the model is no Transformer.
+        CourseError: model and vocabularies do not belong together, or the model has no ``encode``.
     """
 
     def __init__(
         self, model: Transformer, source_vocabulary: Tokenizer, target_vocabulary: Tokenizer
     ) -> None:
-        if not isinstance(model, Transformer):
+        if not hasattr(model, "encode"):
             raise CourseError(
-                f"expected a Transformer of the course, got {type(model).__name__}: if that has "
-                "the model inside, as DataParallel and torch.compile do, pass the model itself"
+                f"expected a model that has encode and decode, got {type(model).__name__}: if that "
+                "has the model inside, as DataParallel does, pass the model itself"
             )
         sizes = len(source_vocabulary), len(target_vocabulary)
         expected = model.config.source_vocab, model.config.target_vocab
@@ -159,7 +161,7 @@ class Translator:
         """
         with evaluating(self.model):
             logits = self.model(*self._teacher_forced(translation))
-        check_logits(logits)
+        check_largest(logits.amax(dim=-1))
         return logits[0].softmax(dim=-1)
 
     def _teacher_forced(self, translation: Translation) -> tuple[Tensor, Tensor]:

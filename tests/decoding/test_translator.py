@@ -5,6 +5,7 @@ from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary
 from course_lib.decoding import Decoding, Translation, Translator, greedy_decode
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
+from course_lib.training import save_checkpoint
 
 
 def make_translator(*, unknown=True, max_len=20, seed=0):
@@ -227,8 +228,24 @@ def test_text_where_tokens_or_a_list_are_wanted_is_refused_instead_of_read_by_le
 @pytest.mark.usefixtures("own_messages")
 def test_a_model_inside_another_module_is_refused_with_the_way_out():
     t = make_translator()
-    with pytest.raises(CourseError, match="Transformer of the course, got DataParallel: if that"):
+    with pytest.raises(CourseError, match="has encode and decode, got DataParallel: if that"):
         Translator(torch.nn.DataParallel(t.model), t.source_vocabulary, t.target_vocabulary)
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_a_model_of_ones_own_translates_and_is_not_saved_as_a_transformer(tmp_path):
+    class Mine(torch.nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner, self.config, self.device = inner, inner.config, inner.device
+            self.encode, self.decode = inner.encode, inner.decode
+
+    t = make_translator()
+    mine = Translator(Mine(t.model), t.source_vocabulary, t.target_vocabulary)
+    for decoding in (Decoding("greedy"), Decoding("beam"), Decoding("sample")):
+        assert mine.translate("der hund", decoding) == t.translate("der hund", decoding)
+    with pytest.raises(CourseError, match="can describe, got some of which the model is a Mine"):
+        save_checkpoint(tmp_path / "m.safetensors", mine)
 
 
 def test_each_token_is_the_most_probable_of_its_step():
