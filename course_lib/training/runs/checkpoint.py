@@ -46,6 +46,9 @@ def save_checkpoint(
 ) -> None:
     """Write model, vocabularies, ``info`` (JSON) and ``extra`` tensors to ``path``, atomically.
 
+    A file holds weights and the config, and no code: what computes otherwise than the config says,
+    such as a method that was replaced, is lost.
+
     Args:
         dtype: store the model's floating-point numbers in this type.
 
