@@ -94,6 +94,7 @@ def test_until_the_command_takes_over_ctrl_c_ends_it_in_a_line(monkeypatch):
         return 7
 
     monkeypatch.setattr(training_verbs, "run_recipes", run)
+    monkeypatch.setattr(sys, "argv", ["course", "recipes"])
     monkeypatch.setattr(cli, "build_parser", lambda asked: SimpleNamespace(parse_args=parse))
 
     def parse(arguments):
