@@ -64,16 +64,18 @@ def test_half_a_file_of_a_killed_run_is_cleared_away(tmp_path):
     draft.parent.mkdir()
     draft.write_bytes(b"half")
     with open_run_folder(tmp_path, RunOptions()):
-        assert not list(tmp_path.iterdir())
+        assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with (
-        pytest.raises(CourseError, match="could not write to .*file/run.*is a file in the way"),
-        open_run_folder(tmp_path / "file" / "run", RunOptions()),
-    ):
-        pytest.fail("opened")
+    (tmp_path / "run" / ".lock").mkdir(parents=True)
+    for folder in (tmp_path / "file" / "run", tmp_path / "run"):
+        with (
+            pytest.raises(CourseError, match=f"could not write to {folder} .*a file in the way"),
+            open_run_folder(folder, RunOptions()),
+        ):
+            pytest.fail("opened")
 
 
 def test_of_several_processes_only_the_first_claims_the_folder(tmp_path, monkeypatch):
