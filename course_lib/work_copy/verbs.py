@@ -33,7 +33,7 @@ def run_update(options: NoOptions) -> int:
     if (work / RELEASE).is_dir() and outdated(work, COURSE):
         say(SAVE)
     changed = update(work, COURSE)
-    say(*([*changed, RELOAD] if changed else ["Nothing has changed."]))
+    say(*("\n".join([*changed, RELOAD]).split("\n") if changed else ["Nothing has changed."]))
     return 0
 
 
