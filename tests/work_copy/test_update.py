@@ -372,6 +372,20 @@ def test_a_lesson_and_its_exercise_are_put_back_by_their_number(
     assert "the lessons are 06_masks" in capsys.readouterr().err
 
 
+def test_the_name_of_an_item_without_its_number_gets_the_whole_id(answered, monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_WORK", str(answered))
+    for item in (item for item in TABLE if not item.endswith(".bug")):
+        assert cli.main(["reset", item.partition(".")[2]]) == 1
+        assert f": did you mean {item}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["06.padding_mask", "padding_mask", "masks.ipynb"])
+def test_the_option_exercise_goes_with_a_lesson_alone(answered, monkeypatch, capsys, what):
+    monkeypatch.setenv("COURSE_WORK", str(answered))
+    assert cli.main(["reset", what, "--exercise"]) == 1
+    assert f"with a lesson's number, such as 06, got it with '{what}'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["notebooks/06_masks.ipynb", "06_masks.ipynb"])
 def test_a_whole_notebook_is_put_back_wherever_one_is(course, answered, name, monkeypatch):
     monkeypatch.chdir(answered / "notebooks")
