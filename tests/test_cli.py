@@ -239,7 +239,7 @@ def test_a_learner_works_in_a_copy_with_everything_beside_it(
     assert printed.count(f"Your own copy of the course is in {work}.") == 1
     (lessons.parent / path).write_text('{"new": 1}')
     cli.main(arguments)
-    assert "(1 notebooks): `course update` merges them" in capsys.readouterr().err
+    assert "(1 notebook): `course update` merges the changes" in capsys.readouterr().err
     assert (work / path).read_text() == "{}"
 
 
@@ -251,6 +251,21 @@ def test_for_another_editor_the_copy_is_made_and_its_path_is_all_that_is_printed
     path = tmp_path / "my work" / "exercises" / "06_masks" / "masks.ipynb"
     assert capsys.readouterr().out == f"{path}\n"
     assert path.read_text() == "{}" and not started
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such names")
+def test_a_path_is_printed_byte_by_byte_unless_a_terminal_shows_it(
+    lessons, tmp_path, monkeypatch, capfdbinary
+):
+    name = os.fsencode(tmp_path) + b"/M\xfcller\x1b/a.ipynb"
+    os.mkdir(os.path.dirname(name))
+    os.close(os.open(name, os.O_CREAT))
+    command = ["lab", os.fsdecode(name), "--print-path"]
+    assert cli.main(command) == 0
+    assert capfdbinary.readouterr().out == name + b"\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert cli.main(command) == 0
+    assert b"\\x1b" in capfdbinary.readouterr().out
 
 
 def test_nothing_is_copied_for_a_name_that_is_wrong(lessons, started, tmp_path, capsys):
