@@ -16,7 +16,7 @@ import pytest
 
 from course_lib import cli, doctor, lab
 from course_lib.arguments import NoOptions
-from course_lib.errors import CourseError, pip_install
+from course_lib.errors import CourseError, pip_install, run_python
 from course_lib.work_copy import folders
 from course_lib.work_copy.update import update
 
@@ -348,7 +348,7 @@ def test_a_system_without_any_browser_has_none(monkeypatch):
 def test_lab_without_jupyterlab_says_what_to_install(lessons, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
     assert cli.main(["lab"]) == 1
-    assert f"{sys.executable} -m pip install" in (error := capsys.readouterr().err)
+    assert f"{run_python('-m', 'pip')} install" in (error := capsys.readouterr().err)
     assert "[lab]" in error
 
 
@@ -373,6 +373,12 @@ def test_a_whole_installation_is_called_whole(monkeypatch, capsys):
     assert out.endswith("docs/troubleshooting.md\n")
 
 
+def test_in_a_clone_the_doctor_names_the_command_for_all_that_lessons_need(monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(folders.COURSE / ".venv"))
+    lines = doctor.report([doctor.Finding("x", "not installed", fine=False)])
+    assert any(line.endswith(run_python("-m", "tools.install", "lab")) for line in lines)
+
+
 def test_this_installation_has_all_that_is_required(no_jail, capsys):
     assert cli.main(["doctor"]) == 0
     printed = capsys.readouterr().out
@@ -392,7 +398,8 @@ def test_a_missing_required_package_fails_and_the_fix_names_it(no_jail, monkeypa
     assert cli.main(["doctor"]) == 1
     printed = capsys.readouterr().out
     assert "x safetensors" in printed
-    assert re.search(f'safetensors: {sys.executable} -m pip install .*"safetensors>=', printed)
+    pip = re.escape(run_python("-m", "pip"))
+    assert re.search(f'safetensors: {pip} install .*"safetensors>=', printed)
 
 
 def test_a_missing_extra_is_named_but_fails_nothing(monkeypatch, capsys):
