@@ -34,7 +34,7 @@ JUPYTER_CONFIG = LIBRARY / "assets" / "jupyter"
 # JupyterLab keeps its layout under these names, beside a learner's own. A phone has one of its own:
 # one document, and side bars that stay folded whatever a larger window shows.
 WORKSPACE, PHONE_WORKSPACE = "course", "course-phone"
-QUIET = ("--ServerApp.log_level=WARN", "--LabApp.log_level=WARN")  # the rest hides the address
+QUIET = ("--ServerApp.log_level=ERROR", "--LabApp.log_level=ERROR")  # the rest hides the address
 ENTRANCE = "course"  # where the address begins that `course lab` prints
 
 
