@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from course_lib.errors import CourseError, shown
+from course_lib.errors import CourseError
+from course_lib.wording import shown
 
 DRAFT_PREFIX = ".saving-"  # of a draft's folder, which a killed process may leave behind
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT

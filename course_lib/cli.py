@@ -20,9 +20,10 @@ from typing import Any, NoReturn, get_type_hints
 
 from course_lib.arguments import add_arguments, options_from
 from course_lib.ctrl_c import INTERRUPTED, interruptible_imports
-from course_lib.errors import DISTRIBUTION, CourseError, did_you_mean, shown
+from course_lib.errors import DISTRIBUTION, CourseError
 from course_lib.terminal import fit_terminal, say, stop_printing
 from course_lib.threads import spin_less
+from course_lib.wording import did_you_mean, shown
 
 
 @dataclass(frozen=True, kw_only=True)

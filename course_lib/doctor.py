@@ -17,8 +17,9 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from course_lib.arguments import NoOptions
-from course_lib.errors import DISTRIBUTION, pip_install, run_python, troubleshooting
+from course_lib.errors import DISTRIBUTION, troubleshooting
 from course_lib.terminal import say
+from course_lib.wording import pip_install, run_python
 from course_lib.work_copy.folders import COURSE, NOTEBOOKS
 
 OLDEST_PYTHON = (3, 11)

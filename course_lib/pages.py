@@ -19,8 +19,9 @@ from xml.etree import ElementTree
 
 from course_lib.arguments import option
 from course_lib.atomic import write_atomically
-from course_lib.errors import CourseError, pip_install, repository_files
+from course_lib.errors import CourseError, repository_files
 from course_lib.terminal import say
+from course_lib.wording import pip_install
 from course_lib.work_copy.folders import NOTEBOOKS, find_notebook
 
 SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any
 
-from course_lib.errors import shown
+from course_lib.wording import shown
 
 # What a terminal shows that has no such character; anything else becomes a question mark.
 PLAIN = {

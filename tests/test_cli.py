@@ -16,7 +16,8 @@ import pytest
 
 from course_lib import cli, doctor, lab
 from course_lib.arguments import NoOptions
-from course_lib.errors import CourseError, pip_install, run_python
+from course_lib.errors import CourseError
+from course_lib.wording import pip_install, run_python
 from course_lib.work_copy import folders
 from course_lib.work_copy.update import update
 

@@ -1,14 +1,11 @@
 import ast
 import importlib.metadata
-import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from course_lib import errors
-from course_lib.errors import CourseError, pip_install, troubleshooting
+from course_lib.errors import CourseError, troubleshooting
 from tests.project.test_links import anchors_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,21 +48,3 @@ def test_where_the_course_is_not_installed_the_file_is_named(monkeypatch):
 
     monkeypatch.setattr(importlib.metadata, "metadata", missing)
     assert troubleshooting("colab") == "docs/troubleshooting.md#colab"
-
-
-@pytest.mark.parametrize(
-    ("python", "found", "system", "command"),
-    [
-        ("/venv/bin/python", "/venv/bin/python", "posix", "python -m pip install"),
-        ("/venv/bin/python", "/usr/bin/python", "posix", "/venv/bin/python -m pip install"),
-        ("/my venv/python", None, "posix", '"/my venv/python" -m pip install'),
-        (r"C:\My venv\python.exe", None, "nt", r'& "C:\My venv\python.exe" -m pip install'),
-        (r"C:\venv\python.exe", None, "nt", r"C:\venv\python.exe -m pip install"),
-        (None, None, "posix", "python -m pip install"),
-    ],
-)
-def test_the_command_that_installs_works_in_the_shell(monkeypatch, python, found, system, command):
-    monkeypatch.setattr(sys, "executable", python)
-    monkeypatch.setattr(errors, "shutil", SimpleNamespace(which=lambda name: found))
-    monkeypatch.setattr(errors, "os", SimpleNamespace(name=system))
-    assert pip_install("torch").startswith(f"{command} ")

@@ -16,7 +16,8 @@ from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.report.own_work import refuse_borrowed_answer
 from course_lib.checks.table import TABLE, TOPICS
-from course_lib.errors import CourseError, did_you_mean
+from course_lib.errors import CourseError
+from course_lib.wording import did_you_mean
 
 MOST_SEED = 2**63
 __all__ = ["TABLE", "NotPassed", "Progress", "check", "load_item", "load_items"]

@@ -16,9 +16,10 @@ from course_lib.data.corpus_registry import corpus_summaries, load_corpus
 from course_lib.data.download import cache_folder
 from course_lib.data.file_corpus import file_corpus
 from course_lib.data.hugging_face_corpus import hub_corpus
+from course_lib.data.json_files import read_json_lines
 from course_lib.data.pairs import Pair, SentencePair, TextPair
 from course_lib.data.subwords import Subwords, load_tokenizer, train_bpe
-from course_lib.data.table_files import read_json_lines, read_tsv
+from course_lib.data.table_files import read_tsv
 from course_lib.data.text_files import count_lines, read_lines, read_pairs, stream_lines
 from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, is_blank, visible
 from course_lib.data.vocabulary import Vocabulary, join_words, split_words

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from course_lib.data.pairs import TextPair
 from course_lib.data.text_files import LazySequence
@@ -18,13 +19,16 @@ from course_lib.data.tokenizer import is_blank, visible
 
 @dataclass(kw_only=True)
 class CleaningReport:
-    """How many pairs there were, and the indices of those removed, by reason.
+    """How many pairs there were, and the lines of those removed, by reason.
 
-    ``remarks`` has the indices of pairs that are kept, by what is strange about them. A target that
-    is also in a held-out split is so of many short answers; many more are a sign of overlap.
+    Lines count from 0; of pairs that are from no file, they are indices, and of a list in JSON
+    numbers of objects, as ``what`` says. ``remarks`` has the lines of pairs that are kept, by what
+    is strange about them. A target that is also in a held-out split is so of many short answers;
+    many more are a sign of overlap.
     """
 
     total: int
+    what: str = "line"
     removed: dict[str, list[int]] = field(default_factory=dict)
     remarks: dict[str, list[int]] = field(default_factory=dict)
 
@@ -36,14 +40,14 @@ class CleaningReport:
     def __str__(self) -> str:
         kept = f"kept {self.kept:,} of {self.total:,} pairs"
         if self.removed:
-            kept += f": {', '.join(map(_counted, self.removed.values(), self.removed))}"
-        for remark, indices in self.remarks.items():
-            kept += f"; among them {_counted(indices, remark)}"
+            kept += f": {', '.join(map(self._counted, self.removed))}"
+        for remark in self.remarks:
+            kept += f"; among them {self._counted(remark)}"
         return kept
 
-
-def _counted(indices: list[int], what: str) -> str:
-    return f"{len(indices):,} {what} (first: line {indices[0] + 1:,})"
+    def _counted(self, reason: str) -> str:
+        lines = (self.removed | self.remarks)[reason]
+        return f"{len(lines):,} {reason} (first: {self.what} {lines[0] + 1:,})"
 
 
 class HeldOut(NamedTuple):
@@ -78,8 +82,8 @@ def clean(
 
     A pair whose source is also in a held-out split is removed whatever its translation: a model
     trained on it would be tested on a sentence that it has seen. Equal targets are only reported,
-    and so are pairs that look damaged, and equal sides if there are many. No text is copied, only
-    indices.
+    and so are pairs that look damaged (of the first 10,000, which is enough to know), and equal
+    sides if there are many. No text is copied, only indices.
 
     Args:
         pairs: in the order of their files, so that the report can name lines.
@@ -91,16 +95,20 @@ def clean(
         The remaining pairs in their order, and the report.
     """
     report = CleaningReport(total=len(pairs))
-    lines = pairs.indices if isinstance(pairs, LazySequence) else range(len(pairs))
+    lines: range | NDArray[np.int64] = range(len(pairs))
+    if isinstance(pairs, LazySequence):
+        report.what, lines = pairs.what, pairs.indices
     same: list[int] = []
+    first = f"of the first {ASKED:,} " if len(pairs) > ASKED else ""
     for i, (source, target) in enumerate(pairs):
-        reason = _empty(source, target)
+        reason = "with an empty side" if is_blank(source) or is_blank(target) else None
         reason = reason or _too_long(source, target, max_words, max_characters)
-        reason = reason or _seen(source, held_out or {})
+        reason = reason or (_seen(source, held_out) if held_out else None)
         if reason:
             report.removed.setdefault(reason, []).append(i)
             continue
-        remarks = [text for text, found in STRANGE.items() if found(source) or found(target)]
+        asked = STRANGE if i < ASKED else {}
+        remarks = [first + what for what, is_so in asked.items() if is_so(source) or is_so(target)]
         if held_out:
             target_key = key(target)
             seen = (name for name, split in held_out.items() if target_key in split.targets)
@@ -150,11 +158,8 @@ STRANGE: dict[str, Callable[[str], object]] = {
     ).search,
     "with control characters": re.compile(r"[\x01-\x08\x0e-\x1b\x7f]").search,
 }
+ASKED = 10_000  # pairs that are searched for it
 MANY = 10  # one pair in so many
-
-
-def _empty(source: str, target: str) -> str | None:
-    return "with an empty side" if is_blank(source) or is_blank(target) else None
 
 
 def _too_long(
@@ -172,8 +177,6 @@ def _too_long(
 
 
 def _seen(source: str, held_out: Mapping[str, HeldOut]) -> str | None:
-    if not held_out:
-        return None
     source_key = key(source)
     seen = (split for split, sentences in held_out.items() if source_key in sentences.sources)
     return next((f"also in {split}" for split in seen), None)

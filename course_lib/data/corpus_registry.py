@@ -6,7 +6,8 @@ from course_lib.data.built_in_corpora import CORPORA
 from course_lib.data.corpus import Corpus
 from course_lib.data.hugging_face_corpus import hub_corpus
 from course_lib.data.published_corpora import PUBLISHED_CORPORA
-from course_lib.errors import CourseError, did_you_mean
+from course_lib.errors import CourseError
+from course_lib.wording import did_you_mean
 
 HUB = "hub:OWNER/NAME[:CONFIG[:SOURCE-TARGET]]"
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from course_lib.data.corpus import Corpus, text_corpus
+from course_lib.data.json_files import is_json, open_json
 from course_lib.data.languages import language_in_name, language_name, languages_in_name
 from course_lib.data.pairs import TextPair
 from course_lib.data.table_files import Columns, Table, open_table, parse_columns
-from course_lib.data.text_files import members, read_pairs
+from course_lib.data.text_files import TextFile, members, read_pairs
 from course_lib.errors import CourseError
 
 Paths = str | Path | Sequence[str | Path]
@@ -28,21 +29,22 @@ def open_pairs(paths: Paths, columns: Columns | None = None) -> Table:
 
     Args:
         paths: of the files.
-        columns: of source and target; see ``file_corpus``.
+        columns: of source and target, if one path is given; see ``file_corpus``.
 
     Raises:
-        CourseError: as in ``read_pairs`` and ``open_table``, or these are other files than that.
+        CourseError: as in ``read_pairs``, ``open_json`` or ``open_table``; these are other files.
     """
     given = [member for path in _paths(paths) for member in members(path)]
     match given:
         case [one, other]:
-            first, second = _in_order(one, other, columns)
-            how = f"{first.name} is the source, {second.name} the target"
-            if given == _paths(paths):  # no .zip, so the user has named them
-                how = ""
+            first, second, how = one, other, ""
+            if len(_paths(paths)) == 1:  # a .zip, so the user has not named them in their order
+                first, second = _in_order(one, other, columns)
+                how = f"{first.name} is the source, {second.name} the target"
             return Table(read_pairs(first, second), file_languages([first.name, second.name]), how)
         case [path]:
-            table = open_table(path, columns)
+            file = TextFile(path)
+            table = (open_json if is_json(file) else open_table)(file, columns)
             named = table.languages or file_languages([path.name])
             if named and not table.languages and table.swapped:
                 named = named[::-1]
@@ -103,7 +105,8 @@ def file_corpus(
         languages: codes of source and target; by default taken from the training files' names.
         held_out: further test splits, by name.
         columns: of source and target in a file with both sides, by number or name, such as "2,1" or
-            "de,en"; by default the two that hold text, in their order.
+            "de,en"; by default the two that hold text, in their order. Of two files, the first is
+            the source's in any case.
         tell: called with a sentence about how a file is read, if there is a choice, and about the
             pairs that were removed, if there are any.
 
@@ -114,6 +117,11 @@ def file_corpus(
     files = {"train": train, "valid": valid, "test": test, **(held_out or {})}
     given = {split: paths for split, paths in files.items() if paths is not None}
     both = parse_columns(columns)
+    if both and all(len(_paths(paths)) == 2 for paths in given.values()):
+        raise CourseError(
+            f"expected a file with both sides for the columns {','.join(both)}, got two files: "
+            "give the source's file first and then the target's, without columns"
+        )
     opened = {split: open_pairs(paths, both) for split, paths in given.items()}
     found = languages or opened["train"].languages
     for split, (_, here, how, _) in opened.items():

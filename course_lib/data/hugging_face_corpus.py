@@ -12,7 +12,8 @@ from course_lib.data.corpus import Corpus, text_corpus
 from course_lib.data.download import cache_folder
 from course_lib.data.pairs import TextPair
 from course_lib.data.text_files import LazySequence
-from course_lib.errors import CourseError, pip_install
+from course_lib.errors import CourseError
+from course_lib.wording import pip_install
 
 
 def hub_corpus(

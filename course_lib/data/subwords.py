@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from course_lib.errors import CourseError, not_one_text, well_formed
+from course_lib.errors import CourseError, not_one_text
+from course_lib.wording import well_formed
 
 if TYPE_CHECKING:
     import tokenizers

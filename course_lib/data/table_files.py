@@ -1,4 +1,4 @@
-"""Sentence pairs of one file that has both sides: a table, as text or from a spreadsheet, or JSON.
+"""Sentence pairs of a table that has both sides, as text or from a spreadsheet.
 
 Two columns are needed, the source and the target. Columns that hold no text, such as ids, scores
 and attributions, are passed over; where others are left, ``columns`` says which two are meant.
@@ -6,17 +6,12 @@ and attributions, are passed over; where others are left, ``columns`` says which
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from course_lib.data.csv_rows import csv_rows, is_quoted
 from course_lib.data.languages import code_in_text
 from course_lib.data.pairs import TextPair
 from course_lib.data.text_files import LazySequence, TextFile
@@ -27,11 +22,10 @@ Columns = Sequence[str]
 """Source and target: two numbers from 1 on, two names of a header, or two keys of JSON."""
 
 SAMPLE = 200  # rows by which columns are told apart
-DELIMITERS = "\t;,|"  # of a .csv
 # Numbers (ids, scores, dates), addresses, and attributions as in the files of manythings.org.
 _NO_TEXT = re.compile(r"[-+\d.,:/eE ]*|https?://\S+|CC[- ]BY\b.*")
+_NUMBER = re.compile(r"[-+.,:/eE ]*\d[-+\d.,:/eE ]*")
 _LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?")
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _HEADER = {"source", "src", "target", "tgt", "trg", "input", "output", "sentence", "translation"}
 WAY_OUT = "--columns SOURCE,TARGET (in Python, columns=)"
 
@@ -48,24 +42,21 @@ class Table(NamedTuple):
     swapped: bool = False
 
 
-def open_table(path: Path, columns: Columns | None = None) -> Table:
-    """The pairs of a table or of JSON, whichever the file is.
+def open_table(file: TextFile, columns: Columns | None = None) -> Table:
+    """The pairs of a table.
 
-    A table has tabs or ``|||`` between its columns. If it is called ``.csv``, it has commas,
-    semicolons or tabs, and its fields may be quoted. JSON has an object on each line, or a list.
+    It has tabs or ``|||`` between its columns. If it is called ``.csv``, it has commas, semicolons
+    or tabs, and its fields may be quoted.
 
     Raises:
-        CourseError: as in ``TextFile``; or the two columns are not to be found. For a line that has
-            not the columns of the first, when that line is read.
+        CourseError: the two columns are not to be found. For a line that has not the columns of the
+            first, when that line is read.
     """
-    file = TextFile(path)
     start = next((line for line in map(file.line, range(len(file))) if not is_blank(line)), "")
-    if _suffixes(path) & {".json", ".jsonl", ".ndjson"} or re.match(r'\s*\[?\s*\{\s*"', start):
-        return _json_table(file, columns)
-    if ".csv" in _suffixes(path):
-        rows = _csv_rows(file, _delimiter(file))
-    elif "\t" in start and _is_quoted(file):
-        rows = _csv_rows(file, "\t")
+    if ".csv" in file.suffixes:
+        rows = csv_rows(file)
+    elif "\t" in start and is_quoted(file):
+        rows = csv_rows(file, "\t")
     elif "\t" in start:
         rows = LazySequence(lambda i: file.line(i).split("\t"), range(len(file)))
     elif " ||| " in start:
@@ -73,8 +64,8 @@ def open_table(path: Path, columns: Columns | None = None) -> Table:
     else:
         got = f"without a tab in its first line, {shortened(start)}" if start else "which is empty"
         raise CourseError(
-            f"expected two line-aligned files or one table with both sides, got {path}, {got}: "
-            "give the other side's file too, or, if it is from a spreadsheet, call it .csv"
+            f"expected two line-aligned files or one table with both sides, got {file.path}, {got}:"
+            " give the other side's file too, or, if it is from a spreadsheet, call it .csv"
         )
     return _table(file, rows, columns)
 
@@ -83,20 +74,7 @@ def read_tsv(path: Path, columns: str | Columns | None = None) -> LazySequence[T
     """The pairs of a table; see ``open_table``. In one with tabs, quotation marks mean nothing,
     unless every field with a comma or a quotation mark is quoted, as a spreadsheet does it.
     """
-    return open_table(path, parse_columns(columns)).pairs
-
-
-def read_json_lines(path: Path, keys: str | Columns | None = None) -> LazySequence[TextPair]:
-    """An object on each line, ``{"de": …, "en": …}`` or ``{"translation": {"de": …, "en": …}}``.
-
-    Args:
-        path: of the file; it may also hold one list of such objects.
-        keys: of source and target; by default the keys of the two texts of the first object.
-
-    Raises:
-        CourseError: as in ``TextFile``; for a line without the two texts, when that line is read.
-    """
-    return _json_table(TextFile(path), parse_columns(keys)).pairs
+    return open_table(TextFile(path), parse_columns(columns)).pairs
 
 
 def parse_columns(columns: str | Columns | None) -> Columns | None:
@@ -118,31 +96,27 @@ def parse_columns(columns: str | Columns | None) -> Columns | None:
     return both
 
 
-def _suffixes(path: Path) -> set[str]:
-    return {suffix.lower() for suffix in Path(path.name).suffixes}
-
-
 def _table(file: TextFile, rows: LazySequence[list[str]], columns: Columns | None) -> Table:
     filled = (i for i in range(len(rows)) if not _is_empty(rows[i]))
     sample = [i for i, _ in zip(filled, range(SAMPLE), strict=False)]
     if not sample:
         return Table(LazySequence(lambda i: TextPair("", ""), range(len(rows))), None, "")
-    head, *body = [[field.strip() for field in rows[i]] for i in sample]
+    head, *body = ([field.strip() for field in rows[i]] for i in sample)
     first = int(rows.indices[sample[0]])
     no_text = _without_text(body if len(body) > 1 else [head, *body])
     if columns:
         picked = [_position(file, first, column, head) for column in columns]
     else:
         picked = [i for i in range(len(head)) if i not in no_text]
-        if body and all(field.isdecimal() for row in body for field in row):
-            picked = []  # pairs of ids
+        if len(head) == 2 and _are_links(body):
+            picked = []
     if len(picked) != 2:
         raise file.line_error(first, _not_two(len(head), picked))
     source, target = picked
     names = [head[source], head[target]]
-    titled = bool(columns) and not all(column.isdecimal() for column in columns or ())
-    titled = titled or _is_header(head, body, picked=picked, no_text=no_text)
-    at = rows.item
+    named = columns is not None and not all(column.isdecimal() for column in columns)
+    titled = named or _is_header(head, body, picked=picked, no_text=no_text)
+    at, begin = rows.item, sample[0]
 
     def pair(i: int) -> TextPair:
         row = at(i)
@@ -156,19 +130,31 @@ def _table(file: TextFile, rows: LazySequence[list[str]], columns: Columns | Non
             )
         return TextPair(row[source].strip(), row[target].strip())
 
-    how = [f"line {first + 1} has the names of the columns ({', '.join(names)})"] * titled
+    how = []
+    codes: list[str] = []
+    if titled:
+        begin += 1
+        how.append(f"line {first + 1} has the names of the columns ({', '.join(names)})")
+        codes = [code for code in map(code_in_text, names) if code]
     if len(head) > 2:
         way = "" if columns else f" (--columns {target + 1},{source + 1}: the other way round)"
         how.append(
             f"of {len(head)} columns, {source + 1} is the source and {target + 1} the target{way}"
         )
-    codes = [code for name in names if titled and (code := code_in_text(name))]
     return Table(
-        LazySequence(pair, rows.indices[sample[0] + titled :]),
+        LazySequence(pair, rows.indices[begin:]),
         (codes[0], codes[1]) if len(codes) == 2 else None,
         "; ".join(how),
         source > target,
     )
+
+
+def _are_links(rows: list[list[str]]) -> bool:
+    """Whether these are pairs of ids, as of Tatoeba, and no task with numbers: ids are in order."""
+    if not rows or not all(field.isdecimal() for row in rows for field in row):
+        return False
+    ids = [(len(row[0]), row[0]) for row in rows]
+    return ids == sorted(ids)
 
 
 def _is_header(
@@ -177,15 +163,24 @@ def _is_header(
     """Whether the first row names the columns.
 
     It does if it names two languages or roles, or numbers columns of text, or if it has something
-    else where all other rows have a number, an address or one code.
+    else where all other rows have a number or one code.
     """
-    names = [head[i] for i in picked]
+    names = [head[i].lower() for i in picked]
     if names in ([str(i) for i in picked], [str(i + 1) for i in picked]):
         return not all(_NO_TEXT.fullmatch(row[i]) for row in body for i in picked if i < len(row))
-    if all(map(_is_title, names)) and names[0].lower() != names[1].lower():
+    if {*names} == {"it", "es"}:  # Italian and Spanish above sentences, two words above words
+        return any(" " in row[i] for row in body[:1] for i in picked if i < len(row))
+    if all(map(_is_title, names)) and names[0] != names[1]:
         return True
-    beside = (head[i] for i in no_text if i < len(head) and body)
-    return any(not _NO_TEXT.fullmatch(c) and not any(c in row for row in body) for c in beside)
+    columns = {i: [row[i] for row in body if i < len(row)] for i in no_text if i < len(head)}
+    return any(_names_column(head[i], below) for i, below in columns.items())
+
+
+def _names_column(field: str, below: list[str]) -> bool:
+    """Whether this stands above a column of numbers or of one code, and is something else."""
+    if not below or field in below or _NO_TEXT.fullmatch(field):
+        return False
+    return all(map(_NUMBER.fullmatch, below)) or _is_one_code(below)
 
 
 def _is_title(name: str) -> bool:
@@ -217,136 +212,22 @@ def _without_text(rows: Sequence[list[str]]) -> set[int]:
 
 
 def _holds_no_text(fields: list[str]) -> bool:
-    if all(map(_NO_TEXT.fullmatch, fields)):
-        return True
+    return all(map(_NO_TEXT.fullmatch, fields)) or _is_one_code(fields)
+
+
+def _is_one_code(fields: list[str]) -> bool:
     return 1 < len(fields) == fields.count(fields[0]) and bool(_LANGUAGE_CODE.fullmatch(fields[0]))
 
 
 def _not_two(width: int, found: list[int]) -> str:
     """The message for a table in which not two columns hold text."""
     which = ", ".join(str(i + 1) for i in found) or "none"
-    way_out = (
-        f"say which two are meant with {WAY_OUT}, or quote sentences with a comma in a .csv"
-        if len(found) > 2
-        else "is the other side in a file of its own? Then give both files"
-    )
+    way_out = f"say which two are meant with {WAY_OUT}"
+    if len(found) > 2:
+        way_out += ", or quote sentences with a comma in a .csv"
+    else:
+        way_out = f"is the other side in a file of its own? Then give both files; else {way_out}"
     return (
         f"expected source and target, got {width} columns, of which {which} "
         f"hold{'s' * (len(found) < 2)} text: {way_out}"
     )
-
-
-def _delimiter(file: TextFile) -> str:
-    """What divides the columns of a .csv: of most lines into equally many, and rather into two."""
-    if stated := re.fullmatch(r"sep=(.)", file.line(0) if len(file) else ""):
-        return stated[1]
-    lines = [file.line(i) + "\n" for i in range(min(SAMPLE, len(file)))]
-    best, found = (0.0, 0), DELIMITERS[0]
-    for delimiter in DELIMITERS:
-        with suppress(csv.Error):  # a field without an end
-            widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter) if row)
-            for width, count in widths.most_common(1):
-                if width > 1 and (share := (count / widths.total(), -width)) > best:
-                    best, found = share, delimiter
-    return found
-
-
-def _csv_rows(file: TextFile, delimiter: str) -> LazySequence[list[str]]:
-    """The rows of a table with quoted fields, by the lines on which they begin."""
-    skip = len(file) > 0 and file.line(0) == f"sep={delimiter}"
-    reader = csv.reader(
-        (file.line(i) + "\n" for i in range(skip, len(file))), delimiter=delimiter, strict=True
-    )
-    rows: dict[int, list[str]] = {}
-    line = int(skip)
-    try:
-        for row in reader:
-            rows[line] = [" ".join(field.splitlines()) for field in row]
-            line = skip + reader.line_num
-    except csv.Error as error:
-        raise file.line_error(
-            line,
-            f"expected a table with quoted fields, got {error}: is a quotation mark not closed?",
-        ) from None
-    return LazySequence(rows.__getitem__, np.fromiter(rows, dtype=np.int64, count=len(rows)))
-
-
-def _is_quoted(file: TextFile) -> bool:
-    """Whether a table with tabs comes from a spreadsheet.
-
-    That quotes the fields with a comma or a quotation mark, and no others or all, and doubles the
-    quotation marks within.
-    """
-    if not re.search(rb'(?:^|[\t\n])"', file.data):
-        return False
-    needless = unquoted = False
-    for field in (field for i in range(len(file)) for field in file.line(i).split("\t")):
-        special = "," in field or '"' in field[1:-1]
-        if field.startswith('"'):
-            needless = needless or not special
-        else:
-            unquoted = True
-        if (needless and unquoted) or (special and not _QUOTED.fullmatch(field)):
-            return False
-    return True
-
-
-def _json_table(file: TextFile, keys: Columns | None) -> Table:
-    texts: Callable[[int], dict[str, str]] = lambda i: _line_texts(file, i)  # noqa: E731
-    size = len(file)
-    if file.data.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"[":
-        rows = _parsed(file, "\n".join(map(file.line, range(size))), 0)
-        if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
-            size = len(rows)
-            texts = lambda i: _texts(file, rows[i], i, str(rows[i]))  # noqa: E731
-    source, target = keys or _text_keys(file, next(filter(None, map(texts, range(size))), {}))
-
-    def pair(i: int) -> TextPair:
-        found = texts(i)
-        if not found and i < len(file) and is_blank(file.line(i)):
-            return TextPair("", "")
-        if source not in found or target not in found:
-            raise file.line_error(
-                i, f"expected texts under {source!r} and {target!r}, got {', '.join(found)}"
-            )
-        return TextPair(found[source], found[target])
-
-    return Table(LazySequence(pair, range(size)), (source, target), "")
-
-
-def _text_keys(file: TextFile, texts: dict[str, str]) -> tuple[str, str]:
-    keys = tuple(texts)
-    if len(keys) != 2:
-        raise file.line_error(
-            0,
-            f"expected an object with two texts, got {len(keys)} ({', '.join(keys)}): "
-            f"keep only the source and the target of each, or name their keys with {WAY_OUT}",
-        )
-    return keys
-
-
-def _line_texts(file: TextFile, i: int) -> dict[str, str]:
-    line = file.line(i)
-    return {} if is_blank(line) else _texts(file, _parsed(file, line, i), i, line)
-
-
-def _parsed(file: TextFile, text: str, i: int) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, 10^5 brackets
-        raise file.line_error(
-            i, f"expected a JSON object on each line, got {text[:60]!r} ({error})"
-        ) from None
-
-
-def _texts(file: TextFile, row: Any, i: int, shown: str) -> dict[str, str]:
-    """The texts of a JSON object, by key."""
-    if isinstance(row, dict):
-        row = row.get("translation", row)
-    if not isinstance(row, dict):
-        raise file.line_error(i, f"expected a JSON object on each line, got {shown[:60]!r}")
-    texts = {key: text for key, text in row.items() if isinstance(text, str)}
-    both = (text for pair in texts.items() for text in pair)
-    if "\\u" in shown and any("\ud800" <= c <= "\udfff" for text in both for c in text):
-        raise file.line_error(i, f"expected text, got half a character in {shown[:60]!r}")
-    return texts

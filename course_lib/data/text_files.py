@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from io import BufferedIOBase, BytesIO
 from operator import index
 from pathlib import Path
-from typing import Any, Protocol, SupportsIndex, TypeVar, cast, overload, runtime_checkable
+from typing import Any, SupportsIndex, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,11 @@ BEGINNING = 1000  # bytes by which a file's kind is known
 # sentences do, or to so many bytes whatever its size.
 MOST_TIMES, ALWAYS_FINE = 100, 1 << 26
 
-# How compressed files begin, whatever their names, and what opens them.
+# How compressed files begin, whatever their names, and what opens them. (BZh may begin a text.)
 OPENERS: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
+    rb"\x1f\x8b": gzip.open,
+    rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)": bz2.open,
+    rb"\xfd7zXZ": lzma.open,
 }
 
 # What stands in archives beside the sentences.
@@ -61,7 +61,7 @@ NO_TEXT = {  # by its first bytes, what a file is if it is no text, and the way 
     b"{\\rtf": "an RTF document: save it as plain text, UTF-8",
     b"(\xb5/\xfd": "a Zstandard file: unpack it with `zstd -d`",
     b"7z\xbc\xaf": "a 7z archive: unpack it",
-    b"Rar!": "a RAR archive: unpack it",
+    b"Rar!\x1a": "a RAR archive: unpack it",
     b"ustar": "a tar archive: unpack it with `tar xf`",
     b"<!doctype": "a web page: download the file itself",
     b"<html": "a web page: download the file itself",
@@ -73,23 +73,21 @@ NO_TEXT = {  # by its first bytes, what a file is if it is no text, and the way 
 }
 
 
-@runtime_checkable
-class Peekable(Protocol):
-    """A file that shows its next bytes without going on."""
-
-    def peek(self, size: int, /) -> bytes:
-        """The next bytes, ``size`` or more or fewer."""
-
-
 class LazySequence(Sequence[T]):
     """``item(i)`` for each of the indices, computed anew at every access.
 
-    A slice is a LazySequence too. Of what a file holds, the indices are the numbers of its lines.
+    A slice is a LazySequence too. Of what a file holds, the indices are the numbers of its lines,
+    or of ``what`` else is counted in it.
     """
 
-    def __init__(self, item: Callable[[int], T], indices: range | NDArray[np.int64]) -> None:
-        self.item = item
-        self.indices = indices
+    def __init__(
+        self,
+        item: Callable[[int], T],
+        indices: range | NDArray[np.int64],
+        *,
+        what: str = "line",
+    ) -> None:
+        self.item, self.indices, self.what = item, indices, what
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -100,7 +98,7 @@ class LazySequence(Sequence[T]):
     def __getitem__(self, i: slice) -> LazySequence[T]: ...
     def __getitem__(self, i: SupportsIndex | slice) -> T | LazySequence[T]:
         if isinstance(i, slice):
-            return LazySequence(self.item, self.indices[i])
+            return LazySequence(self.item, self.indices[i], what=self.what)
         return self.item(int(self.indices[index(i)]))
 
     def __iter__(self) -> Iterator[T]:
@@ -119,7 +117,7 @@ class TextFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = Path(str(path))  # of a file in a .zip its name, so that the archive is closed
         self.data = _read(path)
         if (i := self.data.find(b"\0")) >= 0:
             raise self.line_error(self.data.count(b"\n", 0, i), _no_text(self.data[:BEGINNING]))
@@ -130,9 +128,14 @@ class TextFile:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def line_error(self, i: int, message: str) -> CourseError:
-        """An error that names line i, counting from 1 as editors do."""
-        return _line_error(self.path, i, message)
+    @property
+    def suffixes(self) -> set[str]:
+        """``{".csv", ".gz"}`` of a.csv.GZ."""
+        return {suffix.lower() for suffix in self.path.suffixes}
+
+    def line_error(self, i: int, message: str, *, what: str = "line") -> CourseError:
+        """An error that names line i, or ``what`` else is counted, from 1 on as editors do."""
+        return _line_error(self.path, i, message, what=what)
 
     def line(self, i: int) -> str:
         """Line i, without its newline.
@@ -143,8 +146,8 @@ class TextFile:
         return _decoded(self.data[self.starts[i] : self.ends[i]], self.path, i)
 
 
-def _line_error(path: Path, i: int, message: str) -> CourseError:
-    return CourseError(f"{path}, line {i + 1}: {message}")
+def _line_error(path: Path, i: int, message: str, *, what: str = "line") -> CourseError:
+    return CourseError(f"{path}, {what} {i + 1}: {message}")
 
 
 def _decoded(line: bytes | bytearray, path: Path, i: int) -> str:
@@ -200,19 +203,15 @@ def _opened(path: Path) -> Iterator[tuple[BufferedIOBase, BufferedIOBase]]:
         CourseError: it cannot be read, is damaged, or is no text.
     """
     with _explained(path), path.open("rb") as packed:
-        start = _peek(packed)
-        opener = next((OPENERS[magic] for magic in OPENERS if start.startswith(magic)), None)
+        start = packed.peek(BEGINNING)[:BEGINNING]
+        opener = next((OPENERS[magic] for magic in OPENERS if re.match(magic, start)), None)
         if opener is None:
             _refuse(path, start)
             yield packed, packed
             return
         with opener(packed) as file:
-            _refuse(path, _peek(file))
+            _refuse(path, file.peek(BEGINNING)[:BEGINNING])
             yield packed, file
-
-
-def _peek(file: BufferedIOBase) -> bytes:
-    return file.peek(BEGINNING)[:BEGINNING] if isinstance(file, Peekable) else b""
 
 
 def _read(path: Path) -> bytes | bytearray:
@@ -249,7 +248,12 @@ def _explained(path: Path) -> Iterator[None]:
     """Turn an error of reading the file into a CourseError that says what to do."""
     try:
         yield
-    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        if reason := getattr(error, "strerror", None):  # of the system, not of what unpacks
+            raise CourseError(
+                f"expected a text file at {path}, which cannot be read ({reason}): is the path "
+                "right?"
+            ) from None
         raise CourseError(
             f"expected a {path.suffix} file at {path}, got something else or only a part of one "
             f"({error}): was the download interrupted? Delete the file and download it again"
@@ -258,11 +262,6 @@ def _explained(path: Path) -> Iterator[None]:
         raise CourseError(
             f"expected a file to unpack at {path}, got one that cannot be ({error}): unpack it "
             "yourself and give the plain file"
-        ) from None
-    except OSError as error:
-        raise CourseError(
-            f"expected a text file at {path}, which cannot be read ({error.strerror or error}): "
-            "is the path right?"
         ) from None
 
 
@@ -327,7 +326,10 @@ def read_lines(path: Path) -> LazySequence[str]:
 
 
 def stream_lines(path: Path) -> Iterator[str]:
-    """The lines of ``read_lines`` one after the other, with memory for one line (of UTF-16, all).
+    r"""The lines of ``read_lines`` one after the other, with memory for one line.
+
+    Of UTF-16 it takes the memory for all of them, and so of a file in which ``\r`` ends the lines,
+    up to ``LONGEST_LINE`` bytes; a larger one is refused.
 
     Args:
         path: of the file; ``-`` is standard input.
@@ -351,6 +353,9 @@ def _stream(file: BufferedIOBase, path: Path) -> Iterator[str]:
         if i == 0 and _is_utf16(line):
             file = BytesIO(_from_utf16(line + file.read(), path))
             line = file.readline(LONGEST_LINE)
+        if i == 0 and b"\n" not in line and len(line) < LONGEST_LINE:  # the line is the whole file
+            file = BytesIO(line.replace(b"\r", b"\n"))
+            line = file.readline()
         if b"\0" in line:
             raise _line_error(path, i, _no_text(line[:BEGINNING]))
         if len(line) == LONGEST_LINE:
@@ -366,10 +371,12 @@ def count_lines(path: Path) -> int | None:
     if path.suffix in (".gz", ".bz2", ".xz") or not path.is_file():
         return None
     with _explained(path), path.open("rb") as file:
-        last, count = b"", 0
+        last, ends = b"", {b"\n": 0, b"\r": 0}
         while block := file.read(BLOCK):
-            last, count = block[-1:], count + block.count(b"\n")
-    return count + (last not in (b"", b"\n"))
+            last = block[-1:]
+            ends = {end: count + block.count(end) for end, count in ends.items()}
+    end = b"\n" if ends[b"\n"] else b"\r"
+    return ends[end] + (last not in (b"", end))
 
 
 def read_pairs(source: Path, target: Path) -> LazySequence[TextPair]:
@@ -380,7 +387,9 @@ def read_pairs(source: Path, target: Path) -> LazySequence[TextPair]:
     """
     sources, targets = TextFile(source), TextFile(target)
     for file in (sources, targets):
-        if len(file) and re.match(r"[^\t]+\t[^\t]|\s*\{\s*\"", file.line(0)):
+        first = [file.line(i) for i in range(min(20, len(file)))]
+        tables = sum(bool(re.match(r"[^\t]+\t[^\t]|\s*\{\s*\"", line)) for line in first)
+        if tables * 2 > len(first):
             raise file.line_error(
                 0,
                 "expected a sentence on each line, got a table or JSON: if this file has both "

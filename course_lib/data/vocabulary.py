@@ -24,14 +24,18 @@ def _marks(codes: Iterable[int]) -> str:
 
 # Python's \w has no combining marks, such as the vowel signs of Hindi, Thai and Arabic, and no
 # joiners, which stand within words of Persian and Sinhala and within emoji. Patterns with all of
-# them are slow, and most texts have none.
-_MARKS = _marks(range(0x300, 0x10000))
-_MAY_HAVE_MARKS = re.compile(f"[{_MARKS}\u200c\u200d\U00010000-\U0010ffff]")
+# them are slow, and most texts have none: they are made when a text is not Latin.
+_MAY_HAVE_MARKS = re.compile("[^\x00-\u02ff]")
+
+
+@functools.cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(f"[{_marks(range(0x300, 0x10000))}\u200c\u200d\U00010000-\U0010ffff]")
 
 
 @functools.cache
 def _marked_word() -> re.Pattern[str]:
-    marks = _MARKS + _marks((*range(0x10000, 0x20000), *range(0xE0100, 0xE01F0)))
+    marks = _marks((*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)))
     letter, sign = rf"[\w{marks}\u200c\u200d]", rf"[^\w\s][{marks}]*"
     return re.compile(rf"{letter}+(?:['’-]{letter}+)*|{sign}(?:\u200d{sign})*")
 
@@ -39,7 +43,8 @@ def _marked_word() -> re.Pattern[str]:
 def split_words(text: str) -> list[str]:
     """Lower-case words and punctuation marks: "Der Hund schläft." gives der, hund, schläft, "."."""
     text = visible(text).lower()
-    return (_marked_word() if _MAY_HAVE_MARKS.search(text) else _WORD).findall(text)
+    marked = _MAY_HAVE_MARKS.search(text) and _mark().search(text)
+    return (_marked_word() if marked else _WORD).findall(text)
 
 
 def join_words(words: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from course_lib.checks.engine.call import truncated
+from course_lib.errors import CourseError
 from course_lib.grading.class_run.class_run import (
     ClassRun,
     grade_class,
@@ -68,6 +69,11 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         }
         refuse_shown({name: folder for name, folder in folders.items() if folder is not None})
     students = students_in(options.incoming)
+    if exercise.file.name in students:
+        raise CourseError(
+            f"expected a folder for each student in {options.incoming}, got {exercise.file.name}, "
+            "as it was handed out: is that the folder of one student? Name the folder around it"
+        )
     with Jail(trusted=options.trusted, begun=begun) as jail:
         say(isolation_line(jail.isolation), error=True)
         run = ClassRun(

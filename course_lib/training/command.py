@@ -16,7 +16,8 @@ from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.loop import train
 from course_lib.training.recipes import Recipe
-from course_lib.training.runs.final_report import describe, report
+from course_lib.training.runs.final_report import report
+from course_lib.training.runs.first_report import describe
 from course_lib.training.runs.resolve_options import resolve_options
 from course_lib.training.runs.tensorboard import tensorboard_logger
 

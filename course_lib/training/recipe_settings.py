@@ -8,9 +8,10 @@ from dataclasses import fields, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from course_lib.decoding import Decoding
-from course_lib.errors import CourseError, did_you_mean
+from course_lib.errors import CourseError
 from course_lib.model import TransformerConfig, preset
 from course_lib.training.recipes import Recipe
+from course_lib.wording import did_you_mean
 
 # A setting's prefix says which dataclass has the field.
 _GROUPS: dict[str, type] = {"": Recipe, "model": TransformerConfig, "decoding": Decoding}

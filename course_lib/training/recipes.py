@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from course_lib.decoding import Decoding
-from course_lib.errors import CourseError, did_you_mean
+from course_lib.errors import CourseError
 from course_lib.training.injected_bugs import BUGS
+from course_lib.wording import did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from io import BytesIO
 
 from PIL import Image
 
-from course_lib.errors import well_formed
+from course_lib.wording import well_formed
 
 # JupyterLab and pages exported from it, Colab, VS Code
 DARK = ('[data-jp-theme-light="false"]', 'html[theme="dark"]', ".vscode-dark")

@@ -21,8 +21,9 @@ from nbformat.v4 import new_notebook
 from course_lib.atomic import below, replace_atomically
 from course_lib.checks.progress import FORMER_IDS, note_reset
 from course_lib.checks.table import TABLE, TOPICS
-from course_lib.errors import CourseError, did_you_mean
+from course_lib.errors import CourseError
 from course_lib.widget_output import WIDGET_VIEW
+from course_lib.wording import did_you_mean
 from course_lib.work_copy.folders import path_inside
 from course_lib.work_copy.merge import Merged, is_answer, merge, nbgrader_name
 

@@ -1,10 +1,11 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data import TextPair, clean
+from course_lib.data import TextPair, clean, cleaning, read_json_lines, read_tsv
 from course_lib.data.cleaning import HeldOut, key
-from course_lib.data.table_files import open_table
 from course_lib.data.vocabulary import split_words
 
 
@@ -115,6 +116,23 @@ def test_what_is_right_is_not_taken_for_encoded_twice(text):
     assert str(clean(text_pairs(text))[1]) == "kept 1 of 1 pairs"
 
 
+def test_damage_is_looked_for_in_the_first_pairs_and_the_report_says_so(monkeypatch):
+    monkeypatch.setattr(cleaning, "ASKED", 2)
+    pairs = text_pairs("gut", "a &amp; b", "c &amp; d")
+    kept, report = clean(pairs)
+    assert kept is pairs
+    assert str(report) == (
+        "kept 3 of 3 pairs; among them 1 of the first 2 with marks of HTML, such as &amp; for & "
+        "(first: line 2)"
+    )
+
+
+def test_the_report_names_the_object_of_a_list_in_json(write):
+    rows = [{"de": "ja", "en": "yes"}, {"de": "", "en": "no"}]
+    pairs = read_json_lines(write("a.json", [json.dumps(rows)]))
+    assert "1 with an empty side (first: object 2)" in str(clean(pairs[:5])[1])
+
+
 @pytest.mark.parametrize(("same", "others", "told"), [(4, 0, True), (1, 2, True), (1, 20, False)])
 def test_many_pairs_of_equal_sides_are_reported(same, others, told):
     _, report = clean([*[TextPair("Tom", " Tom ")] * same, *[TextPair("a", "b")] * others])
@@ -131,6 +149,6 @@ def test_a_side_of_which_nothing_can_be_seen_is_empty(text):
 
 def test_the_report_names_the_line_of_the_file_below_a_header(write):
     path = write("a.csv", ["en;de", '"a";"b', 'c"', "d;", "e;f"])
-    pairs = open_table(path).pairs
+    pairs = read_tsv(path)
     assert list(pairs) == [("a", "b c"), ("d", ""), ("e", "f")]
     assert "1 with an empty side (first: line 4)" in str(clean(pairs)[1])

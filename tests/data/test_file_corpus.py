@@ -1,3 +1,5 @@
+import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,26 @@ def test_a_split_with_its_sides_swapped_is_an_error(files):
     with pytest.raises(CourseError, match=message):
         file_corpus(train, valid)
     assert file_corpus(train, valid, languages=("de", "en")).splits == ("train", "valid")
+
+
+def test_columns_are_of_the_files_with_both_sides(files, write):
+    table = write("train.tsv", ["1\tYES\tja", "2\tOIL\töl"])
+    corpus = file_corpus(table, files("valid", "oh"), columns="3,2", tell=lambda text: None)
+    assert list(corpus.pairs("train")) == [("ja", "YES"), ("öl", "OIL")]
+    assert list(corpus.pairs("valid")) == [("oh", "OH")]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="names open files on Linux alone")
+def test_a_zip_is_closed_once_it_is_read(tmp_path, own_messages):
+    path = tmp_path / "de-en.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.de", "ja\n")
+        archive.writestr("a.en", "yes\n")
+    corpus = file_corpus(path, tell=lambda text: None)
+    descriptors = [file for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
+    still_open = [os.readlink(file) for file in descriptors]
+    assert str(path) not in still_open
+    assert list(corpus.pairs("train")) == [("ja", "yes")]
 
 
 @pytest.mark.parametrize(("paths", "got"), [([], "none"), (["a", "b", "c"], "a, b, c")])

@@ -1,10 +1,24 @@
 import json
+import tracemalloc
 
 import pytest
 
 from course_lib.data import read_json_lines, read_tsv
 from course_lib.errors import CourseError
 from tests.data.test_text_files import SENTENCES
+
+
+def test_of_a_csv_only_where_rows_begin_is_kept(write):
+    lines = ["en;de", *(f'{i};"{"a" * 200}\n""b"""' for i in range(2000))]
+    path = write("a.csv", lines)
+    read_tsv(path)  # imports and caches
+    tracemalloc.start()
+    pairs = read_tsv(path)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    text = "a" * 200 + ' "b"'
+    assert held < 2 * path.stat().st_size
+    assert (len(pairs), pairs[-1], pairs[0]) == (2000, ("1999", text), ("0", text))
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
@@ -44,9 +58,13 @@ def test_an_empty_json_file_has_no_keys(write):
     [
         ('{"de": "c"}', "expected texts under 'de' and 'en', got de"),
         ('{"de": "c", "en": null}', "expected texts under 'de' and 'en', got de"),
-        ('{"de": "c", "en"', "expected a JSON object on each line, got .*delimiter"),
-        ("[1, 2]", r"expected a JSON object on each line, got '\[1, 2\]'"),
-        ('{"translation": "c"}', "expected a JSON object on each line, got"),
+        (
+            '{"de": "c", "en"',
+            "expected a JSON object on each line, or one .*delimiter",
+        ),
+        ("[1, 2]", r"expected a JSON object, got '\[1, 2\]'"),
+        ('{"translation": "c"}', "expected texts under 'de' and 'en', got translation"),
+        ("{}", "expected texts under 'de' and 'en', got none"),
     ],
 )
 def test_a_json_line_without_the_two_texts_is_named(own_messages, write, line, message):

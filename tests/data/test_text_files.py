@@ -54,6 +54,9 @@ def test_only_a_newline_ends_a_line(write):
         (b"\n\na", ["", "", "a"]),
         (b"a\r\n\r\nb\r\n", ["a", "", "b"]),
         (b"a\r\r\n", ["a\r"]),
+        (b"a\r\rb\r", ["a", "", "b"]),
+        (b"a\rb", ["a", "b"]),
+        (b"a\n\rb", ["a", "\rb"]),
         (b"\xef\xbb\xbfa\nb", ["a", "b"]),
         (b"\xef\xbb\xbf\nb", ["", "b"]),
     ],
@@ -149,13 +152,23 @@ def test_a_nul_byte_is_named_by_its_line_wherever_it_stands(write, own_messages,
 def test_byte_order_marks_within_and_line_ends_of_old_macs_belong_to_no_line(write, name):
     joined = write(name, "\ufeffeins\n\ufeffzwei\n \ufeff\n".encode())
     assert list(read_lines(joined)) == list(stream_lines(joined)) == ["eins", "zwei", " "]
-    assert list(read_lines(write(name, b"eins\rzwei\r"))) == ["eins", "zwei"]
+    mac = write(name, "\ufeffeins\rzwei\r".encode())
+    assert list(read_lines(mac)) == list(stream_lines(mac)) == ["eins", "zwei"]
+    both = write(name, "eins\rzwei\r".encode("utf-16"))
+    assert list(read_lines(both)) == list(stream_lines(both)) == ["eins", "zwei"]
 
 
+@pytest.mark.parametrize("text", ["BZh", "BZh9", "Rar! Wie selten."])
+def test_a_text_may_begin_with_the_letters_of_an_archive(write, text):
+    path = write("a.de", [text])
+    assert list(read_lines(path)) == list(stream_lines(path)) == [text]
+
+
+@pytest.mark.parametrize("text", ["schön\n", ""])
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, bytes])
-def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(write, pack):
-    path = write("a.de", pack("schön\n".encode()))
-    assert list(read_lines(path)) == list(stream_lines(path)) == ["schön"]
+def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(write, pack, text):
+    path = write("a.de", pack(text.encode()))
+    assert list(read_lines(path)) == list(stream_lines(path)) == text.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -165,6 +178,7 @@ def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(write, pac
         (b"\xd0\xcf\x11\xe0\xa1", "old Excel or Word document: save"),
         (b"PAR1\x15", "Parquet table: save"),
         (b"%PDF-1.7", "copy its text"),
+        (b"Rar!\x1a\x07", "a RAR archive: unpack it"),
         (b"{\\rtf1\\ansi", "save it as plain text"),
         (b"\x28\xb5\x2f\xfd", "`zstd -d`"),
         (b"a" * 257 + b"ustar", "`tar xf`"),

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary, is_blank, join_words, split_words
+from course_lib.data import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    Vocabulary,
+    is_blank,
+    join_words,
+    split_words,
+    vocabulary,
+)
 from course_lib.errors import CourseError
 
 
@@ -16,6 +26,18 @@ def test_capitals_spacing_and_punctuation_do_not_matter_to_split_words():
 
 def test_composed_and_decomposed_umlauts_are_the_same_word():
     assert split_words("scha\u0308ft") == split_words("sch\u00e4ft")
+
+
+def test_latin_text_is_split_without_asking_which_characters_are_marks(monkeypatch):
+    def ask(codes):
+        raise AssertionError
+
+    monkeypatch.setattr(vocabulary, "_marks", ask)
+    for pattern in (vocabulary._mark, vocabulary._marked_word):
+        pattern.cache_clear()
+    assert split_words("Größe: naïve Æsir, ĳ!") == ["größe", ":", "naïve", "æsir", ",", "ĳ", "!"]
+    with pytest.raises(AssertionError):
+        split_words("привет")
 
 
 # A sentence in scripts with combining marks and joiners, its words and signs parted by spaces.

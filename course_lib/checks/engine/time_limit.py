@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import signal
 import sys
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -54,8 +55,9 @@ class _Limit:
     """An alarm that rings until the function has ended: a loop with a bare `except` swallows the
     first exceptions, but not one that is raised between two rounds.
 
-    Nothing is raised in a tracer's own code (of coverage, of a debugger): the exception could end
-    it, or leave its lock taken, for which the next call that is traced would wait for ever.
+    Nothing is raised in a tracer's own code (of coverage, of a debugger), nor in what Python calls
+    by itself (see ``_called_by_python``): the exception could end it, or leave its lock taken, for
+    which the next call that is traced would wait for ever.
     """
 
     def __init__(self, seconds: float, timer: Timer) -> None:
@@ -85,12 +87,21 @@ class _Limit:
         """Stop the function if it runs, and not just what is before or after it."""
         if self.over:
             return
+        own, foreign = _called_by_python(), False
         while frame is not None and frame is not self.frame:
+            foreign |= frame.f_code in own
             frame = frame.f_back
-        stop = frame is not None and (self.now() > self.patient_until or not _in_a_tracer())
+        patient = self.now() <= self.patient_until
+        stop = frame is not None and not (patient and (foreign or _in_a_tracer()))
         self.set_timer(self.kind, 10 ** -(2 + 3 * self.delays.random()), RING_AGAIN)
         if stop:
             raise TookTooLong(f"still running after {self.seconds:g} seconds")
+
+
+def _called_by_python() -> list[CodeType | None]:
+    """The code of what is told of garbage collections and of exceptions that nobody can catch."""
+    functions = (getattr(each, "func", each) for each in (*gc.callbacks, sys.unraisablehook))
+    return [getattr(each, "__code__", None) for each in functions]
 
 
 def _in_a_tracer() -> bool:

@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 
 from course_lib.atomic import below, write_atomically
-from course_lib.errors import CourseError, pip_install
+from course_lib.errors import CourseError
 from course_lib.grading.class_run.grade import grade_submission, unreadable
 from course_lib.grading.class_run.regrade_changes import append_changes, changes_between
 from course_lib.grading.jail.jail import Jail
@@ -29,6 +29,7 @@ from course_lib.grading.results import SubmissionResult
 from course_lib.grading.submissions.exercise import Exercise
 from course_lib.grading.submissions.submission import SubmissionError, read_regular_file
 from course_lib.grading.variants.variants import Variants
+from course_lib.wording import pip_install
 
 SECRET_BYTES = 32
 _MOST_NAME = 255  # bytes of a file's name, in the usual file systems

@@ -13,8 +13,9 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from course_lib.errors import CourseError, pip_install
+from course_lib.errors import CourseError
 from course_lib.grading.jail.library_view import LIBRARY
+from course_lib.wording import pip_install
 
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin")
 _OWN = ("/tmp", "/proc", "/dev", "/view", "/views", "/engine", "/packages")

@@ -48,6 +48,7 @@ _MODULES = (
     "run_options",
     "terminal",
     "widget_output",
+    "wording",
 )
 _ITEMS = "course_lib.checks.items."
 # Definitions under another name that are right answers as they are; a test looks for more of them.

@@ -23,6 +23,7 @@ from course_lib.grading.results import (
     shown_points,
 )
 from course_lib.grading.safe_csv import read_csv
+from course_lib.wording import did_you_mean
 
 MARKS_FILES = "marks*.csv"  # beside the results of an assignment; one for each round of marking
 UNREAD, NOT_RUN = "unread", "not-run"  # in place of an answer's id
@@ -92,7 +93,7 @@ def read_marks(
             continue
         points, most = _number(text), items.get((student, item), 0.0)
         if student not in students:
-            wrong.append(f"{student!r} handed in nothing")
+            wrong.append(f"{student!r} handed in nothing" + did_you_mean(student, students))
         elif (student, item) not in items:
             wrong.append(f"{item!r} is no item of what {student!r} handed in")
         elif points is None or not 0 <= points <= most:

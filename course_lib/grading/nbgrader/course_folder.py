@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.atomic import below, replace_atomically, write_atomically
-from course_lib.errors import CourseError, pip_install
+from course_lib.errors import CourseError
 from course_lib.grading.nbgrader.nbgrader_settings import (
     CONFIG_FILE,
     CONFIGURATION,
     configured,
 )
 from course_lib.grading.submissions.exercise import solution_file
+from course_lib.wording import pip_install
 
 _REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\n### END SOLUTION", re.DOTALL)
 

@@ -14,6 +14,7 @@ from typing import Any
 from course_lib.checks.table import TABLE, Entry
 from course_lib.errors import CourseError
 from course_lib.grading.submissions.submission import read_regular_file
+from course_lib.wording import did_you_mean
 from course_lib.work_copy.folders import COURSE
 
 ROLES = ("task", "hints", "code", "answer", "check", "written")
@@ -76,10 +77,14 @@ def exercise_file(folder: Path, assignment: str) -> Path:
     """
     notebooks = sorted((folder / assignment).glob("*.ipynb"))
     if len(notebooks) != 1:
-        known = ", ".join(sorted(p.parent.name for p in folder.glob("*/*.ipynb"))) or "none at all"
+        known = sorted(path.parent.name for path in folder.glob("*/*.ipynb"))
+        number = assignment.zfill(2)  # 6, as in `course lab 6`
+        meant = [name for name in known if name.startswith(f"{number}_") or assignment in name]
         raise CourseError(
             f"expected one notebook in {folder / assignment}, got {len(notebooks)}: the "
-            f"assignments in {folder} are {known}; name one of them, or the folder with --exercises"
+            f"assignments in {folder} are {', '.join(known) or 'none at all'}; name one of them, "
+            "or the folder with --exercises"
+            + did_you_mean(meant[0] if meant else assignment, known)
         )
     return notebooks[0]
 

@@ -71,10 +71,10 @@ def _cell_source(cell: ReleasedCell, conventions: Sequence[Convention]) -> str:
         return folded_hints(load_item(cell.item, names).hints)
     if cell.role == "check":
         return cell.source.rstrip().removesuffix(")") + f", conventions={json.dumps(names)})"
-    return _without_false_docstrings(cell.source, conventions)
+    return without_false_docstrings(cell.source, conventions)
 
 
-def _without_false_docstrings(source: str, conventions: Sequence[Convention]) -> str:
+def without_false_docstrings(source: str, conventions: Sequence[Convention]) -> str:
     """The first lines of an answer, without a docstring that a convention touches."""
     return _DOCSTRING.sub(
         lambda found: "" if any(each.touches(found[0]) for each in conventions) else found[0],

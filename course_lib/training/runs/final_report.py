@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from course_lib.data import Vocabulary, visible
-from course_lib.errors import shortened
+from course_lib.data import Vocabulary
 from course_lib.training.data.training_data import TrainingData
 from course_lib.training.evaluation import (
     evaluate,
@@ -15,13 +14,9 @@ from course_lib.training.evaluation import (
 )
 from course_lib.training.loss import target_only_entropy
 from course_lib.training.metrics import is_exact_match
-from course_lib.training.recipes import Recipe
+from course_lib.training.runs.first_report import HELD_OUT, MEMORISABLE
 from course_lib.training.runs.progress_bar import scoring_bar
 from course_lib.training.runs.run import Epoch, Run
-
-MEMORISABLE = 20  # a corpus of at most so many pairs is there to be memorised
-HELD_OUT = ("test", "valid")  # the splits to test on, best first
-LONGEST_MEAN = 12  # characters of a word and its space, on average over a line
 
 _LABELS = {
     "loss": "loss {:.3f}",
@@ -38,49 +33,12 @@ def epoch_line(row: Epoch) -> str:
     return f"epoch {int(row['epoch']):2d}  " + "  ".join(numbers)
 
 
-def describe(recipe: Recipe, data: TrainingData, *, own: bool) -> Iterator[str]:
-    """What to know of a corpus before training, line by line; more of files of one's ``own``."""
-    corpus = data.corpus
-    if own:
-        first = data.train[0]
-        source, target = shortened(first.source_text), shortened(first.target_text)
-        yield (
-            f"The first pair, {corpus.source_language} to {corpus.target_language}: "
-            f"{source} → {target}"
-        )
-    if not set(HELD_OUT) & set(corpus.splits) and (own or len(data.train) > MEMORISABLE):
-        yield (
-            f"{corpus.name} has no held-out split, so there is no honest test: give sentences that "
-            "are not trained on with --valid."
-        )
-    if recipe.tokens == "words" and not recipe.tokenizer:
-        first_pairs = data.train[:1000]
-        sides = [
-            side
-            for side in ("source", "target")
-            if sum(_has_no_spaces(getattr(pair, f"{side}_text")) for pair in first_pairs) * 2
-            > len(first_pairs)
-        ]
-        if sides:
-            yield (
-                f"Most {' and '.join(sides)} lines are one word between spaces: if the language is "
-                "written without them (Chinese, Japanese, Thai …), train on subwords: "
-                "--set tokens=bpe"
-            )
-
-
-def _has_no_spaces(text: str) -> bool:
-    """Whether there are fewer spaces than in languages that part words by them."""
-    words = visible(text).split()
-    return len(words) == 1 or len(text) > LONGEST_MEAN * len(words)
-
-
 def report(run: Run, data: TrainingData) -> Iterator[str]:
     """What a finished run can do, line by line.
 
     A few pairs to be memorised are checked on themselves, against the entropy of the targets alone.
     A corpus is tested by autoregressive decoding on held-out sentences, with the shuffled-source
-    control beside each test. Where nothing is held out, ``describe`` tells.
+    control beside each test. Where nothing is held out, ``first_report.describe`` says so.
     """
     if held_out := [split for split in HELD_OUT if split in data.corpus.splits]:
         yield from _report_unseen(run, data, held_out[0])

@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
-from course_lib.errors import CourseError, well_formed
+from course_lib.errors import CourseError
 from course_lib.viz.explorer.explorer_constants import KINDS
 from course_lib.viz.plots.attention_summary import as_array, entropy
 from course_lib.viz.plots.heatmaps import check_orientation, visible
 from course_lib.viz.plots.plot_alignment import Link, alignment_error
+from course_lib.wording import well_formed
 
 AttentionKind = Literal["self", "causal", "cross"]
 

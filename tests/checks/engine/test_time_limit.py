@@ -1,5 +1,6 @@
 """The time limit of a learner's code ends it, whatever it does, and leaves locks free."""
 
+import gc
 import signal
 import sys
 import threading
@@ -71,6 +72,34 @@ def test_an_endless_loop_is_stopped_whatever_it_swallows(forever):
     start = time.monotonic()
     failure = ask(forever, Call((torch.ones(2, 2),)), seconds=0.2).failure
     assert failure.kind == "TookTooLong" and time.monotonic() - start < 10
+
+
+def test_the_alarm_raises_nothing_in_what_python_calls_by_itself():
+    raised = []
+
+    def wait(seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+
+    def told(phase, info):
+        try:
+            wait(0.01)
+        except BaseException as error:
+            raised.append(error)
+
+    def forever(x):
+        while True:
+            gc.collect(0)
+            wait(0.01)
+
+    gc.callbacks.append(told)
+    try:
+        for _ in range(10):
+            assert ask(forever, Call((1,)), seconds=0.05).failure.kind == "TookTooLong"
+    finally:
+        gc.callbacks.remove(told)
+    assert raised == []
 
 
 def test_the_alarm_is_off_and_the_handler_is_back_after_a_call():

@@ -340,6 +340,14 @@ def test_a_wrong_option_is_answered_in_a_sentence(arguments, words, incoming, tm
     assert not (tmp_path / "secret").exists()
 
 
+def test_the_folder_of_one_student_is_not_taken_for_the_class(incoming, tmp_path, capsys):
+    (incoming / "ana").mkdir(exist_ok=True)
+    (incoming / "ana" / "masks.ipynb").write_text("{}")
+    arguments = ["--assignment", "06_masks", "--results", str(tmp_path / "results")]
+    assert cli.main(["grade", str(incoming / "ana"), *arguments]) == 1
+    assert "is that the folder of one student? Name the folder around" in capsys.readouterr().err
+
+
 def test_a_command_that_cannot_begin_leaves_no_secret_behind(tmp_path, capsys):
     arguments = ["--assignment", "06_masks", "--exercises", str(ROOT / "exercises")]
     results = tmp_path / "results"

@@ -76,6 +76,7 @@ def test_rows_of_another_assignment_are_passed_over(tmp_path):
     ("row", "words"),
     [
         (["eva", "06.padding_mask", 1], "'eva' handed in nothing"),
+        (["Ana", "06.padding_mask", 1], "'Ana' handed in nothing: did you mean ana?"),
         (["ana", "06.causal_mask", 1], "is no item of what 'ana' handed in"),
         (["ana", "06.padding_mask", 3], "'3' for .* is no number from 0 to 2"),
         (["ana", "06.padding_mask", -1], "no number from 0 to 2"),

@@ -317,9 +317,11 @@ def test_released_lines_in_a_cell_of_ones_own_are_not_flagged(masks):
     )
 
 
-def test_an_unknown_assignment_is_answered_with_those_that_exist():
-    with pytest.raises(CourseError, match="the assignments in .* are 01_positional_encoding, 02"):
-        load_exercise(ROOT / "exercises", "06_mask")
+@pytest.mark.parametrize("name", ["06_mask", "6", "06", "masks", "06_maks"])
+def test_an_unknown_assignment_is_answered_with_those_that_exist_and_the_one_that_was_meant(name):
+    words = "the assignments in .* are 01_positional_encoding, 02.* did you mean 06_masks?"
+    with pytest.raises(CourseError, match=words):
+        load_exercise(ROOT / "exercises", name)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from course_lib.checks import TABLE
+from course_lib.checks.conventions import CONVENTIONS
 from course_lib.checks.table import TOPICS
 from course_lib.cli import main
 from course_lib.errors import CourseError
@@ -23,7 +24,7 @@ from course_lib.grading.variants.variant_draw import (
     draw_variants,
     names_by_item,
 )
-from course_lib.grading.variants.variant_notebook import STAMP
+from course_lib.grading.variants.variant_notebook import STAMP, without_false_docstrings
 from course_lib.grading.variants.variants import load_variants, write_variants
 from tests.grading.nbgrader.nbgrader_course import result_of
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
@@ -164,10 +165,10 @@ def test_a_task_stays_as_it_is_below_its_conventions_and_a_check_names_them(hidi
 
 def test_a_hint_or_a_docstring_that_would_be_false_is_left_out(hiding):
     cells = {cell["id"]: "".join(cell["source"]) for cell in hiding[0]["cells"]}
-    answer = (
-        "def causal_mask(size: int) -> Tensor:\n    raise NotImplementedError  # your code here"
-    )
-    assert cells["06-causal-mask-answer"] == answer
+    assert '"""Which keys each query may attend to, ' in cells["06-causal-mask-answer"]
+    answer = 'def causal_mask(size):\n    """True on and below the diagonal."""\n    raise Error'
+    (hides,) = (each for each in CONVENTIONS if each.name == "true_hides")
+    assert without_false_docstrings(answer, [hides]) == ("def causal_mask(size):\n    raise Error")
     assert '"""Padding and future at once, ' in cells["06-decoder-mask-answer"]
     assert cells["06-causal-mask-hints"].count("This hint is left out") == 3
     assert cells["06-decoder-mask-hints"].count("This hint is left out") == 0

@@ -12,13 +12,17 @@ from course_lib.training import (
     target_only_entropy,
     train,
 )
+from course_lib.training.runs.first_report import describe
 from tests.training.conftest import TOY
 
 pytestmark = pytest.mark.slow
 
 
-def lines(toy, size, *, splits=("train",)):
-    """What is reported of a run on so many pairs of the toy, with these splits."""
+SPLITS = ("train", "valid")
+
+
+def mine(toy, size, *, splits=("train",)):
+    """So many pairs of the toy, as a corpus with these splits."""
     corpus = Corpus(
         "mine",
         source_language="letters",
@@ -26,7 +30,12 @@ def lines(toy, size, *, splits=("train",)):
         splits=splits,
         sample=TOY.sample,
     )
-    data = load_training_data(replace(toy, train_size=size), corpus)
+    return load_training_data(replace(toy, train_size=size), corpus)
+
+
+def lines(toy, size, *, splits=("train",)):
+    """What is reported of a run on them."""
+    data = mine(toy, size, splits=splits)
     run = train(toy, RunOptions(max_steps=1), data=data)
     return list(report(run, data))
 
@@ -82,8 +91,15 @@ def test_a_recipe_made_to_memorise_validates_on_own_files(at_home, toy, monkeypa
     assert "valid loss" in out and "unseen, shuffled source" in out
 
 
-def test_a_corpus_that_holds_nothing_out_is_not_tested_on_what_it_was_trained_on(toy):
-    assert lines(toy, 21) == []
+@pytest.mark.parametrize(
+    ("size", "splits", "tested"),
+    [(21, ("train",), False), (20, ("train",), True), (21, SPLITS, True)],
+)
+def test_what_is_not_tested_is_told_before_training(toy, size, splits, tested):
+    """Nothing is tested on what it was trained on, but for a few pairs to be memorised."""
+    assert (lines(toy, size, splits=splits) != []) == tested
+    told = "".join(describe(toy, mine(toy, size, splits=splits), own=False))
+    assert ("mine has no held-out split, so there is no honest test" in told) != tested
 
 
 @pytest.mark.parametrize("split", ["test", "valid"])
