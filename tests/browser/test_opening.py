@@ -36,7 +36,7 @@ def learner(lab, clone, stop_kernels, open_page, monkeypatch):  # in this order,
         change(clone / "notebooks" / lesson)
         trust(unmodified_notebooks(clone))
         fold_file_browser()
-        address = lab.address_of_a_learner(f"clone/notebooks/{lesson}")
+        address = lab.address_of_a_learner(f"clone/notebooks/{lesson}?token=one")
         page = open_page(address, network=True, width=width)
         page.wait_for_url("**/tree/**")
         wait_until_open(page, kernel=False)
@@ -48,6 +48,8 @@ def learner(lab, clone, stop_kernels, open_page, monkeypatch):  # in this order,
 @pytest.mark.smoke
 def test_explorer_and_diagram_of_the_first_lesson_are_live_and_the_files_are_folded(learner):
     page = learner("00_start_here.ipynb")
+    opened = page.evaluate("performance.getEntriesByType('navigation')[0].name")
+    assert opened.endswith("00_start_here.ipynb?token=one")  # a browser may keep no cookie
     assert page.evaluate(FOLDED)
     page.locator(".ae[data-state]").first.wait_for(state="attached")
     page.locator(".md[data-step]").wait_for(state="attached")
