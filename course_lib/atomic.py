@@ -137,7 +137,11 @@ def locked(file: Path, busy: str, *, wait: Callable[[str], object] | None = None
     from filelock import FileLock, Timeout  # takes a tenth of a second
 
     # With another mode no other user of the folder could lock it; a soft lock outlives its process.
-    lock = FileLock(below(file.parent, file.name), mode=0o666, fallback_to_soft=False)
+    below(file.parent, file.name)
+    try:
+        lock = FileLock(file, mode=0o666, fallback_to_soft=False)
+    except TypeError:  # filelock before 3.30
+        lock = FileLock(file, mode=0o666)
     try:
         try:
             lock.acquire(timeout=0)
@@ -149,6 +153,8 @@ def locked(file: Path, busy: str, *, wait: Callable[[str], object] | None = None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
+    except NotImplementedError:  # filelock before 3.24, for ENOSYS
+        pass
     try:
         yield
     finally:

@@ -269,6 +269,24 @@ def test_where_there_are_no_locks_nothing_is_locked_nor_left(tmp_path, monkeypat
     assert os.listdir(tmp_path) == []
 
 
+def test_with_the_filelock_of_colab_nothing_is_locked_where_there_are_no_locks(
+    tmp_path, monkeypatch
+):
+    class FileLock3:
+        def __init__(self, file, *, mode):
+            """Version 3.20 knows no other options."""
+
+        def acquire(self, timeout):
+            raise NotImplementedError("FileSystem does not appear to support flock")
+
+        def release(self):
+            """There is nothing to release."""
+
+    monkeypatch.setattr("filelock.FileLock", FileLock3)
+    with atomic.locked(tmp_path / ".lock", "taken"):
+        pass
+
+
 def test_a_lock_that_cannot_be_made_leaves_its_cause_to_the_caller(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"), atomic.locked(tmp_path / "file" / ".lock", "taken"):

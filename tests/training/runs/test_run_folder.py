@@ -178,7 +178,8 @@ def test_nothing_behind_a_link_in_a_run_folder_is_deleted_or_overwritten(at_home
 HOSTILE = "\x1b]0;title\x07\x1b[2J\rx\ny\x9b31m\u2028"
 
 
-def test_a_hostile_model_commands_no_terminal_and_stays_on_its_lines(tmp_path, capsys):
+def test_a_hostile_model_commands_no_terminal_and_stays_on_its_lines(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     translator = load_translator()
     words = translator.target_vocabulary.tokens
     hostile = Vocabulary([*words[:4], *(word + HOSTILE for word in words[4:])])
