@@ -7,13 +7,14 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.wording import shown
 
 DRAFT_PREFIX = ".saving-"  # of a draft's folder, which a killed process may leave behind
+_JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # on some network file systems
 
 
@@ -95,9 +96,6 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
                 see="a-file-cannot-be-written",
             ) from error
 
-    with explained():
-        part.parent.mkdir(parents=True, exist_ok=True)
-
     def write(text: str) -> None:
         with explained():
             file.write(text)
@@ -105,11 +103,13 @@ def grow_atomically(path: Path) -> Iterator[Callable[[str], None]]:
 
     busy = f"expected {shown(str(part))} for this process alone, but another one is writing it: "
     lock = part.with_name(f".{part.name}.lock")
-    with nullcontext() if directly else locked(lock, f"{busy}wait for it, or choose another file"):
+    with ExitStack() as stack:
         with explained():
-            file = (path if directly else below(part.parent, part.name)).open(
-                "w", encoding="utf-8", errors="replace"
-            )
+            part.parent.mkdir(parents=True, exist_ok=True)
+            if not directly:
+                stack.enter_context(locked(lock, f"{busy}wait for it, or choose another file"))
+                below(part.parent, part.name)
+            file = part.open("w", encoding="utf-8", errors="replace")
         try:
             yield write
         finally:
@@ -127,31 +127,33 @@ def locked(file: Path, busy: str, *, wait: Callable[[str], object] | None = None
     locks; there nothing is locked.
 
     Args:
-        busy: what to say if another process, or another thread, holds it.
+        busy: what to say if another process, or another thread, holds it; without a full stop.
         wait: is told that; then the lock is waited for.
 
     Raises:
-        CourseError: its file cannot be made, or it is held already and nobody wants to wait.
+        CourseError: it is held already and nobody wants to wait, or its file is a link.
+        OSError: its file cannot be made.
     """
     from filelock import FileLock, Timeout  # takes a tenth of a second
 
-    lock = FileLock(
-        below(file.parent, file.name), mode=0o666
-    )  # or else another user of the folder could not lock it
+    # With another mode no other user of the folder could lock it; a soft lock outlives its process.
+    below(file.parent, file.name)
+    try:
+        lock = FileLock(file, mode=0o666, fallback_to_soft=False)
+    except TypeError:  # filelock before 3.30
+        lock = FileLock(file, mode=0o666)
     try:
         try:
             lock.acquire(timeout=0)
         except Timeout:
             if wait is None:
-                raise CourseError(busy) from None
+                raise CourseError(f"{busy}, or delete {shown(str(file))} if none does") from None
             wait(busy)
             lock.acquire()
     except OSError as error:
         if error.errno not in _NO_LOCKS:
-            raise CourseError(
-                f"could not lock {shown(str(file))} ({error}): {_likely_cause(error)}"
-            ) from error
-    except NotImplementedError:
+            raise
+    except NotImplementedError:  # filelock before 3.24, for ENOSYS
         pass
     try:
         yield
@@ -170,14 +172,21 @@ def below(folder: Path, *names: str | Path) -> Path:
     path = folder
     for name in Path(*names).parts:
         path /= name
-        if os.path.islink(path):
+        if _is_link(path):
             raise CourseError(
                 f"expected no link at {shown(str(path))}, found one to "
                 f"{shown(os.readlink(path))}: nothing behind a link is overwritten or deleted. "
-                "Delete the link, or choose another folder",
+                "Put there what it leads to, or choose another folder",
                 see="a-file-cannot-be-written",
             )
     return path
+
+
+def _is_link(path: Path) -> bool:
+    """Whether a path is a link or what Windows calls a junction."""
+    with suppress(OSError, ValueError):
+        return path.is_symlink() or getattr(path.lstat(), "st_reparse_tag", 0) == _JUNCTION
+    return False
 
 
 def part_of(path: Path) -> Path:

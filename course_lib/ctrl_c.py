@@ -32,11 +32,22 @@ def interruptible_imports() -> Iterator[None]:
     ``KeyboardInterrupt``, as ever.
     """
     before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+    if (
+        before in (signal.SIG_IGN, None)
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield
         return
     signal.signal(signal.SIGINT, _interrupt)
-    hook, sys.unraisablehook = sys.unraisablehook, _report_swallowed
+    hook = sys.unraisablehook
+
+    def report_swallowed(unraisable: sys.UnraisableHookArgs) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            end_at_once()
+        else:
+            hook(unraisable)
+
+    sys.unraisablehook = report_swallowed
     try:
         yield
     finally:
@@ -50,9 +61,3 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
             end_at_once()
         frame = frame.f_back
     raise KeyboardInterrupt
-
-
-def _report_swallowed(unraisable: sys.UnraisableHookArgs) -> None:
-    if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        end_at_once()
-    sys.__unraisablehook__(unraisable)

@@ -19,7 +19,7 @@ from pathlib import Path
 from course_lib.arguments import NoOptions
 from course_lib.errors import DISTRIBUTION, troubleshooting
 from course_lib.terminal import say
-from course_lib.wording import pip_install
+from course_lib.wording import pip_install, run_python
 from course_lib.work_copy.folders import COURSE, NOTEBOOKS
 
 OLDEST_PYTHON = (3, 11)
@@ -212,7 +212,8 @@ def report(findings: list[Finding]) -> list[str]:
     else:
         lines += ["", "To fix (x is required, - is optional):", *fixes]
         if Path(sys.prefix) == COURSE / ".venv":
-            lines.append(f"  or all missing packages at once: `make env` in {COURSE}")
+            install = run_python("-m", "tools.install", "lab")
+            lines.append(f"  or all that lessons need at once, in {COURSE}: {install}")
     return [*lines, "", f"Symptoms and remedies: {troubleshooting()}"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import sys
 import webbrowser
 from dataclasses import dataclass
@@ -149,6 +150,8 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server: Any) -> None:
+    entrance = f"{re.escape(server.base_url)}{ENTRANCE}/.*"  # first: all else is not vital
+    server.web_app.add_handlers(".*$", [(entrance, _entrance())])
     contents, read = server.contents_manager, server.contents_manager.get
     contents.register_pre_save_hook(save_without_widgets)
 
@@ -159,8 +162,8 @@ def _load_jupyter_server_extension(server: Any) -> None:
         return model
 
     if inspect.iscoroutinefunction(read):  # a manager from elsewhere may not be
+        name_language({})  # if ipykernel cannot be imported, notebooks are opened as they are
         contents.get = get  # Jupyter has hooks for what is saved, and none for what is opened
-    server.web_app.add_handlers(".*$", [(f"{server.base_url}{ENTRANCE}/.*", _entrance())])
 
 
 def _entrance() -> type[Any]:
@@ -177,7 +180,7 @@ def _entrance() -> type[Any]:
                 const layout = narrow ? "doc/workspaces/{PHONE_WORKSPACE}"
                   : "lab/workspaces/{WORKSPACE}";
                 const path = location.pathname.slice("{self.base_url}{ENTRANCE}/".length);
-                location.replace(`{self.base_url}${{layout}}/tree/${{path}}`);
+                location.replace(`{self.base_url}${{layout}}/tree/${{path}}${{location.search}}`);
                 </script>"""
             )
 
@@ -197,7 +200,8 @@ def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
         say(text, error=True)
     elif changed := outdated(work, COURSE):
         say(
-            f"The course has changed ({len(changed)} notebooks): `course update` merges them. "
+            f"The course has changed ({len(changed)} notebook{'s' * (len(changed) != 1)}): "
+            "`course update` merges the changes into yours. "
             "Save open notebooks first.",
             error=True,
         )
@@ -214,7 +218,12 @@ def run_lab(options: LabOptions) -> int:
         CourseError: there is no such notebook, or JupyterLab is not installed.
     """
     if options.print_path:
-        say(str(_notebook_in_copy(options.notebook, exercise=options.exercise)))
+        path = str(_notebook_in_copy(options.notebook, exercise=options.exercise))
+        if sys.stdout.isatty():
+            say(path)
+        else:  # an editor needs it byte by byte
+            sys.stdout.buffer.write(os.fsencode(path) + b"\n")
+            sys.stdout.flush()
         return 0
     say("Starting JupyterLab …")
     try:

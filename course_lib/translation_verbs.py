@@ -99,10 +99,11 @@ def _write_blocks(blocks: Iterable[list[str]], output: Path | None) -> None:
     with nullcontext() if output is None else grow_atomically(output) as write:
         try:
             for block in blocks:
-                if write:
-                    write("".join(f"{line}\n" for line in block))
-                else:
+                if write is None and sys.stdout.isatty():
                     say(*block)
+                else:  # as it is: only a terminal would obey what is in it
+                    (write or sys.stdout.write)("".join(f"{line}\n" for line in block))
+                    sys.stdout.flush()
                 done += len(block)
         except BrokenPipeError:  # nobody wants to read on
             raise

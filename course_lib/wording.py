@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -44,8 +46,15 @@ def pip_install(*arguments: str, extra: str = "") -> str:
         arguments = ("-e", f"{root}[{extra}]") if clone else (f"{DISTRIBUTION}[{extra}]",)
     if clone:
         arguments = ("-c", str(root / "constraints.txt"), *arguments)
-    command = [sys.executable, "-m", "pip", "install", *arguments]
-    return " ".join(f'"{each}"' if re.search(r"[^-\w./\\:]", each) else each for each in command)
+    return run_python("-m", "pip", "install", *arguments)
+
+
+def run_python(*arguments: str) -> str:
+    """The command that runs this Python, by its short name where a shell finds it under that."""
+    python = sys.executable or "python"
+    command = ["python" if shutil.which("python") == python else python, *arguments]
+    line = " ".join(f'"{each}"' if re.search(r"[^-\w./\\:]", each) else each for each in command)
+    return f"& {line}" if os.name == "nt" and line[0] == '"' else line  # or PowerShell only prints
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

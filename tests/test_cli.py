@@ -17,7 +17,7 @@ import pytest
 from course_lib import cli, doctor, lab
 from course_lib.arguments import NoOptions
 from course_lib.errors import CourseError
-from course_lib.wording import pip_install
+from course_lib.wording import pip_install, run_python
 from course_lib.work_copy import folders
 from course_lib.work_copy.update import update
 
@@ -240,7 +240,7 @@ def test_a_learner_works_in_a_copy_with_everything_beside_it(
     assert printed.count(f"Your own copy of the course is in {work}.") == 1
     (lessons.parent / path).write_text('{"new": 1}')
     cli.main(arguments)
-    assert "(1 notebooks): `course update` merges them" in capsys.readouterr().err
+    assert "(1 notebook): `course update` merges the changes" in capsys.readouterr().err
     assert (work / path).read_text() == "{}"
 
 
@@ -252,6 +252,21 @@ def test_for_another_editor_the_copy_is_made_and_its_path_is_all_that_is_printed
     path = tmp_path / "my work" / "exercises" / "06_masks" / "masks.ipynb"
     assert capsys.readouterr().out == f"{path}\n"
     assert path.read_text() == "{}" and not started
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such names")
+def test_a_path_is_printed_byte_by_byte_unless_a_terminal_shows_it(
+    lessons, tmp_path, monkeypatch, capfdbinary
+):
+    name = os.fsencode(tmp_path) + b"/M\xfcller\x1b/a.ipynb"
+    os.mkdir(os.path.dirname(name))
+    os.close(os.open(name, os.O_CREAT))
+    command = ["lab", os.fsdecode(name), "--print-path"]
+    assert cli.main(command) == 0
+    assert capfdbinary.readouterr().out == name + b"\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert cli.main(command) == 0
+    assert b"\\x1b" in capfdbinary.readouterr().out
 
 
 def test_nothing_is_copied_for_a_name_that_is_wrong(lessons, started, tmp_path, capsys):
@@ -334,7 +349,7 @@ def test_a_system_without_any_browser_has_none(monkeypatch):
 def test_lab_without_jupyterlab_says_what_to_install(lessons, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
     assert cli.main(["lab"]) == 1
-    assert f"{sys.executable} -m pip install" in (error := capsys.readouterr().err)
+    assert f"{run_python('-m', 'pip')} install" in (error := capsys.readouterr().err)
     assert "[lab]" in error
 
 
@@ -359,6 +374,12 @@ def test_a_whole_installation_is_called_whole(monkeypatch, capsys):
     assert out.endswith("docs/troubleshooting.md\n")
 
 
+def test_in_a_clone_the_doctor_names_the_command_for_all_that_lessons_need(monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(folders.COURSE / ".venv"))
+    lines = doctor.report([doctor.Finding("x", "not installed", fine=False)])
+    assert any(line.endswith(run_python("-m", "tools.install", "lab")) for line in lines)
+
+
 def test_this_installation_has_all_that_is_required(no_jail, capsys):
     assert cli.main(["doctor"]) == 0
     printed = capsys.readouterr().out
@@ -378,7 +399,8 @@ def test_a_missing_required_package_fails_and_the_fix_names_it(no_jail, monkeypa
     assert cli.main(["doctor"]) == 1
     printed = capsys.readouterr().out
     assert "x safetensors" in printed
-    assert re.search(f'safetensors: {sys.executable} -m pip install .*"safetensors>=', printed)
+    pip = re.escape(run_python("-m", "pip"))
+    assert re.search(f'safetensors: {pip} install .*"safetensors>=', printed)
 
 
 def test_a_missing_extra_is_named_but_fails_nothing(monkeypatch, capsys):

@@ -76,13 +76,33 @@ def test_ctrl_c_elsewhere_is_an_exception_as_ever():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_an_ignored_ctrl_c_stays_ignored():
+def test_an_ignored_ctrl_c_stays_ignored_and_a_handler_of_another_language_stays(monkeypatch):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with interruptible_imports():
             assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+        with monkeypatch.context() as patch:
+            patch.setattr(signal, "getsignal", lambda number: None)
+            with interruptible_imports():
+                pass
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_what_else_a_destructor_raises_is_reported_as_it_was_before(monkeypatch):
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda raised: reported.append(raised.exc_type))
+
+    class Fails:
+        def __del__(self):
+            raise ZeroDivisionError
+
+    with interruptible_imports():
+        Fails()
+        gc.collect()
+    assert reported == [ZeroDivisionError]
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -101,6 +121,7 @@ def test_until_the_command_takes_over_ctrl_c_ends_it_in_a_line(monkeypatch):
         seen.append(signal.getsignal(signal.SIGINT))
         return Namespace(verb="recipes", debug=False)
 
+    monkeypatch.setattr(sys, "argv", ["course", "recipes"])
     assert start.main() == 7
     assert seen[0] is end_at_once and seen[1] not in (seen[0], signal.default_int_handler)
     assert signal.getsignal(signal.SIGINT) is end_at_once  # until the very end

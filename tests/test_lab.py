@@ -1,6 +1,10 @@
 """How JupyterLab looks when `course lab` opens it, and what it saves."""
 
 import json
+import re
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -31,6 +35,24 @@ def test_a_notebook_for_the_courses_kernel_is_opened_with_what_the_kernel_says(k
     lab.name_language(content)
     language = content["metadata"]["language_info"]
     assert language == (IPythonKernel.language_info if named else {"name": "as stored"})
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_the_entrance_is_there_and_notebooks_are_read_if_ipykernel_cannot_be(monkeypatch, works):
+    async def read():
+        raise AssertionError
+
+    handlers, hooks = [], []
+    contents = SimpleNamespace(get=read, register_pre_save_hook=hooks.append)
+    web_app = SimpleNamespace(add_handlers=lambda host, added: handlers.extend(added))
+    server = SimpleNamespace(contents_manager=contents, base_url="/a+b/", web_app=web_app)
+    if not works:
+        monkeypatch.setitem(sys.modules, "ipykernel.ipkernel", None)
+    with nullcontext() if works else pytest.raises(ImportError):
+        lab._load_jupyter_server_extension(server)
+    [(pattern, _)] = handlers
+    assert re.fullmatch(pattern, "/a+b/course/notebooks/06_masks.ipynb")
+    assert hooks == [lab.save_without_widgets] and (contents.get is read) is not works
 
 
 def test_a_view_is_saved_only_with_its_widget_and_without_html_beside_it():

@@ -30,8 +30,8 @@ def npm_package(name: str, version: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         options = ("--no-save", "--ignore-scripts", "--prefix", str(folder))
         command = [npm, "install", *options, f"{name}@{version}"]
-        # Every worker of the tests wants it at once.
-        with locked(folder / ".lock", "", wait=bool):
+        # Every worker of the tests wants it at once; they wait without a word.
+        with locked(folder / ".lock", busy="", wait=lambda busy: None):
             if not (package / "package.json").is_file():
                 done = subprocess.run(command, capture_output=True, text=True)
                 if not (package / "package.json").is_file():

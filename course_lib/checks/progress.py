@@ -20,7 +20,10 @@ from course_lib.widget_output import widget_output
 FORMER_IDS: dict[str, str] = {}
 
 
-IN_WORDS = "A person marks answers in words: your teacher, or you with the course's solutions."
+IN_WORDS = (
+    "A person marks answers in words: your teacher, or you, by the solutions in the course's "
+    "repository."
+)
 
 
 def progress_file() -> Path:

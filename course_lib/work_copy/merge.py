@@ -84,11 +84,11 @@ def nbgrader_name(cell: NotebookNode) -> str:
 def _where(cell: NotebookNode, notebook: NotebookNode) -> str:
     """Where the cell stands, as a reader sees it: the heading above it, and how it begins."""
     before = notebook.cells[: notebook.cells.index(cell) + 1]
-    headings = re.findall(
-        r"^#+ +(.+)", "\n".join(c.source for c in before if c.cell_type == "markdown"), re.MULTILINE
-    )
-    first = next((line.lstrip("# ") for line in cell.source.splitlines() if line.strip()), "empty")
-    starts = f"the cell that begins with {shortened(first)}"
+    text = "\n\n".join(c.source for c in before if c.cell_type == "markdown")
+    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)  # code has "#"
+    headings = re.findall(r"^#+ +(.+)", text, re.MULTILINE)
+    first = next((line.lstrip("# ") for line in cell.source.splitlines() if line.strip()), "")
+    starts = f"the cell that begins with {shortened(first)}" if first else "an empty cell"
     return f"below {shortened(headings[-1])}, {starts}" if headings else starts
 
 

@@ -73,7 +73,7 @@ def create(work: Path, course: Path) -> bool:
 
 def _refuse_links(work: Path, names: Sequence[Path]) -> None:
     """Refuse a copy in which a link would lead out of it what is written or deleted."""
-    for folder in ("", RELEASE, f"{RELEASE}-incomplete", BACKUP):
+    for folder in ("", RELEASE, f"{RELEASE}-incomplete"):
         for name in names:
             below(work, folder, name)
 
@@ -119,7 +119,6 @@ def reset(work: Path, what: str) -> str:
     if not (work / RELEASE).is_dir():
         raise CourseError(f"expected a copy of the course in {work}, found none: run `course lab`")
     known, inside = released(work / RELEASE), path_inside(Path(os.path.abspath(what)), work)
-    _refuse_links(work, known)
     if what in TABLE:
         return _reset_answer(work, what)
     name = inside if inside in known else Path(what)
@@ -141,7 +140,7 @@ def exercise_path(item_id: str) -> Path:
 def _reset_notebook(work: Path, name: Path) -> str:
     """Put back a whole notebook, and say where the learner's is."""
     saved = _back_up(work, name)
-    _copy(work / RELEASE / name, work / name)
+    _copy(work / RELEASE / name, below(work, name))
     note_reset([item for item in TABLE if exercise_path(item) == name])
     return f"{name} is as the course released it" + (f"; yours is in {saved}" if saved else "")
 
@@ -235,7 +234,7 @@ def _updated(file: _File) -> str:
     # Only the new name of a renamed file can be taken by another file of the learner's.
     replaced = _replaced(file.work, file.name, file.now) if file.renamed else ""
     left = False
-    if not mine.exists() or _written(mine) in (_written(file.start), _written(file.now)):
+    if _is_released(file.work, file.former, file.start, file.now):
         _copy(file.now, file.work / file.name)
         line = file.headline + replaced
     elif file.name.suffix != ".ipynb":
@@ -281,7 +280,7 @@ def _put_together(file: _File, merged: Merged, replaced: str) -> str:
 
 def _replaced(work: Path, name: Path, *released: Path) -> str:
     """Back up what is about to be replaced, unless it is as released, and say where it is."""
-    if _written(work / name) in (None, *(_written(path) for path in released)):
+    if _is_released(work, name, *released):
         return ""
     return f"; the {name.name} that you had is in {_back_up(work, name)}"
 
@@ -289,7 +288,7 @@ def _replaced(work: Path, name: Path, *released: Path) -> str:
 def _dropped(work: Path, name: Path) -> str:
     """Take away a file that the course no longer has, unless the learner changed it."""
     mine, start = work / name, work / RELEASE / name
-    unchanged = mine.exists() and _written(mine) == _written(start)
+    unchanged = _is_released(work, name, start)
     start.unlink()
     if not mine.exists():
         return ""
@@ -346,7 +345,7 @@ def _merged(base: NotebookNode, theirs: NotebookNode, mine: NotebookNode) -> Mer
 
 def _back_up(work: Path, name: Path) -> Path | None:
     """Keep a copy of a file, under the time; None if there is no such file."""
-    if not (work / name).exists():
+    if not below(work, name).exists():
         return None
     if not (work / name).is_file():
         raise CourseError(
@@ -355,7 +354,7 @@ def _back_up(work: Path, name: Path) -> Path | None:
     now = time.strftime("%Y-%m-%d_%H-%M-%S")
     folders = (work / BACKUP / f"{now}{more}" for more in ("", *(f"-{n}" for n in range(2, 1000))))
     saved = next(folder / name for folder in folders if not (folder / name).exists())
-    _copy(work / name, saved)
+    _copy(work / name, below(work, saved.relative_to(work)))
     return saved
 
 
@@ -385,6 +384,30 @@ def _copy(source: Path, target: Path) -> None:
 
 def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
+
+
+def _is_released(work: Path, name: Path, *released: Path) -> bool:
+    """Whether a file is missing, or has nothing that a person wrote or ran.
+
+    If other things in it have changed, such as tags, a backup is made, and not worth a line.
+    """
+    if not (work / name).exists():
+        return True
+    if _written(work / name) not in [_written(path) for path in released]:
+        return False
+    if _but_language(work / name) not in [_but_language(path) for path in released]:
+        _back_up(work, name)
+    return True
+
+
+def _but_language(path: Path) -> object:
+    """All that is in a file, but what JupyterLab writes into a notebook that is only opened."""
+    try:
+        notebook = _read(path)
+    except CourseError:
+        return _bytes(path)
+    notebook.metadata.pop("language_info", None)
+    return notebook
 
 
 def _written(path: Path) -> object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from course_lib.arguments import NoOptions, option
+from course_lib.errors import CourseError
 from course_lib.terminal import say
 
 SAVE = "Only what is saved is merged: save open notebooks in JupyterLab before an update."
@@ -33,7 +34,7 @@ def run_update(options: NoOptions) -> int:
     if (work / RELEASE).is_dir() and outdated(work, COURSE):
         say(SAVE)
     changed = update(work, COURSE)
-    say(*([*changed, RELOAD] if changed else ["Nothing has changed."]))
+    say(*("\n".join([*changed, RELOAD]).split("\n") if changed else ["Nothing has changed."]))
     return 0
 
 
@@ -56,7 +57,13 @@ def run_reset(options: ResetOptions) -> int:
     from course_lib.work_copy.update import reset
 
     what = options.what
-    if "." not in what:  # neither an item nor a file
+    is_lesson = what[:1].isdigit() and "." not in what
+    if options.exercise and not is_lesson:
+        raise CourseError(
+            f"expected --exercise with a lesson's number, such as 06, got it with {what!r}: leave "
+            "it out, or name the lesson"
+        )
+    if is_lesson:
         what = str(find_notebook(what, exercise=options.exercise).relative_to(COURSE))
     say(reset(work_folder(), what), RELOAD)
     return 0

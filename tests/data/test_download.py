@@ -192,6 +192,12 @@ def test_a_folder_that_cannot_be_made_is_named(fetch, tmp_path):
         fetch()
 
 
+def test_a_folder_that_cannot_be_locked_is_named_with_the_way_out(fetch, tmp_path):
+    (tmp_path / "new" / ".lock").mkdir(parents=True)
+    with pytest.raises(CourseError, match=r"could not be downloaded.*\.lock.*get the file elsew"):
+        fetch()
+
+
 def test_if_no_address_works_the_error_names_the_path_and_the_reasons(server, fetch, tmp_path):
     dead = f"{server.address}/none"
     unreachable = "http://127.0.0.1:9/file"

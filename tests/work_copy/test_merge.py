@@ -166,7 +166,9 @@ def test_the_course_decides_what_is_an_answer_and_what_is_locked():
 def test_a_remark_names_a_cell_by_the_heading_above_it():
     base, theirs, mine = (notebook("task=x code=1 gone=2") for _ in range(3))
     for copy in (base, theirs, mine):
-        copy.cells[0] = new_markdown_cell("## Q6b. Padding\n\nWhy?", id="task")
+        copy.cells[0] = new_markdown_cell(
+            "## Q6b. Padding\n\n```python\n# no heading\n```", id="task"
+        )
     theirs.cells[1].source, mine.cells[1].source = "one = 1", "# what I tried\nmine = 1"
     theirs.cells.pop()
     mine.cells[2].source = "\nlonger = 2"
@@ -176,6 +178,9 @@ def test_a_remark_names_a_cell_by_the_heading_above_it():
         "below 'Q6b. Padding', the cell that begins with 'longer = 2': the course has dropped this "
         "cell; yours was kept",
     )
+    theirs.cells.pop(0)
+    mine.cells[0].source = " \n"
+    assert merge(base, theirs, mine=mine).remarks[0].startswith("an empty cell: the course has")
 
 
 def test_outputs_of_what_was_run_stay_and_others_are_the_courses():

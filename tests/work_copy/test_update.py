@@ -132,14 +132,13 @@ def test_what_nobody_changed_is_taken_over_and_what_was_written_stays(course, an
     assert update(answered, course) == [] == outdated(answered, course)
 
 
-def test_saving_a_notebook_is_no_change_and_running_it_is_one(course, work):
-    """JupyterLab saves other metadata, counts and views, and lays the file out its own way."""
+def test_opening_a_notebook_is_no_change_and_running_it_is_one(course, work):
+    """JupyterLab saves what the kernel says of its language, and lays the file out its own way."""
     create(work, course)
     for name in (LESSON, EXERCISE):
         saved = json.loads((work / name).read_text())
-        saved["metadata"] = {"language_info": {"name": "python", "version": "3.11.7"}}
+        saved["metadata"]["language_info"] = {"name": "python", "version": "3.11.7"}
         for cell in saved["cells"]:
-            cell["metadata"]["scrolled"] = True
             cell["source"] = "".join(cell["source"])
         (work / name).write_text(json.dumps(saved))
         write_cell(course / name, *FIRST[name], "# Changed")
@@ -153,6 +152,29 @@ def test_saving_a_notebook_is_no_change_and_running_it_is_one(course, work):
     (line,) = update(work, course)
     assert "with what you ran; before the update it was" in line
     assert nbformat.read(work / LESSON, as_version=4).cells[1].outputs
+
+
+@pytest.mark.parametrize("what", ["changed", "renamed", "replaced", "dropped"])
+def test_of_metadata_that_an_update_replaces_there_is_a_backup_without_a_word(course, work, what):
+    """Tags, kinds of slides, another kernel: nothing in the notebook itself has changed."""
+    create(work, course)
+    renamed = LESSON.with_name("07_masks.ipynb")
+    if what == "replaced":
+        shutil.copy(work / LESSON, work / renamed)
+    tagged = work / (renamed if what == "replaced" else LESSON)
+    notebook = nbformat.read(tagged, as_version=4)
+    notebook.cells[0].metadata.tags = ["mine"]
+    nbformat.write(notebook, tagged)
+    before = tagged.read_bytes()
+    if what == "dropped":
+        (course / LESSON).unlink()
+    elif what == "changed":
+        write_cell(course / LESSON, "title", "# More masks")
+    else:
+        (course / LESSON).rename(course / renamed)
+    (line,) = update(work, course)
+    assert "backup" not in line
+    assert [path.read_bytes() for path in (work / "backup").rglob("*.ipynb")] == [before]
 
 
 def test_what_it_was_before_an_update_is_kept(course, answered):
@@ -350,6 +372,20 @@ def test_a_lesson_and_its_exercise_are_put_back_by_their_number(
     assert "the lessons are 06_masks" in capsys.readouterr().err
 
 
+def test_the_name_of_an_item_without_its_number_gets_the_whole_id(answered, monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_WORK", str(answered))
+    for item in (item for item in TABLE if not item.endswith(".bug")):
+        assert cli.main(["reset", item.partition(".")[2]]) == 1
+        assert f": did you mean {item}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["06.padding_mask", "padding_mask", "masks.ipynb"])
+def test_the_option_exercise_goes_with_a_lesson_alone(answered, monkeypatch, capsys, what):
+    monkeypatch.setenv("COURSE_WORK", str(answered))
+    assert cli.main(["reset", what, "--exercise"]) == 1
+    assert f"with a lesson's number, such as 06, got it with '{what}'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["notebooks/06_masks.ipynb", "06_masks.ipynb"])
 def test_a_whole_notebook_is_put_back_wherever_one_is(course, answered, name, monkeypatch):
     monkeypatch.chdir(answered / "notebooks")
@@ -439,6 +475,10 @@ def test_the_commands_tell_what_they_did(course, work, monkeypatch, capsys):
     assert (before, after) == (verbs.SAVE, verbs.RELOAD)
     assert cli.main(["reset", "06.padding_mask"]) == 0
     assert f"yours is in {work}{os.sep}backup" in capsys.readouterr().out
+    write_cell(work / LESSON, "title", "# My masks")
+    write_cell(course / LESSON, "title", "# All masks")
+    assert cli.main(["update"]) == 0
+    assert capsys.readouterr().out.splitlines()[2].startswith("  below ")
 
 
 def without_ids(path):
@@ -488,6 +528,11 @@ def test_what_is_no_file_where_one_should_be_is_named_and_waited_for_by_nobody(c
             reset(answered, "06.padding_mask")
 
 
+def files_in(folder):
+    files = [path for path in [folder, *folder.rglob("*")] if path.is_file()]
+    return {path: path.read_bytes() for path in files}
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other links")
 @pytest.mark.parametrize("name", [EXERCISE, EXERCISE.parent, ".course", "backup", LESSON.parent])
 def test_nothing_behind_a_link_in_a_copy_is_deleted_or_overwritten(
@@ -497,19 +542,30 @@ def test_nothing_behind_a_link_in_a_copy_is_deleted_or_overwritten(
     theirs = tmp_path / "theirs"
     (answered / name).rename(theirs)
     (answered / name).symlink_to(theirs)
-    files = [path for path in [theirs, *theirs.rglob("*")] if path.is_file()]
-    before = {path: path.read_bytes() for path in files}
+    before = files_in(theirs)
     write(course / EXERCISE, new_markdown_cell("New.", id="06-padding-mask-task"))
     (course / LESSON).rename(course / "notebooks" / "07_other.ipynb")
-    for change in (lambda: update(answered, course), lambda: reset(answered, "06.padding_mask")):
+    with pytest.raises(CourseError, match="expected no link at .*Put there what it leads to"):
+        update(answered, course)
+    if name in (".course", LESSON.parent):  # where a reset of the exercise writes nothing
+        assert reset(answered, "06.padding_mask").startswith("06.padding_mask in ")
+    else:
         with pytest.raises(CourseError, match="expected no link at"):
-            change()
-    assert {path: path.read_bytes() for path in files} == before
-    assert len(list(theirs.rglob("*"))) in (0, len(files) - theirs.is_file() + _folders(theirs))
+            reset(answered, "06.padding_mask")
+    assert files_in(theirs) == before
 
 
-def _folders(path):
-    return sum(each.is_dir() for each in path.rglob("*"))
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other links")
+def test_nothing_is_written_behind_a_link_among_the_backups(
+    course, answered, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(work_copy.time, "strftime", lambda form: "now")
+    (answered / "backup" / "now").mkdir(parents=True)
+    (tmp_path / "theirs").mkdir()
+    (answered / "backup" / "now" / "exercises").symlink_to(tmp_path / "theirs")
+    with pytest.raises(CourseError, match="expected no link at .*now/exercises"):
+        reset(answered, "06.padding_mask")
+    assert files_in(tmp_path / "theirs") == {}
 
 
 def test_a_reset_that_cannot_be_says_what_can(course, answered):

@@ -91,8 +91,9 @@ class ClassRun:
         nbgrader's folder ``submitted``, and directly in the student's folder elsewhere: in a deeper
         one, it may be the student's own, of an archive.
         """
-        folders = [self.incoming / student]
-        if self.incoming.resolve().name == "submitted":
+        folders, incoming = [self.incoming / student], self.incoming.absolute()
+        beside = (incoming.parent / name for name in ("nbgrader_config.py", "gradebook.db"))
+        if incoming.name == "submitted" and any(map(os.path.isfile, beside)):
             folders.append(folders[0] / self.exercise.assignment)
         if any(folder.is_symlink() for folder in folders):  # perhaps to that of another student
             return None
@@ -243,7 +244,7 @@ def _executor(run: ClassRun, students: int) -> Iterator[Executor]:
     except ImportError:
         raise CourseError(
             "expected the package distributed, which --cluster needs, and it is not installed: "
-            f"install it with {pip_install('distributed')}, and on the workers as well"
+            f"install it with {pip_install(extra='cluster')}, and on the workers as well"
         ) from None
     except (OSError, ValueError) as error:
         raise CourseError(

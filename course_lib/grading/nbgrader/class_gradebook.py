@@ -98,15 +98,15 @@ def _keep_submission(
     timestamp: bytes | None,
 ) -> None:
     """A copy in submitted/, where nbgrader looks for it, unless it was handed in there."""
+    submitted = Path(folder.directory.root) / folder.directory.submitted_directory
+    if run.incoming.resolve().is_relative_to(submitted.resolve()):
+        return
     target = folder.file(
         "submitted",
         run.exercise.assignment,
         name=run.exercise.file.name,
         student=student_id(result.student),
     )
-    submitted = Path(folder.directory.root) / folder.directory.submitted_directory
-    if run.incoming.resolve().is_relative_to(submitted):
-        return
     copy_file(read_regular_file(handed_in), target)
     if timestamp is not None:
         copy_file(timestamp, target.with_name("timestamp.txt"))

@@ -33,7 +33,10 @@ class CourseFolder:
         """The file of a step, such as "release", "submitted" or "autograded"."""
         folder = getattr(self.directory, f"{step}_directory")
         path = Path(self.directory.format_path(folder, student, assignment)) / name
-        return below(Path(self.directory.root), path.relative_to(self.directory.root))
+        # A step's own folder may be a link or anywhere else: the instructor says where it is.
+        base = Path(self.directory.root, folder)
+        base = base if path.is_relative_to(base) else Path(self.directory.root)
+        return below(base, path.relative_to(base))
 
 
 def open_course_folder(path: Path) -> CourseFolder:

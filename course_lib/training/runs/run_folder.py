@@ -14,7 +14,7 @@ import json
 import math
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -180,19 +180,21 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
     if path is None or rank() > 0:
         yield RunFolder(path)
         return
-    try:
-        str(path).encode()  # safetensors takes no other names
-        path.mkdir(parents=True, exist_ok=True)
-    except UnicodeEncodeError:
-        raise CourseError(
-            f"expected a folder with a name in UTF-8, got {str(path)!r}: choose another with --out"
-        ) from None
-    except OSError as error:
-        raise CourseError(
-            f"could not write to {path} ({error}): is a file in the way, or a folder read-only?"
-        ) from error
     busy = f"expected {path} for this run alone, but another process trains there: wait for it, "
-    with locked(path / ".lock", busy + _ELSEWHERE):
+    with ExitStack() as stack:
+        try:
+            str(path).encode()  # safetensors takes no other names
+            path.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(path / ".lock", busy + _ELSEWHERE))
+        except UnicodeEncodeError:
+            raise CourseError(
+                f"expected a folder with a name in UTF-8, got {str(path)!r}: choose another with "
+                "--out"
+            ) from None
+        except OSError as error:
+            raise CourseError(
+                f"could not write to {path} ({error}): is a file in the way, or a folder read-only?"
+            ) from error
         if options.overwrite:
             _clear(path)
         else:

@@ -188,7 +188,9 @@ def test_a_cluster_that_is_not_there_is_named(run, jail, monkeypatch):
     with pytest.raises(CourseError, match="got 'tcp://127.0.0.1:1', and could not connect"):
         grade(replace(run, cluster="tcp://127.0.0.1:1"), jail)
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(CourseError, match="install it with .*-m pip install .*distributed, and on"):
+    with pytest.raises(
+        CourseError, match=r"install it with .*-m pip install .*\[cluster\]\"?, and on"
+    ):
         grade(replace(run, cluster="tcp://127.0.0.1:1"), jail)
 
 

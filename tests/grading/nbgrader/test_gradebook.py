@@ -27,6 +27,7 @@ from course_lib.grading.nbgrader.assignment_gradebook import NOT_RUN, read_times
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from course_lib.grading.nbgrader.course_folder import open_course_folder, rubrics, student_id
 from course_lib.grading.nbgrader.nbgrader_hooks import ExportWhatIsMarked
+from course_lib.grading.nbgrader.nbgrader_settings import CONFIG_FILE
 from course_lib.grading.submissions.exercise import load_exercise
 from tests.grading.nbgrader.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
@@ -315,14 +316,23 @@ def test_a_time_in_a_folder_that_a_student_handed_in_does_not_count(
     assert kept.read_text() == "2030-01-03 12:00:00 UTC\n"
 
 
-def test_in_a_folder_of_nbgrader_s_the_time_that_nbgrader_wrote_counts(masks, tmp_path):
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("beside", ["nbgrader_config.py", "gradebook.db", "notes.txt"])
+def test_in_a_folder_of_nbgrader_s_the_time_that_nbgrader_wrote_counts(
+    masks, tmp_path, beside, linked
+):
     run = ClassRun(incoming=tmp_path / "submitted", exercise=masks, results=tmp_path, secret=SECRET)
+    (tmp_path / beside).touch()
+    if linked:
+        (tmp_path / "elsewhere").mkdir()
+        run.incoming.symlink_to(tmp_path / "elsewhere")
     folder = run.incoming / "ana" / "06_masks"
     folder.mkdir(parents=True)
-    (folder.parent / "timestamp.txt").write_text("none of nbgrader's")
-    assert run.timestamp("ana") is None
-    (folder / "timestamp.txt").write_text("2030-01-02 12:00:00 UTC\n")
-    assert run.timestamp("ana") == b"2030-01-02 12:00:00 UTC\n"
+    (folder / "timestamp.txt").write_text("in 06_masks")  # the student's, in a folder of any name
+    (folder.parent / "timestamp.txt").write_text("in ana")
+    assert run.timestamp("ana") == (b"in ana" if beside == "notes.txt" else b"in 06_masks")
+    (folder.parent / "timestamp.txt").unlink()
+    assert run.timestamp("ana") == (None if beside == "notes.txt" else b"in 06_masks")
 
 
 def test_one_result_that_cannot_be_stored_does_not_end_it_for_the_others(
@@ -360,14 +370,30 @@ def test_a_result_that_is_not_in_the_gradebook_is_named_and_not_noted(
     assert list(recorded(tmp_path / "results" / "06_masks")) == ["ben"]
 
 
-def test_work_in_submitted_is_left_as_it_is(course, masks, notebook):
-    run = ClassRun(incoming=course / "submitted", exercise=masks, results=course, secret=SECRET)
-    hand_in(course / "submitted" / "ana" / "06_masks", notebook, masks)
-    (course / "submitted" / "ana" / "06_masks" / "masks.ipynb").rename(
-        course / "submitted" / "ana" / "06_masks" / "masks (1).ipynb"
+@pytest.mark.parametrize("how", ["a folder", "a link", "an absolute path"])
+def test_work_in_submitted_is_left_as_it_is_and_other_work_is_copied_there(
+    course, masks, notebook, tmp_path, how
+):
+    elsewhere = tmp_path / "elsewhere"
+    if how == "a link":
+        (course / "submitted").symlink_to(elsewhere)
+    if how != "a folder":
+        elsewhere.mkdir()
+    if how == "an absolute path":
+        with (course / CONFIG_FILE).open("a") as file:
+            file.write(f"\nc.CourseDirectory.submitted_directory = {str(elsewhere)!r}\n")
+    submitted = elsewhere if how == "an absolute path" else course / "submitted"
+    run = ClassRun(incoming=submitted, exercise=masks, results=course, secret=SECRET)
+    hand_in(submitted / "ana" / "06_masks", notebook, masks)
+    (submitted / "ana" / "06_masks" / "masks.ipynb").rename(
+        submitted / "ana" / "06_masks" / "masks (1).ipynb"
     )
     store_class(course, run, results=[result_of(masks)])
-    assert len(list((course / "submitted").rglob("*.ipynb"))) == 1
+    assert len(list(submitted.rglob("*.ipynb"))) == 1
+    other = replace(run, incoming=tmp_path / "incoming")
+    hand_in(other.incoming / "ben", notebook, masks)
+    assert store_class(course, other, results=[result_of(masks, "ben")]).failed == {}
+    assert (submitted / "ben" / "06_masks" / "masks.ipynb").is_file()
 
 
 @pytest.mark.usefixtures("own_messages")

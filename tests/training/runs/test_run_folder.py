@@ -69,11 +69,13 @@ def test_half_a_file_of_a_killed_run_is_cleared_away(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with (
-        pytest.raises(CourseError, match="could not write to .*file/run.*is a file in the way"),
-        open_run_folder(tmp_path / "file" / "run", RunOptions()),
-    ):
-        pytest.fail("opened")
+    (tmp_path / "run" / ".lock").mkdir(parents=True)
+    for folder in (tmp_path / "file" / "run", tmp_path / "run"):
+        with (
+            pytest.raises(CourseError, match=f"could not write to {folder} .*a file in the way"),
+            open_run_folder(folder, RunOptions()),
+        ):
+            pytest.fail("opened")
 
 
 def test_of_several_processes_only_the_first_claims_the_folder(tmp_path, monkeypatch):
@@ -176,7 +178,8 @@ def test_nothing_behind_a_link_in_a_run_folder_is_deleted_or_overwritten(at_home
 HOSTILE = "\x1b]0;title\x07\x1b[2J\rx\ny\x9b31m\u2028"
 
 
-def test_a_hostile_model_commands_no_terminal_and_stays_on_its_lines(tmp_path, capsys):
+def test_a_hostile_model_commands_no_terminal_and_stays_on_its_lines(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     translator = load_translator()
     words = translator.target_vocabulary.tokens
     hostile = Vocabulary([*words[:4], *(word + HOSTILE for word in words[4:])])

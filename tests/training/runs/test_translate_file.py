@@ -9,6 +9,7 @@ from itertools import islice
 import pytest
 import torch
 
+from course_lib import translation_verbs
 from course_lib.cli import main
 from course_lib.data import Subwords
 from course_lib.decoding import Decoding, Translation, translate_file
@@ -274,3 +275,11 @@ def test_the_sentences_are_not_overwritten_by_their_translations(run, at_home, c
     assert main(arguments) == 1
     assert f"expected another file for --output, got {output}" in capsys.readouterr().err
     assert (at_home / source).read_text() == "a b\n"
+
+
+def test_a_translation_is_what_it_is_unless_a_terminal_would_obey_it(monkeypatch, capsys):
+    translation = "a\u2066b\x1b"  # of a vocabulary that somebody else made
+    for terminal, printed in ((False, translation), (True, r"a\u2066b\x1b")):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda terminal=terminal: terminal, raising=False)
+        translation_verbs._write_blocks([[translation]], None)
+        assert capsys.readouterr().out == f"{printed}\n"
