@@ -86,7 +86,7 @@ def test_the_call_to_try_is_one_of_the_test_with_the_cross_if_that_can_be_writte
         return (tokens == pad_id)[:, None, None, :]
 
     report = check("06.padding_mask", inverted)
-    assert "this is a call that fails" in str(report)
+    assert "This is a call that fails" in str(report)
     trial = report.diagnosis.most_telling_trial
     assert any(report.example.call is call for call in trial.calls)
 
@@ -153,9 +153,9 @@ def test_a_column_too_many_after_the_right_tokens_is_told_as_that():
     assert "the right numbers, and more of them at the end of axis 1" in text
 
 
-def test_of_lone_numbers_it_is_told_what_has_no_effect_on_them():
+def test_of_lone_numbers_that_are_always_the_same_it_is_told_which():
     text = str(check("02.embedding_std", lambda d_model: 0.3))
-    assert "stays the same when `d_model` changes" in text and "all numbers" not in text
+    assert "In every call, your result is 0.3." in text and "all numbers" not in text
 
 
 def test_the_line_of_an_error_is_said_to_be_one_of_the_code_and_not_of_the_function():
