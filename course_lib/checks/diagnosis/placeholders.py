@@ -77,8 +77,8 @@ def _one_number(answers: Sequence[Answer]) -> str:
         return ""
     truth = all(x.dtype == torch.bool for result in results for x in result)
     number = str(bool(together[0])) if truth else f"{together[0].item() + 0.0:.4g}"
-    if len(together) == len(results):
-        return f"your result is {number}"
+    if len(together) == len(results):  # two lone numbers may agree by chance
+        return f"your result is {number}" if len(together) > 2 else ""
     return f"all {'values' if truth else 'numbers'} of your result are {number}"
 
 

@@ -139,7 +139,7 @@ def test_a_default_dropout_inside_a_submodule_is_named_with_its_random_numbers()
     assert report.misconception == "DropoutInsideFeedForward"
 
 
-def test_a_size_that_another_axis_has_is_not_said_to_be_too_long_by_some_number():
+def test_a_size_that_another_axis_has_is_not_called_too_long_by_some_number():
     text = str(check("05.puzzle_4", lambda weights: weights.diagonal(0, 2, 3).mean(dim=1)))
     assert "5 and not 3: the size of another axis of the input" in text and "too long" not in text
 
@@ -153,12 +153,12 @@ def test_a_column_too_many_after_the_right_tokens_is_told_as_that():
     assert "the right numbers, and more of them at the end of axis 1" in text
 
 
-def test_of_lone_numbers_that_are_always_the_same_it_is_told_which():
+def test_of_lone_numbers_it_is_told_what_has_no_effect_on_them():
     text = str(check("02.embedding_std", lambda d_model: 0.3))
-    assert "In every call, your result is 0.3." in text and "all numbers" not in text
+    assert "stays the same when `d_model` changes" in text and "all numbers" not in text
 
 
-def test_the_line_of_an_error_is_said_to_be_one_of_the_code_and_not_of_the_function():
+def test_the_line_of_an_error_is_called_one_of_the_code_and_not_of_the_function():
     assert (
         Failure("E", "", line="line 26 of f: x of y").location
         == "Line 26 of your code, in f: x of y"
