@@ -53,7 +53,7 @@ VERBS = {
     ),
     "progress": Verb(
         help="say which exercises are done and which comes next",
-        example="course progress",
+        example="course progress 06",
         run="work_copy.verbs:run_progress",
     ),
     "update": Verb(
@@ -183,6 +183,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     asked = next((each for each in arguments if not each.startswith("-")), "")
     parser = build_parser(asked)
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return 2
     if asked and asked not in VERBS:
         close = did_you_mean(asked, VERBS) or ":"
         parser.error(f"expected a verb, got {asked!r}{close} the verbs are {', '.join(VERBS)}")

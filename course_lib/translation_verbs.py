@@ -73,8 +73,10 @@ def run_translate(options: TranslateOptions) -> int:
         _write_blocks(blocks, options.output)
         return 0
     translations = translator.translate_texts(options.text, decoding=decoding)
-    for warning in (w for t in translations for w in warnings_for(translator, t)):
-        _warn(warning)
+    language = "" if options.run else "German"
+    for translation in translations:
+        for warning in warnings_for(translator, translation, language=language):
+            _warn(warning)
     _write_blocks([[one_line(translation) for translation in translations]], options.output)
     return 0
 

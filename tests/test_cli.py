@@ -88,6 +88,11 @@ def test_the_help_of_every_verb_shows_an_example_that_parses(verb, capsys):
     assert cli.build_parser(verb).parse_args(shlex.split(example)[1:]).verb == verb
 
 
+def test_without_a_verb_the_help_is_shown(capsys):
+    assert cli.main([]) == 2
+    assert capsys.readouterr().err == cli.build_parser("").format_help()
+
+
 def test_an_unknown_verb_is_refused_with_the_verbs_there_are(capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["fly"])

@@ -140,6 +140,26 @@ class Progress:
             where = "It is in this notebook."
         return f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes). {where}"
 
+    def items(self, lesson: str) -> list[str]:
+        """A line for each checked item of a lesson, "06" or "6", and how to open it.
+
+        Raises:
+            CourseError: no lesson with exercises has this number.
+        """
+        number = lesson.partition(".")[0].zfill(2)
+        if number not in TOPICS:
+            first, *_, last = TOPICS
+            raise CourseError(
+                f"expected a lesson with exercises, {first} to {last}, got {lesson!r}: for all of "
+                "them type `course progress`"
+            )
+        rows = [entry for _, entries in self.rows() for entry in entries if entry.id[:2] == number]
+        lines = [
+            f"{'■' if e.id in self.passed else '□'} {e.id:32} {e.title} ({e.points} points)"
+            for e in rows
+        ]
+        return [*lines, "", f"Open it with: course lab {number} --exercise"]
+
     def __str__(self) -> str:
         lines = []
         for name, entries in self.rows():

@@ -15,9 +15,20 @@ BATCH_SIZE = 128  # sentences
 SORT_WINDOW = 20 * BATCH_SIZE  # sentences among which batches of similar lengths are made
 
 
-def warnings_for(translator: Translator, translation: Translation) -> Iterator[str]:
-    """What a reader of the translation should know: unknown words, and a missing end."""
-    for word in translation.unknown:
+def warnings_for(
+    translator: Translator, translation: Translation, *, language: str = ""
+) -> Iterator[str]:
+    """What a reader of the translation should know: unknown words, and a missing end.
+
+    ``language`` is the source language, if it is known.
+    """
+    words = {token for token in translation.source if any(map(str.isalpha, token))}
+    if none_known := len(words) > 1 and words <= set(translation.unknown):
+        if language:
+            yield f"This translator reads {language}, and knows none of these words."
+        else:
+            yield "This translator knows none of these words: is this its source language?"
+    for word in () if none_known else translation.unknown:
         guess = translator.source_vocabulary.suggestion(word)
         yield f"the model does not know {shortened(word)}{guess}"
     if not translation.finished:

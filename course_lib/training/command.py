@@ -19,6 +19,7 @@ from course_lib.training.recipes import Recipe
 from course_lib.training.runs.final_report import report
 from course_lib.training.runs.first_report import describe
 from course_lib.training.runs.resolve_options import resolve_options
+from course_lib.training.runs.run_folder import refuse_used
 from course_lib.training.runs.tensorboard import tensorboard_logger
 
 
@@ -38,6 +39,8 @@ def train_and_report(
     """
     with lasting_output(), process_group(choose_device(options.device)) as device:
         options = resolve_options(replace(options, device=device), folder)
+        if rank() == 0:
+            refuse_used(folder, options)  # now, and not when the pairs are prepared
         started = time.monotonic()
         say(f"{recipe.name}: preparing the sentence pairs …")
         data = load_training_data(recipe, corpus)

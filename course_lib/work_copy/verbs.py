@@ -15,11 +15,24 @@ SAVE = "Only what is saved is merged: save open notebooks in JupyterLab before a
 RELOAD = "If it is open in JupyterLab: File, Reload Notebook from Disk."
 
 
-def run_progress(options: NoOptions) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ProgressOptions:
+    """Of what to show the progress."""
+
+    lesson: str = option(
+        "the items of this lesson, such as 06 (default: a line for each lesson)",
+        default="",
+        metavar="LESSON",
+        positional=True,
+    )
+
+
+def run_progress(options: ProgressOptions) -> int:
     """Print which exercises are done and which comes next."""
     from course_lib.checks import Progress
 
-    say(*str(Progress()).splitlines())
+    progress = Progress()
+    say(*(progress.items(options.lesson) if options.lesson else str(progress).splitlines()))
     return 0
 
 

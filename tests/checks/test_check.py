@@ -241,6 +241,16 @@ def test_progress_counts_and_says_what_is_next(capsys):
     assert everything.next() == "All checked items are done."
 
 
+def test_the_progress_of_one_lesson_has_a_line_for_each_of_its_items(capsys):
+    note_passed("06.padding_mask")
+    assert cli.main(["progress", "6"]) == 0
+    rows = capsys.readouterr().out.splitlines()[:-2]
+    assert [row.split()[1] for row in rows] == list(load_items("06"))
+    assert [row[0] for row in rows if "06.padding_mask" in row] == ["■"] and rows[-1][0] == "□"
+    assert cli.main(["progress", "99"]) == 1
+    assert "01 to 15, got '99': for all of them type `course progress`" in capsys.readouterr().err
+
+
 def test_what_is_next_stays_in_the_notebook_while_something_is_open_there():
     progress = Progress({"06.padding_mask"})
     assert progress.next("06").startswith("Next: 06.causal_mask")

@@ -147,7 +147,7 @@ def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:
         if trial.probe.compare is not None:
             continue
         for call, right, received in zip(trial.calls, trial.expected, trial.answers, strict=True):
-            a, b = _numbers(right), _numbers(received)
+            a, b = numbers_of(right), numbers_of(received)
             if a and [x.shape for x in a] == [x.shape for x in b]:
                 fails = answers_differ(right, received, tolerance=item.tolerance) is not None
                 values_only = replace(call, gradients=False)
@@ -165,11 +165,11 @@ def _cases(item: Item, trials: Sequence[Trial]) -> list[_Case]:
     return sorted(found, key=lambda case: sum(x.numel() for x in case.right))
 
 
-def _numbers(answer: Answer) -> list[Tensor]:
+def numbers_of(answer: Answer) -> list[Tensor]:
     """All tensors and numbers of a result; none if one of them is not finite."""
     if answer.failure:
         return []
-    value = _drop_gradients(answer)
+    value = drop_gradients(answer)
     leaves = [x for x in tree.tree_leaves(value) if isinstance(x, (Tensor, bool, int, float))]
     try:
         tensors = [x if isinstance(x, Tensor) else torch.tensor(float(x)) for x in leaves]
@@ -180,11 +180,11 @@ def _numbers(answer: Answer) -> list[Tensor]:
 
 def _layout(answer: Answer) -> Any:
     """How lists, dicts and tensors are nested in a result, with their sizes."""
-    leaves, nesting = tree.tree_flatten(_drop_gradients(answer))
+    leaves, nesting = tree.tree_flatten(drop_gradients(answer))
     return nesting, [getattr(leaf, "shape", None) for leaf in leaves]
 
 
-def _drop_gradients(answer: Answer) -> Any:
+def drop_gradients(answer: Answer) -> Any:
     """A result without the gradients, which come only if they are asked for."""
     value = answer.value
     if isinstance(value, dict) and "gradients" in value:
@@ -295,7 +295,7 @@ def _results_after(
     if leaves[changed.position] is None:
         return None
     right, received = code.answers(Call(*tree.tree_unflatten(leaves, structure)))
-    right_numbers, received_numbers = _numbers(right), _numbers(received)
+    right_numbers, received_numbers = numbers_of(right), numbers_of(received)
     if not right_numbers or not received_numbers:
         return None
     right_layout, received_layout = case.layouts

@@ -11,8 +11,9 @@ from tqdm.auto import tqdm
 
 from course_lib.checks.diagnosis.dependence import find_dependence
 from course_lib.checks.diagnosis.facts import describe_first_difference
-from course_lib.checks.diagnosis.naming import misconceptions_in
+from course_lib.checks.diagnosis.naming import misconceptions_in, the_one_in
 from course_lib.checks.diagnosis.observation import Observation
+from course_lib.checks.diagnosis.placeholders import find_placeholder
 from course_lib.checks.diagnosis.relations import find_relation
 from course_lib.checks.diagnosis.several import FirstStep, first_of_several
 from course_lib.checks.diagnosis.sublayers import find_first_sublayer
@@ -163,7 +164,15 @@ def diagnose(
         return replace(diagnosis, status="passed") if diagnosis.line_found else diagnosis
     if wrong_kind := find_wrong_kind(item, subject, trial=diagnosis.trials[0]):
         return replace(diagnosis, observation=wrong_kind, trials=diagnosis.trials[:1])
-    found = attempt(lambda: misconceptions_in(item, diagnosis.trials)) or ()
+    found = attempt(lambda: the_one_in(item, diagnosis.trials)) or ()
+    fact = None if found else _find_placeholder(diagnosis, diagnosis.trials)
+    if not fact:
+        found = found or attempt(lambda: misconceptions_in(item, diagnosis.trials)) or ()
+    if not fact and not found:
+        first = diagnosis.trials[:1]
+        fact = _find_placeholder(diagnosis, first, where="In the first test")
+    if fact:
+        return replace(diagnosis, observation=fact)
     # The search may take a second: a learner waits for it, the grading of a class does not.
     searched = not found and ask_learner is ask
     if searched and (step := attempt(lambda: first_of_several(item, diagnosis.trials))):
@@ -173,6 +182,13 @@ def diagnose(
         observation = _observe(diagnosis, diagnosis.most_telling_trial, ask_learner)
         diagnosis = replace(diagnosis, observation=observation)
     return diagnosis
+
+
+def _find_placeholder(
+    diagnosis: Diagnosis, trials: Sequence[Trial], **where: str
+) -> Observation | None:
+    item, subject = diagnosis.item, diagnosis.subject
+    return attempt(lambda: find_placeholder(item, subject, trials=trials, **where))
 
 
 def _try_probes(item: Item, subject: Any, *, seed: int, ask_learner: AskLearner) -> list[Trial]:

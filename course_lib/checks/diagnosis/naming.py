@@ -20,15 +20,18 @@ from course_lib.checks.engine.item import Item, Misconception
 PAIR_SECONDS = 1.0  # for trying two at once; most pairs are refuted by one call
 
 
-def misconceptions_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconception, ...]:
-    """The misconception that explains all answers, right ones included; two at once, or none.
-
-    First those that give equal answers, then two that do together, then those whose answers are
-    alike (see ``are_alike``).
-    """
+def the_one_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconception, ...]:
+    """The misconception that gives equal answers to every call, right ones included, or none."""
     for m in item.misconceptions:
         if any(explains(subject, item, trials=trials) for subject in (m.subject, *m.spellings)):
             return (m,)
+    return ()
+
+
+def misconceptions_in(item: Item, trials: Sequence[Trial]) -> tuple[Misconception, ...]:
+    """Where no single one gives equal answers: two that do together, then one whose answers are
+    alike (see ``are_alike``), or none.
+    """
     end = time.process_time() + PAIR_SECONDS
     for a, b in combinations(item.misconceptions, 2):
         both = made_together(item, (a, b))

@@ -72,7 +72,7 @@ class Example:
     def advice(self) -> str:
         """How to make the call again."""
         about = f" ({self.call.about})" if self.call.about else ""
-        return f"this is a call that fails{about}. Paste it into a cell below your code:"
+        return f"This is a call that fails{about}. Paste it into a cell below your code:"
 
     def run(self, subject: Any) -> Any:
         """Make the call on your code, as the check does, with errors and printing.
@@ -86,7 +86,7 @@ class Example:
             return within(SECONDS, lambda: make_call(subject, call, self.use))
         except TookTooLong as error:
             line = describe_exception(error).line
-            where = f", in line {line.removeprefix('line ')}" if line else ""
+            where = f", in line {line.removeprefix('line ').rstrip(': ')}" if line else ""
             raise CourseError(
                 f"expected a result within {SECONDS:g} seconds, and your code was still running"
                 f"{where}: does every loop in it end?"
@@ -101,11 +101,11 @@ def failing_call(diagnosis: Diagnosis) -> Example | None:
     most_telling_trial, item = diagnosis.most_telling_trial, diagnosis.item
     if most_telling_trial is None or diagnosis.status != "not yet" or not diagnosis.calls_say_more:
         return None
+    if most_telling_trial.stop:  # the call, and the check that finds it, would be stopped again
+        return None
     others = [trial for trial in diagnosis.failed if diagnosis.may_follow(trial)]
-    raises = bool(
-        most_telling_trial.stop
-        or (most_telling_trial.difference and most_telling_trial.difference.kind == "failure")
-    )
+    difference = most_telling_trial.difference
+    raises = difference is not None and difference.kind == "failure"
     failing = [
         (trial, call, expected, received)
         for trial in (most_telling_trial, *others)

@@ -104,7 +104,7 @@ class Report:
             perhaps = "" if sure else "perhaps "
             yield (
                 "The other tests",
-                f"those with – fail, too, {perhaps}for the same reason as the ✗.",
+                f"Those with – fail, too, {perhaps}for the same reason as the ✗.",
             )
         if self.example:
             yield "Try it", self.example.advice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from random import Random
@@ -88,6 +89,8 @@ def sample_meanings(
 def sample_pairs(name: str, split: str, *, size: int, seed: int = 0) -> list[SentencePair]:
     """``size`` distinct pairs of a split, the same for the same arguments.
 
+    On a terminal, a progress bar appears after two seconds.
+
     Raises:
         CourseError: there is no such grammar or split, or the size is not positive.
     """
@@ -97,5 +100,9 @@ def sample_pairs(name: str, split: str, *, size: int, seed: int = 0) -> list[Sen
         raise CourseError(f"the split must be one of {', '.join(SPLITS)}, got {split!r}")
     if size < 1:
         raise CourseError(f"the size must be a positive number of pairs, got {size}")
+    from tqdm.auto import tqdm
+
     meanings = sample_meanings(name, split, seed=seed)
-    return [next(meanings)[1] for _ in range(size)]
+    quiet = bool(os.environ.get("COURSE_QUIET")) or None  # None: where nobody looks
+    bar = tqdm(range(size), desc=split, unit=" pairs", delay=2, leave=False, disable=quiet)
+    return [next(meanings)[1] for _ in bar]

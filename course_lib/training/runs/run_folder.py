@@ -195,10 +195,9 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
             raise CourseError(
                 f"could not write to {path} ({error}): is a file in the way, or a folder read-only?"
             ) from error
+        refuse_used(path, options)
         if options.overwrite:
             _clear(path)
-        else:
-            _refuse_used(path, resume=options.resume)
         for name in (*_FILES, EVENTS):  # refused now and not after an hour
             below(path, name)
         for draft in path.glob(f"{DRAFT_PREFIX}*"):
@@ -206,9 +205,15 @@ def open_run_folder(path: Path | None, options: RunOptions) -> Iterator[RunFolde
         yield RunFolder(path)
 
 
-def _refuse_used(folder: Path, *, resume: bool) -> None:
-    """Refuse a folder with a run in it that would be lost."""
-    last = folder / "last.safetensors"
+def refuse_used(folder: Path, options: RunOptions) -> None:
+    """Refuse a folder with a run in it that would be lost.
+
+    Raises:
+        CourseError: it holds a run that the options neither resume nor overwrite, or a damaged one.
+    """
+    if options.overwrite:
+        return
+    last, resume = folder / "last.safetensors", options.resume
     if not last.exists():
         found = next((name for name in CHECKPOINTS if (folder / name).exists()), None)
         if found and not resume:  # a run to go on with is missing: reading it will say so

@@ -46,8 +46,12 @@ def test_a_result_of_one_number_is_told_only_if_every_wrong_result_is():
     "wrong, name, words",
     [
         (lambda x, y, scale=2.0: x.cumsum(1) * 5 + y, "no_effect", "when `scale` changes"),
-        (lambda x, y, scale=2.0: 0 * x, "one_number", "In every wrong result, all numbers are 0."),
-        (lambda x, y, scale=2.0: X[: len(x)], "no_effect", "when `x`, `y`, `scale` change"),
+        (
+            lambda x, y, scale=2.0: 0 * x,
+            "one_number",
+            "In every call, all numbers of your result are 0.",
+        ),
+        (lambda x, y, scale=2.0: X[: len(x)] + 1, "no_effect", "when `x`, `y`, `scale` change"),
         (
             lambda x, y, scale=2.0: right(x, y, scale) + x.mean(0),
             "reaches_too_far",

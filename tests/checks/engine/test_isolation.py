@@ -300,7 +300,7 @@ def test_the_report_is_about_the_call_that_was_stopped(monkeypatch):
     words = dict(report.remarks())
     assert "Your code was stopped: still running" in words["What I see"]
     assert "pad_id 0" not in words["When"] and "pad_id" in words["When"]
-    assert report.example.args[1] != 0
+    assert report.example is None and "Try it" not in words  # it would not end there either
 
 
 @pytest.mark.parametrize(

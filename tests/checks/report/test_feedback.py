@@ -75,7 +75,7 @@ def test_a_named_error_has_one_cross_and_a_call_to_try():
     report = check("06.padding_mask", inverted)
     text = str(report)
     assert text.count("✗") == 3  # the headline's, the test's, and the one that a sentence names
-    assert "those with – fail, too, for the same reason as the ✗." in text
+    assert "Those with – fail, too, for the same reason as the ✗." in text
     assert "inverted(tokens, pad_id)" in text and "# expected: " in text
 
 
@@ -102,8 +102,8 @@ def test_a_call_that_is_tried_again_is_stopped_like_the_check(monkeypatch):
     monkeypatch.setattr(example, "SECONDS", 0.2)
 
     def endless(tokens, pad_id):
-        while tokens.sum() > 0:
-            pass
+        while True:
+            tokens.sum()
 
     found = check("06.padding_mask", inverted).example
     start = time.monotonic()

@@ -86,7 +86,7 @@ def test_the_call_to_try_is_one_of_the_test_with_the_cross_if_that_can_be_writte
         return (tokens == pad_id)[:, None, None, :]
 
     report = check("06.padding_mask", inverted)
-    assert "this is a call that fails" in str(report)
+    assert "This is a call that fails" in str(report)
     trial = report.diagnosis.most_telling_trial
     assert any(report.example.call is call for call in trial.calls)
 

@@ -1,9 +1,11 @@
 """Splits that never overlap, held-out combinations, sizes, and the gold alignment of every pair."""
 
+import sys
 from collections import Counter
 from itertools import islice
 
 import pytest
+from tqdm.auto import tqdm
 
 from course_lib.data.grammar import HELD_OUT, SPLITS, sample_pairs
 from course_lib.data.grammar.grammar_corpus import sample_meanings
@@ -110,6 +112,16 @@ def test_every_construction_is_seen_hundreds_of_times(train):
     asks = "asks_truth asks_noun asks_where asks_when asks_why"
     for label in f"{wanted} {links} {asks}".split():
         assert labels[label] >= 150, label
+
+
+def test_a_bar_for_the_pairs_appears_on_a_terminal_only(monkeypatch, capsys):
+    monkeypatch.delenv("COURSE_QUIET", raising=False)
+    monkeypatch.setattr("tqdm.auto.tqdm", lambda *args, delay, **kwargs: tqdm(*args, **kwargs))
+    sample_pairs(NAME, "test", size=5)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    sample_pairs(NAME, "test", size=5)
+    assert "0/5" in capsys.readouterr().err
 
 
 def test_the_same_seed_gives_the_same_pairs_and_another_seed_others():

@@ -113,6 +113,17 @@ def test_a_bar_appears_on_a_terminal_only(translator, monkeypatch, capsys):
     assert "100%" in bar_of(["a"] * 200)
 
 
+def test_a_sentence_of_another_language_is_called_that_and_not_listed_word_by_word(
+    translator, capsys
+):
+    assert main(["translate", "The cook sleeps.", "Hallo, die Köchin schläft."]) == 0
+    err = capsys.readouterr().err
+    none = "course translate: This translator reads German, and knows none of these words.\n"
+    assert err.startswith(none) and "does not know 'the'" not in err and err.count("none of") == 1
+    _, warnings = lines_of(translator, ["yak zebra"])
+    assert warnings[0].startswith("line 1: This translator knows none of these words")
+
+
 def test_a_long_unknown_word_is_shortened(translator):
     _, [warning, *_] = lines_of(translator, ["a " + "z" * 1_000_000])
     assert warning == f"line 1: the model does not know '{'z' * 60}'… (1,000,000 characters)"
