@@ -209,6 +209,8 @@ def report(findings: list[Finding]) -> list[str]:
     fixes = [f"  {each.name}: {each.fix}" for each in findings if not each.fine]
     if not fixes:
         lines += ["", "Everything is here."]
+    elif all(each.fine or not each.required for each in findings):
+        lines += ["", "All that lessons and exercises need is here. Optional is also:", *fixes]
     else:
         lines += ["", "To fix (x is required, - is optional):", *fixes]
         if Path(sys.prefix) == COURSE / ".venv":

@@ -242,7 +242,7 @@ def run_lab(options: LabOptions) -> int:
     inherited = os.environ.get("JUPYTER_CONFIG_PATH")
     paths = [str(JUPYTER_CONFIG), *([inherited] if inherited else [])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
-    say(f"Opening {notebook.name} in JupyterLab. Ctrl-C here stops it.")
+    say(f"Opening {notebook.name} in JupyterLab. Ctrl-C twice here stops it.")
     if not browser:
         say("Open the address printed below, which ends in a token, in your browser.")
     arguments = lab_arguments(notebook, port=options.port, browser=browser, root=root)

@@ -379,6 +379,12 @@ def test_a_whole_installation_is_called_whole(monkeypatch, capsys):
     assert out.endswith("docs/troubleshooting.md\n")
 
 
+def test_what_only_teachers_need_is_called_optional():
+    lines = doctor.report([doctor.Finding("x", "none", fine=False, required=False, fix="get x")])
+    assert "All that lessons and exercises need is here. Optional is also:" in lines
+    assert "  x: get x" in lines
+
+
 def test_in_a_clone_the_doctor_names_the_command_for_all_that_lessons_need(monkeypatch):
     monkeypatch.setattr(sys, "prefix", str(folders.COURSE / ".venv"))
     lines = doctor.report([doctor.Finding("x", "not installed", fine=False)])

@@ -176,9 +176,10 @@ def _reset_answer(work: Path, item: str) -> str:
         raise CourseError(
             f"{error}: put all of it back with `course reset {name}`; yours is in {saved}"
         ) from error
-    mine = merge(base, base, mine=mine).notebook  # an answer that was deleted is there again
-    mine.cells = [fresh.get(cell.id, cell) for cell in mine.cells]
-    _write(mine, work / name)
+    merged = merge(base, base, mine=mine).notebook  # an answer that was deleted is there again
+    merged.cells = [fresh.get(cell.id, cell) for cell in merged.cells]
+    _sign(merged, base, mine)
+    _write(merged, work / name)
     note_reset([item])
     return f"{item} in {name} is as the course released it; yours is in {saved}"
 
@@ -336,11 +337,16 @@ def _new_cell_id(cell_id: str) -> str:
 def _merged(base: NotebookNode, theirs: NotebookNode, mine: NotebookNode) -> Merged:
     """The merged notebook, trusted by Jupyter if both that it was made from are."""
     merged = merge(base, theirs, mine=mine, new_id=_new_cell_id)
+    _sign(merged.notebook, theirs, mine)
+    return merged
+
+
+def _sign(notebook: NotebookNode, *sources: NotebookNode) -> None:
+    """Let Jupyter trust a notebook if it trusts all that it was made from."""
     with suppress(OSError):  # no home folder to keep signatures in
         notary = NotebookNotary()
-        if notary.check_signature(mine) and notary.check_signature(theirs):
-            notary.sign(merged.notebook)
-    return merged
+        if all(map(notary.check_signature, sources)):
+            notary.sign(notebook)
 
 
 def _back_up(work: Path, name: Path) -> Path | None:

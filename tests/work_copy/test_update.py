@@ -312,6 +312,18 @@ def test_a_merged_notebook_is_trusted_if_both_were(course, answered, both, tmp_p
     assert NotebookNotary().check_signature(merged) is both
 
 
+@pytest.mark.parametrize("both", [True, False])
+def test_a_notebook_with_an_answer_put_back_is_trusted_if_it_was_and_its_release(
+    course, answered, both, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    trust([course / EXERCISE, answered / EXERCISE][: 1 + both])
+    reset(answered, "06.padding_mask")
+    notebook = nbformat.read(answered / EXERCISE, as_version=4)
+    assert NotebookNotary().check_signature(notebook) is both
+
+
 def test_one_answer_is_put_back_and_the_other_stays(course, answered):
     write_cell(answered / EXERCISE, "06-why-not-rows-written", "Because.")
     answer = reset(answered, "06.padding_mask")

@@ -111,7 +111,7 @@ class Jail:
         return session
 
     def _session(self, request: str) -> Session:
-        if self._ahead and self._ahead[0] == request:
+        if self._ahead and self._ahead[0] == request and self.server.runs():
             connection, self._ahead = self._ahead[1], None
         else:
             self._drop_ahead()

@@ -71,6 +71,10 @@ class Server:
         finally:
             os.umask(before)
 
+    def runs(self) -> bool:
+        """Whether the process is there: with it end all that it started."""
+        return self._process is not None and self._process.poll() is None
+
     def connection(self, request: str) -> socket.socket:
         """Have a process started; the grader's end of its socket.
 
@@ -81,7 +85,7 @@ class Server:
             CourseError: the server does not start.
             OSError: it is gone.
         """
-        if self._process is not None and self._process.poll() is not None and self._ready:
+        if self._ready and not self.runs():
             self.stop()
         if self._process is None:
             self._begin()

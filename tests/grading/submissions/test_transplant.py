@@ -350,7 +350,7 @@ def test_a_released_exercise_in_another_format_is_refused(change, words, noteboo
 def test_looking_for_flags_takes_no_longer_than_reading(text):
     start = time.process_time()
     assert find_flags("03.layer_norm", [CodeCell("answer", f"import gc\n{text}")])
-    assert time.process_time() - start < 5.0  # and not hours
+    assert time.process_time() - start < 20.0  # and not hours
 
 
 def test_what_is_ready_made_comes_first_and_no_name_crowds_it_out():
