@@ -318,6 +318,7 @@ def test_a_notebook_with_an_answer_put_back_is_trusted_if_it_was_and_its_release
 ):
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "data").mkdir()
+    write_cell(answered / EXERCISE, "06-why-not-rows-written", "Because.")
     trust([course / EXERCISE, answered / EXERCISE][: 1 + both])
     reset(answered, "06.padding_mask")
     notebook = nbformat.read(answered / EXERCISE, as_version=4)
