@@ -124,13 +124,14 @@ def _withhold_forward(found: type, name: str) -> None:
 
     def withhold_own(cls: type) -> None:
         if "forward" in vars(cls) and cls.__module__.partition(".")[0] == package:
-            cls.forward = _stub(name)  # type: ignore[attr-defined]
+            cls.forward = _stub(name)  # type: ignore[attr-defined]  # any class
 
     waiting = [found]
     while waiting:
         each = waiting.pop()
         withhold_own(each)
         waiting += each.__subclasses__()
+    # mypy takes a method that is put in place of another for a wrong type.
     found.__init_subclass__ = classmethod(withhold_own)  # type: ignore[assignment]
 
 
