@@ -74,7 +74,6 @@ def withhold(item_id: str) -> None:
 
     Nothing is put back: this is for a process that runs one answer, and has not begun to.
     """
-    stubs: dict[int, Callable[..., NoReturn]] = {}
     modules: dict[str, str] = {}
     for name in READY_MADE.get(item_id, ()):
         module, _, attribute = name.rpartition(".")
@@ -85,22 +84,36 @@ def withhold(item_id: str) -> None:
         if inspect.isclass(found):
             _withhold_forward(found, name)
         elif hasattr(found, "__code__"):
-            stubs[id(found)] = _stub(name)
+            _withhold_function(found, name)
         else:
             _withhold_operator(attribute, name)
-    for loaded in list(sys.modules.values()):
-        for attribute, value in list(getattr(loaded, "__dict__", {}).items()):
-            if id(value) in stubs:
-                setattr(loaded, attribute, stubs[id(value)])
     sys.meta_path.insert(0, _Withheld(modules))
 
 
+def _withhold_function(found: Any, name: str) -> None:
+    """Withhold a function by its code, and so under whatever name a module has it."""
+    found.__defaults__, found.__kwdefaults__ = None, {"withheld": name}
+    found.__code__ = _code_of_withheld.__code__
+
+
+def _code_of_withheld(*args: Any, withheld: str, **kwargs: Any) -> NoReturn:
+    """The code of a function that is withheld, which sees the names of that function's module."""
+    from course_lib.checks.engine.ready_made import refuse
+
+    refuse(withheld)
+
+
+def refuse(name: str) -> NoReturn:
+    """Note that what is withheld was called, and raise ``ReadyMade``."""
+    called[name] = None
+    raise ReadyMade(name)
+
+
 def _stub(name: str) -> Callable[..., NoReturn]:
-    """What stands for a function, or for a method, that is withheld."""
+    """What stands for an operator, or for a method, that is withheld."""
 
     def withheld(*args: Any, **kwargs: Any) -> NoReturn:
-        called[name] = None
-        raise ReadyMade(name)
+        refuse(name)
 
     return withheld
 

@@ -21,7 +21,13 @@ from course_lib.checks.engine.item import Item
 from course_lib.checks.engine.ready_made import READY_MADE
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import view_files
-from course_lib.grading.jail.session import REAL_SECONDS, MachineBusy, Session, SessionEnded
+from course_lib.grading.jail.session import (
+    REAL_SECONDS,
+    Called,
+    MachineBusy,
+    Session,
+    SessionEnded,
+)
 from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
@@ -136,12 +142,65 @@ class SubmissionRun:
         *,
         keep: Sequence[str] = (),
         checked: int | None = None,
-        withheld: bool = False,
     ) -> tuple[Diagnosis, bool]:
-        """The diagnosis after these cells, and whether they overwrite what the check saw; maybe
-        where what is ready-made for the item is withheld.
+        """The diagnosis after these cells, and whether they overwrite what the check saw.
+
+        Where something is ready-made for the item, the cells run in a process from which it has
+        been taken away. That settles it, unless they call what is gone: then they run once more
+        with everything there, in a process that knows nothing of the first, on the same inputs. An
+        answer that passes only there needs what is ready-made.
+
+        Raises:
+            NotRun: it passes only there without calling what is ready-made: a person decides.
         """
         item = load_item(task.entry.id, task.conventions)
+        if item.id not in READY_MADE:
+            found, rebound, _ = self._try(item, task, seed, cells, keep=keep, checked=checked)
+            return found, rebound
+        unknown = None
+        with self._apart():
+            try:
+                without, rebound, called = self._try(
+                    item, task, seed, cells, keep=keep, checked=checked, withheld=True
+                )
+                settled = self.stopped, self.skipped, self.failures
+            except NotRun as error:
+                unknown = error
+        if not unknown and not called.anything:
+            self.stopped, self.skipped, self.failures = settled
+            return without, rebound
+        found, rebound, _ = self._try(item, task, seed, cells, keep=keep, checked=checked)
+        if found.status != "passed":
+            return found, rebound
+        if unknown:
+            raise unknown
+        if without.status == "passed":
+            return found, rebound
+        borrowed = next((name for name in READY_MADE[item.id] if name in called.by_answers), "")
+        if borrowed:
+            return replace(found, status="not yet", borrowed=borrowed), rebound
+        raise NotRun(
+            f"it passes, but not where {READY_MADE[item.id][0]} and the like are taken away: read "
+            "whether it is the student's own"
+        )
+
+    def _try(
+        self,
+        item: Item,
+        task: Task,
+        seed: int,
+        cells: Sequence[CodeCell],
+        *,
+        keep: Sequence[str],
+        checked: int | None,
+        withheld: bool = False,
+    ) -> tuple[Diagnosis, bool, Called]:
+        """The diagnosis in one process, whether the cells overwrite what the check saw, and what
+        they called of what is withheld there.
+
+        Raises:
+            NotRun: the process ended, or the machine was busy.
+        """
         try:
             library = self.jail.library(item.id, view_files(item.id, task.subject))
             withhold = item.id if withheld else ""
@@ -151,43 +210,11 @@ class SubmissionRun:
                 line = StandIn(task.line) if task.line else None
                 subject = StandIn(task.subject)
                 found = diagnose(item, subject, line=line, seed=seed, ask_learner=pipe.ask)
-                if withheld and found.status != "passed":
-                    found = replace(found, borrowed=_first_called(session, item.id))
+                called = _called(session) if withheld else Called()
                 self.end += session.usage().waited
         except (SessionEnded, MachineBusy) as error:
             raise NotRun(str(error)) from None
-        if not withheld and found.status == "passed" and item.id in READY_MADE:
-            found = self._tried_without(found, task, seed, cells, keep=keep)
-        return found, rebound
-
-    def _tried_without(
-        self,
-        passed: Diagnosis,
-        task: Task,
-        seed: int,
-        cells: Sequence[CodeCell],
-        *,
-        keep: Sequence[str],
-    ) -> Diagnosis:
-        """The diagnosis of a right answer after it was tried without what is ready-made for it.
-
-        That is another process, which knows nothing of the first, and the inputs are the same: then
-        an answer that passes here can do without, and nothing else makes one fail.
-
-        Raises:
-            NotRun: it fails, and not because it calls what is ready-made: a person decides.
-        """
-        with self._apart():
-            found, _ = self._diagnose(task, seed, cells, keep=keep, withheld=True)
-        if found.status == "passed":
-            return passed
-        if found.borrowed:
-            return replace(passed, status="not yet", borrowed=found.borrowed)
-        ready_made = f"{READY_MADE[passed.item.id][0]} and the like"
-        raise NotRun(
-            f"it passes, but not where {ready_made} are taken away: read whether it is the "
-            "student's own"
-        )
+        return found, rebound, called
 
     @contextlib.contextmanager
     def _apart(self) -> Iterator[None]:
@@ -309,15 +336,12 @@ class SubmissionRun:
         return notes
 
 
-def _first_called(session: Session, item_id: str) -> str:
-    """The first that was called of what is ready-made for the item and withheld; "" if it is not
-    known.
-    """
+def _called(session: Session) -> Called:
+    """What a session's cells and answers have called; anything, if the process can't say."""
     try:
-        called = session.called()
+        return session.called()
     except SessionEnded:
-        return ""
-    return next((name for name in READY_MADE[item_id] if name in called), "")
+        return Called(anything=True)
 
 
 def _how_bad(diagnosis: Diagnosis) -> tuple[int, int]:

@@ -49,6 +49,18 @@ class Usage(NamedTuple):
     waited: float
 
 
+class Called(NamedTuple):
+    """What a process says was called of what is withheld.
+
+    Attributes:
+        anything: whether a cell or an answer called any of it.
+        by_answers: the names of what the answers called; they may be anything.
+    """
+
+    anything: bool = False
+    by_answers: Sequence[Any] = ()
+
+
 class Session:
     """A process in the jail, at the other end of a socket; use it in a ``with`` statement.
 
@@ -146,15 +158,19 @@ class Session:
         """
         self._exchange({"do": "withhold", "item": item}, SECONDS)
 
-    def called(self) -> list[Any]:
-        """The names of what was withheld and the answers have called; they may be anything.
+    def called(self) -> Called:
+        """What was called of what is withheld.
 
         Raises:
             SessionEnded: the process died, took too long, or sent nonsense.
             MachineBusy: it could hardly run.
         """
         found = self._exchange({"do": "called"}, SECONDS)
-        return found if isinstance(found, list) else []
+        match found:
+            case [list(names), bool(by_cells)]:
+                return Called(anything=by_cells or bool(names), by_answers=names)
+            case _:
+                return Called(anything=True)
 
     def rebinds(self, answer: Sequence[str], *, cells: int, asked_for: Sequence[str]) -> bool:
         """Whether cells made something else of what an answer needs; see ``worker.Cells.rebinds``.

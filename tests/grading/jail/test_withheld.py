@@ -1,4 +1,4 @@
-"""A right answer is tried once more without what is ready-made: it passes by itself or not."""
+"""An answer is tried where what is ready-made is taken away: it passes by itself or not."""
 
 import inspect
 import json
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from course_lib.grading.jail.item_run import SubmissionRun
 from course_lib.grading.submissions.exercise import load_exercise
 from tests.checks.alternatives.feed_forward import norm_by_torch
 from tests.checks.alternatives.honest_numbers import bleu_with_counters, ngrams
@@ -219,12 +220,33 @@ def test_work_of_ones_own_keeps_its_points_whatever_other_cells_call(hand_in):
         assert list(points(result)) == ["12.bleu"]
 
 
-@pytest.mark.parametrize("ending", ["assert False", "__import__('os').abort()", "while True: pass"])
-def test_an_answer_that_only_fails_there_waits_for_a_person(ending, hand_in):
-    source = OWN.replace(
-        "    y =",
-        f"    if 'withheld' in repr(torch.nn.LayerNorm.forward):\n        {ending}\n    y =",
-    )
-    [item] = hand_in("03.layer_norm", source).items
+SNIFFS = OWN.replace(
+    "    y =", "    if 'withheld' in repr(torch.nn.LayerNorm.forward):\n        ENDING\n    y ="
+)
+BORROWED_NORM = borrowed("torch.layer_norm(x, x.shape[-1:], weight, bias, eps)")
+START = SubmissionRun._started
+
+
+@pytest.mark.parametrize("ending", ["assert False", "while True: pass"])
+def test_an_answer_that_fails_there_by_its_own_doing_has_no_points(ending, hand_in):
+    [item] = hand_in("03.layer_norm", SNIFFS.replace("ENDING", ending)).items
+    assert (item.status, item.points) == ("not yet", 0.0)
+
+
+def test_an_answer_that_ends_the_process_there_waits_for_a_person(hand_in):
+    [item] = hand_in("03.layer_norm", SNIFFS.replace("ENDING", "__import__('os').abort()")).items
     assert (item.status, item.points) == ("not run", None)
     assert item.reason.startswith("it passes, but not where torch.nn.LayerNorm and the like are")
+
+
+def test_what_calls_nothing_ready_made_runs_in_one_process(hand_in, monkeypatch):
+    started = []
+    monkeypatch.setattr(
+        SubmissionRun,
+        "_started",
+        lambda *args, **kwargs: started.append(1) or START(*args, **kwargs),
+    )
+    for source, processes in [(OWN, 1), (OWN.replace("eps", "0 * eps"), 1), (BORROWED_NORM, 2)]:
+        started.clear()
+        hand_in("03.layer_norm", source)
+        assert len(started) == processes

@@ -211,6 +211,7 @@ class Cells:
 
     def __init__(self) -> None:
         self.ran: list[Ran] = []
+        self.cells_called = False  # anything that is withheld
         # As in a notebook, a `from __future__ import` holds for all cells below it, and none of
         # this module does.
         self.compile: Any = codeop.Compile()
@@ -240,6 +241,7 @@ class Cells:
         before, ran = dict(names), Ran(set(), set(), set())
         self.ran.append(ran)
         failure = self._run(message)
+        self.cells_called |= bool(called)
         called.clear()
         for name in before.keys() | names.keys():
             value = before.get(name, _NOTHING)
@@ -329,9 +331,11 @@ class Cells:
         """Take away what is ready-made for an item, before any cell runs."""
         withhold(message["item"])
 
-    def called(self, message: dict[str, Any]) -> list[str]:
-        """What of it the answers have called, whatever became of the calls."""
-        return list(called)
+    def called(self, message: dict[str, Any]) -> tuple[list[str], bool]:
+        """What of it the answers have called, whatever became of the calls, and whether a cell
+        called any of it.
+        """
+        return list(called), self.cells_called
 
 
 def _function(name: str) -> Any:
