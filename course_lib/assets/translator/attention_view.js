@@ -16,17 +16,17 @@ import { THUMBNAIL } from "./sizes.js";
 
 const PARTS = {
   cross: {
-    name: "Decoder → encoder (cross-attention)", queries: "targetWords", keys: "sourceWords", steps: true,
-    note: "A row is a step, named after the word that it generates. It attends to the German words in the columns.",
+    name: "Decoder → encoder (cross-attention)", queries: "target", keys: "source", steps: true,
+    note: "A row is a step, named after the token that it generates. It attends to the German tokens in the columns.",
   },
   decoder: {
-    name: "Decoder (self-attention)", queries: "inputWords", keys: "inputWords", steps: true,
-    note: "A row is a word that the decoder has read. It attends to itself and the words before it; the mask " +
+    name: "Decoder (self-attention)", queries: "input", keys: "input", steps: true,
+    note: "A row is a token that the decoder has read. It attends to itself and the tokens before it; the mask " +
       "hides the others (hatched), which do not exist yet when a sentence is generated.",
   },
   encoder: {
-    name: "Encoder (self-attention)", queries: "sourceWords", keys: "sourceWords", steps: false,
-    note: "A row is a German word. It attends to all words of its sentence, itself included.",
+    name: "Encoder (self-attention)", queries: "source", keys: "source", steps: false,
+    note: "A row is a German token. It attends to all tokens of its sentence, itself included.",
   },
 };
 
@@ -47,9 +47,10 @@ const cellsOf = ({ rows, columns, data }, causal) => ({
 
 /**
  * @param {HTMLElement} root is filled
+ * @param {(token: string) => string} label of a token
  * @param {(step: number) => void} choose is called with the step whose row was clicked
  */
-export function makeAttentionView(root, choose) {
+export function makeAttentionView(root, label, choose) {
   const chosen = { part: /** @type {Part} */ ("cross"), layer: 0, head: 0 };
   /** @type {Translation | null} */
   let translation = null;
@@ -73,7 +74,7 @@ export function makeAttentionView(root, choose) {
   const theme = () => THEMES[themeAround(root)];
   const words = (/** @type {Translation} */ of) => {
     const { queries, keys } = PARTS[chosen.part];
-    return { queries: of[/** @type {"targetWords"} */ (queries)], keys: of[/** @type {"targetWords"} */ (keys)] };
+    return { queries: of[/** @type {"target"} */ (queries)].map(label), keys: of[/** @type {"target"} */ (keys)].map(label) };
   };
 
   /** One button for each head, a row for each layer. */

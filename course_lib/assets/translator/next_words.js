@@ -21,15 +21,15 @@ export function percent(share) {
  * all others together. The temperature divides the logits before the softmax (lesson 13).
  *
  * @param {HTMLElement} list is filled
- * @param {{ logits: Float32Array, words: string[], generated: number, temperature: number }} step
+ * @param {{ logits: Float32Array, labels: string[], generated: number, temperature: number }} step
  */
-export function showNextWords(list, { logits, words, generated, temperature }) {
+export function showNextWords(list, { logits, labels, generated, temperature }) {
   const probabilities = softmax(logits.map((logit) => logit / temperature));
   const shown = largestIndices(logits, TOP_WORDS);
   if (!shown.includes(generated)) shown.push(generated);
   const rest = probabilities.reduce((total, share, word) => (shown.includes(word) ? total : total + share), 0);
-  const rows = shown.map((word) => barRow(words[word], probabilities[word], word === generated));
-  list.replaceChildren(...rows, barRow(`${words.length - shown.length} others`, rest, false));
+  const rows = shown.map((word) => barRow(labels[word], probabilities[word], word === generated));
+  list.replaceChildren(...rows, barRow(`${labels.length - shown.length} others`, rest, false));
 }
 
 /** @param {string} word @param {number} share @param {boolean} generated */

@@ -4,14 +4,16 @@
 import { make } from "../explorer/controls/dom.js";
 import { decimals } from "../explorer/data/numbers.js";
 import { makeAttentionView } from "./attention_view.js";
+import { translateFreeText } from "./free_text.js";
 import { percent, showNextWords } from "./next_words.js";
-import { BEAM_WIDTH, BEAM_WIDTHS, FOLDED_BELOW, SIMILAR_WORDS, TEMPERATURE } from "./sizes.js";
-import { rowOf, softmax } from "./transformer.js";
-import { translate } from "./translate.js";
-import { unpackModel } from "./weights.js";
-import { replaceWord, similarWords, splitWords } from "./words.js";
+import { BEAM_WIDTH, BEAM_WIDTHS, FOLDED_BELOW, LONGEST_QUOTE, SIMILAR_WORDS, TEMPERATURE } from "./sizes.js";
+import { rowOf } from "./transformer.js";
+import { translate, wordsOf } from "./translate.js";
+import { makeTranslationView } from "./translation_view.js";
+import { unpackText } from "./weights.js";
+import { replaceWord, similarWords } from "./words.js";
 
-/** @import { Translation } from "./translate.js" */
+/** @import { TranslatedSentence } from "./free_text.js" */
 /** @import { TrainedModel } from "./weights.js" */
 
 /** @param {string} id */
@@ -30,9 +32,7 @@ async function start(base64) {
       "Firefox 113, Safari 16.4 or newer.";
     return;
   }
-  const text = atob(base64), packed = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  const trained = await unpackModel(packed);
+  const trained = await unpackText(base64);
   Object.assign(self, { translator: { trained, translate: (/** @type {string} */ text, width = 0) =>
     translate(trained, text, width) } }); // for curious readers, in the browser's console
   const page = makePage(trained);
@@ -52,58 +52,95 @@ function fail(message) {
 
 /** @param {TrainedModel} trained */
 function makePage(trained) {
-  /** @type {Translation | null} */
-  let translation = null;
-  let step = 0, runs = 0;
-  const sentence = inputOf("sentence"), temperature = inputOf("temperature"), width = inputOf("width");
-  const known = trained.sourceWords.filter((word) => !word.startsWith("<"));
+  /** @type {TranslatedSentence[]} */
+  let sentences = [];
+  let chosen = -1, step = 0, runs = 0; // the sentence that is looked into, and its step
+  const text = inputOf("sentence"), temperature = inputOf("temperature"), width = inputOf("width");
+  const known = trained.source.tokens.filter((word) => !word.startsWith("<"));
   const right = new Map([...trained.examples, ...trained.sentences].map(([source, target]) =>
-    [splitWords(source).join(" "), target]));
-  const showAttention = makeAttentionView(element("attention"), chooseStep);
+    [trained.source.split(source).join(" "), target]));
+  const label = (/** @type {string} */ token) => trained.target.label(token);
+  const labels = trained.target.tokens.map(label);
+  const showAttention = makeAttentionView(element("attention"), label, chooseStep);
+  const translationView = makeTranslationView(element("translation"), trained.target, chooseSentence);
 
   async function run() {
     const number = ++runs, isBeam = inputOf("beam").checked;
+    const parts = translateFreeText(trained, text.value, isBeam ? +width.value : 0);
+    /** @type {TranslatedSentence[]} */
+    const found = [];
+    let milliseconds = 0;
     fail("");
-    element("status").textContent = "Translating …";
-    await new Promise((resolve) => setTimeout(resolve)); // lets the browser show that
-    if (number !== runs) return; // a later sentence has come
-    const began = performance.now();
-    try {
-      translation = translate(trained, sentence.value, isBeam ? +width.value : 0);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      fail(error.message);
-      sentence.setAttribute("aria-invalid", "true");
-      return;
+    for (;;) {
+      element("status").textContent = found.length ? `Translating sentence ${found.length + 1} …` : "Translating …";
+      await new Promise((resolve) => setTimeout(resolve)); // lets the browser show that
+      if (number !== runs) return; // a later text has come
+      const began = performance.now();
+      try {
+        const { value, done } = parts.next();
+        if (done) break;
+        found.push(value);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        fail(error.message);
+        text.setAttribute("aria-invalid", "true");
+        return;
+      }
+      milliseconds += performance.now() - began;
+      show(found);
     }
-    const milliseconds = Math.round(performance.now() - began), { length } = translation.sourceWords;
-    sentence.removeAttribute("aria-invalid");
-    element("result").hidden = false;
-    showResult(translation);
-    chooseStep(leastCertain(translation)); // the most to see
-    element("status").textContent = `Translated ${length} word${length === 1 ? "" : "s"} and marks in ` +
-      `${milliseconds} ms, ${isBeam ? `beam search of width ${width.value}` : "greedy decoding"}.`;
+    const tokens = found.reduce((sum, { translation }) => sum + (translation?.source.length ?? 0), 0);
+    element("status").textContent = `Translated ${counted(found.length, "sentence")}, ${counted(tokens, "token")}, in ` +
+      `${Math.round(milliseconds)} ms, ${isBeam ? `beam search of width ${width.value}` : "greedy decoding"}.`;
     document.body.dataset.runs = String(number); // set last: all of it is shown
   }
 
-  /** @param {Translation} of */
-  function showResult(of) {
-    element("translation").textContent = of.text;
+  /** Show the last of the sentences, and look into the first that is translated. @param {TranslatedSentence[]} found */
+  function show(found) {
+    const last = found.length - 1, { source, translation, remarks } = found[last];
+    if (!last) {
+      text.removeAttribute("aria-invalid");
+      translationView.clear();
+      element("remarks").replaceChildren();
+      chosen = -1;
+    }
+    sentences = found;
+    element("result").hidden = false;
+    translationView.add(found[last], last);
+    for (const remark of Object.values(remarks))
+      element("remarks").append(make("li", {}, make("q", { lang: "de", textContent: shortened(source.trim()) }), ` ${remark}`));
+    if (translation && chosen < 0) chooseSentence(last);
+    else translationView.mark(chosen);
+    element("inside").hidden = chosen < 0;
+    element("which").hidden = found.filter(({ translation }) => translation).length < 2;
+  }
+
+  /** @param {number} number @param {number} [at] by default the least certain step: the most to see */
+  function chooseSentence(number, at) {
+    const { translation } = sentences[chosen = number];
+    if (!translation) return;
+    translationView.mark(chosen);
     element("score").textContent = `The model gives this translation the probability ` +
-      `${percent(Math.exp(of.logProb))} (log-probability ${decimals(of.logProb, 2)} nats).` +
-      (of.finished ? "" : " It is cut off: the model has not generated the end of the sentence.");
-    const reference = right.get(of.sourceWords.join(" "));
+      `${percent(Math.exp(translation.logProb))} (log-probability ${decimals(translation.logProb, 2)} nats).` +
+      (translation.finished ? "" : " It is cut off: the model has not generated the end of the sentence.");
+    const reference = right.get(translation.source.join(" "));
     element("reference").textContent = !reference ? ""
-      : splitWords(reference).join(" ") === splitWords(of.text).join(" ") ? "This is the right translation."
-      : `Expected: ${reference}`;
-    element("unknown").replaceChildren(...unknownNote(of.unknown));
-    element("steps").replaceChildren(...of.targetWords.map((word, i) => {
-      const share = probabilityOf(of, i);
-      const button = make("button", { type: "button", aria: { pressed: false } }, word,
-        make("small", { textContent: percent(share) }));
-      button.addEventListener("click", () => chooseStep(i));
-      return button;
-    }));
+      : isSame(reference, translation.text) ? "This is the right translation." : `Expected: ${reference}`;
+    element("unknown").replaceChildren(...unknownNote(translation.unknown));
+    element("steps").replaceChildren(...wordsOf(trained.target, translation.target).map(({ start, end }) =>
+      make("span", { className: "word" }, ...translation.target.slice(start, end).map((token, i) => {
+        const share = percent(translation.probabilities[start + i]);
+        const button = make("button", { type: "button", aria: { pressed: false } }, label(token),
+          make("small", { textContent: share }));
+        button.addEventListener("click", () => chooseStep(start + i));
+        return button;
+      }))));
+    chooseStep(at ?? translation.probabilities.indexOf(Math.min(...translation.probabilities)));
+  }
+
+  /** Whether two translations have the same tokens. @param {string} one @param {string} other */
+  function isSame(one, other) {
+    return trained.target.split(one).join(" ") === trained.target.split(other).join(" ");
   }
 
   /** One sentence for all of them. @param {string[]} words */
@@ -116,7 +153,7 @@ function makePage(trained) {
       .filter(({ similar }) => similar.length)
       .flatMap(({ word, similar }, i) => [i ? ", " : "Did you mean ", ...similar.map((other) => {
         const button = make("button", { type: "button", lang: "de", textContent: other });
-        button.addEventListener("click", () => ask(replaceWord(sentence.value, word, other)));
+        button.addEventListener("click", () => ask(replaceWord(text.value, word, other)));
         return button;
       }), ...(words.length > 1 ? [" for ", named(word)] : [])]);
     return [make("p", {}, "The model does not know ", ...list,
@@ -124,31 +161,34 @@ function makePage(trained) {
       ...(suggestions.length ? [...suggestions, "?"] : [`It knows no similar word${words.length > 1 ? "s" : ""}.`]))];
   }
 
-  /** @param {number} chosen */
-  function chooseStep(chosen) {
-    step = chosen;
+  /** @param {number} at */
+  function chooseStep(at) {
+    const { translation } = sentences[chosen];
     if (!translation) return;
-    [...element("steps").children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === step)));
-    const { inputWords, targetWords } = translation;
-    element("step").replaceChildren(`Step ${step + 1} of ${targetWords.length}. The decoder has read `,
-      make("b", { lang: "en", textContent: inputWords.slice(0, step + 1).join(" ") }), "; the next word:");
+    step = at;
+    element("steps").querySelectorAll("button").forEach((button, i) =>
+      button.setAttribute("aria-pressed", String(i === step)));
+    element("step").replaceChildren(`Step ${step + 1} of ${translation.target.length}. The decoder has read `,
+      make("b", { lang: "en", textContent: translation.input.slice(0, step + 1).map(label).join(" ") }),
+      "; the next token:");
     showBars();
     showAttention(translation, step);
   }
 
   function showBars() {
+    const translation = sentences[chosen]?.translation;
     if (!translation) return;
     inputOf("shown-temperature").value = (+temperature.value).toFixed(1);
     showNextWords(element("words"), {
-      logits: rowOf(translation.logits, step), words: trained.targetWords,
-      generated: translation.targetIds[step], temperature: +temperature.value,
+      logits: rowOf(translation.logits, step), labels, generated: translation.targetIds[step],
+      temperature: +temperature.value,
     });
   }
 
-  /** @param {string} text */
-  function ask(text) {
-    sentence.value = text;
-    sentence.focus();
+  /** @param {string} asked */
+  function ask(asked) {
+    text.value = asked;
+    text.focus();
     return run();
   }
 
@@ -156,7 +196,7 @@ function makePage(trained) {
   function exampleButton(source, target) {
     const button = make("button", { type: "button" }, make("span", { lang: "de", textContent: source }),
       make("small", { textContent: target }));
-    button.addEventListener("click", () => { sentence.value = source; run(); });
+    button.addEventListener("click", () => { text.value = source; run(); });
     return button;
   }
 
@@ -168,13 +208,13 @@ function makePage(trained) {
   element("random").hidden = !trained.sentences.length;
   element("random").addEventListener("click", () => {
     const [source] = trained.sentences[Math.floor(Math.random() * trained.sentences.length)];
-    sentence.value = source;
+    text.value = source;
     run();
   });
   for (const id of ["greedy", "beam"]) inputOf(id).addEventListener("change", run);
   width.addEventListener("change", () => { inputOf("beam").checked = true; run(); });
   element("ask").addEventListener("submit", (event) => { event.preventDefault(); run(); });
-  sentence.addEventListener("keydown", (event) => {
+  text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     run();
@@ -182,15 +222,10 @@ function makePage(trained) {
   return { run, exampleButton };
 }
 
-/** @param {Translation} translation */
-function leastCertain(translation) {
-  const shares = translation.targetIds.map((_, i) => probabilityOf(translation, i));
-  return shares.indexOf(Math.min(...shares));
-}
+/** @param {number} count @param {string} thing */
+const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
 
-/** @param {Translation} translation @param {number} step */
-function probabilityOf({ logits, targetIds }, step) {
-  return softmax(rowOf(logits, step))[targetIds[step]];
-}
+/** A text in a few characters. @param {string} text */
+const shortened = (text) => (text.length > LONGEST_QUOTE ? `${[...text].slice(0, LONGEST_QUOTE).join("")}…` : text);
 
 start(element("model").textContent ?? "");

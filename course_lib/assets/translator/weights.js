@@ -1,19 +1,26 @@
 // @ts-check
-// Unpacks the model that Python packed (course_lib/viz/web/translator_page.py).
+// Unpacks the model that Python packed (course_lib/viz/web/packed_model.py).
 
+import { Subwords } from "./subwords.js";
 import { Transformer, makeMatrix } from "./transformer.js";
+import { Vocabulary } from "./words.js";
 
 /** @import { Config, Matrix } from "./transformer.js" */
 
+/** @typedef {Vocabulary | Subwords} Tokenizer */
+/** @typedef {{ words: string[] } | { tokens: string[], merges: string[] }} PackedTokenizer */
+
 /**
- * A model and the words that its ids stand for, special tokens included.
+ * A model with its tokenizers, which are one if the languages share a vocabulary.
  *
  * @typedef {object} TrainedModel
  * @property {Transformer} transformer
- * @property {string[]} sourceWords
- * @property {string[]} targetWords
+ * @property {Tokenizer} source
+ * @property {Tokenizer} target
+ * @property {number[] | null} evidence for each token that a text with it is German, in nats; null: not known
+ * @property {string} knownCharacters those that the German sentences have on which the model was trained
  * @property {[source: string, target: string][]} examples for buttons
- * @property {[source: string, target: string][]} sentences of the grammar, with their right translations
+ * @property {[source: string, target: string][]} sentences with a right translation of each
  */
 
 /**
@@ -28,8 +35,9 @@ export function fromHalf(bits) {
 }
 
 /**
- * The model in a file: the length of a JSON header, the header, and all weights as 16-bit floating-point
- * numbers, the high bytes of all before the low bytes of all; deflated.
+ * The model in a file: the length of a JSON header, the header, and each tensor's numbers; deflated. They are 16-bit
+ * floating-point numbers, all high bytes before all low bytes. With `bits` 8, those of a matrix are whole numbers
+ * from -127 to 127, after a 32-bit scale for each row.
  *
  * @param {Uint8Array<ArrayBuffer>} packed
  * @returns {Promise<TrainedModel>}
@@ -38,16 +46,33 @@ export async function unpackModel(packed) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const length = new DataView(bytes.buffer).getUint32(0, true);
-  /** @type {{ config: Config, tensors: [name: string, rows: number, columns: number][] }
-   *   & Omit<TrainedModel, "transformer">} */
-  const { config, tensors, ...rest } = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const table = Float32Array.from({ length: 0x10000 }, (_, bits) => fromHalf(bits));
-  const high = 4 + length, count = (bytes.length - high) / 2, numbers = new Float32Array(count);
-  for (let i = 0; i < count; i++) numbers[i] = table[(bytes[high + i] << 8) | bytes[high + count + i]];
+  /** @type {{ config: Config, bits: 8 | 16, tensors: [name: string, rows: number, columns: number][],
+   *   source: PackedTokenizer, target: PackedTokenizer | null } & Omit<TrainedModel, "transformer">} */
+  const { config, bits, tensors, source, target, ...rest } =
+    JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  let start = 4 + length;
+  const take = (/** @type {number} */ count) => bytes.slice(start, (start += count));
+  const halves = Float32Array.from({ length: 0x10000 }, (_, half) => fromHalf(half));
   /** @type {Record<string, Matrix>} */
   const weights = {};
-  let start = 0;
-  for (const [name, rows, columns] of tensors)
-    weights[name] = makeMatrix(rows, columns, numbers.subarray(start, (start += rows * columns)));
-  return { transformer: new Transformer(config, weights), ...rest };
+  for (const [name, rows, columns] of tensors) {
+    const count = rows * columns, matrix = weights[name] = makeMatrix(rows, columns);
+    if (bits === 8 && rows > 1) {
+      const scales = new Float32Array(take(4 * rows).buffer), whole = new Int8Array(take(count).buffer);
+      for (let i = 0; i < count; i++) matrix.data[i] = whole[i] * scales[Math.floor(i / columns)];
+    } else {
+      const high = take(count), low = take(count);
+      for (let i = 0; i < count; i++) matrix.data[i] = halves[(high[i] << 8) | low[i]];
+    }
+  }
+  const tokenizer = makeTokenizer(source);
+  return { transformer: new Transformer(config, weights),
+    source: tokenizer, target: target ? makeTokenizer(target) : tokenizer, ...rest };
 }
+
+/** @param {PackedTokenizer} packed */
+const makeTokenizer = (packed) =>
+  "words" in packed ? new Vocabulary(packed.words) : new Subwords(packed.tokens, packed.merges);
+
+/** The model that a page holds as text. @param {string} base64 */
+export const unpackText = (base64) => unpackModel(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)));

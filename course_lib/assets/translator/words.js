@@ -1,12 +1,17 @@
 // @ts-check
 // From text to words and back, as course_lib/data/vocabulary.py does it (lesson 09), and similar words.
 
-// As there: Python's \w and \s, which JavaScript's own differ from, marks and joiners; what nobody sees.
+// As there: Python's \w, marks and joiners; \s, which JavaScript's own differs from; what nobody sees.
 const LETTER = "\\p{L}\\p{N}_\\p{M}\\u200c\\u200d";
-const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const SIGN = `[^\\p{L}\\p{N}_${SPACE}]\\p{M}*`;
 const WORD = new RegExp(`[${LETTER}]+(?:['’-][${LETTER}]+)*|${SIGN}(?:\\u200d${SIGN})*`, "gu");
 const INVISIBLE = /[\xad\u034f\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
+
+const BLANK = new RegExp(`^(?:${INVISIBLE.source}|[${SPACE}\\u200b-\\u200d\\u2800\\u3164\\ufe0f\\x1a])*$`);
+
+/** Tokens that are generated, perhaps, but no part of the text. */
+export const SPECIAL = ["<pad>", "<bos>", "<eos>"];
 
 const SIMILAR = 0.6; // as in Python's difflib.get_close_matches
 const LONGEST = 100; // characters: a longer word is not compared, which would take too long
@@ -19,12 +24,15 @@ const LONGEST = 100; // characters: a longer word is not compared, which would t
  */
 export const splitWords = (text) => visible(text).toLowerCase().match(WORD) ?? [];
 
+/** Whether nothing in a text can be seen. @param {string} text */
+export const isBlank = (text) => BLANK.test(text);
+
 /**
  * The text in NFC without invisible characters; a zero-width space separates words.
  *
  * @param {string} text
  */
-const visible = (text) => text.replace(INVISIBLE, "").replace(/\u200b/g, " ").normalize("NFC");
+export const visible = (text) => text.replace(INVISIBLE, "").replace(/\u200b/g, " ").normalize("NFC");
 
 /**
  * Readable text from words.
@@ -32,6 +40,20 @@ const visible = (text) => text.replace(INVISIBLE, "").replace(/\u200b/g, " ").no
  * @param {string[]} words
  */
 export const joinWords = (words) => words.join(" ").replace(/ ([.,?!])/g, "$1");
+
+/** A vocabulary of words: each token is one. */
+export class Vocabulary {
+  /** @param {string[]} tokens in the order of their ids */
+  constructor(tokens) {
+    this.tokens = tokens;
+    this.ids = new Map(tokens.map((token, id) => [token, id]));
+  }
+
+  split = splitWords;
+  join = joinWords;
+  label = (/** @type {string} */ token) => token;
+  continues = () => false;
+}
 
 /**
  * A text with another word instead of one of its words, wherever that stands.
