@@ -5,6 +5,7 @@ from course_lib.decoding.decoding_options import Decoding
 from course_lib.decoding.evaluating import evaluating
 from course_lib.decoding.greedy import greedy_decode
 from course_lib.decoding.sampling import sample_decode, sampling_probabilities
+from course_lib.decoding.sentences import split_sentences
 from course_lib.decoding.translator import Translation, Translator
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "length_normaliser",
     "sample_decode",
     "sampling_probabilities",
+    "split_sentences",
 ]
