@@ -24,7 +24,7 @@ _ABBREVIATIONS = frozenset(
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, each with the white space that follows it; joined, they are the text.
+    """The sentences of a text, each with the white space after it; joined, they are the text.
 
     A sentence ends at a line break, and at ``.``, ``!``, ``?`` or ``…`` before white space, unless
     the point belongs to an abbreviation, an initial or a short number (an ordinal: 3. Mai), or a
