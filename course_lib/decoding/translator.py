@@ -53,13 +53,23 @@ class Translator:
             ``decode`` and ``device`` of a Transformer.
         source_vocabulary, target_vocabulary: of the sizes that the model was built for; of words
             or of subwords.
+        language_evidence: for each token of a shared vocabulary, how much more probable it is in
+            the source language than in the target language (see ``language_evidence``); with it,
+            ``translate_free_text`` can be used.
+        known_characters: those that the sources of the training pairs have.
 
     Raises:
         CourseError: model and vocabularies do not belong together, or the model has no ``encode``.
     """
 
     def __init__(
-        self, model: Transformer, source_vocabulary: Tokenizer, target_vocabulary: Tokenizer
+        self,
+        model: Transformer,
+        source_vocabulary: Tokenizer,
+        target_vocabulary: Tokenizer,
+        *,
+        language_evidence: Float[Tensor, " vocab"] | None = None,
+        known_characters: str = "",
     ) -> None:
         if not hasattr(model, "encode"):
             raise CourseError(
@@ -80,9 +90,16 @@ class Translator:
                     f"with, got {len(target_vocabulary)} tokens without it: was it made for the "
                     "source?"
                 )
+        if language_evidence is not None and language_evidence.shape != (sizes[0],):
+            raise CourseError(
+                f"expected language_evidence of shape ({sizes[0]},), one number a token, got "
+                f"{tuple(language_evidence.shape)}: was it computed with another vocabulary?"
+            )
         self.model = model
         self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary
+        self.language_evidence = language_evidence
+        self.known_characters = known_characters
 
     def translate(self, text: str, decoding: Decoding = _GREEDY) -> Translation:
         """Translate one sentence. A vocabulary of words ignores capitals and spacing.
