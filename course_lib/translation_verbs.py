@@ -135,20 +135,12 @@ class TranslatorOptions:
 def run_translator(options: TranslatorOptions) -> int:
     """Write the course's translator as a page that needs neither Python nor a network; open it."""
     from course_lib.atomic import write_atomically
-    from course_lib.data import load_corpus
     from course_lib.lab import has_browser
     from course_lib.training import load_translator
     from course_lib.viz.web.translator_page import translator_page
 
-    translator = load_translator()
-    pairs = load_corpus("grammar_de_en").pairs("test", 300)
     page = options.output / "translator.html"
-    text = translator_page(
-        translator.model,
-        translator.source_vocabulary.tokens,
-        translator.target_vocabulary.tokens,
-        sentences=[(pair.source_text, pair.target_text) for pair in pairs],
-    )
+    text = translator_page(load_translator(), "small")
     write_atomically(page, text)
     say(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
     if options.browser and has_browser():

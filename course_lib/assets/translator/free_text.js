@@ -4,7 +4,7 @@
 
 import { splitSentences } from "./sentences.js";
 import { translate, translateTokens } from "./translate.js";
-import { SPACE, visible } from "./words.js";
+import { SPACE, isBlank, visible } from "./words.js";
 
 /** @import { Translation } from "./translate.js" */
 /** @import { TrainedModel } from "./weights.js" */
@@ -39,7 +39,7 @@ const QUESTION = new RegExp("^(?:wer|wen|wem|wessen|was|wann|wo|woher|wohin|wie|
  * @returns {Generator<TranslatedSentence>}
  */
 export function* translateFreeText(trained, text, width) {
-  if (!trained.evidence) {
+  if (!trained.evidence || isBlank(text)) { // which translate refuses
     yield { source: text, translation: translate(trained, text, width), remarks: {} };
     return;
   }

@@ -1,14 +1,19 @@
 // @ts-check
-// The translator in small, for a page that has more to say: a sentence, its translation, and where each word looks.
+// The translator in small, for a page that has more to say: a text, its translation, and where each word looks.
 
 import { make } from "../explorer/controls/dom.js";
+import { translateFreeText } from "./free_text.js";
 import { rowOf } from "./transformer.js";
-import { translate } from "./translate.js";
-import { unpackModel } from "./weights.js";
+import { wordsOf } from "./translate.js";
+import { markDoubt, writtenWords } from "./translation_view.js";
+import { unpackText } from "./weights.js";
 
-/** @import { Translation } from "./translate.js" */
+/** @import { TranslatedSentence } from "./free_text.js" */
+/** @import { Matrix } from "./transformer.js" */
+/** @import { Word } from "./translate.js" */
+/** @import { TrainedModel } from "./weights.js" */
 
-const PAUSE = 500; // milliseconds without a key, after which a sentence is translated
+const PAUSE = 500; // milliseconds without a key, after which a text is translated
 
 /** @param {string} id */
 const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -19,65 +24,95 @@ const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
  * @param {string} base64 the packed model
  */
 async function start(base64) {
-  const sentence = /** @type {HTMLInputElement} */ (element("front-sentence"));
+  const typed = /** @type {HTMLInputElement} */ (element("front-sentence"));
   if (!("DecompressionStream" in self)) {
     element("front-note").textContent = "This browser is too old to unpack the model.";
     return;
   }
-  const trained = await unpackModel(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)));
+  const trained = await unpackText(base64);
   let waiting = 0, last = "";
 
   function run() {
     clearTimeout(waiting);
-    if (sentence.value.trim() === last) return;
-    last = sentence.value.trim();
+    if (typed.value.trim() === last) return;
+    last = typed.value.trim();
     try {
-      show(translate(trained, last, 0));
+      show(trained, [...translateFreeText(trained, last, 0)]);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       element("front-note").textContent = error.message;
     }
   }
 
-  sentence.addEventListener("input", () => {
+  typed.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(run, PAUSE);
   });
   element("front-door").addEventListener("submit", (event) => { event.preventDefault(); run(); });
   for (const button of document.querySelectorAll("#front-examples button"))
-    button.addEventListener("click", () => { sentence.value = button.textContent ?? ""; run(); });
+    button.addEventListener("click", () => { typed.value = button.textContent ?? ""; run(); });
   run();
 }
 
-/** @param {Translation} of */
-function show({ sourceWords, targetWords, unknown, attention, finished }) {
-  const heads = attention.cross[attention.cross.length - 1];
-  const source = sourceWords.map((word) => make("span", { textContent: word }));
-  const words = finished ? targetWords.slice(0, -1) : targetWords; // without <eos>
-  const target = words.map((word, step) => {
-    const button = make("button", { type: "button", aria: { pressed: false } }, word);
-    for (const event of ["click", "focus", "pointerenter"]) button.addEventListener(event, () => look(step));
-    return button;
-  });
-
-  /** @param {number} step */
-  function look(step) {
-    const shares = source.map((_, key) =>
-      heads.reduce((sum, weights) => sum + rowOf(weights, step)[key], 0) / heads.length);
-    source.forEach((word, key) => word.style.setProperty("--share", shares[key].toFixed(3)));
-    target.forEach((button, i) => button.setAttribute("aria-pressed", String(i === step)));
-    const most = shares.indexOf(Math.max(...shares));
-    element("front-look").replaceChildren("Before it writes ", make("b", { textContent: words[step] }),
-      ", it attends most to ", make("b", { lang: "de", textContent: sourceWords[most] }),
-      ` (${Math.round(100 * shares[most])} %, the mean of ${heads.length} heads).`);
+/**
+ * @param {TrainedModel} trained
+ * @param {TranslatedSentence[]} sentences
+ */
+function show({ source, target }, sentences) {
+  element("front-source").replaceChildren();
+  element("front-target").replaceChildren();
+  element("front-look").replaceChildren();
+  /** @type {(() => void)[]} */
+  const looks = []; // of each word, in order
+  for (const { source: text, translation } of sentences) {
+    if (!translation) {
+      for (const id of ["front-source", "front-target"]) element(id).append(make("i", { textContent: text.trim() }));
+      continue;
+    }
+    const { cross } = translation.attention, heads = cross[cross.length - 1];
+    const read = wordsOf(source, translation.source);
+    const spans = read.map((word) => make("span", { textContent: word.text.trim() }));
+    element("front-source").append(...spans);
+    for (const word of writtenWords(target, translation)) {
+      const button = make("button", { type: "button", aria: { pressed: false } }, word.text.trim());
+      markDoubt(button, word);
+      const look = () => {
+        const shares = read.map((from) => mean(heads.map((weights) => shareOf(weights, word, from))));
+        for (const span of element("front-source").children) span.removeAttribute("style");
+        spans.forEach((span, i) => span.style.setProperty("--share", shares[i].toFixed(3)));
+        for (const other of element("front-target").querySelectorAll("button"))
+          other.setAttribute("aria-pressed", String(other === button));
+        const most = shares.indexOf(Math.max(...shares));
+        element("front-look").replaceChildren("Before it writes ", make("b", { textContent: word.text.trim() }),
+          ", it attends most to ", make("b", { lang: "de", textContent: read[most].text.trim() }),
+          ` (${Math.round(100 * shares[most])} %, the mean of ${heads.length} heads).`);
+      };
+      for (const event of ["click", "focus", "pointerenter"]) button.addEventListener(event, look);
+      looks.push(look);
+      element("front-target").append(button);
+    }
   }
-
-  element("front-source").replaceChildren(...source);
-  element("front-target").replaceChildren(...target);
+  const unknown = sentences.flatMap(({ translation }) => translation?.unknown ?? []);
   element("front-note").textContent = unknown.length
-    ? `It has never seen ${unknown.map((word) => `“${word}”`).join(", ")}: it knows the words of a small grammar.` : "";
-  if (words.length) look(Math.min(2, words.length - 1));
+    ? `It has never seen ${unknown.map((word) => `“${word}”`).join(", ")}: it knows the words of a small grammar.`
+    : sentences.flatMap(({ remarks }) => Object.values(remarks)).join(" ");
+  looks[Math.min(2, looks.length - 1)]?.();
   document.body.dataset.translated = String(1 + Number(document.body.dataset.translated ?? 0)); // set last
+}
+
+/** @param {number[]} values */
+const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+
+/**
+ * How much of its attention a word gives to a word of the source: the mean of its steps.
+ *
+ * @param {Matrix} weights of a head
+ * @param {Word} word
+ * @param {Word} from
+ */
+function shareOf(weights, word, from) {
+  const rows = Array.from({ length: word.end - word.start }, (_, i) => rowOf(weights, word.start + i));
+  return mean(rows.map((row) => row.slice(from.start, from.end).reduce((a, b) => a + b, 0)));
 }
 
 // The script with the model, which is loaded once everything else is shown, calls this.

@@ -111,8 +111,9 @@ function makePage(trained) {
       element("remarks").append(make("li", {}, make("q", { lang: "de", textContent: shortened(source.trim()) }), ` ${remark}`));
     if (translation && chosen < 0) chooseSentence(last);
     else translationView.mark(chosen);
-    element("inside").hidden = chosen < 0;
+    for (const id of ["about", "inside"]) element(id).hidden = chosen < 0;
     element("which").hidden = found.filter(({ translation }) => translation).length < 2;
+    element("legend").hidden = !element("translation").querySelector(".doubtful");
   }
 
   /** @param {number} number @param {number} [at] by default the least certain step: the most to see */

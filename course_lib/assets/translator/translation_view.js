@@ -30,16 +30,18 @@ export function writtenWords(tokenizer, { target, probabilities, text }) {
   }).filter(({ text }) => text);
 }
 
-/**
- * A word as it is shown, after the space before it.
- *
- * @param {WrittenWord} word
- */
-function wordNodes({ text, start, probability }) {
-  const written = text.trimStart(), node = make("span", { textContent: written, dataset: { step: start } });
-  if (probability < DOUBTFUL && /[\p{L}\p{N}]/u.test(written))
-    Object.assign(node, { className: "doubtful", title: `The model gives this word ${percent(probability)}.` });
-  return [text.slice(0, text.length - written.length), node];
+/** Mark a word that the model doubts. @param {HTMLElement} node @param {WrittenWord} word */
+export function markDoubt(node, { text, probability }) {
+  if (probability >= DOUBTFUL || !/[\p{L}\p{N}]/u.test(text)) return;
+  node.classList.add("doubtful");
+  node.title = `The model gives this word ${percent(probability)}.`;
+}
+
+/** A word as it is shown, after the space before it. @param {WrittenWord} word */
+function wordNodes(word) {
+  const written = word.text.trimStart(), node = make("span", { textContent: written, dataset: { step: word.start } });
+  markDoubt(node, word);
+  return [word.text.slice(0, word.text.length - written.length), node];
 }
 
 /**

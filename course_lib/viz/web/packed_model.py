@@ -16,11 +16,11 @@ from course_lib.data import Subwords, Tokenizer, train_bpe
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import TransformerConfig
+from course_lib.model.eight_bits import dequantize, quantize
+from course_lib.viz.web.translator_texts import Text
 
 HALF_LIMIT = float(np.finfo(np.float16).max)
-EXACT = 1e-6  # of a matrix's largest number: float32's rounding of number × scale
-
-Text = tuple[str, str]  # a German sentence and its English translation
+EXACT = 1e-6  # relative: the rounding of a scale times a whole number to 32 bits
 
 
 def pack_model(
@@ -48,7 +48,7 @@ def pack_model(
     """
     config = translator.model.config
     _check_config(config)
-    ids = translator.target_vocabulary.ids
+    ids, evidence = translator.target_vocabulary.ids, translator.language_evidence
     shared = translator.source_vocabulary is translator.target_vocabulary
     tensors = {
         name: value.detach().cpu().reshape(-1, value.shape[-1])  # a bias is one row
@@ -64,7 +64,8 @@ def pack_model(
         "tensors": [(name, *value.shape) for name, value in tensors.items()],
         "source": _describe(translator.source_vocabulary),
         "target": None if shared else _describe(translator.target_vocabulary),
-        "evidence": None,
+        "evidence": None if evidence is None else [round(each, 4) for each in evidence.tolist()],
+        "knownCharacters": translator.known_characters,
         "examples": list(examples),
         "sentences": list(sentences),
     }
@@ -77,21 +78,14 @@ def pack_model(
 
 
 def _eight_bits(matrix: Tensor) -> bytes:
-    numbers, scales = quantize(matrix)
-    largest = float(matrix.abs().max())
-    if not float((numbers * scales - matrix).abs().max()) <= EXACT * largest:  # NaN is unequal
+    numbers, scale = quantize(matrix)
+    if not torch.allclose(dequantize(numbers, scale), matrix, rtol=EXACT, atol=0):
         raise CourseError(
-            "the page stores matrices with 8 bits, got a model whose matrices need more: save it "
-            "with save_checkpoint(path, translator, bits=8) and load that, which changes its "
-            "logits a little"
+            "the page stores this model's matrices with 8 bits, got a model whose matrices need "
+            "more: save it with save_checkpoint(path, translator, bits=8) and load that, which "
+            "changes its logits a little"
         )
-    return scales.numpy().astype("<f4").tobytes() + numbers.numpy().tobytes()
-
-
-def quantize(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    scales = matrix.abs().amax(dim=1, keepdim=True) / 127
-    scales[scales == 0] = 1
-    return (matrix / scales).round().to(torch.int8), scales
+    return scale.numpy().astype("<f4").tobytes() + numbers.numpy().tobytes()
 
 
 def _sixteen_bits(value: Tensor) -> bytes:
