@@ -4,18 +4,22 @@
 
 import { readFileSync } from "node:fs";
 
+import { translateFreeText } from "../../course_lib/assets/translator/free_text.js";
 import { translate } from "../../course_lib/assets/translator/translate.js";
-import { unpackModel } from "../../course_lib/assets/translator/weights.js";
+import { unpackText } from "../../course_lib/assets/translator/weights.js";
 import { similarWords } from "../../course_lib/assets/translator/words.js";
 
 const { model, texts, width } = JSON.parse(readFileSync(0, "utf-8"));
-const trained = await unpackModel(Uint8Array.from(atob(model), (c) => c.charCodeAt(0)));
-const known = trained.sourceWords.filter((word) => !word.startsWith("<"));
-const results = texts.map((/** @type {string} */ text) => {
-  const { logits, attention, ...rest } = translate(trained, text, width);
+const trained = await unpackText(model);
+const known = trained.source.tokens.filter((word) => !word.startsWith("<"));
+const whole = (/** @type {string} */ text) => {
+  const { logits, attention, probabilities, ...rest } = translate(trained, text, width);
   const numbers = Object.values(attention).map((layers) =>
     layers.map((heads) => heads.map(({ data }) => [...data])));
   const similar = Object.fromEntries(rest.unknown.map((word) => [word, similarWords(word, known, 3)]));
   return { ...rest, logits: [...logits.data], attention: numbers, similar };
-});
-console.log(JSON.stringify(results));
+};
+const inSentences = (/** @type {string} */ text) =>
+  [...translateFreeText(trained, text, width)].map(({ source, translation, remarks }) =>
+    ({ source, read: translation?.source ?? null, text: translation?.text ?? null, remarks }));
+console.log(JSON.stringify(texts.map(trained.evidence ? inSentences : whole)));

@@ -77,7 +77,7 @@ def compare(
     The logits and weights are those of one pass over the scripts' own translation.
 
     Args:
-        results: for each text ``text``, ``inputWords``, ``logits`` and ``attention``, as the
+        results: for each text ``text``, ``input``, ``logits`` and ``attention``, as the
             script ``TRANSLATE`` returns them.
     """
     logits, weights, different = 0.0, 0.0, []
@@ -86,7 +86,7 @@ def compare(
         if result["text"] != str(translation):
             different.append((text, result["text"], str(translation)))
         source = torch.tensor([translator.source_vocabulary.encode(translation.source)])
-        target = torch.tensor([translator.target_vocabulary.encode(result["inputWords"])])
+        target = torch.tensor([translator.target_vocabulary.encode(result["input"])])
         with torch.no_grad(), record_attention(translator.model) as record:
             output = translator.model(source, target)
         logits = max(logits, _largest_difference(output, result["logits"]))

@@ -97,23 +97,29 @@ function makePage(trained) {
 
   /** Show the last of the sentences, and look into the first that is translated. @param {TranslatedSentence[]} found */
   function show(found) {
-    const last = found.length - 1, { source, translation, remarks } = found[last];
+    const last = found.length - 1, { translation } = found[last];
     if (!last) {
       text.removeAttribute("aria-invalid");
       translationView.clear();
-      element("remarks").replaceChildren();
       chosen = -1;
     }
     sentences = found;
     element("result").hidden = false;
     translationView.add(found[last], last);
-    for (const remark of Object.values(remarks))
-      element("remarks").append(make("li", {}, make("q", { lang: "de", textContent: shortened(source.trim()) }), ` ${remark}`));
+    const remarked = found.filter(({ remarks }) => Object.keys(remarks).length);
+    element("remarks").replaceChildren(...remarked.map((each) => remarkItem(each, found.length > 1)));
     if (translation && chosen < 0) chooseSentence(last);
     else translationView.mark(chosen);
     for (const id of ["about", "inside"]) element(id).hidden = chosen < 0;
     element("which").hidden = found.filter(({ translation }) => translation).length < 2;
     element("legend").hidden = !element("translation").querySelector(".doubtful");
+  }
+
+  /** All remarks on a sentence. @param {TranslatedSentence} sentence @param {boolean} quoted */
+  function remarkItem({ source, remarks }, quoted) {
+    const start = [...source.trim()].slice(0, LONGEST_QUOTE).join("");
+    const quote = make("q", { lang: "de", textContent: start === source.trim() ? start : `${start}…` });
+    return make("li", {}, ...(quoted ? [quote, " "] : []), Object.values(remarks).join(" "));
   }
 
   /** @param {number} number @param {number} [at] by default the least certain step: the most to see */
@@ -225,8 +231,5 @@ function makePage(trained) {
 
 /** @param {number} count @param {string} thing */
 const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
-
-/** A text in a few characters. @param {string} text */
-const shortened = (text) => (text.length > LONGEST_QUOTE ? `${[...text].slice(0, LONGEST_QUOTE).join("")}…` : text);
 
 start(element("model").textContent ?? "");

@@ -36,7 +36,7 @@ def results_of(translator, texts):
         results.append(
             {
                 "text": str(translation),
-                "inputWords": read,
+                "input": read,
                 "logits": logits.flatten().tolist(),
                 "attention": attention,
             }
