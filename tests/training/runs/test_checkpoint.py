@@ -89,7 +89,7 @@ def test_half_precision_halves_the_file(toy, tmp_path):
     recipe = replace(toy, model={**toy.model, "d_model": 64})
     translator = load_training_data(recipe).new_translator(recipe)
     save_checkpoint(tmp_path / "full.safetensors", translator)
-    save_checkpoint(tmp_path / "half.safetensors", translator, dtype=torch.float16)
+    save_checkpoint(tmp_path / "half.safetensors", translator, bits=16)
     sizes = [(tmp_path / f"{n}.safetensors").stat().st_size for n in ("full", "half")]
     assert sizes[1] < 0.6 * sizes[0]
     weight = load_translator(tmp_path / "half.safetensors").model.output.weight
@@ -215,7 +215,7 @@ def test_the_courses_own_models_are_stored_as_they_would_be_saved_today(path, tm
     translator, info, _ = read_checkpoint(path)
     assert info["recipe"].keys() <= {field.name for field in fields(Recipe)}
     assert translator.target_vocabulary.tokens[:4] == [PAD, BOS, EOS, UNK]
-    save_checkpoint(tmp_path / "again", translator, info=info, dtype=torch.float16)
+    save_checkpoint(tmp_path / "again", translator, info=info, bits=16)
     with safe_open(path, "pt") as stored, safe_open(tmp_path / "again", "pt") as again:
         assert stored.metadata() == again.metadata()
         assert set(stored.keys()) == set(again.keys())
@@ -344,7 +344,7 @@ def test_numbers_too_large_for_the_type_they_are_stored_in_are_refused(translato
         translator.model.output.weight[0, 0] = 1e5
     save_checkpoint(tmp_path / "m.safetensors", translator)
     with pytest.raises(CourseError, match="output.weight has entries that are not finite"):
-        save_checkpoint(tmp_path / "m.safetensors", translator, dtype=torch.float16)
+        save_checkpoint(tmp_path / "m.safetensors", translator, bits=16)
 
 
 def test_a_model_with_bugs_is_saved_if_its_recipe_names_them(toy, tmp_path):
