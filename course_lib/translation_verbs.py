@@ -18,7 +18,6 @@ from course_lib.arguments import option
 from course_lib.errors import CourseError
 from course_lib.terminal import say
 
-
 Model = Literal["everyday", "small"]
 DEFAULT_MODEL: Model = "small"
 MODELS = (

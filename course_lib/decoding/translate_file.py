@@ -59,7 +59,7 @@ def translate_free_lines(
             which = f"{shortened(sentence.source.strip())}: " if len(sentences) > 1 else ""
             for remark in sentence.remarks.values():
                 warn(i, which + remark)
-        lines.append(" ".join("".join(map(str, sentences)).splitlines()))
+        lines.append(" ".join("".join(map(str, sentences)).splitlines()).strip())
     return lines
 
 

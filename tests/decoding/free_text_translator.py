@@ -1,4 +1,4 @@
-"""A small translator with language evidence: byte-level BPE of grammar sentences, random weights."""
+"""A small translator with language evidence: BPE of the grammar's sentences, random weights."""
 
 import string
 

@@ -8,8 +8,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import torch
-
 from course_lib.atomic import write_atomically
 from course_lib.data import load_corpus
 from course_lib.errors import CourseError
