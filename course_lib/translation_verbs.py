@@ -12,15 +12,23 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from course_lib.arguments import option
 from course_lib.errors import CourseError
 from course_lib.terminal import say
 
+Model = Literal["everyday", "small"]
+DEFAULT_MODEL: Model = "small"
+MODELS = (
+    "a model that comes with the course: everyday, for short German sentences, or small, for the "
+    "sentences of the course's grammar (default: %(default)s)"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class TranslateOptions:
-    """What to translate, and with which run.
+    """What to translate, and with which model.
 
     Raises:
         CourseError: both sentences and a file are given, or none of them.
@@ -29,10 +37,12 @@ class TranslateOptions:
     text: tuple[str, ...] = option(
         "a sentence in quotes", default=(), metavar="TEXT", positional=True, many="*"
     )
+    model: Model = option(MODELS, default=DEFAULT_MODEL, exclusive="model")
     run: Path | None = option(
-        "the folder of a run, or a checkpoint (default: the course's own German translator)",
+        "instead, the folder of a run of yours, or a checkpoint",
         default=None,
         metavar="DIR",
+        exclusive="model",
     )
     input: Path | None = option(
         "one sentence per line, plain or .gz (-: standard input)", default=None, metavar="FILE"
@@ -52,16 +62,22 @@ class TranslateOptions:
 
 
 def run_translate(options: TranslateOptions) -> int:
-    """Print each sentence's translation on a line, and warn of words that could not be read."""
+    """Print each text's translation on a line, and warn of what could not be read."""
     from course_lib.data import count_lines, stream_lines
     from course_lib.decoding import Decoding
-    from course_lib.decoding.translate_file import one_line, translate_lines, warnings_for
+    from course_lib.decoding.translate_file import (
+        one_line,
+        translate_free_lines,
+        translate_lines,
+        warnings_for,
+    )
     from course_lib.training import load_translator
 
     if options.input and options.output:
         _refuse_to_overwrite(options.input, options.output)
     decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
-    translator = load_translator(options.run, tell=_warn)
+    model = None if options.run else options.model
+    translator = load_translator(options.run, model=model, tell=_warn)
     if options.input:
         blocks = translate_lines(
             translator,
@@ -71,6 +87,12 @@ def run_translate(options: TranslateOptions) -> int:
             total=count_lines(options.input) if sys.stderr.isatty() else None,
         )
         _write_blocks(blocks, options.output)
+        return 0
+    if translator.language_evidence is not None:
+        lines = translate_free_lines(
+            translator, options.text, decoding=decoding, warn=lambda _, remark: _warn(remark)
+        )
+        _write_blocks([lines], options.output)
         return 0
     translations = translator.translate_texts(options.text, decoding=decoding)
     language = "" if options.run else "German"
@@ -122,8 +144,9 @@ def _warn(message: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatorOptions:
-    """Where to put the page, and whether to open it."""
+    """Whose page, where to put it, and whether to open it."""
 
+    model: Model = option(MODELS, default=DEFAULT_MODEL)
     output: Path = option(
         "where translator.html goes (default: here); one file to copy anywhere",
         default=Path(),
@@ -133,14 +156,14 @@ class TranslatorOptions:
 
 
 def run_translator(options: TranslatorOptions) -> int:
-    """Write the course's translator as a page that needs neither Python nor a network; open it."""
+    """Write a translator as a page that needs neither Python nor a network, and open it."""
     from course_lib.atomic import write_atomically
     from course_lib.lab import has_browser
     from course_lib.training import load_translator
     from course_lib.viz.web.translator_page import translator_page
 
     page = options.output / "translator.html"
-    text = translator_page(load_translator(), "small")
+    text = translator_page(load_translator(model=options.model), options.model)
     write_atomically(page, text)
     say(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
     if options.browser and has_browser():

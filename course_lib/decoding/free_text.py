@@ -12,7 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from course_lib.data import visible
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.data import Tokenizer, visible
 from course_lib.decoding.decoding_options import Decoding
 from course_lib.decoding.sentences import split_sentences
 from course_lib.decoding.translator import Translation, Translator
@@ -110,6 +113,11 @@ def make_readable(translator: Translator, sentence: str) -> ReadableSentence:
     Raises:
         CourseError: the translator has no language evidence.
     """
+    if translator.language_evidence is None:
+        raise CourseError(
+            "expected a translator with language_evidence, got one without it: translate sentence "
+            "by sentence with Translator.translate_texts, or load_translator(model='everyday')"
+        )
     remarks: dict[RemarkKind, str] = {}
     text, left_out = _leave_out_unknown(sentence, {*translator.known_characters})
     if left_out:
@@ -118,7 +126,7 @@ def make_readable(translator: Translator, sentence: str) -> ReadableSentence:
         return ReadableSentence(tokens=[], remarks=remarks)
     if text.isupper() and " " in text:
         text = text.capitalize()
-    if foreign := _foreign(translator, text):
+    if foreign := _foreign(translator.source_vocabulary, translator.language_evidence, text):
         return ReadableSentence(tokens=[], remarks=remarks | foreign)
     needs_mark = text[-1].isalnum()
     mark = ("?" if _QUESTION.match(text) else ".") if needs_mark else ""
@@ -159,25 +167,21 @@ def _listed(parts: list[str], most: int = 5) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
 
 
-def _foreign(translator: Translator, text: str) -> dict[RemarkKind, str]:
+def _foreign(
+    vocabulary: Tokenizer, evidence: Float[Tensor, " vocab"], text: str
+) -> dict[RemarkKind, str]:
     """The remark that a text is not German, if it is not."""
-    if translator.language_evidence is None:
-        raise CourseError(
-            "expected a translator with language_evidence, got one without it: translate sentence "
-            "by sentence with Translator.translate_texts, or load_translator(model='everyday')"
-        )
-    vocabulary = translator.source_vocabulary
     words = "".join(c if c.isalpha() else " " for c in text).split()
     letters = sum(map(len, words))
     text_ids, words_ids = vocabulary.encode_texts([text, " ".join(words)])
-    evidence = translator.language_evidence[text_ids]
+    evidence_of_text = evidence[text_ids]
     if (
         letters >= FEWEST_LETTERS
         and len(words_ids) > TOKENS_PER_LETTER * letters
-        and evidence.mean() < EVIDENCE_PER_TOKEN
+        and evidence_of_text.mean() < EVIDENCE_PER_TOKEN
     ):
         return {"not_german": "These are no German words that the model can read."}
-    if evidence.sum() < ENGLISH:
+    if evidence_of_text.sum() < ENGLISH:
         return {"english": "This looks like English; the model reads German."}
     return {}
 

@@ -19,7 +19,7 @@ from course_lib.errors import not_one_text
 def language_evidence(
     vocabulary: Tokenizer, sources: Sequence[str], targets: Sequence[str]
 ) -> Float[Tensor, " vocab"]:
-    """log p(token | source language) - log p(token | target language) of each token, in nats.
+    """For each token log p(token | source language) - log p(token | target language), in nats.
 
     The sum over a sentence's tokens is positive if the source language explains it better. One is
     added to each count, so that a token which only one side has gives a finite number.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from tqdm.auto import tqdm
 
-from course_lib.decoding import Decoding, Translation, Translator
+from course_lib.decoding import Decoding, Translation, Translator, translate_free_text
 from course_lib.errors import shortened
 
 DELAY = 2.0  # seconds before a progress bar appears
@@ -40,6 +40,29 @@ def one_line(translation: Translation) -> str:
     return " ".join(str(translation).splitlines())
 
 
+def translate_free_lines(
+    translator: Translator,
+    texts: Sequence[str],
+    *,
+    decoding: Decoding,
+    warn: Callable[[int, str], None],
+) -> list[str]:
+    """The translation of each text on one line, by ``translate_free_text``.
+
+    Args:
+        warn: is told the index of a text and a remark on one of its sentences.
+    """
+    lines = []
+    results = translate_free_text(translator, texts, decoding=decoding, batch_size=BATCH_SIZE)
+    for i, sentences in enumerate(results):
+        for sentence in sentences:
+            which = f"{shortened(sentence.source.strip())}: " if len(sentences) > 1 else ""
+            for remark in sentence.remarks.values():
+                warn(i, which + remark)
+        lines.append(" ".join("".join(map(str, sentences)).splitlines()).strip())
+    return lines
+
+
 def translate_lines(
     translator: Translator,
     lines: Iterable[str],
@@ -55,7 +78,8 @@ def translate_lines(
 
     Args:
         warn: is told of words that the model does not know, of translations that were cut off, and
-            of lines that are truncated because they are too long for the model.
+            of lines that are truncated because they are too long for the model; of one that reads
+            free text, of its remarks.
         total: the number of lines, if it is known.
 
     Yields:
@@ -79,6 +103,13 @@ def _translate_block(
     warn: Callable[[str], None],
 ) -> list[str]:
     """Translate lines of which the first is line ``start``, counting from 0."""
+    if translator.language_evidence is not None:
+        return translate_free_lines(
+            translator,
+            lines,
+            decoding=decoding,
+            warn=lambda i, remark: warn(f"line {start + i + 1}: {remark}"),
+        )
     max_len = translator.model.config.max_len
     sentences = [translator.split(line) for line in lines]
     for number, tokens in enumerate(sentences, start=start + 1):

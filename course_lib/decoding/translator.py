@@ -90,10 +90,13 @@ class Translator:
                     f"with, got {len(target_vocabulary)} tokens without it: was it made for the "
                     "source?"
                 )
-        if language_evidence is not None and language_evidence.shape != (sizes[0],):
+        if language_evidence is not None and not (
+            language_evidence.shape == (sizes[0],) and language_evidence.isfinite().all()
+        ):
             raise CourseError(
-                f"expected language_evidence of shape ({sizes[0]},), one number a token, got "
-                f"{tuple(language_evidence.shape)}: was it computed with another vocabulary?"
+                f"expected language_evidence of shape ({sizes[0]},), a finite number a token, got "
+                f"{shortened(str(language_evidence))} of shape {tuple(language_evidence.shape)}: "
+                "was it computed with another vocabulary?"
             )
         self.model = model
         self.source_vocabulary = source_vocabulary

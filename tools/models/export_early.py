@@ -55,7 +55,7 @@ def export(paths: Sequence[Path] = EARLY) -> None:
     for seed, path in enumerate(paths):
         info = {"recipe": {"name": "small", **SETTINGS}, "seed": seed, "step": STEPS}
         translator = round_weights(train_early(seed))
-        save_checkpoint(path, translator, info=info, dtype=torch.float16)
+        save_checkpoint(path, translator, info=info, bits=16)
         print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
 
 

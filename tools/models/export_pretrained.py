@@ -8,8 +8,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import torch
-
 from course_lib.atomic import write_atomically
 from course_lib.data import load_corpus
 from course_lib.errors import CourseError
@@ -59,7 +57,7 @@ def export(run: Path, path: Path = PRETRAINED) -> str:
     translator, info, _ = read_checkpoint(run / "best.safetensors")
     recipe = info["recipe"]
     kept = {"recipe": recipe, "seed": info["seed"], "step": info["step"]}
-    save_checkpoint(path, translator, info=kept, dtype=torch.float16)
+    save_checkpoint(path, translator, info=kept, bits=16)
     translator, _, _ = read_checkpoint(path)  # test what will be loaded, in 16 bits
     corpus, rows, signature = load_corpus(recipe["corpus"]), [], ""
     for split, title in (("test", "unseen"), ("compositional", "unseen combinations")):

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -28,12 +28,15 @@ from course_lib.data import Subwords, Tokenizer, Vocabulary
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, TransformerConfig, count_parameters
+from course_lib.model.eight_bits import read_from_eight_bits, stored_in_eight_bits
 from course_lib.training.injected_bugs import inject_bugs
 from course_lib.training.recipes import Recipe
 
-PRETRAINED = Path(__file__).parents[2] / "assets" / "small.safetensors"
+ASSETS = Path(__file__).parents[2] / "assets"
+PRETRAINED = {name: ASSETS / f"{name}.safetensors" for name in ("everyday", "small")}
 LARGEST_TABLE = 2**28  # numbers in a table of positions, which is in no file: a gigabyte
-EARLY = tuple(PRETRAINED.with_name(f"early-{seed}.safetensors") for seed in range(3))
+EVIDENCE = ("language_evidence", "known_characters")  # tensors of a translator, not of its model
+EARLY = tuple(ASSETS / f"early-{seed}.safetensors" for seed in range(3))
 
 
 def save_checkpoint(
@@ -42,15 +45,16 @@ def save_checkpoint(
     *,
     info: dict[str, Any] | None = None,
     extra: dict[str, Tensor] | None = None,
-    dtype: torch.dtype | None = None,
+    bits: Literal[8, 16] | None = None,
 ) -> None:
-    """Write model, vocabularies, ``info`` (JSON) and ``extra`` tensors to ``path``, atomically.
+    """Write translator, ``info`` (JSON) and ``extra`` tensors to ``path``, atomically.
 
     A file holds weights and the config, and no code: what computes otherwise than the config says,
     such as a method that was replaced, is lost.
 
     Args:
-        dtype: store the model's floating-point numbers in this type.
+        bits: store weights as 16-bit floating-point numbers, or matrices in 8 bits (see
+            ``eight_bits``); by default as they are.
 
     Raises:
         CourseError: the file cannot be written, or could not give back this model and these
@@ -64,17 +68,26 @@ def save_checkpoint(
         )
     model = translator.model
     source, target = translator.source_vocabulary, translator.target_vocabulary
-    tensors = {
-        f"model.{name}": value.detach().to("cpu", dtype).contiguous()
+    weights = {
+        name: value.detach().to("cpu", torch.float16 if bits == 16 else None)
         for name, value in model.named_parameters()  # names a tied table once
     }
-    tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
+    stored, scales = stored_in_eight_bits(weights) if bits == 8 else (weights, {})
+    tensors = {
+        f"{prefix}.{name}": value.contiguous()
+        for prefix, named in (
+            ("model", stored),
+            ("scale", scales),
+            ("extra", {**_evidence(translator), **(extra or {})}),
+        )
+        for name, value in named.items()
+    }
     try:
         if not isinstance(model, Transformer):
             raise TypeError(f"the model is a {type(model).__name__}")
         with torch.device("meta"):  # names and shapes, without memory or random numbers
             described = Transformer(model.config)
-        _check_weights(_named("model.", tensors), described)
+        _check_weights(_weights(tensors), described)
         description = {
             "config": asdict(model.config),
             "source": _describe(source),
@@ -114,25 +127,45 @@ def read_checkpoint(path: Path | str) -> tuple[Translator, dict[str, Any], dict[
             raise ValueError("its contents and their checksum differ: a part of it has changed")
         translator = _build(description, tensors)
     translator.model.eval()
-    return translator, description["info"], _named("extra.", tensors)
+    extra = _named("extra.", tensors)
+    return translator, description["info"], {k: v for k, v in extra.items() if k not in EVIDENCE}
 
 
 def _named(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): value for k, value in tensors.items() if k.startswith(prefix)}
 
 
+def _weights(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The model's weights, whether a file holds them in 8 bits or not."""
+    return read_from_eight_bits(_named("model.", tensors), _named("scale.", tensors))
+
+
+def _evidence(translator: Translator) -> dict[str, Tensor]:
+    """What a translator knows of its languages, as tensors."""
+    if translator.language_evidence is None:
+        return {}
+    characters = torch.tensor([*map(ord, translator.known_characters)], dtype=torch.int32)
+    return dict(zip(EVIDENCE, (translator.language_evidence, characters), strict=True))
+
+
 def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Translator:
     """The translator that a file describes; any error says what the file cannot hold."""
     with torch.random.fork_rng(devices=[]):  # a run that reads its best model goes on as before
         model = Transformer(TransformerConfig(**description["config"]))
-    weights = _named("model.", tensors)
+    weights = _weights(tensors)
     _check_weights(weights, model)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
     recipe = description["info"].get("recipe", {})
     inject_bugs(recipe.get("bugs", ()), model, trained=True)
-    return Translator(model, *_tokenizers(description))
+    evidence, characters = (tensors.get(f"extra.{name}") for name in EVIDENCE)
+    return Translator(
+        model,
+        *_tokenizers(description),
+        language_evidence=evidence,
+        known_characters="" if characters is None else "".join(map(chr, characters.tolist())),
+    )
 
 
 def _check_weights(weights: dict[str, Tensor], model: Transformer) -> None:

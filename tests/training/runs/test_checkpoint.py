@@ -36,7 +36,7 @@ def translator(toy):
 
 
 def test_the_course_comes_with_a_translator():
-    translator, _, _ = read_checkpoint(checkpoint.PRETRAINED)
+    translator, _, _ = read_checkpoint(checkpoint.PRETRAINED["small"])
     assert str(translator.translate("Die müde Köchin schläft.")) == "the tired cook sleeps."
 
 
@@ -89,11 +89,77 @@ def test_half_precision_halves_the_file(toy, tmp_path):
     recipe = replace(toy, model={**toy.model, "d_model": 64})
     translator = load_training_data(recipe).new_translator(recipe)
     save_checkpoint(tmp_path / "full.safetensors", translator)
-    save_checkpoint(tmp_path / "half.safetensors", translator, dtype=torch.float16)
+    save_checkpoint(tmp_path / "half.safetensors", translator, bits=16)
     sizes = [(tmp_path / f"{n}.safetensors").stat().st_size for n in ("full", "half")]
     assert sizes[1] < 0.6 * sizes[0]
     weight = load_translator(tmp_path / "half.safetensors").model.output.weight
     assert weight.dtype == torch.float32
+
+
+def test_eight_bits_are_half_of_sixteen_and_are_read_as_32_bit_numbers(toy, tmp_path):
+    recipe = replace(toy, model={**toy.model, "d_model": 64, "tying": "output"})
+    translator = load_training_data(recipe).new_translator(recipe)
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(tmp_path / "half.safetensors", translator, bits=16)
+    save_checkpoint(path, translator, bits=8)
+    assert path.stat().st_size < 0.6 * (tmp_path / "half.safetensors").stat().st_size
+    tensors, _ = contents(path)
+    name = "target_embedding.tokens.weight"
+    assert tensors[f"model.{name}"].dtype == torch.int8
+    assert tensors[f"scale.{name}"].dtype == torch.float32
+    model = load_translator(path).model
+    assert all(each.dtype == torch.float32 for each in model.parameters())
+    expected = tensors[f"model.{name}"].float() * tensors[f"scale.{name}"][:, None]
+    assert torch.equal(model.get_parameter(name), expected)
+    assert model.output.weight is model.target_embedding.tokens.weight
+
+
+def test_a_checkpoint_in_eight_bits_saved_again_has_the_same_whole_numbers(translator, tmp_path):
+    first, second = tmp_path / "1.safetensors", tmp_path / "2.safetensors"
+    save_checkpoint(first, translator, bits=8)
+    save_checkpoint(second, load_translator(first), bits=8)
+    before, after = contents(first)[0], contents(second)[0]
+    assert before.keys() == after.keys()
+    for name, value in before.items():
+        if not name.startswith("scale."):
+            assert torch.equal(after[name], value)
+
+
+@pytest.mark.parametrize("change", ["no scale", "one scale too few", "a scale that is not finite"])
+def test_eight_bits_without_all_their_scales_are_refused(translator, tmp_path, change):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(path, translator, bits=8)
+    tensors, description = contents(path)
+    scale = tensors.pop("scale.output.weight")
+    if change != "no scale":
+        tensors["scale.output.weight"] = scale[1:] if "few" in change else scale * math.inf
+    write(path, tensors, description)
+    message = "output.weight (should be 8-bit|has entries that are not finite)"
+    with pytest.raises(CourseError, match=message):
+        load_translator(path)
+
+
+def test_a_checkpoint_gives_back_what_a_translator_knows_of_its_languages(translator, tmp_path):
+    path, size = tmp_path / "m.safetensors", len(translator.source_vocabulary)
+    save_checkpoint(path, translator, extra={"rng": torch.arange(3)})
+    loaded, _, extra = read_checkpoint(path)
+    assert loaded.language_evidence is None and loaded.known_characters == ""
+    translator.language_evidence, translator.known_characters = torch.randn(size), "aß😀"
+    save_checkpoint(path, translator, extra={"rng": torch.arange(3)}, bits=8)
+    loaded, _, extra = read_checkpoint(path)
+    assert torch.equal(loaded.language_evidence, translator.language_evidence)
+    assert loaded.known_characters == "aß😀"
+    assert extra.keys() == {"rng"}
+
+
+def test_evidence_of_another_vocabulary_is_refused(translator, tmp_path):
+    path = tmp_path / "m.safetensors"
+    translator.language_evidence = torch.zeros(len(translator.source_vocabulary))
+    save_checkpoint(path, translator)
+    tensors, description = contents(path)
+    write(path, tensors | {"extra.language_evidence": torch.zeros(3)}, description)
+    with pytest.raises(CourseError, match="expected language_evidence of shape"):
+        load_translator(path)
 
 
 def test_a_folder_is_read_through_its_best_checkpoint(translator, tmp_path):
@@ -210,12 +276,14 @@ def test_valid_json_with_other_contents_is_refused_by_name(tmp_path, description
         load_translator(path)
 
 
-@pytest.mark.parametrize("path", [checkpoint.PRETRAINED, *checkpoint.EARLY], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", [checkpoint.PRETRAINED["small"], *checkpoint.EARLY], ids=lambda p: p.stem
+)
 def test_the_courses_own_models_are_stored_as_they_would_be_saved_today(path, tmp_path):
     translator, info, _ = read_checkpoint(path)
     assert info["recipe"].keys() <= {field.name for field in fields(Recipe)}
     assert translator.target_vocabulary.tokens[:4] == [PAD, BOS, EOS, UNK]
-    save_checkpoint(tmp_path / "again", translator, info=info, dtype=torch.float16)
+    save_checkpoint(tmp_path / "again", translator, info=info, bits=16)
     with safe_open(path, "pt") as stored, safe_open(tmp_path / "again", "pt") as again:
         assert stored.metadata() == again.metadata()
         assert set(stored.keys()) == set(again.keys())
@@ -344,7 +412,7 @@ def test_numbers_too_large_for_the_type_they_are_stored_in_are_refused(translato
         translator.model.output.weight[0, 0] = 1e5
     save_checkpoint(tmp_path / "m.safetensors", translator)
     with pytest.raises(CourseError, match="output.weight has entries that are not finite"):
-        save_checkpoint(tmp_path / "m.safetensors", translator, dtype=torch.float16)
+        save_checkpoint(tmp_path / "m.safetensors", translator, bits=16)
 
 
 def test_a_model_with_bugs_is_saved_if_its_recipe_names_them(toy, tmp_path):

@@ -49,7 +49,7 @@ def test_a_damaged_or_foreign_run_is_neither_continued_nor_overwritten(at_home, 
             "whole checkpoint .*: was it cut off .*copied[?] Start anew with",
         ),
         (best.read_bytes(), "got a checkpoint that can only translate: was best.* Start anew with"),
-        (PRETRAINED.read_bytes(), "that can only translate: .* another folder with --out"),
+        (PRETRAINED["small"].read_bytes(), "that can only translate: .* another folder with --out"),
     ):
         last.write_bytes(content)
         capsys.readouterr()

@@ -1,0 +1,37 @@
+"""A translator of the course's own, by its name."""
+
+from typing import get_args
+
+import pytest
+
+from course_lib.errors import CourseError
+from course_lib.training import load_translator
+from course_lib.training.runs.checkpoint import PRETRAINED
+from course_lib.translation_verbs import DEFAULT_MODEL, Model
+
+
+def test_the_lessons_translator_is_the_small_one():
+    tokens = load_translator().source_vocabulary.tokens
+    assert load_translator(model="small").source_vocabulary.tokens == tokens
+    assert load_translator(PRETRAINED["small"]).source_vocabulary.tokens == tokens
+
+
+def test_the_command_offers_the_models_that_the_library_has_and_its_default_ships():
+    assert get_args(Model) == tuple(PRETRAINED)
+    assert PRETRAINED[DEFAULT_MODEL].is_file()
+
+
+def test_a_model_of_another_name_is_refused_with_the_names_there_are():
+    with pytest.raises(CourseError, match=r"\(everyday, small\), got 'smal': did you mean small"):
+        load_translator(model="smal")
+
+
+def test_a_model_that_is_not_there_is_refused_with_the_way_out(tmp_path, monkeypatch):
+    monkeypatch.setitem(PRETRAINED, "everyday", tmp_path / "everyday.safetensors")
+    with pytest.raises(CourseError, match="found nothing: .* Use the model 'small', or train one"):
+        load_translator(model="everyday")
+
+
+def test_a_path_and_a_model_together_are_refused(tmp_path):
+    with pytest.raises(CourseError, match="expected a path or a model, got both"):
+        load_translator(tmp_path, model="small")
