@@ -26,6 +26,7 @@ from course_lib.data import load_corpus
 from course_lib.decoding import Decoding, Translator
 from course_lib.model import record_attention
 from course_lib.training import load_translator
+from course_lib.training.runs.checkpoint import PRETRAINED
 from tools.chromium import PATIENCE, start_chromium
 
 if TYPE_CHECKING:
@@ -126,16 +127,19 @@ def translate_in_page(page: Page, texts: Sequence[str], *, width: int) -> list[d
 
 
 @contextlib.contextmanager
-def translator_page(folder: Path, *, slowdown: float = 1) -> Iterator[tuple[Page, float]]:
+def translator_page(
+    folder: Path, name: str, *, slowdown: float = 1
+) -> Iterator[tuple[Page, float]]:
     """The page of ``course translator``, opened without a network, and the seconds until it had
     translated its first sentence.
 
     Args:
         folder: where the page is written.
+        name: of the model.
         slowdown: how many times slower the CPU is to be.
     """
     with contextlib.redirect_stdout(io.StringIO()):
-        cli.main(["translator", "--no-browser", "--output", str(folder)])
+        cli.main(["translator", "--model", name, "--no-browser", "--output", str(folder)])
     with start_chromium() as browser, browser.new_context(offline=True) as context:
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
@@ -155,22 +159,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.models.compare_translator", description=__doc__
     )
+    parser.add_argument(
+        "--model", choices=sorted(PRETRAINED), default="small", help="of the page (default: small)"
+    )
+    parser.add_argument(
+        "--texts", type=Path, metavar="FILE", help="a sentence a line (default: of the grammar)"
+    )
     parser.add_argument("--sentences", type=int, default=1000, help="to compare (default: 1000)")
     parser.add_argument("--timed", type=int, default=100, help="to time (default: 100)")
     parser.add_argument("--slowdown", type=float, default=4, help="of the CPU (default: 4)")
     options = parser.parse_args(arguments)
-    translator, texts = load_translator(), sample_texts(options.sentences)
+    translator = load_translator(model=options.model)
+    texts = sample_texts(options.sentences)
+    if options.texts:
+        texts = options.texts.read_text("utf-8").splitlines()[: options.sentences]
     methods = {0: Decoding(), 4: Decoding("beam", width=4)}
     comparisons = []
     with tempfile.TemporaryDirectory() as name:
-        with translator_page(Path(name)) as (page, _):
+        with translator_page(Path(name), options.model) as (page, _):
             for width, decoding in methods.items():
                 results = translate_in_page(page, texts, width=width)
                 found = compare(translator, texts, results, decoding=decoding)
                 comparisons.append(found)
                 print(report(found, decoding), flush=True)
         size = (Path(name) / "translator.html").stat().st_size / 1e6
-        with translator_page(Path(name), slowdown=options.slowdown) as (page, seconds):
+        with translator_page(Path(name), options.model, slowdown=options.slowdown) as (page, seconds):
             slow = f"with a CPU {options.slowdown:g} times slower"
             print(f"page: {size:.2f} MB, first translation after {seconds:.1f} s {slow}")
             for width, decoding in methods.items():

@@ -15,7 +15,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from course_lib.pages import SCROLLING
 from tools.site import ASSETS
-from tools.site.front import write_translator
+from tools.site.front import write_translators
 from tools.site.links import broken_links
 from tools.site.notebook_parser import NotebookParser, finish
 from tools.site.sources import TITLES, Chapter, write_sources
@@ -102,7 +102,7 @@ def build(output: Path, wanted: Iterable[Chapter]) -> int:
         )
         app.build()
         pages = len(app.env.found_docs)
-    write_translator(output)
+    write_translators(output)
     problems = [COLOUR.sub("", warnings.getvalue()), *broken_links(output)]
     if any(problems):
         raise SiteError("\n".join(filter(None, problems)))

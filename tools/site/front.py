@@ -7,35 +7,44 @@ no other file. The first page asks for it once everything else is shown.
 from __future__ import annotations
 
 import base64
-import contextlib
 import html
-import io
 import shutil
 from pathlib import Path
 
-from course_lib import cli
 from course_lib.training import load_translator
+from course_lib.training.runs.checkpoint import PRETRAINED
 from course_lib.viz.web.bundles import bundle
-from course_lib.viz.web.translator_page import EXAMPLES, pack_model
+from course_lib.viz.web.packed_model import pack_model
+from course_lib.viz.web.translator_page import translator_page
+from course_lib.viz.web.translator_texts import TEXTS
 from tools.notebooks.notebook_normal_form import colab_link, repository
 from tools.site import ASSETS, ROOT
 
 PICTURE = Path("course_lib", "assets", "readme", "attention.png")
 MODEL = "_static/translator_model.js"
+# The first is typed into on the first page.
+NAMES = [name for name, file in PRETRAINED.items() if file.is_file()]
+PAGES = {name: f"translator_{name}.html" if n else "translator.html" for n, name in enumerate(NAMES)}
 LOAD = """document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
 
 
 def write_front(folder: Path) -> None:
     """Write what index.md takes in: its text, the form, the picture."""
-    home = repository()
-    model = load_translator().model
+    home, texts = repository(), TEXTS[NAMES[0]]
+    model = load_translator(model=NAMES[0]).model
     marks = {
         "repository": home,
         "colab": colab_link("notebooks/00_start_here.ipynb", home=home),
         "weights": f"{sum(weights.numel() for weights in model.parameters()):,}",
+        "asked": texts.asked,
+        "first": html.escape(texts.examples[0][0]),
         "examples": " ".join(
             f'<button type="button" lang="de">{html.escape(german)}</button>'
-            for german, _ in EXAMPLES[2:5]
+            for german, _ in texts.examples[2:5]
+        ),
+        "others": "".join(
+            f'<p><a href="{PAGES[name]}">Another model</a>: it {TEXTS[NAMES[0]].other[1]}.</p>'
+            for name in NAMES[1:]
         ),
     }
     for name in ("index.md", "front.html"):
@@ -50,13 +59,12 @@ def write_front(folder: Path) -> None:
     shutil.copy(ROOT / PICTURE, folder / PICTURE)
 
 
-def write_translator(output: Path) -> None:
-    """Write the model for the first page, and the page of ``course translator``."""
-    translator = load_translator()
-    packed = pack_model(
-        translator.model, translator.source_vocabulary.tokens, translator.target_vocabulary.tokens
-    )
+def write_translators(output: Path) -> None:
+    """Write the model for the first page, and a page like ``course translator``'s for each model."""
+    for name, page in PAGES.items():
+        others = [PAGES[other] for other in NAMES if other != name]
+        text = translator_page(load_translator(model=name), name, other_page="".join(others[:1]))
+        (output / page).write_text(text, "utf-8")
+    packed = pack_model(load_translator(model=NAMES[0]), bits=TEXTS[NAMES[0]].bits)
     text = base64.b64encode(packed).decode("ascii")
     (output / MODEL).write_text(f'loadTranslator("{text}");\n', "ascii")
-    with contextlib.redirect_stdout(io.StringIO()):
-        cli.main(["translator", "--no-browser", "--output", str(output)])
