@@ -4,11 +4,15 @@ import re
 from contextlib import nullcontext
 
 import pytest
+import torch
 
 from course_lib import cli
 from course_lib.decoding import Decoding
 from course_lib.training import load_translator
+from course_lib.viz.web.translator_page import translator_page
 from tests.browser.lab import serious_violations
+from tests.decoding.free_text_translator import free_text_translator
+from tests.viz.web.tiny_translator import rounded
 from tools.models import compare_translator
 from tools.models.compare_translator import compare, translate_in_page
 
@@ -16,15 +20,29 @@ from tools.models.compare_translator import compare, translate_in_page
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("translator")
-    cli.main(["translator", "--no-browser", "--output", str(folder)])
+    cli.main(["translator", "--model", "small", "--no-browser", "--output", str(folder)])
     return (folder / "translator.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def free_text_address(tmp_path_factory):
+    """The page of a model that reads free text; it translates into noise."""
+    page = tmp_path_factory.mktemp("free_text") / "translator.html"
+    translator = free_text_translator()
+    torch.manual_seed(0)
+    with torch.no_grad():  # so that sentences differ in their noise
+        for parameter in translator.model.parameters():
+            parameter += 0.3 * torch.randn_like(parameter)
+    rounded(translator, bits=8)
+    page.write_text(translator_page(translator, "everyday"), "utf-8")
+    return page.as_uri()
 
 
 @pytest.fixture
 def open_translator(open_page, address):
     """The page with its first example translated."""
 
-    def open_(**options):
+    def open_(address=address, **options):
         page = open_page(address, **options)
         page.wait_for_selector("body[data-runs]")
         return page
@@ -49,7 +67,7 @@ def test_a_typed_sentence_is_translated_by_enter_alone(open_translator):
     act(page, lambda: page.press("#sentence", "Enter"))
     assert page.inner_text("#translation") == "every day lena gets up."
     assert re.fullmatch(
-        r"Translated 6 words and marks in \d+ ms, greedy decoding\.", page.inner_text("#status")
+        r"Translated 1 sentence, 6 tokens, in \d+ ms, greedy decoding\.", page.inner_text("#status")
     )
     act(page, lambda: page.select_option("#width", "8"))
     assert page.is_checked("#beam")
@@ -123,7 +141,7 @@ def test_a_step_shows_its_probabilities_and_the_temperature_changes_them(open_tr
     page = open_translator()
     page.click("#steps button:has-text('dog')")
     assert page.inner_text("#step") == (
-        "Step 3 of 8. The decoder has read <bos> the old; the next word:"
+        "Step 3 of 8. The decoder has read <bos> the old; the next token:"
     )
     assert page.inner_text("#words .generated .word") == "dog"
     share = "parseFloat(document.querySelector('#words .generated .share').innerText.slice(-6))"
@@ -181,6 +199,82 @@ def test_any_sentence_of_the_grammar_is_known_with_its_right_translation(open_tr
     assert page.inner_text("#unknown") == ""
 
 
+@pytest.fixture
+def typed(open_translator, free_text_address):
+    """The page of free text after a text was typed into it."""
+
+    def type_(text, **options):
+        page = open_translator(free_text_address, **options)
+        page.fill("#sentence", text)
+        act(page, lambda: page.click("text=Translate"))
+        return page
+
+    return type_
+
+
+def test_each_sentence_of_a_text_is_translated_in_its_place_and_can_be_chosen(typed):
+    page = typed("Der Hund schläft.\n\nThe dog and the cat sleep. Die Katze 😀 schläft")
+    sentences = page.locator("#translation .sentence")
+    assert sentences.count() == 2
+    assert "\n\nThe dog and the cat sleep. " in page.text_content("#translation")
+    remarks = "\n".join(page.locator("#remarks li").all_inner_texts())
+    for expected in (
+        "The dog and the cat sleep. This looks like English; the model reads German.",
+        "Die Katze 😀 schläft The model has never seen 😀: left out.",
+    ):
+        assert expected in remarks
+    assert page.inner_text("#status").startswith("Translated 2 of 3 sentences, ")
+    first = page.inner_text("#step")
+    sentences.nth(1).focus()
+    page.keyboard.press("Enter")
+    assert sentences.nth(1).get_attribute("aria-pressed") == "true"
+    assert sentences.nth(0).get_attribute("aria-pressed") == "false"
+    assert page.inner_text("#step") != first
+    sentences.nth(0).locator("[data-step]").nth(2).click()
+    step = sentences.nth(0).locator("[data-step]").nth(2).get_attribute("data-step")
+    assert page.inner_text("#step").startswith(f"Step {int(step) + 1} of ")
+
+
+def test_doubtful_words_are_marked_with_their_probability(open_translator):
+    page = open_translator()
+    act(page, lambda: page.click("#examples button:has-text('Eichhörnchen')"))
+    word = page.locator("#translation .doubtful").first
+    step = page.locator("#steps button").nth(int(word.get_attribute("data-step")))
+    label, share = step.inner_text().split("\n")
+    assert label == word.inner_text() and float(share.removesuffix(" %")) < 50
+    assert word.get_attribute("title") == f"The model gives this word {share}."
+    assert page.locator("#legend").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("😀 😀", "The model has never seen 😀: left out."),
+        ("Привет!", "The model has never seen Привет: left out."),
+        ("The old dog sees the cat.", "This looks like English; the model reads German."),
+        ("a" * 60, "These are no German words that the model can read."),
+        ("der hund " * 200, "the model reads at most 128: make several sentences of it."),
+        ("!!!", ""),
+    ],
+    ids=["emoji", "Cyrillic", "English", "no words", "too long", "marks"],
+)
+def test_a_text_that_is_not_translated_stands_there_as_it_is_with_the_reason(typed, text, remark):
+    page = typed(text)
+    assert page.inner_text("#translation").strip() == text.strip()
+    assert page.inner_text("#remarks").endswith(remark)
+    assert page.inner_text("#status") == "Nothing to translate."
+    assert not page.locator("#inside").is_visible() and not page.locator("#about").is_visible()
+    act(page, lambda: page.click("#examples button >> nth=0"))
+    assert page.locator("#inside").is_visible()
+    assert not remark or remark not in page.inner_text("#remarks")
+
+
+def test_markup_in_free_text_stays_text(typed):
+    page = typed("<img src=x onerror=alert(1)> <b>Der Hund schläft.</b>")
+    assert page.locator("main img").count() == 0
+    assert "<b>" in page.inner_text("#remarks")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 390, 360])
 def test_it_is_accessible_and_nothing_is_wider_than_the_screen(open_translator, axe, width, dark):
@@ -188,5 +282,16 @@ def test_it_is_accessible_and_nothing_is_wider_than_the_screen(open_translator, 
     page.fill("#sentence", "Dem freundlichen Studenten kann Paul einen Hammmer zeigen.")
     act(page, lambda: page.click("text=Translate"))
     page.click("#code summary")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert serious_violations(page, axe) == {}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_several_sentences_are_accessible_too_and_no_wider_than_the_screen(
+    typed, axe, width, dark
+):
+    long = "Donaudampfschifffahrtsgesellschaftskapitän" * 3
+    page = typed(f"Der Hund schläft. 😀 The dog sleeps.\n{long} Die Katze.", width=width, dark=dark)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert serious_violations(page, axe) == {}

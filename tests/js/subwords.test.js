@@ -6,6 +6,8 @@ import { test } from "node:test";
 
 import { Subwords } from "../../course_lib/assets/translator/subwords.js";
 import { wordsOf } from "../../course_lib/assets/translator/translate.js";
+import { writtenWords } from "../../course_lib/assets/translator/translation_view.js";
+import { rounded } from "./attention.js";
 
 const subwords = new Subwords([], ["a b", "ab ab", "b c", "Ġ ab", "Ã ¤"]);
 
@@ -35,4 +37,11 @@ test("tokens belong to one word up to a space or a mark, bytes of a letter inclu
   assert.deepEqual(texts(["Ġab", "ab", ".", "Ġc", "Ã", "¤", "Ġd", "'", "s", "!", "<eos>"]),
     ["abab", ".", " cä", " d's", "!", ""]);
   assert.deepEqual(wordsOf(subwords, ["Ġab", "ab", "."]).map(({ start, end }) => [start, end]), [[0, 2], [2, 3]]);
+});
+
+test("a word has the probability of all its tokens, and a mark that is not in the text is no word", () => {
+  const of = { target: ["Ġab", "c", "Ġab", ".", "<eos>"], probabilities: Float32Array.of(0.5, 0.5, 0.75, 0.5, 1), text: "abc ab" };
+  const words = writtenWords(subwords, /** @type {any} */ (of));
+  assert.deepEqual(words.map(({ text }) => text), ["abc", " ab"]);
+  assert.deepEqual(rounded(Float32Array.from(words, ({ probability }) => probability)), [0.25, 0.75]);
 });

@@ -10,11 +10,11 @@ import torch
 from course_lib.data import UNK, Vocabulary, is_blank, load_corpus, split_words, train_bpe
 from course_lib.decoding import Decoding, Translator, translate_free_text
 from course_lib.model import Transformer, preset
-from course_lib.model.eight_bits import dequantize, quantize
 from course_lib.training import load_translator
 from course_lib.viz.web.packed_model import pack_model
 from tests.decoding.free_text_translator import free_text_translator
 from tests.js.conftest import ROOT, run
+from tests.viz.web.tiny_translator import rounded
 from tools.models.compare_translator import compare
 
 SHORT = ("Hund", "Quark", "Die alte Köchin sieht den Quark.")
@@ -45,9 +45,7 @@ def translator():
 
 @pytest.fixture(scope="module")
 def reads_free_text():
-    translator = free_text_translator()
-    translator.model.half().float()  # as the page stores its weights
-    return translator
+    return rounded(free_text_translator(), bits=16)
 
 
 def start_node(node, translator, texts, *, width=0, bits=16):
@@ -110,10 +108,8 @@ def with_random_weights(source, target, *, bits=16, **changes):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.1 * torch.randn_like(parameter)
-            eight = bits == 8 and parameter.dim() == 2
-            parameter.copy_(dequantize(*quantize(parameter)) if eight else parameter.half())
         model.output.bias[0] = model.output.bias[1] = -100.0  # padding is never generated
-    return Translator(model, source, target)
+    return rounded(Translator(model, source, target), bits=bits)
 
 
 @pytest.mark.slow

@@ -40,16 +40,26 @@ const QUESTION = new RegExp("^(?:wer|wen|wem|wessen|was|wann|wo|woher|wohin|wie|
  */
 export function* translateFreeText(trained, text, width) {
   if (!trained.evidence || isBlank(text)) { // which translate refuses
-    yield { source: text, translation: translate(trained, text, width), remarks: {} };
+    yield translated(text, translate(trained, text, width), {});
     return;
   }
   for (const source of splitSentences(visible(text))) {
     const { tokens, remarks, hasAddedMark } = makeReadable(trained, source);
     const translation = tokens.length ? translateTokens(trained, tokens, width) : null;
-    if (translation && !translation.finished) remarks.cut_off = "Cut off: the model generated no end of sentence.";
     if (translation && hasAddedMark) translation.text = translation.text.replace(/[.!?]+$/, "");
-    yield { source, translation, remarks };
+    yield translated(source, translation, remarks);
   }
+}
+
+/**
+ * @param {string} source
+ * @param {Translation | null} translation
+ * @param {TranslatedSentence["remarks"]} remarks
+ * @returns {TranslatedSentence}
+ */
+function translated(source, translation, remarks) {
+  if (translation && !translation.finished) remarks.cut_off = "Cut off: the model generated no end of sentence.";
+  return { source, translation, remarks };
 }
 
 /**

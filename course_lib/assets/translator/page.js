@@ -89,9 +89,12 @@ function makePage(trained) {
       milliseconds += performance.now() - began;
       show(found);
     }
-    const tokens = found.reduce((sum, { translation }) => sum + (translation?.source.length ?? 0), 0);
-    element("status").textContent = `Translated ${counted(found.length, "sentence")}, ${counted(tokens, "token")}, in ` +
-      `${Math.round(milliseconds)} ms, ${isBeam ? `beam search of width ${width.value}` : "greedy decoding"}.`;
+    const read = found.flatMap(({ translation }) => translation?.source ?? []).length;
+    const translated = found.filter(({ translation }) => translation).length;
+    const all = counted(found.length, "sentence");
+    element("status").textContent = !translated ? "Nothing to translate."
+      : `Translated ${translated < found.length ? `${translated} of ${all}` : all}, ${counted(read, "token")}, in ` +
+        `${Math.round(milliseconds)} ms, ${isBeam ? `beam search of width ${width.value}` : "greedy decoding"}.`;
     document.body.dataset.runs = String(number); // set last: all of it is shown
   }
 
@@ -128,8 +131,7 @@ function makePage(trained) {
     if (!translation) return;
     translationView.mark(chosen);
     element("score").textContent = `The model gives this translation the probability ` +
-      `${percent(Math.exp(translation.logProb))} (log-probability ${decimals(translation.logProb, 2)} nats).` +
-      (translation.finished ? "" : " It is cut off: the model has not generated the end of the sentence.");
+      `${percent(Math.exp(translation.logProb))} (log-probability ${decimals(translation.logProb, 2)} nats).`;
     const reference = right.get(translation.source.join(" "));
     element("reference").textContent = !reference ? ""
       : isSame(reference, translation.text) ? "This is the right translation." : `Expected: ${reference}`;
