@@ -288,9 +288,7 @@ def test_it_is_accessible_and_nothing_is_wider_than_the_screen(open_translator, 
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_several_sentences_are_accessible_too_and_no_wider_than_the_screen(
-    typed, axe, width, dark
-):
+def test_several_sentences_are_accessible_too_and_no_wider_than_the_screen(typed, axe, width, dark):
     long = "Donaudampfschifffahrtsgesellschaftskapitän" * 3
     page = typed(f"Der Hund schläft. 😀 The dog sleeps.\n{long} Die Katze.", width=width, dark=dark)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

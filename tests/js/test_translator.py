@@ -182,9 +182,7 @@ def test_a_text_that_is_empty_or_too_long_is_refused(node, translator, text, mes
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [0, 3])
-def test_free_text_is_read_translated_and_remarked_on_as_in_python(
-    in_node, reads_free_text, width
-):
+def test_free_text_is_read_translated_and_remarked_on_as_in_python(in_node, reads_free_text, width):
     texts = [text for text, _ in [*CASES["sentences"], *CASES["remarks"]] if not is_blank(text)]
     decoding = Decoding("beam", width=width) if width else Decoding()
     expected = translate_free_text(reads_free_text, texts, decoding=decoding)

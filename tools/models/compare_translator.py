@@ -183,7 +183,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 comparisons.append(found)
                 print(report(found, decoding), flush=True)
         size = (Path(name) / "translator.html").stat().st_size / 1e6
-        with translator_page(Path(name), options.model, slowdown=options.slowdown) as (page, seconds):
+        with translator_page(Path(name), options.model, slowdown=options.slowdown) as (
+            page,
+            seconds,
+        ):
             slow = f"with a CPU {options.slowdown:g} times slower"
             print(f"page: {size:.2f} MB, first translation after {seconds:.1f} s {slow}")
             for width, decoding in methods.items():

@@ -24,7 +24,9 @@ PICTURE = Path("course_lib", "assets", "readme", "attention.png")
 MODEL = "_static/translator_model.js"
 # The first is typed into on the first page.
 NAMES = [name for name, file in PRETRAINED.items() if file.is_file()]
-PAGES = {name: f"translator_{name}.html" if n else "translator.html" for n, name in enumerate(NAMES)}
+PAGES = {
+    name: f"translator_{name}.html" if n else "translator.html" for n, name in enumerate(NAMES)
+}
 LOAD = """document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
 
 

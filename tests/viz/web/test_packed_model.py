@@ -116,5 +116,7 @@ def test_matrices_that_need_more_than_8_bits_are_refused(weight):
         rounded(translator, bits=8)
         with torch.no_grad():
             translator.model.output.weight[0, 0] = weight
-    with pytest.raises(CourseError, match=r"8 bits, .* save it with save_checkpoint\(path, .*bits=8"):
+    with pytest.raises(
+        CourseError, match=r"8 bits, .* save it with save_checkpoint\(path, .*bits=8"
+    ):
         pack_model(translator, bits=8)
