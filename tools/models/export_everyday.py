@@ -18,7 +18,7 @@ from course_lib.errors import CourseError
 from course_lib.training.runs.checkpoint import PRETRAINED, read_checkpoint
 from tools.models.exporting import facts, read_run, run_export, score, store, translate
 
-LENGTHS = ((1, 3), (4, 6), (7, 9), (10, None))  # words of a source, from and up to
+LENGTHS = ((1, 2), (3, 4), (5, 6), (7, None))  # words of a source, from and up to
 
 CARD = """\
 # The course's translator of everyday German
@@ -48,8 +48,8 @@ German to English, for short sentences: `course translate "Ich habe keine Zeit!"
 None of the sentences is in this file, nor in the course. The code is MIT, as the course; who uses
 the weights elsewhere should look at the terms of the data.
 
-**Splits.** `{corpus}` puts pairs that share a sentence, on either side, into the same split. The
-splits {splits} were not trained on.
+**Splits.** {splits} were held out from training. Pairs of Tatoeba that share a sentence, on either
+side, are in the same split, so that the model has seen neither side of a pair of `test`.
 
 **Scores** of greedy decoding, with two standard errors; BLEU and chrF by sacrebleu
 ({signature}):
@@ -67,7 +67,7 @@ By length of the source, `test`, 8 bits:
 Before it translates, it looks whether a sentence is German: of the sources of `test` it refuses
 {refused:.2%}, and of the English sides with three words and more it calls {english:.1%} English.
 
-**Limits.** Half of the sources in training have at most {median} words, 99 % at most {longest};
+**Limits.** Half of the sources in training have at most {median} words, 99% at most {longest};
 longer sentences lose their way. It knows everyday life and photographs, and little else: rare words
 come out wrong, and fluently so. Each sentence is translated alone, so a pronoun may get the wrong
 gender, and *Sie* and *du* are both *you*. What its data say of people, it may repeat. It was made
