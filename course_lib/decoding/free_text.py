@@ -44,7 +44,7 @@ _QUESTION = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatedSentence:
-    """A sentence of a text, and what became of it; as text, the translation in its place.
+    """A sentence of a text and its translation; as text, that one, or else the sentence itself.
 
     Args:
         source: as it was typed, white space around it included.

@@ -140,8 +140,3 @@ def test_german_sentences_are_never_called_english_and_english_ones_nearly_alway
 def test_a_model_without_evidence_is_refused_with_the_way_out():
     with pytest.raises(CourseError, match=r"Translator.translate_texts, or load_translator\(model"):
         translate_free_text(load_translator(), ["Hallo."])
-
-
-def test_one_text_in_place_of_a_list_is_refused(translator):
-    with pytest.raises(CourseError, match="expected a list of texts"):
-        translate_free_text(translator, "Hallo.")
