@@ -8,11 +8,11 @@ values may be together is checked by the dataclass itself, in ``__post_init__``.
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 OptionsType = TypeVar("OptionsType")
 Groups = dict[str, Any]  # argparse has no public name for a group of arguments
@@ -101,10 +101,11 @@ def _value_keywords(metadata: Mapping[str, Any], type_: Any, default: object) ->
     if type_ is bool:
         return {"action": "store_false" if default else "store_true"}
     keywords: dict[str, Any] = {"metavar": metadata["metavar"]}
-    if get_origin(type_) is Literal:
-        keywords["choices"] = get_args(type_)
+    value_type = _type_of_a_value(type_)
+    if get_origin(value_type) is Literal:
+        keywords["choices"] = get_args(value_type)
     else:
-        keywords["type"] = _reader(type_)
+        keywords["type"] = path_argument if value_type is Path else value_type
     if default is not MISSING:
         keywords["default"] = list(default) if isinstance(default, tuple) else default
     if metadata["many"] == "repeat":
@@ -116,12 +117,12 @@ def _value_keywords(metadata: Mapping[str, Any], type_: Any, default: object) ->
     return keywords
 
 
-def _reader(type_: Any) -> Callable[[str], object]:
-    """What reads a value of this type, of one ``| None``, or of a tuple of such values."""
-    if isinstance(type_, UnionType) or get_origin(type_) is tuple:
+def _type_of_a_value(type_: Any) -> Any:
+    """The type itself, or of one ``| None`` or of a tuple of such values, what is inside."""
+    if get_origin(type_) in (Union, UnionType, tuple):
         [type_] = [each for each in get_args(type_) if each not in (NoneType, ...)]
-        return _reader(type_)
-    return path_argument if type_ is Path else type_
+        return _type_of_a_value(type_)
+    return type_
 
 
 def options_from(namespace: Namespace, options: type[OptionsType]) -> OptionsType:

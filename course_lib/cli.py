@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import importlib
 import importlib.metadata
+import re
 import sys
 import textwrap
 import traceback
@@ -141,11 +142,16 @@ def _version() -> str:
 class _Parser(ArgumentParser):
     """Its errors repeat what was given, which may be names that somebody else gave to files."""
 
+    known: Sequence[str] = ()  # the options of the verb that is asked for
+
     def error(self, message: str) -> NoReturn:
+        """Print it with the usage, and the option that was perhaps meant; exit with 2."""
+        if unknown := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
+            message += did_you_mean(unknown[1], self.known)
         super().error(shown(message))
 
 
-def build_parser(asked: str) -> ArgumentParser:
+def build_parser(asked: str) -> _Parser:
     """The parser of every verb, each with ``--debug`` and an example in its help.
 
     Of the arguments, it has those of the verb that is asked for: no other is imported.
@@ -173,6 +179,8 @@ def build_parser(asked: str) -> ArgumentParser:
         verb_parser.add_argument(
             "--debug", action="store_true", help="show the traceback of an error"
         )
+        if name == asked:
+            parser.known = re.findall(r"--[a-z-]+", verb_parser.format_usage())
     return parser
 
 

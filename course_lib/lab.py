@@ -69,10 +69,7 @@ def lab_arguments(
         browser: whether to open a browser.
         root: whether the user is root; Jupyter does not start as root unless it is told to.
     """
-    inside = ((root, path_inside(notebook, root)) for root in (work_folder(), COURSE))
-    known = ((root, path) for root, path in inside if path is not None)
-    folder, path = next(known, (notebook.parent, Path(notebook.name)))
-    page = quote(path.as_posix())
+    folder, page = _served(notebook)
     arguments = [f"--ServerApp.root_dir={folder}", f"--LabApp.default_url=/{ENTRANCE}/{page}"]
     if port is not None:
         arguments.append(f"--ServerApp.port={port}")
@@ -81,6 +78,28 @@ def lab_arguments(
     if root:
         arguments.append("--allow-root")
     return arguments
+
+
+def _served(notebook: Path) -> tuple[Path, str]:
+    """The folder that JupyterLab opens, and the notebook's address below it."""
+    inside = ((root, path_inside(notebook, root)) for root in (work_folder(), COURSE))
+    known = ((root, path) for root, path in inside if path is not None)
+    folder, path = next(known, (notebook.parent, Path(notebook.name)))
+    return folder, quote(path.as_posix())
+
+
+def running_address(notebook: Path) -> str | None:
+    """Where a JupyterLab that is already running shows the notebook, its token included.
+
+    A second one would have kernels and a layout of its own, and either could save over the other.
+    """
+    from jupyter_server.serverapp import list_running_servers
+
+    folder, page = _served(notebook)
+    for server in list_running_servers():
+        if Path(server["root_dir"]) == folder:
+            return f"{server['url']}lab/tree/{page}?token={server['token']}"
+    return None
 
 
 def has_browser() -> bool:
@@ -188,11 +207,16 @@ def _entrance() -> type[Any]:
 
 
 def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
-    """The notebook to open, in the learner's copy of the course, which is made if need be."""
+    """The notebook to open, in the learner's copy of the course, which is made if need be; of a
+    path, the copy's if it is one of the course's, else itself.
+    """
     from course_lib.work_copy.update import create, outdated
 
+    released = None
     if Path(name).suffix == ".ipynb" and Path(name).is_file():
-        return find_notebook(name)
+        released = path_inside(Path(name).absolute(), COURSE)
+        if released is None or released.parts[0] not in ("notebooks", "exercises"):
+            return find_notebook(name)
     find_notebook(name, exercise=exercise)  # nothing is copied for a name that is wrong
     work = work_folder()
     if create(work, COURSE):
@@ -205,7 +229,10 @@ def _notebook_in_copy(name: str, *, exercise: bool) -> Path:
             "Save open notebooks first.",
             error=True,
         )
-    return find_notebook(name, work, exercise=exercise)
+    if released is None:
+        return find_notebook(name, work, exercise=exercise)
+    # Changes of the released one would be lost with an update.
+    return work / released if (work / released).is_file() else find_notebook(name)
 
 
 def run_lab(options: LabOptions) -> int:
@@ -236,8 +263,13 @@ def run_lab(options: LabOptions) -> int:
         ) from error
     notebook = _notebook_in_copy(options.notebook, exercise=options.exercise)
     trust(unmodified_notebooks(COURSE))
-    fold_file_browser()
     browser = options.browser and has_browser()
+    if options.port is None and (address := running_address(notebook)):
+        say("JupyterLab is already running for this folder (--port N starts another):", address)
+        if browser:
+            webbrowser.open(address)
+        return 0
+    fold_file_browser()
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     inherited = os.environ.get("JUPYTER_CONFIG_PATH")
     paths = [str(JUPYTER_CONFIG), *([inherited] if inherited else [])]

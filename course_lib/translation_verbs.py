@@ -22,7 +22,7 @@ Model = Literal["everyday", "small"]
 DEFAULT_MODEL: Model = "small"
 MODELS = (
     "a model that comes with the course: everyday, for short German sentences, or small, for the "
-    "sentences of the course's grammar (default: %(default)s)"
+    f"sentences of the course's grammar (default: {DEFAULT_MODEL})"
 )
 
 
@@ -37,7 +37,7 @@ class TranslateOptions:
     text: tuple[str, ...] = option(
         "a sentence in quotes", default=(), metavar="TEXT", positional=True, many="*"
     )
-    model: Model = option(MODELS, default=DEFAULT_MODEL, exclusive="model")
+    model: Model | None = option(MODELS, default=None, exclusive="model")
     run: Path | None = option(
         "instead, the folder of a run of yours, or a checkpoint",
         default=None,
@@ -76,7 +76,7 @@ def run_translate(options: TranslateOptions) -> int:
     if options.input and options.output:
         _refuse_to_overwrite(options.input, options.output)
     decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
-    model = None if options.run else options.model
+    model = None if options.run else options.model or DEFAULT_MODEL
     translator = load_translator(options.run, model=model, tell=_warn)
     if options.input:
         blocks = translate_lines(

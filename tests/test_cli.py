@@ -13,6 +13,7 @@ import types
 import webbrowser
 
 import pytest
+from jupyter_server import serverapp
 
 from course_lib import cli, doctor, lab
 from course_lib.arguments import NoOptions
@@ -272,6 +273,48 @@ def test_a_path_is_printed_byte_by_byte_unless_a_terminal_shows_it(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     assert cli.main(command) == 0
     assert b"\\x1b" in capfdbinary.readouterr().out
+
+
+@pytest.mark.parametrize("path", ["notebooks/06_masks.ipynb", "exercises/06_masks/masks.ipynb"])
+def test_the_path_of_a_released_notebook_opens_the_copy_of_it(
+    lessons, started, tmp_path, monkeypatch, path
+):
+    monkeypatch.chdir(lessons.parent)
+    assert cli.main(["lab", path]) == 0
+    work = tmp_path / "my work"
+    assert started[0][:2] == [
+        f"--ServerApp.root_dir={work}",
+        f"--LabApp.default_url=/course/{path}",
+    ]
+
+
+def test_a_second_lab_shows_where_the_first_one_runs(
+    lessons, started, tmp_path, monkeypatch, capsys
+):
+    server = {"root_dir": str(tmp_path / "my work"), "url": "http://localhost:8888/", "token": "t0"}
+    other = server | {"root_dir": str(tmp_path), "url": "http://localhost:8889/"}
+    monkeypatch.setattr(serverapp, "list_running_servers", lambda: iter([other, server]))
+    assert cli.main(["lab", "06"]) == 0
+    printed = capsys.readouterr().out
+    assert "http://localhost:8888/lab/tree/notebooks/06_masks.ipynb?token=t0\n" in printed
+    assert not started
+    assert cli.main(["lab", "06", "--port", "9000"]) == 0
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["train", "small", "--minuts", "2"], "--minuts 2: did you mean --minutes?"),
+        (["translate", "--beem=4", "Hallo"], "--beem=4: did you mean --beam?"),
+        (["doctor", "--debig"], "--debig: did you mean --debug?"),
+        (["doctor", "--xyz"], "--xyz\n"),
+    ],
+)
+def test_an_unknown_option_is_told_with_the_nearest_one(capsys, arguments, meant):
+    with pytest.raises(SystemExit):
+        cli.main(arguments)
+    assert f"unrecognized arguments: {meant}" in capsys.readouterr().err
 
 
 def test_nothing_is_copied_for_a_name_that_is_wrong(lessons, started, tmp_path, capsys):

@@ -24,7 +24,12 @@ from course_lib.data import (
     text_corpus,
     train_bpe,
 )
-from course_lib.decoding import Translator
+from course_lib.decoding import (
+    Translator,
+    known_characters,
+    language_evidence,
+    translate_free_text,
+)
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
 from course_lib.training import Recipe, target_only_entropy, translation_scores
@@ -79,6 +84,10 @@ CALLS = {
     "file_corpus languages": lambda use: file_corpus(use("file"), languages="de"),
     "Translator.translate_all sentences": lambda use: use("translator").translate_all(TEXT),
     "Translator.translate_texts texts": lambda use: use("translator").translate_texts(TEXT),
+    "translate_free_text texts": lambda use: translate_free_text(use("translator"), TEXT),
+    "language_evidence sources": lambda use: language_evidence(use("words"), TEXT, [TEXT]),
+    "language_evidence targets": lambda use: language_evidence(use("words"), [TEXT], TEXT),
+    "known_characters sources": lambda _: known_characters(TEXT),
     "translation_scores hypotheses": lambda _: translation_scores(TEXT, [*TEXT]),
     "translation_scores references": lambda _: translation_scores([*TEXT], TEXT),
     "Recipe.__init__ bugs": lambda _: Recipe(

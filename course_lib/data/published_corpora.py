@@ -8,17 +8,13 @@ from __future__ import annotations
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from course_lib.data.corpus import Corpus
 from course_lib.data.download import RemoteFile, cache_folder, download
 from course_lib.data.file_corpus import file_corpus
 from course_lib.data.hugging_face_corpus import hub_corpus
-from course_lib.data.languages import language_name
-from course_lib.data.questions import questions_corpus
 from course_lib.errors import CourseError
 
 TED_ARCHIVE = "qi18naacl-dataset.tar.gz"
@@ -168,31 +164,3 @@ def wmt14_corpus() -> Corpus:
         CourseError: as in ``hub_corpus``.
     """
     return hub_corpus("wmt/wmt14", "de-en", name="wmt14_de_en")
-
-
-@dataclass(frozen=True)
-class PublishedCorpus:
-    """How to load a published corpus, and a line about it that needs no download."""
-
-    summary: str
-    load: Callable[[], Corpus]
-
-
-def _published_ted(source: str, target: str) -> PublishedCorpus:
-    direction = f"{language_name(source)} to {language_name(target)}"
-    return PublishedCorpus(f"{direction}: TED talks", partial(ted_corpus, source, target))
-
-
-PUBLISHED_CORPORA: dict[str, PublishedCorpus] = {
-    "multi30k": PublishedCorpus(
-        "German to English: 29,000 descriptions of photographs", multi30k_corpus
-    ),
-    "questions_fr_en": PublishedCorpus(
-        "French to English: 52,000 questions from the web", questions_corpus
-    ),
-    "wmt14_de_en": PublishedCorpus(
-        "German to English: 4.5 million pairs from parliament, news and the web", wmt14_corpus
-    ),
-    **{f"ted_{pair[0]}_{pair[1]}": _published_ted(*pair) for pair in TED_PAIRS},
-}
-"""The published corpora by name."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 
 # End marks, the quotation marks and brackets that close after them, and the white space up to the
-# next sentence; or a line break.
-_MAYBE_END = re.compile(r"([.!?…]+)([\"'“”‘’»«›‹)\]]*)(?:\s+|\Z)|\s*[\n\r]\s*")
+# next sentence; or a line break. A match begins where a run of marks or of white space begins:
+# else a long one would be searched from each of its characters.
+_MAYBE_END = re.compile(r"(?<![.!?…])([.!?…]+)([\"'“”‘’»«›‹)\]]*)(?:\s+|\Z)|(?<!\s)\s*[\n\r]\s*")
+_LONGEST_WORD = 30  # characters before a point that are looked at
 _LAST_WORD = re.compile(r"(?:\d+[.,])*[^\W_]+(?:['’][^\W_]+)*\Z")
 # A day or another ordinal (3. Mai, 3.5.), a numeral of a king (Karl IV.), an initial or a part of
 # an abbreviation (J. S. Bach, z. B.).
@@ -32,8 +34,9 @@ def split_sentences(text: str) -> list[str]:
     """
     sentences, start = [], 0
     for found in _MAYBE_END.finditer(text):
-        before, after = text[start : found.start()], text[found.end() :]
-        if "".join((before, found[1] or "")).strip() and _is_end(found, before, after):
+        before = text[max(start, found.start() - _LONGEST_WORD) : found.start()]
+        after = text[found.end() : found.end() + 1]
+        if (before.strip() or found[1]) and _is_end(found, before, after):
             sentences.append(text[start : found.end()])
             start = found.end()
     return [*sentences, text[start:]] if text[start:] else sentences
@@ -44,7 +47,7 @@ def _is_end(found: re.Match[str], before: str, after: str) -> bool:
     if not after or re.search(r"[\n\r]", found[0]):
         return True
     if closing or "…" in marks or ".." in marks:
-        return not after[0].islower()
+        return not after.islower()
     if marks != ".":
         return True
     word = _LAST_WORD.search(before)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.data import CORPORA, corpus_summaries, load_corpus, published_corpora
+from course_lib.data import CORPORA, corpus_registry, corpus_summaries, load_corpus
 from course_lib.errors import CourseError
 
 
@@ -15,8 +15,8 @@ def test_every_corpus_has_a_summary_of_one_line():
 
 def test_a_published_corpus_is_loaded_by_its_name(monkeypatch):
     toy = replace(CORPORA["two_sentences"], name="toy")
-    published = published_corpora.PublishedCorpus("a toy", lambda: toy)
-    monkeypatch.setitem(published_corpora.PUBLISHED_CORPORA, "toy", published)
+    published = corpus_registry.PublishedCorpus("a toy", lambda: toy)
+    monkeypatch.setitem(corpus_registry.PUBLISHED_CORPORA, "toy", published)
     assert load_corpus("toy") is toy and corpus_summaries()["toy"] == "a toy"
 
 
@@ -24,6 +24,7 @@ def test_an_unknown_corpus_is_an_error_that_lists_all_names():
     with pytest.raises(CourseError, match=r"one of two_sentences, grammar_de_en.*got 'wmt'"):
         load_corpus("wmt")
     with pytest.raises(
-        CourseError, match="multi30k, questions_fr_en, wmt14_de_en, ted_.* or hub:OWNER/NAME"
+        CourseError,
+        match="multi30k, tatoeba_de_en, .*, ted_.* or hub:OWNER/NAME",
     ):
         load_corpus("Multi30k")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.data import download, load_corpus, published_corpora, questions
+from course_lib.data import corpus_registry, download, load_corpus, published_corpora, questions
 from course_lib.errors import CourseError
 
 
@@ -51,7 +51,7 @@ def put_archive(cache, content):
 
 
 def test_there_are_fourteen_ted_pairs():
-    names = [name for name in published_corpora.PUBLISHED_CORPORA if name.startswith("ted_")]
+    names = [name for name in corpus_registry.PUBLISHED_CORPORA if name.startswith("ted_")]
     assert len(names) == len(set(published_corpora.TED_PAIRS)) == 14
     assert {"ted_pt_en", "ted_az_tr_en", "ted_he_pt"} < set(names)
 

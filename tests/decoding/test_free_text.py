@@ -12,6 +12,7 @@ from course_lib.decoding import Decoding, translate_free_text
 from course_lib.decoding.free_text import LONG, make_readable
 from course_lib.errors import CourseError
 from course_lib.training import load_translator
+from course_lib.training.runs.checkpoint import PRETRAINED
 from tests.decoding.free_text_translator import free_text_translator
 
 CASES = json.loads((Path(__file__).parent / "free_text_cases.json").read_text("utf-8"))
@@ -32,6 +33,14 @@ def translate(translator, text):
 def test_a_remark_says_what_cannot_be_read(translator, text, kinds):
     remarks = [kind for each in translate(translator, text) for kind in each.remarks]
     assert [kind for kind in remarks if kind != "cut_off"] == kinds  # its weights are noise
+
+
+@pytest.mark.skipif(not PRETRAINED["everyday"].is_file(), reason="it does not ship yet")
+def test_the_everyday_model_makes_the_same_remarks():
+    everyday = load_translator(model="everyday")
+    for text, kinds in CASES["remarks"]:
+        remarks = [kind for each in translate(everyday, text) for kind in each.remarks]
+        assert remarks == kinds, text
 
 
 def test_what_the_model_has_never_seen_is_left_out_and_named(translator):
@@ -131,8 +140,3 @@ def test_german_sentences_are_never_called_english_and_english_ones_nearly_alway
 def test_a_model_without_evidence_is_refused_with_the_way_out():
     with pytest.raises(CourseError, match=r"Translator.translate_texts, or load_translator\(model"):
         translate_free_text(load_translator(), ["Hallo."])
-
-
-def test_one_text_in_place_of_a_list_is_refused(translator):
-    with pytest.raises(CourseError, match="expected a list of texts"):
-        translate_free_text(translator, "Hallo.")

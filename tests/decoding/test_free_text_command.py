@@ -19,7 +19,7 @@ def translator():
 
 @pytest.fixture
 def everyday(translator, tmp_path, monkeypatch):
-    """The translator in the place of the course's own."""
+    """The translator as if it were the course's own."""
     monkeypatch.setitem(PRETRAINED, "everyday", tmp_path / "everyday.safetensors")
     save_checkpoint(PRETRAINED["everyday"], translator)
     return ["translate", "--model", "everyday"]

@@ -1,6 +1,7 @@
 """Text is split at sentence ends, by the same cases in Python and in JavaScript."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,11 @@ def test_sentences_joined_are_the_text_and_each_but_blank_text_has_something_to_
     sentences = split_sentences(text)
     assert "".join(sentences) == text
     assert all(each.strip() for each in sentences) or not text.strip()
+
+
+@pytest.mark.parametrize("unit", ["." * 50 + "x", " ", "z. ", "1", '!"', "ja. ", "\n"])
+def test_a_long_text_is_split_in_time_proportional_to_its_length(unit):
+    began = time.process_time()
+    text = unit * (100_000 // len(unit)) + "x"
+    assert "".join(split_sentences(text)) == text
+    assert time.process_time() - began < 5

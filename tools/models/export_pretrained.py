@@ -4,16 +4,14 @@ course train small --seed 0 --out runs/small
 python -m tools.models.export_pretrained runs/small
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.data import load_corpus
-from course_lib.errors import CourseError
-from course_lib.model import count_parameters
 from course_lib.training.evaluation import evaluate, shuffled_source_scores
-from course_lib.training.runs.checkpoint import PRETRAINED, read_checkpoint, save_checkpoint
+from course_lib.training.runs.checkpoint import PRETRAINED, read_checkpoint
+from tools.models.exporting import facts, read_run, run_export, store
 
 TESTED = 500  # sentences of each split
 
@@ -25,7 +23,7 @@ The lessons load it with `course_lib.training.load_translator()`.
 
 | | |
 |---|---|
-| made by | `course train {recipe} --seed {seed} --out runs/small` |
+| made by | `{command} --out runs/small` |
 | and then | `python -m tools.models.export_pretrained runs/small` |
 | model | preset `{preset}`: {parameters:,} parameters, stored as 16-bit floating-point numbers |
 | data | {train_size:,} pairs of `{corpus}`, drawn by `course_lib/data/grammar` |
@@ -45,8 +43,8 @@ to be looked into, not to be relied on.
 """
 
 
-def export(run: Path, path: Path = PRETRAINED) -> str:
-    """Store the run's best weights in 16 bits at ``path``, and the card beside them.
+def export(run: Path, path: Path = PRETRAINED["small"]) -> str:
+    """Store the run's weights in 16 bits at ``path``, and the card beside them.
 
     Returns:
         The card.
@@ -54,10 +52,9 @@ def export(run: Path, path: Path = PRETRAINED) -> str:
     Raises:
         CourseError: there is no such run, or ``path`` cannot be written.
     """
-    translator, info, _ = read_checkpoint(run / "best.safetensors")
+    translator, info = read_run(run)
     recipe = info["recipe"]
-    kept = {"recipe": recipe, "seed": info["seed"], "step": info["step"]}
-    save_checkpoint(path, translator, info=kept, bits=16)
+    store(path, translator, info, bits=16)
     translator, _, _ = read_checkpoint(path)  # test what will be loaded, in 16 bits
     corpus, rows, signature = load_corpus(recipe["corpus"]), [], ""
     for split, title in (("test", "unseen"), ("compositional", "unseen combinations")):
@@ -70,18 +67,8 @@ def export(run: Path, path: Path = PRETRAINED) -> str:
             signature = scores.signature
             rows.append(f"| {name} | {scores.exact:.1%} | {scores.bleu:.1f} | {scores.chrf:.1f} |")
     card = CARD.format(
-        recipe=recipe["name"],
-        seed=info["seed"],
-        preset=recipe["preset"],
-        parameters=count_parameters(translator.model.config),
+        **facts(translator, info),
         train_size=recipe["train_size"],
-        corpus=recipe["corpus"],
-        steps=info["total_steps"],
-        precision=info["precision"],
-        epochs=recipe["epochs"],
-        batch_tokens=recipe["batch_tokens"],
-        source_words=len(translator.source_vocabulary),
-        target_words=len(translator.target_vocabulary),
         tested=TESTED,
         signature=signature,
         rows="\n".join(rows),
@@ -92,18 +79,9 @@ def export(run: Path, path: Path = PRETRAINED) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Export the run named on the command line; 1 if that fails."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.models.export_pretrained",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    return run_export(
+        export, arguments, module="tools.models.export_pretrained", description=__doc__
     )
-    parser.add_argument("run", type=Path, help="the folder of a finished run")
-    try:
-        print(export(parser.parse_args(arguments).run))
-    except CourseError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
 
 
 if __name__ == "__main__":
