@@ -159,11 +159,9 @@ def run_translator(options: TranslatorOptions) -> int:
     """Write a translator as a page that needs neither Python nor a network, and open it."""
     from course_lib.atomic import write_atomically
     from course_lib.lab import has_browser
-    from course_lib.training import load_translator
-    from course_lib.viz.web.translator_page import translator_page
 
     page = options.output / "translator.html"
-    text = translator_page(load_translator(model=options.model), options.model)
+    text = page_of(options.model)
     write_atomically(page, text)
     say(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
     if options.browser and has_browser():
@@ -173,3 +171,16 @@ def run_translator(options: TranslatorOptions) -> int:
     else:
         say("Open it in a browser, on this or any other machine.")
     return 0
+
+
+def page_of(model: Model, *, other_page: str = "") -> str:
+    """The page of a model that comes with the course, with a link to the page of the other."""
+    from course_lib.data import load_corpus
+    from course_lib.training import load_translator
+    from course_lib.viz.web.translator_page import translator_page
+
+    # Of the grammar's sentences, all words are known and the right translation.
+    pairs = load_corpus("grammar_de_en").pairs("test", 300) if model == "small" else []
+    sentences = [(pair.source_text, pair.target_text) for pair in pairs]
+    translator = load_translator(model=model)
+    return translator_page(translator, model, sentences=sentences, other_page=other_page)

@@ -118,6 +118,22 @@ class Subwords(Tokenizer):
         """The tokenizer as JSON, from which ``from_json`` makes the same tokenizer again."""
         return self._tokenizer.to_str()
 
+    def merges(self) -> list[tuple[str, str]]:
+        """The pairs of tokens that are merged, the first learnt first, for a program of your own.
+
+        Raises:
+            CourseError: the tokenizer splits text in another way than those of ``train_bpe``.
+        """
+        state = json.loads(self.to_json())
+        ours = json.loads(train_bpe([], len(_NAMES) + len(_BYTES)).to_json())
+        for part in ("normalizer", "pre_tokenizer", "decoder"):
+            if state[part] != ours[part]:
+                raise CourseError(
+                    f"expected a tokenizer that train_bpe made, got one with another {part}: its "
+                    "merges alone would not split text as it does"
+                )
+        return [tuple(pair) for pair in state["model"]["merges"]]
+
     def split(self, text: str) -> list[str]:
         """The tokens of a text.
 

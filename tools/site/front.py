@@ -10,12 +10,13 @@ import base64
 import html
 import shutil
 from pathlib import Path
+from typing import get_args
 
 from course_lib.training import load_translator
 from course_lib.training.runs.checkpoint import PRETRAINED
+from course_lib.translation_verbs import Model, page_of
 from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.packed_model import pack_model
-from course_lib.viz.web.translator_page import translator_page
 from course_lib.viz.web.translator_texts import TEXTS
 from tools.notebooks.notebook_normal_form import colab_link, repository
 from tools.site import ASSETS, ROOT
@@ -23,17 +24,15 @@ from tools.site import ASSETS, ROOT
 PICTURE = Path("course_lib", "assets", "readme", "attention.png")
 MODEL = "_static/translator_model.js"
 # The first is typed into on the first page.
-NAMES = [name for name, file in PRETRAINED.items() if file.is_file()]
-PAGES = {
-    name: f"translator_{name}.html" if n else "translator.html" for n, name in enumerate(NAMES)
-}
+MODELS = [model for model in get_args(Model) if PRETRAINED[model].is_file()]
+PAGES = dict(zip(MODELS, ("translator.html", "other_translator.html"), strict=False))
 LOAD = """document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
 
 
 def write_front(folder: Path) -> None:
     """Write what index.md takes in: its text, the form, the picture."""
-    home, texts = repository(), TEXTS[NAMES[0]]
-    model = load_translator(model=NAMES[0]).model
+    home, texts = repository(), TEXTS[MODELS[0]]
+    model = load_translator(model=MODELS[0]).model
     marks = {
         "repository": home,
         "colab": colab_link("notebooks/00_start_here.ipynb", home=home),
@@ -45,8 +44,8 @@ def write_front(folder: Path) -> None:
             for german, _ in texts.examples[2:5]
         ),
         "others": "".join(
-            f'<p><a href="{PAGES[name]}">Another model</a>: it {TEXTS[NAMES[0]].other[1]}.</p>'
-            for name in NAMES[1:]
+            f'<p><a href="{PAGES[other]}">Another model</a> {TEXTS[MODELS[0]].other[1]}</p>'
+            for other in MODELS[1:]
         ),
     }
     for name in ("index.md", "front.html"):
@@ -62,11 +61,10 @@ def write_front(folder: Path) -> None:
 
 
 def write_translators(output: Path) -> None:
-    """Write the model for the first page, and a page like ``course translator``'s for each model."""
-    for name, page in PAGES.items():
-        others = [PAGES[other] for other in NAMES if other != name]
-        text = translator_page(load_translator(model=name), name, other_page="".join(others[:1]))
-        (output / page).write_text(text, "utf-8")
-    packed = pack_model(load_translator(model=NAMES[0]), bits=TEXTS[NAMES[0]].bits)
+    """Write the model for the first page, and the page of each model."""
+    for model, page in PAGES.items():
+        others = [other for other in PAGES.values() if other != page]
+        (output / page).write_text(page_of(model, other_page="".join(others)), "utf-8")
+    packed = pack_model(load_translator(model=MODELS[0]), bits=TEXTS[MODELS[0]].bits)
     text = base64.b64encode(packed).decode("ascii")
     (output / MODEL).write_text(f'loadTranslator("{text}");\n', "ascii")

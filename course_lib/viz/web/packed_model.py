@@ -6,16 +6,14 @@ import json
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from course_lib.data import Subwords, Tokenizer, train_bpe
-from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.model import TransformerConfig
+from course_lib.model import Transformer, TransformerConfig
 from course_lib.model.eight_bits import dequantize, quantize
 from course_lib.viz.web.translator_texts import Text
 
@@ -23,8 +21,29 @@ HALF_LIMIT = float(np.finfo(np.float16).max)
 EXACT = 1e-6  # relative: the rounding of a scale times a whole number to 32 bits
 
 
+class TokenizerToPack(Protocol):
+    """What is needed of a ``Vocabulary`` or of ``Subwords``, which has ``merges`` besides."""
+
+    tokens: list[str]
+    ids: dict[str, int]
+
+
+class TranslatorToPack(Protocol):
+    """What is needed of a ``Translator``."""
+
+    model: Transformer
+    language_evidence: Tensor | None
+    known_characters: str
+
+    @property
+    def source_vocabulary(self) -> TokenizerToPack: ...  # noqa: D102
+
+    @property
+    def target_vocabulary(self) -> TokenizerToPack: ...  # noqa: D102
+
+
 def pack_model(
-    translator: Translator,
+    translator: TranslatorToPack,
     *,
     bits: int = 16,
     examples: Sequence[Text] = (),
@@ -106,19 +125,11 @@ def _sixteen_bits(value: Tensor) -> bytes:
     return (whole >> 8).astype(np.uint8).tobytes() + (whole & 255).astype(np.uint8).tobytes()
 
 
-def _describe(tokenizer: Tokenizer) -> dict[str, Any]:
+def _describe(tokenizer: TokenizerToPack) -> dict[str, Any]:
     """What words.js and subwords.js need of a tokenizer."""
-    if not isinstance(tokenizer, Subwords):
+    if not hasattr(tokenizer, "merges"):
         return {"words": tokenizer.tokens}
-    state, ours = json.loads(tokenizer.to_json()), json.loads(train_bpe([], 260).to_json())
-    for part in ("normalizer", "pre_tokenizer", "decoder"):
-        if state[part] != ours[part]:
-            raise CourseError(
-                f"the page's script splits text as train_bpe does, got a tokenizer with another "
-                f"{part}: train one with train_bpe"
-            )
-    merges = [" ".join(pair) for pair in state["model"]["merges"]]
-    return {"tokens": tokenizer.tokens, "merges": merges}
+    return {"tokens": tokenizer.tokens, "merges": [" ".join(pair) for pair in tokenizer.merges()]}
 
 
 def _check_config(config: TransformerConfig) -> None:

@@ -8,23 +8,31 @@ from __future__ import annotations
 
 import base64
 import html
+from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.decoding import Translator
 from course_lib.viz.web.bundles import bundle
-from course_lib.viz.web.packed_model import pack_model
-from course_lib.viz.web.translator_texts import TEXTS
+from course_lib.viz.web.packed_model import TranslatorToPack, pack_model
+from course_lib.viz.web.translator_texts import TEXTS, Text
 
 ASSETS = Path(__file__).parents[2] / "assets" / "translator"
 MODEL = ASSETS / "transformer.js"  # the whole model; the page shows its text, too
 
 
-def translator_page(translator: Translator, name: str, *, other_page: str = "") -> str:
+def translator_page(
+    translator: TranslatorToPack,
+    name: str,
+    *,
+    sentences: Sequence[Text] = (),
+    other_page: str = "",
+) -> str:
     """The page as text.
 
     Args:
         translator: the model ``name``.
         name: of a model that comes with the course, "everyday" or "small".
+        sentences: with their right translations, of which a button picks one; those that belong to
+            the model's texts are added.
         other_page: address of the other model's page; by default the page names the command that
             writes it.
 
@@ -40,7 +48,10 @@ def translator_page(translator: Translator, name: str, *, other_page: str = "") 
     )
     known = sum(not word.startswith("<") for word in translator.source_vocabulary.tokens)
     packed = pack_model(
-        translator, bits=texts.bits, examples=texts.examples, sentences=texts.sentences()
+        translator,
+        bits=texts.bits,
+        examples=texts.examples,
+        sentences=[*texts.sentences, *sentences],
     )
     # No value contains a mark or ends a script element: a test looks at the page.
     marks = {

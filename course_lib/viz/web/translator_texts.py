@@ -1,11 +1,9 @@
-"""What the translator's page says of each model that comes with the course, and offers to translate."""
+"""What the translator's page says of each of the course's models, and offers to translate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-from course_lib.data import load_corpus
 
 Text = tuple[str, str]  # a German text and an English translation
 
@@ -21,7 +19,7 @@ class ModelTexts:
         other: the model whose page is named here, and what it is good for.
         bits: in which the page stores a number of its matrices.
         examples: for buttons.
-        sentences: gives those of which another button picks one.
+        sentences: another button picks one of them.
     """
 
     asked: str
@@ -30,12 +28,7 @@ class ModelTexts:
     other: tuple[str, str]
     bits: int
     examples: Sequence[Text]
-    sentences: Callable[[], Sequence[Text]]
-
-
-def _grammar_sentences() -> list[Text]:
-    pairs = load_corpus("grammar_de_en").pairs("test", 300)
-    return [(pair.source_text, pair.target_text) for pair in pairs]
+    sentences: Sequence[Text] = ()
 
 
 # Several sentences, a question, a separable verb, a caption, a rare word, what is no German.
@@ -110,7 +103,7 @@ TEXTS = {
         other=("small", "knows the right answer to everything it says"),
         bits=8,
         examples=_EVERYDAY,
-        sentences=lambda: _EVERYDAY_SENTENCES,
+        sentences=_EVERYDAY_SENTENCES,
     ),
     "small": ModelTexts(
         asked="A German sentence",
@@ -121,6 +114,5 @@ TEXTS = {
         other=("everyday", "reads any plain German"),
         bits=16,
         examples=_SMALL,
-        sentences=_grammar_sentences,
     ),
 }
