@@ -21,8 +21,9 @@ import { SPACE, isBlank, visible } from "./words.js";
  */
 
 const LONG = 40; // tokens of the longest sentences that the model was trained on
-const ENGLISH = -3; // nats of evidence in a sentence: below, it is English
-// Text that is neither falls into many short tokens, and none of them is typical of German.
+const LEAST_EVIDENCE = -3; // nats in a German sentence
+const ENGLISH = -0.75; // nats a token: what is no German sentence and has less is English
+// What is neither falls into many short tokens, and none of them is typical of German.
 const TOKENS_PER_LETTER = 0.6, EVIDENCE_PER_TOKEN = 1, FEWEST_LETTERS = 6;
 
 const TAG = /<\/?[A-Za-z][^<>]*>/g, SPACES = new RegExp(`[${SPACE}]+`), IS_SPACE = new RegExp(`^[${SPACE}]$`);
@@ -134,9 +135,11 @@ function listed(parts, most = 5) {
  */
 function foreign({ source, evidence }, text) {
   const words = text.match(/\p{L}+/gu) ?? [], letters = words.reduce((sum, word) => sum + [...word].length, 0);
-  const sum = source.split(text).reduce((total, token) => total + (evidence?.[source.ids.get(token) ?? 0] ?? 0), 0);
-  if (letters >= FEWEST_LETTERS && source.split(words.join(" ")).length > TOKENS_PER_LETTER * letters
-    && sum / source.split(text).length < EVIDENCE_PER_TOKEN)
-    return { not_german: "These are no German words that the model can read." };
-  return sum < ENGLISH ? { english: "This looks like English; the model reads German." } : {};
+  const found = source.split(text).map((token) => evidence?.[source.ids.get(token) ?? 0] ?? 0);
+  const total = found.reduce((a, b) => a + b, 0), mean = total / found.length;
+  const isStrange = letters >= FEWEST_LETTERS
+    && source.split(words.join(" ")).length > TOKENS_PER_LETTER * letters && mean < EVIDENCE_PER_TOKEN;
+  if (!isStrange && total >= LEAST_EVIDENCE) return {};
+  if (mean < ENGLISH) return { english: "This looks like English; the model reads German." };
+  return { not_german: "These are no German words that the model can read." };
 }

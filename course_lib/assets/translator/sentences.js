@@ -4,8 +4,11 @@
 import { SPACE } from "./words.js";
 
 // End marks, the quotation marks and brackets that close after them, and the white space up to the next sentence; or
-// a line break.
-const MAYBE_END = new RegExp(`([.!?…]+)(["'“”‘’»«›‹)\\]]*)(?:[${SPACE}]+|$)|[${SPACE}]*[\\n\\r][${SPACE}]*`, "g");
+// a line break. A match begins where a run of marks or of white space begins: else a long one would be searched from
+// each of its characters.
+const MAYBE_END = new RegExp(`(?<![.!?…])([.!?…]+)(["'“”‘’»«›‹)\\]]*)(?:[${SPACE}]+|$)|` +
+  `(?<![${SPACE}])[${SPACE}]*[\\n\\r][${SPACE}]*`, "g");
+const LONGEST_WORD = 30; // characters before a point that are looked at
 const LAST_WORD = /(?:\p{Nd}+[.,])*[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*$/u;
 // A day or another ordinal (3. Mai, 3.5.), a numeral of a king (Karl IV.), an initial or a part of an abbreviation
 // (J. S. Bach, z. B.).
@@ -24,8 +27,9 @@ export function splitSentences(text) {
   const sentences = [];
   let start = 0;
   for (const found of text.matchAll(MAYBE_END)) {
-    const before = text.slice(start, found.index), end = found.index + found[0].length;
-    if (!(before + (found[1] ?? "")).trim() || !isEnd(found, before, text.slice(end))) continue;
+    const end = found.index + found[0].length;
+    const before = text.slice(Math.max(start, found.index - LONGEST_WORD), found.index);
+    if (!(before.trim() || found[1]) || !isEnd(found, before, text.slice(end, end + 2))) continue;
     sentences.push(text.slice(start, end));
     start = end;
   }

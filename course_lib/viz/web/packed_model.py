@@ -6,7 +6,7 @@ import json
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ HALF_LIMIT = float(np.finfo(np.float16).max)
 EXACT = 1e-6  # relative: the rounding of a scale times a whole number to 32 bits
 
 
+@runtime_checkable
 class TokenizerToPack(Protocol):
     """What is needed of a ``Vocabulary`` or of ``Subwords``, which has ``merges`` besides."""
 
@@ -28,6 +29,7 @@ class TokenizerToPack(Protocol):
     ids: dict[str, int]
 
 
+@runtime_checkable
 class TranslatorToPack(Protocol):
     """What is needed of a ``Translator``."""
 
