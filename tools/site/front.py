@@ -44,7 +44,7 @@ def write_front(folder: Path) -> None:
             for german, _ in texts.examples[2:5]
         ),
         "others": "".join(
-            f'<p><a href="{PAGES[other]}">Another model</a> {TEXTS[MODELS[0]].other[1]}</p>'
+            f'<p><a href="{PAGES[other]}">Another model</a> {TEXTS[MODELS[0]].other[1]}.</p>'
             for other in MODELS[1:]
         ),
     }

@@ -1,5 +1,5 @@
 // @ts-check
-// The whole model in about 300 lines: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), from
+// The whole model in about 350 lines: the Transformer of "Attention Is All You Need" (Vaswani et al. 2017), from
 // token ids to logits, and from logits to a translation. It computes what course_lib/model and, greedily or by
 // beam search, course_lib/decoding compute, without PyTorch. Sections and equations are the paper's, lessons the
 // course's.

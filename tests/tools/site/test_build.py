@@ -8,9 +8,11 @@ import pytest
 if not os.environ.get("CI"):  # where nothing may be missing
     pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e '.[site]'")
 
+from course_lib.viz.web.translator_texts import TEXTS
 from tools.site import ROOT
 from tools.site.__main__ import main
 from tools.site.build import SiteError, build
+from tools.site.front import PAGES
 from tools.site.notebook_parser import inline_nodes, parts_of
 from tools.site.sources import Chapter, chapters, write_sources
 
@@ -63,7 +65,9 @@ def test_the_first_page_has_its_model_beside_it(site):
     assert "_static/translator_model.js" in page
     assert "<!--" not in page[page.index("front-door") : page.index("front-note")]
     assert read(site / "_static" / "translator_model.js").startswith('loadTranslator("')
-    assert (site / "translator.html").is_file()
+    for model, address in PAGES.items():
+        assert TEXTS[model].asked in read(site / address)
+        assert f'href="{address}"' in page
 
 
 def test_a_page_with_a_broken_link_is_refused(tmp_path, monkeypatch):
