@@ -71,8 +71,8 @@ function makePage(trained) {
     const found = [];
     let milliseconds = 0;
     fail("");
+    element("status").textContent = "Translating …";
     for (;;) {
-      element("status").textContent = found.length ? `Translating sentence ${found.length + 1} …` : "Translating …";
       await new Promise((resolve) => setTimeout(resolve)); // lets the browser show that
       if (number !== runs) return; // a later text has come
       const began = performance.now();
@@ -111,9 +111,9 @@ function makePage(trained) {
     translationView.add(found[last], last);
     const remarked = found.filter(({ remarks }) => Object.keys(remarks).length);
     element("remarks").replaceChildren(...remarked.map((each) => remarkItem(each, found.length > 1)));
+    for (const id of ["about", "inside"]) element(id).hidden = chosen < 0 && !translation; // what is hidden is not drawn
     if (translation && chosen < 0) chooseSentence(last);
     else translationView.mark(chosen);
-    for (const id of ["about", "inside"]) element(id).hidden = chosen < 0;
     element("which").hidden = found.filter(({ translation }) => translation).length < 2;
     element("legend").hidden = !element("translation").querySelector(".doubtful");
   }
@@ -134,7 +134,8 @@ function makePage(trained) {
       `${percent(Math.exp(translation.logProb))} (log-probability ${decimals(translation.logProb, 2)} nats).`;
     const reference = right.get(translation.source.join(" "));
     element("reference").textContent = !reference ? ""
-      : isSame(reference, translation.text) ? "This is the right translation." : `Expected: ${reference}`;
+      : isSame(reference, translation.text) ? "This is the right translation."
+      : `${trained.evidence ? "A right translation" : "Expected"}: ${reference}`;
     element("unknown").replaceChildren(...unknownNote(translation.unknown));
     element("steps").replaceChildren(...wordsOf(trained.target, translation.target).map(({ start, end }) =>
       make("span", { className: "word" }, ...translation.target.slice(start, end).map((token, i) => {

@@ -75,4 +75,8 @@ const makeTokenizer = (packed) =>
   "words" in packed ? new Vocabulary(packed.words) : new Subwords(packed.tokens, packed.merges);
 
 /** The model that a page holds as text. @param {string} base64 */
-export const unpackText = (base64) => unpackModel(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)));
+export function unpackText(base64) {
+  const text = atob(base64), packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i); // faster than Uint8Array.from with a function
+  return unpackModel(packed);
+}
