@@ -31,7 +31,7 @@ ENGLISH = -0.75  # nats a token: what is no German sentence and has less is Engl
 # What is neither falls into many short tokens, and none of them is typical of German.
 TOKENS_PER_LETTER = 0.6
 EVIDENCE_PER_TOKEN = 1.0  # nats
-FEWEST_LETTERS = 6  # from which the two numbers above say anything
+FEWEST_LETTERS = 6  # of a text in short tokens that is said not to be German
 
 _GREEDY = Decoding("greedy")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -176,9 +176,10 @@ def _foreign(
     letters = sum(map(len, words))
     text_ids, words_ids = vocabulary.encode_texts([text, " ".join(words)])
     total, mean = evidence[text_ids].sum(), evidence[text_ids].mean()
-    is_strange = letters >= FEWEST_LETTERS and (
-        len(words_ids) > TOKENS_PER_LETTER * letters and mean < EVIDENCE_PER_TOKEN
-    )
+    in_short_tokens = len(words_ids) > TOKENS_PER_LETTER * letters
+    if in_short_tokens and letters < FEWEST_LETTERS:  # Hm: too little to tell
+        return {}
+    is_strange = in_short_tokens and mean < EVIDENCE_PER_TOKEN
     if not is_strange and total >= LEAST_EVIDENCE:
         return {}
     if mean < ENGLISH:
