@@ -252,6 +252,7 @@ def run_lab(options: LabOptions) -> int:
             sys.stdout.buffer.write(os.fsencode(path) + b"\n")
             sys.stdout.flush()
         return 0
+    notebook = _notebook_in_copy(options.notebook, exercise=options.exercise)
     say("Starting JupyterLab …")
     try:
         from jupyterlab.labapp import LabApp
@@ -261,7 +262,6 @@ def run_lab(options: LabOptions) -> int:
             f"install it with {pip_install(extra='lab')}",
             see="jupyterlab-is-missing",
         ) from error
-    notebook = _notebook_in_copy(options.notebook, exercise=options.exercise)
     trust(unmodified_notebooks(COURSE))
     browser = options.browser and has_browser()
     if options.port is None and (address := running_address(notebook)):

@@ -5,6 +5,7 @@ What a verb needs is imported when it runs, so that ``course --help`` stays fast
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from course_lib.arguments import NoOptions, option
@@ -13,6 +14,8 @@ from course_lib.terminal import say
 
 SAVE = "Only what is saved is merged: save open notebooks in JupyterLab before an update."
 RELOAD = "If it is open in JupyterLab: File, Reload Notebook from Disk."
+# What was defined before stays in the kernel, whatever the cell shows.
+RELOAD_AND_RESTART = RELOAD.rstrip(".") + ", then Kernel, Restart Kernel."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +72,7 @@ def run_reset(options: ResetOptions) -> int:
     from course_lib.work_copy.folders import COURSE, find_notebook, work_folder
     from course_lib.work_copy.update import reset
 
-    what = options.what
+    what = re.sub(r"^\d(?=\.)", r"0\g<0>", options.what)  # 6.causal_mask for 06.causal_mask
     is_lesson = what[:1].isdigit() and "." not in what
     if options.exercise and not is_lesson:
         raise CourseError(
@@ -78,5 +81,5 @@ def run_reset(options: ResetOptions) -> int:
         )
     if is_lesson:
         what = str(find_notebook(what, exercise=options.exercise).relative_to(COURSE))
-    say(reset(work_folder(), what), RELOAD)
+    say(reset(work_folder(), what), RELOAD_AND_RESTART)
     return 0

@@ -124,7 +124,7 @@ def test_a_stopped_run_is_never_overwritten_but_a_finished_one_may_be(at_home, c
         (["train", "toy", "--epochs", "0"], "epochs must be at least 1, got 0"),
         (["train", "toy", "--max-steps", "0"], "max_steps must be positive and finite, got 0"),
         (["train", "toy", "--device", "abacus"], "expected a device that PyTorch can use here"),
-        (["train", "toy", "--resume"], "expected a checkpoint at runs"),
+        (["train", "toy", "--resume"], "expected a run to go on with in runs"),
         (["train", "toy", "--out", "file/run"], "could not write"),
         (["translate", "--run", "nowhere", "hallo"], "expected a checkpoint at nowhere"),
         (["translate", "--run", "broken.safetensors", "hallo"], "was it cut off"),

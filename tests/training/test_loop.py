@@ -153,7 +153,7 @@ def test_resuming_with_other_options_is_refused(toy, tmp_path):
 
 
 def test_there_must_be_something_to_resume(toy, tmp_path):
-    with pytest.raises(CourseError, match="expected a checkpoint at"):
+    with pytest.raises(CourseError, match="expected a run to go on with in"):
         train(toy, RunOptions(resume=True), folder=tmp_path / "nowhere")
     with pytest.raises(CourseError, match="folder of the run to go on with, got none"):
         train(toy, RunOptions(resume=True))

@@ -385,6 +385,14 @@ def test_a_lesson_and_its_exercise_are_put_back_by_their_number(
     assert "the lessons are 06_masks" in capsys.readouterr().err
 
 
+def test_an_items_number_may_have_one_digit(answered, monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_WORK", str(answered))
+    assert cli.main(["reset", "6.padding_mask"]) == 0
+    printed = capsys.readouterr().out
+    assert "06.padding_mask" in printed
+    assert printed.endswith(f"{verbs.RELOAD_AND_RESTART}\n")
+
+
 def test_the_name_of_an_item_without_its_number_gets_the_whole_id(answered, monkeypatch, capsys):
     monkeypatch.setenv("COURSE_WORK", str(answered))
     for item in (item for item in TABLE if not item.endswith(".bug")):

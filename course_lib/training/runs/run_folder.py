@@ -221,6 +221,12 @@ def refuse_used(folder: Path, options: RunOptions) -> None:
                 f"{folder} holds {found}, weights of an earlier run: replace them with "
                 f"--overwrite, {_ELSEWHERE}"
             )
+        if resume and not found:
+            raise CourseError(
+                f"expected a run to go on with in {folder}, found none: a run is saved for the "
+                "first time after its first steps, so if it was stopped before, start it without "
+                "--resume"
+            )
         return
     try:
         info = read_info(last)

@@ -166,4 +166,4 @@ def test_accepting_is_for_runs_that_go_on(at_home, capsys):
     assert main(["train", "toy", "--accept-changed-data"]) == 1
     assert "expected resume with accept_changed_data" in capsys.readouterr().err
     assert main(["train", "toy", "--resume", "--accept-changed-data"]) == 1
-    assert "expected a checkpoint at" in capsys.readouterr().err
+    assert "expected a run to go on with in" in capsys.readouterr().err

@@ -148,7 +148,7 @@ item = Item(
             ],
         ),
         Probe(
-            "the table moves with the module",
+            "converted to half precision, it returns half precision",
             lambda draw: [
                 _encode(torch.zeros(2, 5, 8), f"the module converted to {look}", look=look)
                 for look in ("bfloat16", "float16")
