@@ -31,7 +31,7 @@ ENGLISH = -0.75  # nats a token: what is no German sentence and has less is Engl
 # What is neither falls into many short tokens, and none of them is typical of German.
 TOKENS_PER_LETTER = 0.6
 EVIDENCE_PER_TOKEN = 1.0  # nats
-FEWEST_LETTERS = 6  # of a text in short tokens that is said not to be German
+FEWEST_LETTERS = 6  # of a text in short tokens that is called no German
 
 _GREEDY = Decoding("greedy")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
