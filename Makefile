@@ -99,6 +99,7 @@ $(LAB) $(ALL): pyproject.toml constraints.txt
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo 'make: expected a Python with' \
 		'the modules venv and ensurepip, found' "$$("$(PYTHON)" --version)" 'without them:' \
 		'on Debian and Ubuntu, apt install python3-venv' >&2; exit 1; }
+	@"$(PYTHON)" -m tools.install $(@:.venv/.installed-%=%) --torch '$(TORCH)' --check
 	@echo "Building .venv with $$("$(PYTHON)" --version); this takes a few minutes, once."
 	@"$(PYTHON)" -m venv .venv
 	@$(BIN)/python -m tools.install $(@:.venv/.installed-%=%) --torch '$(TORCH)'

@@ -33,6 +33,7 @@ GIGABYTES = {"lab": 0.13, "all": 0.33}  # to download, without PyTorch
 TORCH_GIGABYTES = {"cpu": 0.19, "cuda": 2.73}
 SIGN_OF_LIFE = 15.0  # seconds
 AUTO, DEFAULT = "auto", "default"  # of --torch; all others are builds that PyTorch's index names
+BUILD = re.compile(rf"{AUTO}|{DEFAULT}|cpu|cu\d{{2,3}}|rocm\d[\d.]*|xpu")
 SETTING = re.compile(r"\.(?:index-url|extra-index-url|find-links|no-index)='?\"?[^'\"\s]")
 
 
@@ -145,6 +146,15 @@ def _run(command: list[str]) -> int:
                 print(f"Still installing, after {time.monotonic() - start:.0f} s …", flush=True)
 
 
+def _build(name: str) -> str:
+    if not BUILD.fullmatch(name):
+        raise argparse.ArgumentTypeError(
+            f"expected a build of PyTorch, such as cpu, cu130 or rocm6.4, got {name!r}: its number "
+            "is part of the name, and without it auto chooses"
+        )
+    return name
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Install what the arguments name."""
     parser = argparse.ArgumentParser(
@@ -156,10 +166,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--torch",
         default=AUTO,
+        type=_build,
         help=f"a build of PyTorch, such as cpu or cu130; {AUTO}: chosen as above; "
         f"{DEFAULT}: what pip's default index has",
     )
+    parser.add_argument("--check", action="store_true", help="only check these arguments")
     options = parser.parse_args(arguments)
+    if options.check:
+        return 0
     try:
         return install(options.what, options.torch, examine())
     except KeyboardInterrupt:

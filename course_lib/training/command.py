@@ -71,7 +71,8 @@ def train_and_report(
             )
             return False
         early = ", stopped early" if run.stopped_early else ""
-        say(f"Trained {run.step:,} steps in {run.seconds:.0f} s{early}.")
+        in_all = " in all" if options.resume else ""
+        say(f"Trained {run.step:,} steps in {run.seconds:.0f} s{in_all}{early}.")
         if rank() == 0 and options.scores:
             for line in report(run, data):
                 say(line)

@@ -13,7 +13,7 @@ from course_lib.errors import CourseError
 from course_lib.terminal import say
 
 SAVE = "Only what is saved is merged: save open notebooks in JupyterLab before an update."
-RELOAD = "If it is open in JupyterLab: File, Reload Notebook from Disk."
+RELOAD = "If it is open in JupyterLab: File, Reload Notebook from Disk (or Revert, if it asks)."
 # What was defined before stays in the kernel, whatever the cell shows.
 RELOAD_AND_RESTART = RELOAD.rstrip(".") + ", then Kernel, Restart Kernel."
 

@@ -169,3 +169,16 @@ def test_a_long_installation_gives_signs_of_life(monkeypatch, capsys):
 def test_a_command_runs_in_the_folder_of_the_course():
     code = "import os, sys; sys.exit(0 if os.path.exists('pyproject.toml') else 1)"
     assert install._run([sys.executable, "-c", code]) == 0
+
+
+@pytest.mark.parametrize("name", ["cuda", "gpu", "CPU", "cu13.0", "cpu; rm -rf .", ""])
+def test_another_name_than_that_of_a_build_is_refused_before_anything_is_made(name, capsys):
+    with pytest.raises(SystemExit):
+        main(["lab", "--torch", name, "--check"])
+    assert f"such as cpu, cu130 or rocm6.4, got {name!r}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["auto", "default", "cpu", "cu130", "cu92", "rocm6.4", "xpu"])
+def test_a_build_is_only_checked_if_that_is_asked_for(name, capsys):
+    assert main(["lab", "--torch", name, "--check"]) == 0
+    assert capsys.readouterr() == ("", "")

@@ -27,8 +27,8 @@ class ProgressBar:
             )
         else:
             self.bar = tqdm(
-                total=60 * (run.options.minutes or 0),
-                initial=run.seconds,
+                total=(whole := 60 * (run.options.minutes or 0)),
+                initial=min(run.seconds, whole),
                 desc=run.recipe.name,
                 disable=quiet,
                 bar_format="{l_bar}{bar}| {n:.0f}/{total:.0f} s{postfix}",
