@@ -20,7 +20,7 @@ from course_lib.terminal import say
 
 Model = Literal["everyday", "small"]
 DEFAULT_MODEL: Model = "small"
-MODELS = (
+MODEL_HELP = (
     "a model that comes with the course: everyday, for short German sentences, or small, for the "
     f"sentences of the course's grammar (default: {DEFAULT_MODEL})"
 )
@@ -37,7 +37,7 @@ class TranslateOptions:
     text: tuple[str, ...] = option(
         "a sentence in quotes", default=(), metavar="TEXT", positional=True, many="*"
     )
-    model: Model | None = option(MODELS, default=None, exclusive="model")
+    model: Model | None = option(MODEL_HELP, default=None, exclusive="model")
     run: Path | None = option(
         "instead, the folder of a run of yours, or a checkpoint",
         default=None,
@@ -146,7 +146,7 @@ def _warn(message: str) -> None:
 class TranslatorOptions:
     """Whose page, where to put it, and whether to open it."""
 
-    model: Model = option(MODELS, default=DEFAULT_MODEL)
+    model: Model = option(MODEL_HELP, default=DEFAULT_MODEL)
     output: Path = option(
         "where translator.html goes (default: here); one file to copy anywhere",
         default=Path(),

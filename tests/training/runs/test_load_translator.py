@@ -35,3 +35,11 @@ def test_a_model_that_is_not_there_is_refused_with_the_way_out(tmp_path, monkeyp
 def test_a_path_and_a_model_together_are_refused(tmp_path):
     with pytest.raises(CourseError, match="expected a path or a model, got both"):
         load_translator(tmp_path, model="small")
+
+
+@pytest.mark.skipif(not PRETRAINED["everyday"].is_file(), reason="it does not ship yet")
+def test_the_everyday_translator_knows_its_languages_and_is_small():
+    everyday = load_translator(model="everyday")
+    assert everyday.language_evidence is not None and "ß" in everyday.known_characters
+    assert str(everyday.translate("Ich liebe dich.")) == "I love you."
+    assert PRETRAINED["everyday"].stat().st_size < 4.3e6
