@@ -82,9 +82,12 @@ def test_the_browser_computes_what_pytorch_computes(open_translator):
         assert compare(translator, texts, results, decoding=decoding).equal
 
 
-def test_the_command_compares_and_times(browser, monkeypatch, capsys):
+def test_the_command_compares_and_times(browser, monkeypatch, capsys, tmp_path):
+    texts = tmp_path / "texts.txt"
+    texts.write_text("Der Hund schläft.\nHund\nKatze\n", "utf-8")
+    options = "--sentences 2 --timed 1 --slowdown 2".split()
     monkeypatch.setattr(compare_translator, "start_chromium", lambda: nullcontext(browser))
-    assert compare_translator.main("--sentences 2 --timed 1 --slowdown 2".split()) == 0
+    assert compare_translator.main(["--texts", str(texts), *options]) == 0
     printed = capsys.readouterr().out
     for line in (
         r"greedy: 2 of 2 translations equal; largest difference of a logit \d\.\de-0[5-9], of an",

@@ -1,4 +1,5 @@
 import copy
+import json
 import pickle
 import unicodedata
 
@@ -428,3 +429,15 @@ def test_the_json_tokenises_alike_in_the_tokenizers_library(subwords):
     for tokenizer in (subwords, Subwords.from_json(make_bert())):
         stored = tokenizers.Tokenizer.from_str(tokenizer.to_json())
         assert stored.encode("the <pad>").ids == tokenizer.encode_texts(["the <pad>"])[0]
+
+
+def test_merges_are_pairs_of_tokens_the_first_learnt_first():
+    subwords = train_bpe(["ab ab ab"], 263)
+    assert subwords.merges() == [("a", "b"), ("Ġ", "ab")]
+
+
+def test_the_merges_of_a_tokenizer_that_splits_in_another_way_are_refused():
+    state = json.loads(train_bpe(["ab"], 260).to_json())
+    state["normalizer"] = None
+    with pytest.raises(CourseError, match="train_bpe made, got one with another normalizer"):
+        Subwords.from_json(json.dumps(state)).merges()

@@ -3,12 +3,14 @@
 import difflib
 import json
 from base64 import b64encode
+from typing import get_args
 
 import pytest
 import torch
 
 from course_lib.data import UNK, Vocabulary, is_blank, load_corpus, split_words, train_bpe
 from course_lib.decoding import Decoding, Translator, translate_free_text
+from course_lib.decoding.free_text import RemarkKind
 from course_lib.model import Transformer, preset
 from course_lib.training import load_translator
 from course_lib.viz.web.packed_model import pack_model
@@ -27,6 +29,14 @@ STRANGE = (
     "Ääh\u00a0SS ß İstanbul ΣΑΣ x_1 don't l’été E-Mail -a- ½ ² 漢字 👍🏽 e\u0301te\u0301 \ufeff",
     "a\x1cb\x85c\u3000d\u2028e <pad> <unk> &amp; </script> … „Hund“ — 3,5 % hundd katzze schlaft",
     "हिन्दी ภาษาไทย مُحَمَّد שָׁלוֹם می‌خواهم ශ්‍රී ❤️ 1️⃣ 👩‍👩‍👧 Hun\u00add\u200bkat\u200ez \ufeffhundd . \u0301",
+)
+LONG_AND_STRANGE = (
+    "der alte hund " * 20,
+    "der alte hund " * 80,
+    "<b>Der Hund</b> & <i>die Katze</i> {sehen} [sich] ~ | ^",
+    "Wo schläft der Hund\n\nWohin der Vater geht\tWoher\nwelcher Hund  schläft\n",
+    "Der Hund\u200b sieht\u00ad mich\u00a0an \ud83d. DIE KATZE SCHLÄFT heute. DIE KATZE SCHLÄFT",
+    "“Der Hund” schläft 12 34 , gern ! . ?! «nie» — 漢字漢字漢字漢字漢字漢字漢字漢字 a\u0308",
 )
 FOR_BYTES = (
     *STRANGE,
@@ -184,9 +194,12 @@ def test_a_text_that_is_empty_or_too_long_is_refused(node, translator, text, mes
 @pytest.mark.parametrize("width", [0, 3])
 def test_free_text_is_read_translated_and_remarked_on_as_in_python(in_node, reads_free_text, width):
     texts = [text for text, _ in [*CASES["sentences"], *CASES["remarks"]] if not is_blank(text)]
+    texts += LONG_AND_STRANGE
     decoding = Decoding("beam", width=width) if width else Decoding()
     expected = translate_free_text(reads_free_text, texts, decoding=decoding)
     results = in_node(reads_free_text, texts, width=width)
+    kinds = {kind for sentences in expected for each in sentences for kind in each.remarks}
+    assert kinds == {*get_args(RemarkKind)}
     for text, sentences, result in zip(texts, expected, results, strict=True):
         assert result == [
             {

@@ -20,11 +20,12 @@ import { SPACE, isBlank, visible } from "./words.js";
  * @property {Partial<Record<RemarkKind, string>>} remarks what a reader should know, a sentence each
  */
 
-const LONG = 40; // tokens of the longest sentences that the model was trained on
+const LONG = 40; // tokens: two in a thousand sentences of the training pairs have more
 const LEAST_EVIDENCE = -3; // nats in a German sentence
 const ENGLISH = -0.75; // nats a token: what is no German sentence and has less is English
 // What is neither falls into many short tokens, and none of them is typical of German.
-const TOKENS_PER_LETTER = 0.6, EVIDENCE_PER_TOKEN = 1, FEWEST_LETTERS = 6;
+const TOKENS_PER_LETTER = 0.6, EVIDENCE_PER_TOKEN = 1;
+const FEWEST_LETTERS = 6; // of a text in short tokens that is called no German
 
 const TAG = /<\/?[A-Za-z][^<>]*>/g, SPACES = new RegExp(`[${SPACE}]+`), IS_SPACE = new RegExp(`^[${SPACE}]$`);
 const QUESTION = new RegExp("^(?:wer|wen|wem|wessen|was|wann|wo|woher|wohin|wie|wieso|weshalb|warum|welche[mnrs]?|" +
@@ -91,8 +92,8 @@ export function makeReadable(trained, sentence) {
     return { tokens: [], remarks, hasAddedMark };
   }
   if (tokens.length > LONG)
-    remarks.long = `This sentence has ${tokens.length} tokens; the model was trained on at most ${LONG}, and may lose ` +
-      "its way.";
+    remarks.long = `This sentence has ${tokens.length} tokens; hardly any that the model was trained on has ` +
+      `more than ${LONG}, so it may lose its way.`;
   return { tokens, remarks, hasAddedMark };
 }
 
@@ -137,8 +138,9 @@ function foreign({ source, evidence }, text) {
   const words = text.match(/\p{L}+/gu) ?? [], letters = words.reduce((sum, word) => sum + [...word].length, 0);
   const found = source.split(text).map((token) => evidence?.[source.ids.get(token) ?? 0] ?? 0);
   const total = found.reduce((a, b) => a + b, 0), mean = total / found.length;
-  const isStrange = letters >= FEWEST_LETTERS
-    && source.split(words.join(" ")).length > TOKENS_PER_LETTER * letters && mean < EVIDENCE_PER_TOKEN;
+  const inShortTokens = source.split(words.join(" ")).length > TOKENS_PER_LETTER * letters;
+  if (inShortTokens && letters < FEWEST_LETTERS) return {}; // Hm: too little to tell
+  const isStrange = inShortTokens && mean < EVIDENCE_PER_TOKEN;
   if (!isStrange && total >= LEAST_EVIDENCE) return {};
   if (mean < ENGLISH) return { english: "This looks like English; the model reads German." };
   return { not_german: "These are no German words that the model can read." };

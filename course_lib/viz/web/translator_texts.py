@@ -97,7 +97,7 @@ _SMALL = (
 TEXTS = {
     "everyday": ModelTexts(
         asked="German text",
-        lead="It reads plain German, in short sentences, and learnt it from examples alone, in ten "
+        lead="It reads plain German, in short sentences, and learnt it from examples alone, within "
         "minutes on two cores. So it is often wrong; it underlines what it doubts.",
         token="a word with the space before it (▁) or, of a rare word, a part",
         other=("small", "knows the right answer to everything it says"),
@@ -111,7 +111,7 @@ TEXTS = {
         "grammar, short and tidy ones, of each of which the right translation is known. It was "
         "made to be looked into, not to be relied on.",
         token="a word or a mark",
-        other=("everyday", "reads any plain German"),
+        other=("everyday", "reads short sentences of plain German"),
         bits=16,
         examples=_SMALL,
     ),

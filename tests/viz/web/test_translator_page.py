@@ -24,7 +24,7 @@ def test_each_models_page_names_the_other_by_its_page_or_the_command_that_writes
     page = translator_page(tiny(), "small")
     assert "<code>course translator --model everyday</code> writes the model that reads" in page
     page = translator_page(tiny(), "small", other_page='a"b.html')
-    assert '<a href="a&quot;b.html">Another page</a> holds the model that reads any plain' in page
+    assert '<a href="a&quot;b.html">Another page</a> holds the model that reads short' in page
 
 
 @pytest.mark.parametrize("name", TEXTS)
