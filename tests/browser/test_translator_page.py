@@ -215,7 +215,7 @@ def typed(open_translator, free_text_address):
     return type_
 
 
-def test_each_sentence_of_a_text_is_translated_in_its_place_and_can_be_chosen(typed):
+def test_each_sentence_of_a_text_is_translated_where_it_stands_and_can_be_chosen(typed):
     page = typed("Der Hund schläft.\n\nThe dog and the cat sleep. Die Katze 😀 schläft")
     sentences = page.locator("#translation .sentence")
     assert sentences.count() == 2
@@ -238,10 +238,10 @@ def test_each_sentence_of_a_text_is_translated_in_its_place_and_can_be_chosen(ty
     assert page.inner_text("#step").startswith(f"Step {int(step) + 1} of ")
 
 
-def test_doubtful_words_are_marked_with_their_probability(open_translator):
+def test_words_of_which_the_model_is_unsure_are_marked_with_their_probability(open_translator):
     page = open_translator()
     act(page, lambda: page.click("#examples button:has-text('Eichhörnchen')"))
-    word = page.locator("#translation .doubtful").first
+    word = page.locator("#translation .unsure").first
     step = page.locator("#steps button").nth(int(word.get_attribute("data-step")))
     label, share = step.inner_text().split("\n")
     assert label == word.inner_text() and float(share.removesuffix(" %")) < 50

@@ -5,7 +5,7 @@ import { make } from "../explorer/controls/dom.js";
 import { translateFreeText } from "./free_text.js";
 import { rowOf } from "./transformer.js";
 import { wordsOf } from "./translate.js";
-import { markDoubt, writtenWords } from "./translation_view.js";
+import { markUnsure, writtenWords } from "./translation_view.js";
 import { unpackText } from "./weights.js";
 
 /** @import { TranslatedSentence } from "./free_text.js" */
@@ -75,7 +75,7 @@ function show({ source, target }, sentences) {
     element("front-source").append(...spans);
     for (const word of writtenWords(target, translation)) {
       const button = make("button", { type: "button", aria: { pressed: false } }, word.text.trim());
-      markDoubt(button, word);
+      markUnsure(button, word);
       const look = () => {
         const shares = read.map((from) => mean(heads.map((weights) => shareOf(weights, word, from))));
         for (const span of element("front-source").children) span.removeAttribute("style");

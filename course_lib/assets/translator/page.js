@@ -115,7 +115,7 @@ function makePage(trained) {
     if (translation && chosen < 0) chooseSentence(last);
     else translationView.mark(chosen);
     element("which").hidden = found.filter(({ translation }) => translation).length < 2;
-    element("legend").hidden = !element("translation").querySelector(".doubtful");
+    element("legend").hidden = !element("translation").querySelector(".unsure");
   }
 
   /** All remarks on a sentence. @param {TranslatedSentence} sentence @param {boolean} quoted */

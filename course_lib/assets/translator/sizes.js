@@ -3,7 +3,7 @@
 
 export const PUNCTUATION = /^[.,?!]$/u; // shown in quotes, which are no specks
 export const TOP_WORDS = 10; // bars at each step
-export const DOUBTFUL = 0.5; // words that the model gives less than this are marked in the translation
+export const UNSURE = 0.5; // words that the model gives less than this are marked in the translation
 export const LONGEST_QUOTE = 60; // characters of a sentence that a remark is about
 export const SIMILAR_WORDS = 3; // suggested for an unknown word
 export const BEAM_WIDTHS = [2, 3, 4, 5, 6, 8];

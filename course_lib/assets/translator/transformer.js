@@ -114,9 +114,9 @@ export function largestIndices(/** @type {Float32Array} */ values, /** @type {nu
   const found = /** @type {number[]} */ ([]);
   values.forEach((value, i) => {
     if (found.length === count && value <= values[found[count - 1]]) return;
-    let place = found.length;
-    while (place > 0 && value > values[found[place - 1]]) place--;
-    found.splice(place, 0, i);
+    let rank = found.length;
+    while (rank > 0 && value > values[found[rank - 1]]) rank--;
+    found.splice(rank, 0, i);
     if (found.length > count) found.pop();
   });
   return found;

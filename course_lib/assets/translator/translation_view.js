@@ -1,9 +1,9 @@
 // @ts-check
-// The translation of a text: its sentences, one of which is looked into, with the words that the model doubts marked.
+// The translation of a text: its sentences, one of which is looked into, with the words of which the model is unsure marked.
 
 import { make } from "../explorer/controls/dom.js";
 import { percent } from "./next_words.js";
-import { DOUBTFUL } from "./sizes.js";
+import { UNSURE } from "./sizes.js";
 import { wordsOf } from "./translate.js";
 
 /** @import { TranslatedSentence } from "./free_text.js" */
@@ -30,17 +30,17 @@ export function writtenWords(tokenizer, { target, probabilities, text }) {
   }).filter(({ text }) => text);
 }
 
-/** Mark a word that the model doubts. @param {HTMLElement} node @param {WrittenWord} word */
-export function markDoubt(node, { text, probability }) {
-  if (probability >= DOUBTFUL || !/[\p{L}\p{N}]/u.test(text)) return;
-  node.classList.add("doubtful");
+/** Mark a word of which the model is unsure. @param {HTMLElement} node @param {WrittenWord} word */
+export function markUnsure(node, { text, probability }) {
+  if (probability >= UNSURE || !/[\p{L}\p{N}]/u.test(text)) return;
+  node.classList.add("unsure");
   node.title = `The model gives this word ${percent(probability)}.`;
 }
 
 /** A word as it is shown, after the space before it. @param {WrittenWord} word */
 function wordNodes(word) {
   const written = word.text.trimStart(), node = make("span", { textContent: written, dataset: { step: word.start } });
-  markDoubt(node, word);
+  markUnsure(node, word);
   return [word.text.slice(0, word.text.length - written.length), node];
 }
 

@@ -36,7 +36,7 @@ _EVERYDAY = (
     ("Ich habe keine Zeit!", "I have no time!"),
     ("Mein Bruder wohnt nebenan. Kennst du ihn?", "My brother lives next door. Do you know him?"),
     ("Ein Mann mit einem roten Hut spielt Gitarre.", "A man in a red hat is playing the guitar."),
-    ("Ich stehe jeden Morgen um 6 Uhr auf.", "I get up at 6 o'clock every morning."),
+    ("Ich stehe jeden Morgen um 6 Uhr auf.", "I get up at 6 every morning."),
     ("Das Eichhörnchen schläft.", "The squirrel is sleeping."),
     ("Warum lachst du", "Why are you laughing?"),
     ("Guten Morgen! 😀 How are you? Es geht mir gut.", "Good morning! I am fine."),
@@ -98,7 +98,7 @@ TEXTS = {
     "everyday": ModelTexts(
         asked="German text",
         lead="It reads plain German, in short sentences, and learnt it from examples alone, within "
-        "minutes on two cores. So it is often wrong; it underlines what it doubts.",
+        "minutes on two cores. So it is often wrong; it underlines what it is unsure of.",
         token="a word with the space before it (▁) or, of a rare word, a part",
         other=("small", "knows the right answer to everything it says"),
         bits=8,
