@@ -8,7 +8,7 @@ runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +76,8 @@ def run_translate(options: TranslateOptions) -> int:
     if options.input and options.output:
         _refuse_to_overwrite(options.input, options.output)
     decoding = Decoding() if options.beam is None else Decoding("beam", width=options.beam)
-    model = None if options.run else options.model or DEFAULT_MODEL
+    free = options.run is None  # a run's source may be any language
+    model = options.model or DEFAULT_MODEL if free else None
     translator = load_translator(options.run, model=model, tell=_warn)
     if options.input:
         blocks = translate_lines(
@@ -84,23 +85,43 @@ def run_translate(options: TranslateOptions) -> int:
             stream_lines(options.input),
             decoding=decoding,
             warn=_warn,
+            free=free,
             total=count_lines(options.input) if sys.stderr.isatty() else None,
         )
         _write_blocks(blocks, options.output)
         return 0
-    if translator.language_evidence is not None:
+    texts = _texts(options.text)
+    if free:
         lines = translate_free_lines(
-            translator, options.text, decoding=decoding, warn=lambda _, remark: _warn(remark)
+            translator, texts, decoding=decoding, warn=lambda _, remark: _warn(remark)
         )
-        _write_blocks([lines], options.output)
-        return 0
-    translations = translator.translate_texts(options.text, decoding=decoding)
-    language = "" if options.run else "German"
-    for translation in translations:
-        for warning in warnings_for(translator, translation, language=language):
-            _warn(warning)
-    _write_blocks([[one_line(translation) for translation in translations]], options.output)
+    else:
+        translations = translator.translate_texts(texts, decoding=decoding)
+        lines = [one_line(translation) for translation in translations]
+        for translation in translations:
+            for warning in warnings_for(translator, translation):
+                _warn(warning)
+    _write_blocks([lines], options.output)
     return 0
+
+
+def _texts(given: Sequence[str]) -> list[str]:
+    """The texts to translate; a sentence that was not put in quotes is one of them.
+
+    Raises:
+        CourseError: one is empty.
+    """
+    from course_lib.data import is_blank
+
+    empty = [i for i, text in enumerate(given, start=1) if is_blank(text)]
+    if empty:
+        which = f"text {empty[0]} of {len(given)}" if len(given) > 1 else "the text"
+        raise CourseError(f"expected a sentence with at least one word, got none: {which} is empty")
+    if len(given) > 1 and all(len(text.split()) == 1 for text in given):
+        sentence = " ".join(given)
+        _warn(f'read as one sentence, which is best put in quotes: "{sentence}"')
+        return [sentence]
+    return list(given)
 
 
 def _refuse_to_overwrite(source: Path, output: Path) -> None:

@@ -1,8 +1,9 @@
 """Text as people type it: several sentences, perhaps not German, with signs that no model knows.
 
 A text is split into sentences, and each is looked at before it is translated, so that whatever is
-typed gets an answer that makes sense. That needs a translator with ``language_evidence``. The page
-of the translator does the same; tests/decoding/free_text_cases.json holds both to the same cases.
+typed gets an answer that makes sense. What is no German is found by a translator with
+``language_evidence``. The page of the translator does the same;
+tests/decoding/free_text_cases.json holds both to the same cases.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from course_lib.data import Tokenizer, visible
 from course_lib.decoding.decoding_options import Decoding
 from course_lib.decoding.sentences import split_sentences
 from course_lib.decoding.translator import Translation, Translator
-from course_lib.errors import CourseError, not_one_text
+from course_lib.errors import not_one_text
 
 RemarkKind = Literal["left_out", "english", "not_german", "long", "too_long", "cut_off"]
 
@@ -82,11 +83,8 @@ def translate_free_text(
     """Each text's sentences with their translations; joined, they keep the spacing of the text.
 
     Args:
-        translator: with ``language_evidence``.
+        translator: from German.
         decoding, batch_size, on_batch: as in ``Translator.translate_all``.
-
-    Raises:
-        CourseError: the translator has no language evidence.
     """
     parts = [split_sentences(visible(text)) for text in not_one_text(texts, "texts")]
     readable = [[make_readable(translator, sentence) for sentence in part] for part in parts]
@@ -110,24 +108,19 @@ def make_readable(translator: Translator, sentence: str) -> ReadableSentence:
 
     A sentence without a final mark gets one, since nearly all that the model was trained on have
     one; one that is written in capitals gets small letters.
-
-    Raises:
-        CourseError: the translator has no language evidence.
     """
-    if translator.language_evidence is None:
-        raise CourseError(
-            "expected a translator with language_evidence, got one without it: translate sentence "
-            "by sentence with Translator.translate_texts, or load_translator(model='everyday')"
-        )
     remarks: dict[RemarkKind, str] = {}
-    text, left_out = _leave_out_unknown(sentence, {*translator.known_characters})
-    if left_out:
-        remarks["left_out"] = f"The model has never seen {_listed(left_out)}: left out."
+    text, evidence = " ".join(sentence.split()), translator.language_evidence
+    if evidence is not None:
+        text, left_out = _leave_out_unknown(sentence, {*translator.known_characters})
+        if left_out:
+            remarks["left_out"] = f"The model has never seen {_listed(left_out)}: left out."
     if not any(c.isalpha() for c in text):
         return ReadableSentence(tokens=[], remarks=remarks)
     if text.isupper() and " " in text:
         text = text.capitalize()
-    if foreign := _foreign(translator.source_vocabulary, translator.language_evidence, text):
+    foreign = {} if evidence is None else _foreign(translator.source_vocabulary, evidence, text)
+    if foreign:
         return ReadableSentence(tokens=[], remarks=remarks | foreign)
     needs_mark = text[-1].isalnum()
     mark = ("?" if _QUESTION.match(text) else ".") if needs_mark else ""

@@ -15,13 +15,16 @@ BATCH_SIZE = 128  # sentences
 SORT_WINDOW = 20 * BATCH_SIZE  # sentences among which batches of similar lengths are made
 
 
-def warnings_for(
+def warnings_for(translator: Translator, translation: Translation) -> Iterator[str]:
+    """What a reader of the translation should know: unknown words, and a missing end."""
+    yield from _unknown_words(translator, translation)
+    if not translation.finished:
+        yield "cut off: the model generated no end of sentence"
+
+
+def _unknown_words(
     translator: Translator, translation: Translation, *, language: str = ""
 ) -> Iterator[str]:
-    """What a reader of the translation should know: unknown words, and a missing end.
-
-    ``language`` is the source language, if it is known.
-    """
     words = {token for token in translation.source if any(map(str.isalpha, token))}
     if none_known := len(words) > 1 and words <= set(translation.unknown):
         if language:
@@ -31,8 +34,6 @@ def warnings_for(
     for word in () if none_known else translation.unknown:
         guess = translator.source_vocabulary.suggestion(word)
         yield f"the model does not know {shortened(word)}{guess}"
-    if not translation.finished:
-        yield "cut off: the model generated no end of sentence"
 
 
 def one_line(translation: Translation) -> str:
@@ -47,10 +48,10 @@ def translate_free_lines(
     decoding: Decoding,
     warn: Callable[[int, str], None],
 ) -> list[str]:
-    """The translation of each text on one line, by ``translate_free_text``.
+    """The translation of each German text on one line, by ``translate_free_text``.
 
     Args:
-        warn: is told the index of a text and a remark on one of its sentences.
+        warn: is told the index of a text and what a reader of one of its sentences should know.
     """
     lines = []
     results = translate_free_text(translator, texts, decoding=decoding, batch_size=BATCH_SIZE)
@@ -59,6 +60,9 @@ def translate_free_lines(
             which = f"{shortened(sentence.source.strip())}: " if len(sentences) > 1 else ""
             for remark in sentence.remarks.values():
                 warn(i, which + remark)
+            if sentence.translation:
+                for warning in _unknown_words(translator, sentence.translation, language="German"):
+                    warn(i, warning)
         lines.append(" ".join("".join(map(str, sentences)).splitlines()).strip())
     return lines
 
@@ -69,6 +73,7 @@ def translate_lines(
     *,
     decoding: Decoding,
     warn: Callable[[str], None],
+    free: bool = False,
     total: int | None = None,
 ) -> Iterator[list[str]]:
     """Translate each line; an empty one stays empty, so that line i belongs to line i.
@@ -78,8 +83,8 @@ def translate_lines(
 
     Args:
         warn: is told of words that the model does not know, of translations that were cut off, and
-            of lines that are truncated because they are too long for the model; of one that reads
-            free text, of its remarks.
+            of lines that are truncated because they are too long for the model.
+        free: whether a line may be any German text; see ``translate_free_text``.
         total: the number of lines, if it is known.
 
     Yields:
@@ -89,7 +94,8 @@ def translate_lines(
     lines, start, size = iter(lines), 0, min(BATCH_SIZE, SORT_WINDOW)
     with tqdm(desc="translate", total=total, unit=" lines", disable=None, delay=DELAY) as bar:
         while block := list(islice(lines, size)):
-            yield _translate_block(translator, block, start, decoding=decoding, warn=warn)
+            translate = _translate_free_block if free else _translate_block
+            yield translate(translator, block, start, decoding=decoding, warn=warn)
             bar.update(len(block))
             start, size = start + len(block), min(2 * size, SORT_WINDOW)
 
@@ -103,13 +109,6 @@ def _translate_block(
     warn: Callable[[str], None],
 ) -> list[str]:
     """Translate lines of which the first is line ``start``, counting from 0."""
-    if translator.language_evidence is not None:
-        return translate_free_lines(
-            translator,
-            lines,
-            decoding=decoding,
-            warn=lambda i, remark: warn(f"line {start + i + 1}: {remark}"),
-        )
     max_len = translator.model.config.max_len
     sentences = [translator.split(line) for line in lines]
     for number, tokens in enumerate(sentences, start=start + 1):
@@ -126,3 +125,19 @@ def _translate_block(
         for warning in warnings_for(translator, translation):
             warn(f"line {start + i + 1}: {warning}")
     return texts
+
+
+def _translate_free_block(
+    translator: Translator,
+    lines: list[str],
+    start: int,
+    *,
+    decoding: Decoding,
+    warn: Callable[[str], None],
+) -> list[str]:
+    return translate_free_lines(
+        translator,
+        lines,
+        decoding=decoding,
+        warn=lambda i, remark: warn(f"line {start + i + 1}: {remark}"),
+    )

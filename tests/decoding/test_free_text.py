@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from course_lib.data import load_corpus
 from course_lib.decoding import Decoding, translate_free_text
 from course_lib.decoding.free_text import LONG, make_readable
-from course_lib.errors import CourseError
 from course_lib.training import load_translator
 from course_lib.training.runs.checkpoint import PRETRAINED
 from tests.decoding.free_text_translator import free_text_translator
@@ -137,6 +136,19 @@ def test_german_sentences_are_never_called_english_and_english_ones_nearly_alway
     assert sum("english" in remarks for remarks in english) >= 0.95 * len(english)
 
 
-def test_a_model_without_evidence_is_refused_with_the_way_out():
-    with pytest.raises(CourseError, match=r"Translator.translate_texts, or load_translator\(model"):
-        translate_free_text(load_translator(), ["Hallo."])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Die Frau gibt dem Kind ein Buch", "the woman gives a book to the child"),
+        ("DER HUND SCHLÄFT", "the dog sleeps"),
+        ("wo ist der hund", "where is the dog"),
+        ("Der Hund schläft. Die Katze schläft.", "the dog sleeps. the cat sleeps."),
+        ("Hello world", None),
+    ],
+)
+def test_the_model_of_the_grammar_gets_sentences_and_marks_and_no_remarks(text, expected):
+    small = load_translator(model="small")
+    sentences = translate(small, text)
+    if expected is not None:
+        assert "".join(map(str, sentences)) == expected
+    assert {kind for each in sentences for kind in each.remarks} <= {"cut_off"}

@@ -32,8 +32,7 @@ const QUESTION = new RegExp("^(?:wer|wen|wem|wessen|was|wann|wo|woher|wohin|wie|
   "wo(?:für|mit|von|zu|ran|rum|rauf|raus|rin|rüber|durch|gegen|nach|bei))(?![\\p{L}\\p{N}_])", "iu");
 
 /**
- * Each sentence of a text, translated when it is asked for; joined, they keep the spacing of the text. A model that
- * has no evidence of the language reads the whole text as one sentence.
+ * Each sentence of a text, translated when it is asked for; joined, they keep the spacing of the text.
  *
  * @param {TrainedModel} trained
  * @param {string} text
@@ -41,7 +40,7 @@ const QUESTION = new RegExp("^(?:wer|wen|wem|wessen|was|wann|wo|woher|wohin|wie|
  * @returns {Generator<TranslatedSentence>}
  */
 export function* translateFreeText(trained, text, width) {
-  if (!trained.evidence || isBlank(text)) { // which translate refuses
+  if (isBlank(text)) { // which translate refuses
     yield translated(text, translate(trained, text, width), {});
     return;
   }
@@ -75,14 +74,15 @@ function translated(source, translation, remarks) {
 export function makeReadable(trained, sentence) {
   /** @type {TranslatedSentence["remarks"]} */
   const remarks = {};
-  let { text, leftOut } = leaveOutUnknown(sentence, new Set(trained.knownCharacters));
+  const isKnown = trained.evidence ? new Set(trained.knownCharacters) : new Set(sentence);
+  let { text, leftOut } = leaveOutUnknown(sentence, isKnown);
   if (leftOut.length) remarks.left_out = `The model has never seen ${listed(leftOut)}: left out.`;
   if (!/\p{L}/u.test(text)) return { tokens: [], remarks, hasAddedMark: false };
   if (text === text.toUpperCase() && text.includes(" ")) {
     const [first, ...rest] = text;
     text = first + rest.join("").toLowerCase();
   }
-  Object.assign(remarks, foreign(trained, text));
+  if (trained.evidence) Object.assign(remarks, foreign(trained, text));
   if (remarks.english || remarks.not_german) return { tokens: [], remarks, hasAddedMark: false };
   const hasAddedMark = /[\p{L}\p{N}]$/u.test(text), mark = hasAddedMark ? (QUESTION.test(text) ? "?" : ".") : "";
   const tokens = trained.source.split(text + mark), { max_len } = trained.transformer.config;
