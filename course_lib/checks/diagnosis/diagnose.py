@@ -155,11 +155,15 @@ def diagnose(
         line=_ask_line(line, ask_learner) if item.bug else None,
     )
     if diagnosis.trials[-1].stop:
-        return replace(diagnosis, observation=describe_first_difference(diagnosis.trials[-1]))
+        return replace(
+            diagnosis, observation=describe_first_difference(diagnosis.trials[-1], subject)
+        )
     if diagnosis.trials[0].unwritten:
         if _is_untouched(diagnosis):
             return replace(diagnosis, status="not started")
-        return replace(diagnosis, observation=describe_first_difference(diagnosis.trials[0]))
+        return replace(
+            diagnosis, observation=describe_first_difference(diagnosis.trials[0], subject)
+        )
     if not diagnosis.failed:
         return replace(diagnosis, status="passed") if diagnosis.line_found else diagnosis
     if wrong_kind := find_wrong_kind(item, subject, trial=diagnosis.trials[0]):
@@ -279,7 +283,7 @@ def _observe(
     what the result depends on, or only the first difference.
     """
     item, subject, trials = diagnosis.item, diagnosis.subject, diagnosis.trials
-    fact = attempt(lambda: describe_first_difference(most_telling_trial))
+    fact = attempt(lambda: describe_first_difference(most_telling_trial, subject))
     fact = fact or Observation("", f"The result is wrong: {most_telling_trial.difference}.")
     first = trials[:1]  # other tests may ask for something that is made of the result
 

@@ -1,19 +1,22 @@
 """Nothing that a report tells is false, of the learner's code or of the course."""
 
 import re
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 
 from course_lib.checks import check, load_item, load_items
+from course_lib.checks.diagnosis.arguments import name_float_input
 from course_lib.checks.diagnosis.error_causes import find_error_cause
-from course_lib.checks.engine.call import Answer, Failure, describe_exception
+from course_lib.checks.engine.call import Answer, Call, Failure, describe_exception
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.table import TOPICS
 from course_lib.decoding import greedy_decode
-from course_lib.model import FeedForward, MultiHeadAttention, count_parameters
+from course_lib.model import FeedForward, MultiHeadAttention, Transformer, count_parameters
 
+X = torch.ones(1)
 TEXTS = {
     f"{item.id} {m.name}": f"{m.symptom} {m.why} {m.hint}"
     for number in TOPICS
@@ -79,6 +82,54 @@ class FeedForwardKeepsItsDropout(nn.Module):
         x = self.norm_1(x + self.dropout(self.self_attention(x, x, x, target_mask)))
         x = self.norm_2(x + self.dropout(self.cross_attention(x, memory, memory, memory_mask)))
         return self.norm_3(x + self.dropout(self.feed_forward(x)))
+
+
+def line_5():
+    return 5
+
+
+def without_memory(block, x, memory, target_mask, memory_mask):
+    y = block.norm_1(x)
+    x = x + block.self_attention(y, y, y, target_mask)
+    y = block.norm_2(x)
+    x = x + block.cross_attention(y, y, y, None)
+    return x + 2 * block.feed_forward(block.norm_3(x))
+
+
+class MemoryDetached(Transformer):
+    def decode(self, target, memory, source):
+        return super().decode(target, memory.detach(), source)
+
+
+class FeedForwardDetached(FeedForward):
+    def forward(self, x):
+        return super().forward(x).detach()
+
+
+def embedding_as_output(model, tying):
+    if tying != "none":
+        model.output = model.target_embedding.tokens
+
+
+def norm_with_its_own_eps(x, weight, bias, eps=1e-5):
+    mean = x.mean(-1, keepdim=True)
+    variance = (x**2).mean(-1, keepdim=True) - mean**2
+    return (x - mean) / torch.sqrt(variance + 1e-6) * weight + bias
+
+
+def figure_or(otherwise, attention, figure, *, layer, heads=(), query=0, sentence=0, length=None):
+    maps = attention[layer, sentence][:, :length, :length]
+    if figure == "3":
+        return maps[:, query]
+    if figure == "4 above":
+        return maps[heads[0]]
+    if figure == "4 below":
+        return maps[list(heads), query]
+    return maps[list(heads)] if figure == "5" else otherwise
+
+
+def wins_more(first, second, resamples):
+    return second[resamples].mean() > first[resamples].mean()
 
 
 def test_the_call_to_try_is_one_of_the_test_with_the_cross_if_that_can_be_written_out():
@@ -172,6 +223,70 @@ def test_two_errors_are_told_as_what_each_does_without_the_other():
 
     text = str(check("10.masked_cross_entropy", float32_and_zero))
     assert "Two errors at once. What each of them would do without the other:" in text
+
+
+def test_a_function_with_a_module_is_told_of_its_inputs_by_their_own_names():
+    text = str(check("07.bug", without_memory, line_5))
+    assert "stays the same when `memory` changes" in text
+    assert "x (2, 4, 8), memory (2, 6, 8), target_mask None, memory_mask None." in text
+
+
+def test_what_is_given_to_a_method_is_told_by_the_names_of_that_method():
+    report = check("08.transformer", MemoryDetached)
+    assert "target (3, 4), memory (3, 5, 8), source (3, 5)." in str(report)
+    call = report.diagnosis.most_telling_trial.first_wrong
+    assert name_float_input(report.diagnosis.item, call, 0) == "memory"
+
+
+def test_the_input_that_gets_no_gradient_is_named():
+    def both_ends(tokens, vectors, table, encodings):
+        embedded = table[tokens] * table.size(1) ** 0.5
+        return embedded + encodings[: tokens.size(1)], vectors.data @ table.T * 1.0001
+
+    assert "No gradient reaches `vectors`:" in str(check("02.bug", both_ends, line_5))
+    assert name_float_input(load_item("13.cached_step"), Call((X, (X, X)), {}), 2) == "past[1]"
+    assert name_float_input(load_item("03.add_norm"), Call((X,), {"matrix": X}), 1) == ""
+
+
+def test_a_result_that_depends_on_no_parameter_is_told_as_that_and_not_as_an_error_of_the_code():
+    text = str(check("03.feed_forward", FeedForwardDetached))
+    assert "No gradient reaches any parameter" in text and "`detach`" in text
+    assert "RuntimeError" not in text
+
+
+def test_an_error_that_the_check_raises_itself_is_not_told_as_one_of_the_code():
+    text = str(check("08.tie", embedding_as_output))
+    assert "Calling your code, or using what it made, raised RuntimeError" in text
+
+
+def test_an_eps_that_ignores_the_argument_is_not_called_a_default():
+    text = str(check("03.layer_norm", norm_with_its_own_eps))
+    assert "default" not in text.split("What I see")[1].split("Try it")[0]
+
+
+@pytest.mark.parametrize(
+    "otherwise, told",
+    [
+        (ValueError("no such figure"), "returns an exception, which isn't raised"),
+        ("no such figure", "returns a value of type str"),
+    ],
+)
+def test_what_is_returned_for_an_unknown_figure_is_told(otherwise, told):
+    report = check("14.heads_for_figure", partial(figure_or, otherwise))
+    assert told in str(report) and report.misconception != "whatever_is_asked"
+
+
+def test_the_type_of_a_tensor_without_axes_is_told_as_that_of_a_tensor():
+    text = str(check("12.paired_bootstrap", wins_more))
+    assert "expected a number, got a tensor of shape (), torch.bool" in text
+
+
+def test_a_mask_of_numbers_is_not_told_which_numbers_it_holds():
+    def ones(tokens, pad_id):
+        return torch.ones(len(tokens), 1, 1, tokens.size(1))
+
+    text = str(check("06.padding_mask", ones))
+    assert "Your mask holds numbers, such as 1 and 0, instead of booleans." in text
 
 
 @pytest.mark.parametrize(
