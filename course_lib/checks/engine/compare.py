@@ -49,8 +49,9 @@ def first_difference(
 ) -> Difference | None:
     """Compare plain data: tensors, numbers, strings, None, and tuples, lists and dicts of them.
 
-    A list counts as a tuple, and a tensor without axes as a number. Floats may differ by
-    ``tolerance``, absolute or relative, whichever is larger.
+    A list counts as a tuple, and a tensor without axes as a number, but not in a list of integers,
+    which are often indices or ids. Floats may differ by ``tolerance``, absolute or relative,
+    whichever is larger.
     """
     if isinstance(expected, Tensor):
         return _tensors(expected, got, tolerance, where)
@@ -218,6 +219,9 @@ def _entries(
             got=f"{len(got)}: {short(got)}",
             where=where,
         )
+    if all(type(a) is int for a in expected) and any(isinstance(b, Tensor) for b in got):
+        whole, tensors = "a list of integers", "a list in which there are tensors"
+        return Difference("type", expected=whole, got=tensors, where=where)
     for i, (a, b) in enumerate(zip(expected, got, strict=True)):
         inner = f"{where}[{i}]" if where else f"entry {i}"
         if found := first_difference(a, b, tolerance=tolerance, where=inner):

@@ -13,6 +13,7 @@ from course_lib.checks.diagnosis.error_causes import find_error_cause
 from course_lib.checks.engine.call import Answer, Call, Failure, describe_exception
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.table import TOPICS
+from course_lib.data import bucket
 from course_lib.decoding import greedy_decode
 from course_lib.model import FeedForward, MultiHeadAttention, Transformer, count_parameters
 
@@ -130,6 +131,26 @@ def figure_or(otherwise, attention, figure, *, layer, heads=(), query=0, sentenc
 
 def wins_more(first, second, resamples):
     return second[resamples].mean() > first[resamples].mean()
+
+
+def found_anywhere(outputs, references):
+    share = sum(output in references for output in outputs) / len(references)
+    return share, (share * (1 - share) / len(references)) ** 0.5
+
+
+def no_improbable_tokens(*args):
+    model = args[0]
+    decode = model.decode
+    model.decode = lambda *args, **more: (
+        decode(*args, **more)
+        .log_softmax(-1)
+        .where(decode(*args, **more).softmax(-1) > 1e-8, -torch.inf)
+    )
+    return load_item("13.beam_search").reference(*args)
+
+
+def indices_as_tensors(lengths, max_tokens):
+    return [[torch.tensor(i) for i in batch] for batch in bucket(lengths, max_tokens)]
 
 
 def test_the_call_to_try_is_one_of_the_test_with_the_cross_if_that_can_be_written_out():
@@ -287,6 +308,18 @@ def test_a_mask_of_numbers_is_not_told_which_numbers_it_holds():
 
     text = str(check("06.padding_mask", ones))
     assert "Your mask holds numbers, such as 1 and 0, instead of booleans." in text
+
+
+@pytest.mark.parametrize(
+    "item, subject",
+    [
+        ("12.bug", found_anywhere),
+        ("13.beam_search", no_improbable_tokens),
+        ("09.bucket", indices_as_tensors),
+    ],
+)
+def test_an_answer_that_most_calls_do_not_show_to_be_wrong_does_not_pass(item, subject):
+    assert not check(item, subject, 8 if item == "12.bug" else None).passed
 
 
 @pytest.mark.parametrize(
