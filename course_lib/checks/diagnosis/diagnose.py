@@ -15,6 +15,7 @@ from course_lib.checks.diagnosis.naming import misconceptions_in, the_one_in
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.placeholders import find_placeholder
 from course_lib.checks.diagnosis.relations import find_relation
+from course_lib.checks.diagnosis.repetition import find_change
 from course_lib.checks.diagnosis.several import FirstStep, first_of_several
 from course_lib.checks.diagnosis.sublayers import find_first_sublayer
 from course_lib.checks.diagnosis.telling_trial import find_telling_trial
@@ -73,19 +74,22 @@ class Diagnosis:
 
     @property
     def may_hide_more(self) -> bool:
-        """Whether all wrong answers are exceptions, or a test of dropout ended in evaluation mode:
-        then numbers behind them haven't been compared.
+        """Whether all wrong answers to a test are exceptions, or a test of dropout ended in
+        evaluation mode: then numbers behind them haven't been compared.
         """
-        values = [
-            received
+        compared = (
+            any(
+                received.failure is None
+                and (
+                    trial.probe.compare is not None
+                    or answers_differ(right, received, tolerance=self.item.tolerance)
+                )
+                for right, received in zip(trial.expected, trial.answers, strict=True)
+            )
             for trial in self.failed
-            for right, received in zip(trial.expected, trial.answers, strict=True)
-            if received.failure is None
-            if trial.probe.compare is not None
-            or answers_differ(right, received, tolerance=self.item.tolerance)
-        ]
+        )
         wheres = [trial.difference.where for trial in self.failed if trial.difference]
-        return not values or any(where.startswith(EVALUATION) for where in wheres)
+        return not all(compared) or any(where.startswith(EVALUATION) for where in wheres)
 
     @property
     def line_found(self) -> bool:
@@ -179,6 +183,10 @@ def diagnose(
         return replace(diagnosis, observation=fact)
     # The search may take a second: a learner waits for it, the grading of a class does not.
     searched = not found and ask_learner is ask
+    if searched and (
+        change := attempt(lambda: find_change(item, subject, trials=diagnosis.trials))
+    ):
+        return replace(diagnosis, observation=change)
     if searched and (step := attempt(lambda: first_of_several(item, diagnosis.trials))):
         found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
     diagnosis = replace(diagnosis, misconceptions=found)

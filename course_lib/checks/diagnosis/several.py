@@ -258,7 +258,10 @@ class _Search:
         return rank, -sum(near)
 
     def partly_explained(self) -> FirstStep | None:
-        """The misconception that explains a part of the answers that nothing else explains."""
+        """The misconception that explains a part of the answers that nothing else explains, and
+        that also fails the first test that the answers fail: an error of a special case would not
+        say why the plain one is wrong.
+        """
         self.answer_spellings()
         name = (
             self.only_with_traits(
@@ -270,6 +273,16 @@ class _Search:
             )
         )
         return FirstStep(self.known[name]) if name else None
+
+    def fails_first(self, name: str) -> bool:
+        """Whether this error alone fails the first test that the learner's code fails."""
+        plain = (trial for trial in self.trials if trial.probe.compare is None)
+        first = next((trial for trial in plain if trial.difference), None)
+        answers = zip(self.calls, self.alone[name], self.right, strict=True)
+        return any(
+            trial is first and answers_differ(right, theirs, tolerance=self.item.tolerance)
+            for (trial, _), theirs, right in answers
+        )
 
     def only_with_traits(
         self,
@@ -288,6 +301,8 @@ class _Search:
         found = []
         for name, theirs in traits.items():
             self.check_time()
+            if not self.fails_first(name):
+                continue
             shared = evidence.shared_traits(theirs, received=received, right=right)
             if len(shared) < at_least:
                 continue
@@ -311,7 +326,7 @@ class _Search:
         received = [evidence.parts_with_first(answer) for answer in self.received]
         right = [evidence.parts_with_first(answer) for answer in self.right]
         found: list[tuple[float, str]] = []
-        for name in self.known:
+        for name in filter(self.fails_first, self.known):
             self.check_time()
             wrong = [
                 (k, where)

@@ -16,6 +16,7 @@ from course_lib.checks.table import TOPICS
 from course_lib.data import bucket
 from course_lib.decoding import greedy_decode
 from course_lib.model import FeedForward, MultiHeadAttention, Transformer, count_parameters
+from course_lib.model.positions import sinusoidal_positions
 
 X = torch.ones(1)
 TEXTS = {
@@ -176,6 +177,31 @@ def test_the_call_to_try_shows_what_is_wrong_also_of_gradients(item, subject):
 def test_the_call_to_try_shows_the_dtype_where_that_alone_is_wrong():
     text = str(check("10.masked_cross_entropy", always_float32))
     assert "# expected: torch.float64\n" in text and "# got: torch.float32" in text
+
+
+def test_the_call_to_try_shows_dtypes_that_differ_also_where_digits_do():
+    def in_float64(length, d_model):
+        return sinusoidal_positions(length, d_model).double()
+
+    text = str(check("01.sinusoidal_positions", in_float64))
+    assert "# expected: torch.float32\n" in text and "# got: torch.float64" in text
+
+
+def test_a_test_of_which_all_calls_end_in_errors_may_fail_for_another_reason():
+    def negative_without_a_mask(scores, mask=None):
+        return scores.masked_fill(~mask, -1e9).softmax(dim=-1)
+
+    diagnosis = check("06.masked_softmax", negative_without_a_mask).diagnosis
+    assert diagnosis.may_hide_more
+
+
+def test_an_error_of_a_special_case_is_not_told_of_a_plain_case_that_is_wrong():
+    def rate(predicted, sure, possible):
+        hits = len(predicted & sure) + len(predicted & possible)
+        return 1 - hits / len(predicted) + len(sure)
+
+    text = str(check("14.alignment_error_rate", rate))
+    assert "rate: expected" in text and "you divide 0 by 0" not in text
 
 
 def test_the_call_to_try_tells_of_an_argument_that_is_changed():
