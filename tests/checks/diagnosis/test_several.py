@@ -95,6 +95,25 @@ def test_a_part_that_only_one_error_explains_names_it_beside_an_unknown_one():
     assert "doesn't explain all" in str(Report(diagnosis))
 
 
+def norm_with_its_own_eps(x, weight, bias, eps=1e-5):
+    mean = x.mean(-1, keepdim=True)
+    variance = (x**2).mean(-1, keepdim=True) - mean**2
+    return (x - mean) / torch.sqrt(variance + 1e-6) * weight + bias
+
+
+def test_no_error_is_named_by_a_part_that_a_spelling_of_another_one_gives_as_well():
+    item = load_item("03.layer_norm")
+    trials = [
+        try_probe(probe, item, subject=norm_with_its_own_eps, draw_seed=SEED + i)
+        for i, probe in enumerate(item.probes)
+    ]
+    search = several._Search(item, trials)
+    search.end = float("inf")
+    search.answer_singles()
+    step = search.partly_explained()  # another_default has eps 1e-6, and so has eps_fixed_lower
+    assert step is None or step.misconception.name == "eps_fixed"
+
+
 def test_numbers_are_evidence_and_a_single_truth_value_is_little():
     right, wrong = torch.zeros(3), torch.tensor([0.0, 0.25, 0.5])
     assert bits(wrong, right) == 20.0

@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from course_lib.checks import check, load_item, load_items
-from course_lib.checks.diagnosis import several
 from course_lib.checks.diagnosis.arguments import name_float_input
 from course_lib.checks.diagnosis.error_causes import find_error_cause
 from course_lib.checks.engine.call import Answer, Call, Failure, describe_exception
@@ -110,12 +109,6 @@ class FeedForwardDetached(FeedForward):
 def embedding_as_output(model, tying):
     if tying != "none":
         model.output = model.target_embedding.tokens
-
-
-def norm_with_its_own_eps(x, weight, bias, eps=1e-5):
-    mean = x.mean(-1, keepdim=True)
-    variance = (x**2).mean(-1, keepdim=True) - mean**2
-    return (x - mean) / torch.sqrt(variance + 1e-6) * weight + bias
 
 
 def figure_or(otherwise, attention, figure, *, layer, heads=(), query=0, sentence=0, length=None):
@@ -318,12 +311,6 @@ def test_a_result_that_depends_on_no_parameter_is_told_as_that_and_not_as_an_err
 def test_an_error_that_the_check_raises_itself_is_not_told_as_one_of_the_code():
     text = str(check("08.tie", embedding_as_output))
     assert "Calling your code, or using what it made, raised RuntimeError" in text
-
-
-def test_an_eps_that_ignores_the_argument_is_not_called_a_default(monkeypatch):
-    monkeypatch.setattr(several, "SEVERAL_SECONDS", 5.0)  # also on a slow machine
-    text = str(check("03.layer_norm", norm_with_its_own_eps))
-    assert "default" not in text.split("What I see")[1].split("Try it")[0]
 
 
 @pytest.mark.parametrize(
