@@ -95,9 +95,9 @@ def describe_arguments(
     names = positional_names(item, subject, method=method)
     alike = [other for other in others if method_of(other) == method]
     elsewhere = {name: None for other in alike for name in _argument_values(other, names)}
-    received = {
-        name: None for name in elsewhere if name in known and known[name].default is None
-    } | _argument_values(call, names)
+    received = _argument_values(call, names)
+    left_out = [name for name in elsewhere if name not in received and name in known]
+    received |= {name: None for name in left_out if known[name].default is None}
     shown = _names_known(item, names, method=method)
     return ", ".join(
         f"{item.shown.get(name, name)} {_word(value)}"

@@ -182,13 +182,17 @@ def diagnose(
     if fact:
         return replace(diagnosis, observation=fact)
     # The search may take a second: a learner waits for it, the grading of a class does not.
-    searched = not found and ask_learner is ask
-    if searched and (
-        change := attempt(lambda: find_change(item, subject, trials=diagnosis.trials))
-    ):
-        return replace(diagnosis, observation=change)
-    if searched and (step := attempt(lambda: first_of_several(item, diagnosis.trials))):
-        found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
+    if not found and ask_learner is ask:
+        trials = diagnosis.trials
+        step = attempt(lambda: first_of_several(item, trials))
+        # Where a result changes by itself, a part of it is no evidence of an error.
+        all_explained = step is not None and step.of
+        if not all_explained and (
+            change := attempt(lambda: find_change(item, subject, trials=trials))
+        ):
+            return replace(diagnosis, observation=change)
+        if step:
+            found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
     diagnosis = replace(diagnosis, misconceptions=found)
     if diagnosis.most_telling_trial and not diagnosis.explained:
         observation = _observe(diagnosis, diagnosis.most_telling_trial, ask_learner)

@@ -47,8 +47,8 @@ def find_change(item: Item, subject: Any, *, trials: Sequence[Trial]) -> Observa
                 return Observation(
                     "another_result",
                     "The same call gives another result when it's made again.",
-                    meaning="Your code uses random numbers, or it keeps something from earlier "
-                    "calls: in a variable outside of it, in an attribute, or in a default argument "
-                    "that it changes, such as `found=[]`.",
+                    meaning="Your code uses random numbers, as dropout does, or it keeps something "
+                    "from earlier calls: in a variable outside of it, in an attribute, or in a "
+                    "default argument that it changes, such as `found=[]`.",
                 )
     return None
