@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from course_lib.checks.diagnosis.dependence import find_dependence
 from course_lib.checks.diagnosis.facts import describe_first_difference
-from course_lib.checks.diagnosis.naming import misconceptions_in, the_one_in
+from course_lib.checks.diagnosis.naming import misconceptions_in, other_dtype, the_one_in
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.placeholders import find_placeholder
 from course_lib.checks.diagnosis.relations import find_relation
@@ -53,6 +53,7 @@ class Diagnosis:
     trials: Sequence[Trial]
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
     first_step: FirstStep | None = None  # the one of several errors that ``misconceptions`` holds
+    other_dtype: str = ""  # what is expected and what came, if no misconception explains it
     line: Answer | None = None  # spot the bug: which line the learner names
     observation: Observation | None = None  # where no misconception is explained
     borrowed: str = ""  # it is right, because it calls this, which is ready-made: see ``own_work``
@@ -193,7 +194,8 @@ def diagnose(
             return replace(diagnosis, observation=change)
         if step:
             found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
-    diagnosis = replace(diagnosis, misconceptions=found)
+    dtype = attempt(lambda: other_dtype(item, found, trials=diagnosis.trials)) if found else ""
+    diagnosis = replace(diagnosis, misconceptions=found, other_dtype=dtype or "")
     if diagnosis.most_telling_trial and not diagnosis.explained:
         observation = _observe(diagnosis, diagnosis.most_telling_trial, ask_learner)
         diagnosis = replace(diagnosis, observation=observation)

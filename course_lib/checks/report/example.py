@@ -160,8 +160,10 @@ def _code(item: Item, call: Call, subject: Any) -> str:
     arguments = [*names[: len(shorter.args)], *(f"{name}={name}" for name in shorter.kwargs)]
     lines.append(f"{_name(item, subject)}({', '.join(arguments)})")
     shown = [_show_result(answer) for answer in (expected, received)]
-    if difference.kind == "dtype" or shown[0] == shown[1]:
+    if shown[0] == shown[1]:  # such as two dtypes
         shown = [difference.expected, difference.got]
+    elif difference.kind == "dtype":
+        shown = [f"{shown[0]}, {difference.expected}", f"{shown[1]}, {difference.got}"]
     lines += [f"# {word}: {text}" for word, text in zip(("expected", "got"), shown, strict=True)]
     return "\n".join(lines)
 

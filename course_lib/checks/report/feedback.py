@@ -89,6 +89,8 @@ class Report:
                 yield "Why it matters", misconception.why
             if misconception.hint:
                 yield "Where to look", misconception.hint
+        if diagnosis.other_dtype:
+            yield "What I see", f"A dtype is wrong, too: {diagnosis.other_dtype}."
         if diagnosis.misconceptions and (agreed := _agreement(diagnosis)):
             yield "How I know", agreed
         if diagnosis.first_step:

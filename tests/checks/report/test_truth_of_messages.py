@@ -191,7 +191,8 @@ def test_the_call_to_try_shows_dtypes_that_differ_also_where_digits_do():
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
     text = str(check("01.sinusoidal_positions", in_float64))
-    assert "# expected: torch.float32\n" in text and "# got: torch.float64" in text
+    assert re.search(r"# expected: .*torch\.float32\n", text)
+    assert re.search(r"# got: .*torch\.float64", text)
 
 
 def test_a_test_of_which_all_calls_end_in_errors_may_fail_for_another_reason():
@@ -365,3 +366,20 @@ def test_an_answer_that_most_calls_do_not_show_to_be_wrong_does_not_pass(item, s
 )
 def test_no_text_makes_a_claim_that_was_found_false(claim):
     assert [name for name, text in TEXTS.items() if re.search(claim, text)] == []
+
+
+def test_a_dtype_that_no_named_error_explains_is_told_as_well():
+    def swapped(target, pad_id=0):
+        labels = target[:, 1:].masked_fill(target[:, :-1] == pad_id, pad_id)
+        return labels.float(), target[:, :-1]
+
+    report = check("09.teacher_forcing", swapped)
+    assert "A dtype is wrong, too: expected torch.int64, got torch.float32." in str(report)
+
+
+def test_a_dtype_that_the_named_error_explains_is_told_once():
+    report = check(
+        "06.padding_mask", lambda tokens, pad_id: (tokens != pad_id)[:, None, None] * 1.0
+    )
+    assert report.misconception == "numbers_instead_of_booleans"
+    assert "A dtype is wrong, too" not in str(report)
