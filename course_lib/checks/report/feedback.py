@@ -83,8 +83,10 @@ class Report:
             return
         if len(diagnosis.misconceptions) == 2:
             yield "What I see", "Two errors at once. What each of them would do without the other:"
+        # An error that the course doesn't know may have the same part of its results.
+        unsure = diagnosis.first_step and not diagnosis.first_step.of
         for misconception in diagnosis.misconceptions:
-            yield "What I see", misconception.symptom
+            yield "What it may be" if unsure else "What I see", misconception.symptom
             if misconception.why:
                 yield "Why it matters", misconception.why
             if misconception.hint:
