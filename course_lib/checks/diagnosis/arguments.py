@@ -20,9 +20,8 @@ MOST_CHARACTERS = 40  # of a value that is no tensor
 def positional_names(item: Item, subject: Any = None, *, method: str = "") -> dict[Any, str]:
     """The names of a call's positional arguments, by their position.
 
-    A module may be called by another ``method`` than its own call.
-
-    A function's are those that the learner wrote; nothing of theirs is run to find them out.
+    A function's are those that the learner wrote; nothing of theirs is run to find them out. A
+    module's are those of the ``method`` that is called, usually ``forward``.
     """
     names = list(inspect.signature(item.use).parameters.values())[1:]  # after the learner's code
     if names[0].kind is not inspect.Parameter.VAR_POSITIONAL:

@@ -59,7 +59,7 @@ def test_of_the_line_only_variables_are_told():
 
     variables = ask(fails, Call(())).failure.variables
     assert variables == "x (2, 3), note 7, size 5"
-    assert list(_names('f"{size} in size", b=3)  # it\'s x')) == []
+    assert list(_names('"size in size", b=3)  # it\'s x')) == []
 
 
 def test_an_endless_loop_is_stopped_even_if_it_catches_exceptions():
