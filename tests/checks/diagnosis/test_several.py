@@ -195,11 +195,12 @@ def test_the_order_of_quick_calls_does_not_depend_on_how_long_they_took():
 
 def test_answers_of_more_than_two_errors_at_once_are_forgotten_after_the_search():
     item = load_item("06.padding_mask")
+    before = {id(key[0]) for key in known_answers._answers}  # of a variant with the same id
     assert diagnose(item, rows_inverted_for_zero).first_step.of == 3
     assert all(len(names) <= 2 for _, _, names in known_answers._combined)
     kept = {id(subject) for subject in known_answers._combined.values()}
     kept |= {id(subject) for m in item.misconceptions for subject in (m.subject, *m.spellings)}
-    assert {id(key[0]) for key in known_answers._answers if key[1] == item.id} <= kept
+    assert {id(key[0]) for key in known_answers._answers if key[1] == item.id} <= kept | before
 
 
 def test_one_other_error_is_counted_in_words():
