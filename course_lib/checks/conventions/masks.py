@@ -17,7 +17,7 @@ from course_lib.checks.conventions.reordering import annotations_of
 from course_lib.checks.engine.item import Item
 
 _TOUCHED = touched(
-    "True|False|true|false|bool|booleans?|invert(?:s|ed)?|inverse|numbers 1 and 0|'and'|'or'|masks",
+    "True|False|true|false|bool|booleans?|invert(?:s|ed)?|inverse|'and'|'or'|masks",
     also=r"~|[&|]|, mask\b|mask ==|masked_fill\(mask",
 )
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as tree
 
-from course_lib.checks.diagnosis.arguments import known_parameters, positional_names
+from course_lib.checks.diagnosis.arguments import known_parameters, method_of, positional_names
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.trial import AskLearner, Trial, not_interrupted
 from course_lib.checks.engine.call import Answer, Call, ask
@@ -194,7 +194,9 @@ def drop_gradients(answer: Answer) -> Any:
 
 def _inputs(item: Item, call: Call) -> dict[str, _Input]:
     """The inputs that can be changed, by the names that the learner knows, and weights."""
-    known, positional = known_parameters(item.reference), positional_names(item)
+    method = method_of(call)
+    known = known_parameters(item.reference, method=method)
+    positional = positional_names(item, method=method)
     leaves, _ = tree.tree_flatten_with_path((call.args, dict(call.kwargs)))
     found: dict[str, _Input] = {}
     for position, (path, leaf) in enumerate(leaves):

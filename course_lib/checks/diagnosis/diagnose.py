@@ -11,10 +11,11 @@ from tqdm.auto import tqdm
 
 from course_lib.checks.diagnosis.dependence import find_dependence
 from course_lib.checks.diagnosis.facts import describe_first_difference
-from course_lib.checks.diagnosis.naming import misconceptions_in, the_one_in
+from course_lib.checks.diagnosis.naming import misconceptions_in, other_dtype, the_one_in
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.placeholders import find_placeholder
 from course_lib.checks.diagnosis.relations import find_relation
+from course_lib.checks.diagnosis.repetition import find_change
 from course_lib.checks.diagnosis.several import FirstStep, first_of_several
 from course_lib.checks.diagnosis.sublayers import find_first_sublayer
 from course_lib.checks.diagnosis.telling_trial import find_telling_trial
@@ -52,6 +53,7 @@ class Diagnosis:
     trials: Sequence[Trial]
     misconceptions: tuple[Misconception, ...] = ()  # the one that explains the answers, or two
     first_step: FirstStep | None = None  # the one of several errors that ``misconceptions`` holds
+    other_dtype: str = ""  # what is expected and what came, if no misconception explains it
     line: Answer | None = None  # spot the bug: which line the learner names
     observation: Observation | None = None  # where no misconception is explained
     borrowed: str = ""  # it is right, because it calls this, which is ready-made: see ``own_work``
@@ -73,19 +75,22 @@ class Diagnosis:
 
     @property
     def may_hide_more(self) -> bool:
-        """Whether all wrong answers are exceptions, or a test of dropout ended in evaluation mode:
-        then numbers behind them haven't been compared.
+        """Whether all wrong answers to a test are exceptions, or a test of dropout ended in
+        evaluation mode: then numbers behind them haven't been compared.
         """
-        values = [
-            received
+        compared = (
+            any(
+                received.failure is None
+                and (
+                    trial.probe.compare is not None
+                    or answers_differ(right, received, tolerance=self.item.tolerance)
+                )
+                for right, received in zip(trial.expected, trial.answers, strict=True)
+            )
             for trial in self.failed
-            for right, received in zip(trial.expected, trial.answers, strict=True)
-            if received.failure is None
-            if trial.probe.compare is not None
-            or answers_differ(right, received, tolerance=self.item.tolerance)
-        ]
+        )
         wheres = [trial.difference.where for trial in self.failed if trial.difference]
-        return not values or any(where.startswith(EVALUATION) for where in wheres)
+        return not all(compared) or any(where.startswith(EVALUATION) for where in wheres)
 
     @property
     def line_found(self) -> bool:
@@ -155,11 +160,15 @@ def diagnose(
         line=_ask_line(line, ask_learner) if item.bug else None,
     )
     if diagnosis.trials[-1].stop:
-        return replace(diagnosis, observation=describe_first_difference(diagnosis.trials[-1]))
+        return replace(
+            diagnosis, observation=describe_first_difference(diagnosis.trials[-1], subject)
+        )
     if diagnosis.trials[0].unwritten:
         if _is_untouched(diagnosis):
             return replace(diagnosis, status="not started")
-        return replace(diagnosis, observation=describe_first_difference(diagnosis.trials[0]))
+        return replace(
+            diagnosis, observation=describe_first_difference(diagnosis.trials[0], subject)
+        )
     if not diagnosis.failed:
         return replace(diagnosis, status="passed") if diagnosis.line_found else diagnosis
     if wrong_kind := find_wrong_kind(item, subject, trial=diagnosis.trials[0]):
@@ -174,10 +183,19 @@ def diagnose(
     if fact:
         return replace(diagnosis, observation=fact)
     # The search may take a second: a learner waits for it, the grading of a class does not.
-    searched = not found and ask_learner is ask
-    if searched and (step := attempt(lambda: first_of_several(item, diagnosis.trials))):
-        found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
-    diagnosis = replace(diagnosis, misconceptions=found)
+    if not found and ask_learner is ask:
+        trials = diagnosis.trials
+        step = attempt(lambda: first_of_several(item, trials))
+        # Where a result changes by itself, a part of it is no evidence of an error.
+        all_explained = step is not None and step.of
+        if not all_explained and (
+            change := attempt(lambda: find_change(item, subject, trials=trials))
+        ):
+            return replace(diagnosis, observation=change)
+        if step:
+            found, diagnosis = (step.misconception,), replace(diagnosis, first_step=step)
+    dtype = attempt(lambda: other_dtype(item, found, trials=diagnosis.trials)) if found else ""
+    diagnosis = replace(diagnosis, misconceptions=found, other_dtype=dtype or "")
     if diagnosis.most_telling_trial and not diagnosis.explained:
         observation = _observe(diagnosis, diagnosis.most_telling_trial, ask_learner)
         diagnosis = replace(diagnosis, observation=observation)
@@ -279,7 +297,7 @@ def _observe(
     what the result depends on, or only the first difference.
     """
     item, subject, trials = diagnosis.item, diagnosis.subject, diagnosis.trials
-    fact = attempt(lambda: describe_first_difference(most_telling_trial))
+    fact = attempt(lambda: describe_first_difference(most_telling_trial, subject))
     fact = fact or Observation("", f"The result is wrong: {most_telling_trial.difference}.")
     first = trials[:1]  # other tests may ask for something that is made of the result
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from torch import Tensor
 from torch.utils import _pytree as tree
 
+from course_lib.checks.diagnosis.arguments import name_float_input
 from course_lib.checks.diagnosis.error_causes import find_error_cause
 from course_lib.checks.diagnosis.observation import (
     INPUT_MODIFIED,
@@ -19,14 +21,15 @@ from course_lib.checks.engine.call import Failure
 from course_lib.checks.engine.compare import Difference, answers_differ
 
 _ADAPTER_ERRORS = {
+    "GradientCut": "gradient_cut",
     "WrongParameters": "other_parameters",
     "WrongResult": "another_type",
     "UnreadableResult": "another_type",
 }
 
 
-def describe_first_difference(trial: Trial) -> Observation:
-    """What a failed test shows; without a name if that is only which number is wrong."""
+def describe_first_difference(trial: Trial, subject: Any = None) -> Observation:
+    """What a failed test of this code shows; no name if that is only which number is wrong."""
     difference = trial.difference
     assert difference is not None, "only a failed test has a difference"
     if trial.stop:
@@ -34,13 +37,14 @@ def describe_first_difference(trial: Trial) -> Observation:
     failure = next((answer.failure for answer in trial.answers if answer.failure), None)
     if failure and difference.kind == "failure":
         return _describe_failure(failure, difference, whole=trial.unwritten)
-    return _describe_difference(difference, trial)
+    return _describe_difference(difference, trial, subject)
 
 
 def raised(failure: Failure) -> str:
     """The end of a sentence about an exception."""
     message = failure.message.rstrip(". ")
-    error = f"{failure.kind}: {message}." if message else f"{failure.kind}."
+    stop = "" if message.endswith(("?", "!")) else "."
+    error = f"{failure.kind}: {message}{stop}" if message else f"{failure.kind}."
     return f"{error} {failure.location}" if failure.line else error
 
 
@@ -66,14 +70,18 @@ def _describe_failure(failure: Failure, difference: Difference, *, whole: bool) 
     if failure.not_written:
         return Observation("", _describe_unwritten(failure, whole=whole))
     if failure.kind in _ADAPTER_ERRORS:
-        return Observation(_ADAPTER_ERRORS[failure.kind], failure.sentence)
+        name = _ADAPTER_ERRORS[failure.kind]
+        meaning = WHAT_CUTS_IT if name == "gradient_cut" else ""
+        return Observation(name, failure.sentence, meaning=meaning)
     if difference.expected != "a value":
         return Observation(
             "another_error",
             f"Your code should raise {difference.expected} here; it raised {raised(failure)}",
         )
     name, meaning = find_error_cause(failure)
-    return Observation(name, f"Your code raised {raised(failure)}", meaning=meaning)
+    # Without a line of the learner's, the check's own use of what the code made may have raised it.
+    who = "Your code" if failure.line else "Calling your code, or using what it made,"
+    return Observation(name, f"{who} raised {raised(failure)}", meaning=meaning)
 
 
 def _describe_unwritten(failure: Failure, *, whole: bool) -> str:
@@ -83,9 +91,9 @@ def _describe_unwritten(failure: Failure, *, whole: bool) -> str:
     return f"{what} isn't written yet. {failure.location.rstrip(': ')}"
 
 
-def _describe_difference(difference: Difference, trial: Trial) -> Observation:
+def _describe_difference(difference: Difference, trial: Trial, subject: Any) -> Observation:
     if difference.got == "None" and difference.kind == "type":
-        return _describe_none(difference.where)
+        return _describe_none(difference.where, trial, subject)
     extent = f"; {difference.extent}" if difference.extent else ""
     colon = "," if difference.where else ":"  # of which one is enough
     size = "shape" if difference.got_shape is not None else "length"
@@ -107,17 +115,19 @@ def _describe_difference(difference: Difference, trial: Trial) -> Observation:
     return Observation(name, sentence)
 
 
-def _describe_none(where: str) -> Observation:
+def _describe_none(where: str, trial: Trial, subject: Any) -> Observation:
     if not where:
         return Observation("nothing_returned", NOTHING_RETURNED)
     if "gradients" in where:
-        name = where.split("gradients")[1].strip(", ")
-        position = re.fullmatch(r"\[(\d+)\]", name)
-        what = f"input {int(position[1]) + 1}" if position else name
+        what = where.split("gradients")[1].strip(", ")
+        if position := re.fullmatch(r"\[(\d+)\]", what):
+            call, number = trial.first_wrong, int(position[1])
+            what = name_float_input(trial.item, call, number, subject=subject)
+            what = f"`{what}`" if what else "one of the inputs"
         return Observation(
             "gradient_cut",
-            f"No gradient reaches {what}: the path from the result back to it is cut somewhere. "
-            f"{WHAT_CUTS_IT}",
+            f"No gradient reaches {what}: the path from the result back to it is cut somewhere.",
+            meaning=WHAT_CUTS_IT,
         )
     return Observation(
         "none_in_the_result",

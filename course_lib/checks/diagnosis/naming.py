@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as tree
 
 from course_lib.checks.diagnosis.known_answers import known_answer, made_together
+from course_lib.checks.diagnosis.parts import parts_of
 from course_lib.checks.diagnosis.trial import Trial, compare_answers
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import answers_differ
@@ -62,6 +63,30 @@ def explains(subject: Any, item: Item, *, trials: Sequence[Trial], loosely: bool
             evidence = True
     random = [trial for trial in trials if trial.probe.compare is not None]
     return (evidence or not loosely) and all(_fails_alike(subject, item, t) for t in random)
+
+
+def other_dtype(
+    item: Item, misconceptions: Sequence[Misconception], *, trials: Sequence[Trial]
+) -> str:
+    """The first wrong dtype that no implementation of these misconceptions has, "expected
+    torch.int64, got torch.float32"; "" if there is none. ``are_alike`` doesn't compare it.
+    """
+    subjects = [subject for m in misconceptions for subject in (m.subject, *m.spellings)]
+    plain = [trial for trial in trials if trial.probe.compare is None]
+    for trial, i in list_calls(plain):
+        wanted, received = _dtypes(trial.expected[i]), _dtypes(trial.answers[i])
+        for where in wanted.keys() & received.keys():
+            right, wrong = wanted[where], received[where]
+            if right == wrong:
+                continue
+            theirs = (_dtypes(known_answer(s, item, trial=trial, i=i)) for s in subjects)
+            if all(each.get(where) == right for each in theirs):
+                return f"expected {right}, got {wrong}"
+    return ""
+
+
+def _dtypes(answer: Answer) -> dict[str, torch.dtype]:
+    return {where: x.dtype for where, x in parts_of(answer).items() if isinstance(x, Tensor)}
 
 
 def list_calls(trials: Sequence[Trial]) -> list[tuple[Trial, int]]:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.checks.diagnosis.arguments import known_parameters, positional_names
+from course_lib.checks.diagnosis.arguments import known_parameters, method_of, positional_names
 from course_lib.checks.diagnosis.dependence import drop_gradients, numbers_of
 from course_lib.checks.diagnosis.observation import Observation
 from course_lib.checks.diagnosis.trial import Trial
@@ -91,7 +91,9 @@ def _is_diagonal(answer: Answer) -> bool:
 
 def _returned(item: Item, subject: Any, call: Call, received: Answer) -> set[str]:
     """The names of the arguments that are the result."""
-    names, known = positional_names(item, subject), known_parameters(item.reference)
+    method = method_of(call)
+    names = positional_names(item, subject, method=method)
+    known = known_parameters(item.reference, method=method)
     given = {names.get(i, ""): x for i, x in enumerate(call.args)} | dict(call.kwargs)
     result = _result(received)
     return {

@@ -107,6 +107,7 @@ class _Search:
     scores: dict[Names, float] = field(init=False, default_factory=dict)
     answered: list[Names] = field(init=False, default_factory=list)
     alone: dict[str, list[Answer]] = field(init=False, default_factory=dict)
+    spelled: dict[str, list[list[Answer]]] = field(init=False, default_factory=dict)
     all_tried: bool = field(init=False, default=False)  # sets of up to ``MOST_AT_ONCE``
 
     def __post_init__(self) -> None:
@@ -135,16 +136,24 @@ class _Search:
 
     def answer(self, names: Names, k: int) -> Answer:
         """The answer of code with these misconceptions to call k."""
-        if not names:
-            return self.right[k]
+        return self.answer_of(self.subject(names), k) if names else self.right[k]
+
+    def answer_of(self, subject: Any, k: int) -> Answer:
+        """The answer of a wrong implementation to call k."""
         self.check_time()
         trial, i = self.calls[k]
-        return known_answer(self.subject(names), self.item, trial=trial, i=i)
+        return known_answer(subject, self.item, trial=trial, i=i)
 
     def answer_singles(self) -> None:
         for name in self.known:
             calls = range(len(self.calls))
             self.alone[name] = [self.answer(frozenset({name}), k) for k in calls]
+
+    def answer_spellings(self) -> None:
+        """Needed only where a part of the answers has to have one explanation and no other."""
+        for name, m in self.known.items():
+            calls = range(len(self.calls))
+            self.spelled[name] = [[self.answer_of(s, k) for k in calls] for s in m.spellings]
 
     def score(self, names: Names, *, at_least: float = 0.0) -> float:
         """How near these misconceptions come to the learner's answers, from 0 to 1.
@@ -249,7 +258,11 @@ class _Search:
         return rank, -sum(near)
 
     def partly_explained(self) -> FirstStep | None:
-        """The misconception that explains a part of the answers that nothing else explains."""
+        """The misconception that explains a part of the answers that nothing else explains, and
+        that also fails the first test that the answers fail: an error of a special case would not
+        say why the plain one is wrong.
+        """
+        self.answer_spellings()
         name = (
             self.only_with_traits(
                 evidence.forms_of, nothing_else=evidence.only_the_form_differs, at_least=2
@@ -260,6 +273,16 @@ class _Search:
             )
         )
         return FirstStep(self.known[name]) if name else None
+
+    def fails_first(self, name: str) -> bool:
+        """Whether this error alone fails the first test that the learner's code fails."""
+        plain = (trial for trial in self.trials if trial.probe.compare is None)
+        first = next((trial for trial in plain if trial.difference), None)
+        answers = zip(self.calls, self.alone[name], self.right, strict=True)
+        return any(
+            trial is first and answers_differ(right, theirs, tolerance=self.item.tolerance)
+            for (trial, _), theirs, right in answers
+        )
 
     def only_with_traits(
         self,
@@ -278,12 +301,21 @@ class _Search:
         found = []
         for name, theirs in traits.items():
             self.check_time()
+            if not self.fails_first(name):
+                continue
             shared = evidence.shared_traits(theirs, received=received, right=right)
             if len(shared) < at_least:
                 continue
             if not nothing_else(self.alone[name], self.right, tolerance=self.item.tolerance):
                 continue
-            others = (other for each, other in traits.items() if each != name)
+            others = [other for each, other in traits.items() if each != name]
+            others += [
+                traits_of(answers)
+                for each, spellings in self.spelled.items()
+                for answers in spellings
+                if each != name
+                and evidence.same_values(answers, received=self.received, right=self.right)
+            ]
             if not any(all(o.get(t) == x for t, x in shared.items()) for o in others):
                 found.append((self.order(name, frozenset({name})), name))
         return min(found)[1] if found else None
@@ -294,7 +326,7 @@ class _Search:
         received = [evidence.parts_with_first(answer) for answer in self.received]
         right = [evidence.parts_with_first(answer) for answer in self.right]
         found: list[tuple[float, str]] = []
-        for name in self.known:
+        for name in filter(self.fails_first, self.known):
             self.check_time()
             wrong = [
                 (k, where)
@@ -324,12 +356,18 @@ class _Search:
         """Which sets that were tried give this part of an answer as the learner's code does."""
         matched: dict[Part, list[Names]] = defaultdict(list)
         parts = [evidence.parts_with_first(answer) for answer in self.received]
-        every = range(len(self.calls))
-        tried: list[tuple[Names, Sequence[int]]] = [(NONE, every)]
-        tried += [(frozenset({name}), every) for name in self.known]
-        tried += [(names, self.sample) for names in self.answered if len(names) > 1]
-        for names, k in ((names, k) for names, calls in tried for k in calls):
-            theirs = evidence.parts_with_first(self.answer(names, k))
+        tried: list[tuple[Names, Sequence[Answer]]] = [(NONE, self.right)]
+        for name, answers in self.alone.items():
+            tried += [(frozenset({name}), each) for each in (answers, *self.spelled[name])]
+        tried += [
+            (names, [self.answer(names, k) for k in self.sample])
+            for names in self.answered
+            if len(names) > 1
+        ]
+        for names, k, answer in (
+            (names, *each) for names, all_ in tried for each in enumerate(all_)
+        ):
+            theirs = evidence.parts_with_first(answer)
             for where, x in parts[k].items():
                 if where in theirs and not first_difference(
                     theirs[where], x, tolerance=self.item.tolerance

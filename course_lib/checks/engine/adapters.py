@@ -21,6 +21,10 @@ class WrongResult(Exception):
     """A learner's result of another type than an adapter has to unpack."""
 
 
+class GradientCut(Exception):
+    """A learner's result that no parameter gets a gradient from."""
+
+
 def use_module(
     make: Callable[..., nn.Module],
     *inputs: Any,
@@ -45,6 +49,7 @@ def use_module(
 
     Raises:
         WrongParameters: its parameters have other names or shapes.
+        GradientCut: gradients are asked for, and the output depends on no parameter.
     """
     # The initial weights are random, so both modules get the same ones before they are compared.
     module = make(*positional, **init)
@@ -55,7 +60,13 @@ def use_module(
         return output
     first = output[0] if isinstance(output, tuple) else output  # weights or caches come second
     module.zero_grad()
-    weighted_sum(first).backward()
+    total = weighted_sum(first)
+    if not total.requires_grad:
+        raise GradientCut(
+            "no gradient reaches any parameter: the path from the result back to them is cut "
+            "somewhere"
+        )
+    total.backward()
     named = dict(module.named_parameters())
     return {"output": output, "gradients": {name: named[name].grad for name in weights}}
 

@@ -7,12 +7,15 @@ can be compared, shown or sent elsewhere.
 from __future__ import annotations
 
 import copy
+import io
 import linecache
 import re
 import sys
 import sysconfig
+import tokenize
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -98,7 +101,8 @@ class Failure:
     @property
     def sentence(self) -> str:
         """The message as a sentence of its own."""
-        return f"{self.message[:1].upper()}{self.message[1:].rstrip('.')}."
+        stop = "" if self.message.endswith(("?", "!")) else "."
+        return f"{self.message[:1].upper()}{self.message[1:].rstrip('.')}{stop}"
 
     @property
     def raised_on_purpose(self) -> bool:
@@ -384,11 +388,23 @@ def _source(line: str) -> str:
     return truncated(_printable(line), MOST_OF_A_LINE)
 
 
+def _names(line: str) -> Iterator[str]:
+    """The names of variables on a line, which may be a part of a statement: no attribute, no name
+    of an argument, as in `dim=-1`, nor one that only gets its value here.
+    """
+    before, name = "", ""
+    with suppress(tokenize.TokenError, SyntaxError):  # the statement doesn't end on this line
+        for token in tokenize.generate_tokens(io.StringIO(line).readline):
+            if name and token.string != "=":
+                yield name
+            name = token.string if token.type == tokenize.NAME and before != "." else ""
+            before = token.string
+
+
 def _values(line: str, variables: Mapping[str, Any]) -> str:
     """The variables that a line names, "x (2, 3), mask None": tensors as shapes, numbers, None."""
     found = []
-    # Not the name of an argument, as in `dim=-1`, nor one that only gets its value here.
-    for name in dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*=(?!=))", line)):
+    for name in dict.fromkeys(_names(line)):
         value = variables.get(name, ...)
         if type(value) is Tensor:
             found.append(f"{name} {tuple(value.shape)}")

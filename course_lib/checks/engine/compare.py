@@ -49,8 +49,9 @@ def first_difference(
 ) -> Difference | None:
     """Compare plain data: tensors, numbers, strings, None, and tuples, lists and dicts of them.
 
-    A list counts as a tuple, and a tensor without axes as a number. Floats may differ by
-    ``tolerance``, absolute or relative, whichever is larger.
+    A list counts as a tuple, and a tensor without axes as a number, but not in a list of integers,
+    which are often indices or ids. Floats may differ by ``tolerance``, absolute or relative,
+    whichever is larger.
     """
     if isinstance(expected, Tensor):
         return _tensors(expected, got, tolerance, where)
@@ -60,10 +61,11 @@ def first_difference(
         return _sequences(expected, got, tolerance, where)
     if isinstance(expected, (int, float)) and not isinstance(expected, bool):
         return _numbers(expected, got, tolerance, where)
+    came = got
     if isinstance(got, Tensor) and not got.ndim:
         got = got.item()
     if type(expected) is not type(got):
-        return Difference("type", expected=described(expected), got=described(got), where=where)
+        return Difference("type", expected=described(expected), got=described(came), where=where)
     return (
         None
         if expected == got
@@ -217,6 +219,9 @@ def _entries(
             got=f"{len(got)}: {short(got)}",
             where=where,
         )
+    if all(type(a) is int for a in expected) and any(isinstance(b, Tensor) for b in got):
+        whole, tensors = "a list of integers", "a list in which there are tensors"
+        return Difference("type", expected=whole, got=tensors, where=where)
     for i, (a, b) in enumerate(zip(expected, got, strict=True)):
         inner = f"{where}[{i}]" if where else f"entry {i}"
         if found := first_difference(a, b, tolerance=tolerance, where=inner):
@@ -239,10 +244,11 @@ def _written(x: Any, digits: int) -> str:
 
 
 def _numbers(expected: float, got: Any, tolerance: float, where: str) -> Difference | None:
+    came = got
     if isinstance(got, Tensor) and not got.ndim:
         got = got.item()
     if isinstance(got, bool) or not isinstance(got, Real):  # NumPy's numbers count, too
-        return Difference("type", expected="a number", got=described(got), where=where)
+        return Difference("type", expected="a number", got=described(came), where=where)
     try:
         got = int(got) if isinstance(got, Integral) else float(got)
         close = math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance)
@@ -279,7 +285,8 @@ def described(x: Any) -> str:
     if isinstance(x, Unusual):
         return x.description
     if isinstance(x, Tensor):
-        return f"a tensor of shape {tuple(x.shape)}"
+        dtype = "" if x.ndim else f", {x.dtype}"  # that of a lone number decides what it is
+        return f"a tensor of shape {tuple(x.shape)}{dtype}"
     if isinstance(x, Mapping):
         return truncated(f"a dict with {', '.join(map(str, list(x)[:20]))}", MOST_WRITTEN)
     if isinstance(x, (tuple, list)):

@@ -162,6 +162,8 @@ def _code(item: Item, call: Call, subject: Any) -> str:
     shown = [_show_result(answer) for answer in (expected, received)]
     if shown[0] == shown[1]:  # such as two dtypes
         shown = [difference.expected, difference.got]
+    elif difference.kind == "dtype":
+        shown = [f"{shown[0]}, {difference.expected}", f"{shown[1]}, {difference.got}"]
     lines += [f"# {word}: {text}" for word, text in zip(("expected", "got"), shown, strict=True)]
     return "\n".join(lines)
 

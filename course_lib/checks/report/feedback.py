@@ -83,12 +83,16 @@ class Report:
             return
         if len(diagnosis.misconceptions) == 2:
             yield "What I see", "Two errors at once. What each of them would do without the other:"
+        # An error that the course doesn't know may have the same part of its results.
+        unsure = diagnosis.first_step and not diagnosis.first_step.of
         for misconception in diagnosis.misconceptions:
-            yield "What I see", misconception.symptom
+            yield "What it may be" if unsure else "What I see", misconception.symptom
             if misconception.why:
                 yield "Why it matters", misconception.why
             if misconception.hint:
                 yield "Where to look", misconception.hint
+        if diagnosis.other_dtype:
+            yield "What I see", f"A dtype is wrong, too: {diagnosis.other_dtype}."
         if diagnosis.misconceptions and (agreed := _agreement(diagnosis)):
             yield "How I know", agreed
         if diagnosis.first_step:

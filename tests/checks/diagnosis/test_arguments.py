@@ -46,3 +46,11 @@ def test_the_names_of_a_function_are_those_that_the_learner_wrote():
         describe_arguments(item, call, others=[Call((4, 5))], subject=causal_mask)
         == "size 4, key_length None"
     )
+
+
+def test_arguments_are_told_in_the_order_of_the_call_and_then_those_that_are_left_out():
+    item = load_item("04.multi_head_attention")
+    calls = [call for probe in item.probes for call in probe.calls(Draw(1))]
+    told = describe_arguments(item, calls[0], others=calls)
+    assert told.startswith("query (2, 5, 12), key (2, 5, 12), value (2, 5, 12), d_model 12")
+    assert told.endswith("mask None")

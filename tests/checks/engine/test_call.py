@@ -4,7 +4,7 @@ from contextlib import suppress
 import pytest
 import torch
 
-from course_lib.checks.engine.call import Answer, Call, ask, call_plainly
+from course_lib.checks.engine.call import Answer, Call, _names, ask, call_plainly
 
 
 def raises(*args):
@@ -49,6 +49,17 @@ def test_an_exception_is_recorded_with_the_line_of_the_learners_code():
 def test_an_exception_inside_pytorch_is_recorded_with_the_learners_line_that_led_there():
     failure = ask(lambda x: torch.matmul(x, x), Call((torch.ones(2, 3),))).failure
     assert failure.kind == "RuntimeError" and "torch.matmul(x, x)" in failure.line
+
+
+def test_of_the_line_only_variables_are_told():
+    x, size, note = torch.ones(2, 3), 5, 7
+
+    def fails():
+        return torch.matmul(x, x), "size", note == 7, str(object=size)  # note the size, x of x
+
+    variables = ask(fails, Call(())).failure.variables
+    assert variables == "x (2, 3), note 7, size 5"
+    assert list(_names('"size in size", b=3)  # it\'s x')) == []
 
 
 def test_an_endless_loop_is_stopped_even_if_it_catches_exceptions():

@@ -33,6 +33,8 @@ def test_equal_values_do_not_differ(expected, got):
     [
         (X, None, "type", "expected a tensor of shape (2, 2), got None"),
         (X, np.ones((2, 2)), "type", "got a value of type ndarray"),
+        ([[1, 2]], [[torch.tensor(1), 2]], "type", "a list of integers, got a list in which"),
+        (1.5, torch.tensor(True), "type", "got a tensor of shape (), torch.bool"),
         (X, X[0], "shape", "expected shape (2, 2), got shape (2,)"),
         (X, X.double(), "dtype", "expected torch.float32, got torch.float64"),
         (X, X + torch.tensor([[0, 0], [1, 0]]), "value", "element [1, 0]: expected 3, got 4"),

@@ -1,19 +1,22 @@
 """Nothing that a report tells is false, of the learner's code or of the course."""
 
 import re
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 
 from course_lib.checks import check, load_item, load_items
+from course_lib.checks.diagnosis.arguments import name_float_input
 from course_lib.checks.diagnosis.error_causes import find_error_cause
-from course_lib.checks.engine.call import Answer, Failure, describe_exception
+from course_lib.checks.engine.call import Answer, Call, Failure, describe_exception
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.table import TOPICS
-from course_lib.decoding import greedy_decode
-from course_lib.model import FeedForward, MultiHeadAttention, count_parameters
+from course_lib.decoding import evaluating, greedy_decode
+from course_lib.model import FeedForward, MultiHeadAttention, Transformer, count_parameters
 
+X = torch.ones(1)
 TEXTS = {
     f"{item.id} {m.name}": f"{m.symptom} {m.why} {m.hint}"
     for number in TOPICS
@@ -81,6 +84,81 @@ class FeedForwardKeepsItsDropout(nn.Module):
         return self.norm_3(x + self.dropout(self.feed_forward(x)))
 
 
+def line_5():
+    return 5
+
+
+def without_memory(block, x, memory, target_mask, memory_mask):
+    y = block.norm_1(x)
+    x = x + block.self_attention(y, y, y, target_mask)
+    y = block.norm_2(x)
+    x = x + block.cross_attention(y, y, y, None)
+    return x + 2 * block.feed_forward(block.norm_3(x))
+
+
+class MemoryDetached(Transformer):
+    def decode(self, target, memory, source):
+        return super().decode(target, memory.detach(), source)
+
+
+class FeedForwardDetached(FeedForward):
+    def forward(self, x):
+        return super().forward(x).detach()
+
+
+def embedding_as_output(model, tying):
+    if tying != "none":
+        model.output = model.target_embedding.tokens
+
+
+def figure_or(otherwise, attention, figure, *, layer, heads=(), query=0, sentence=0, length=None):
+    maps = attention[layer, sentence][:, :length, :length]
+    if figure == "3":
+        return maps[:, query]
+    if figure == "4 above":
+        return maps[heads[0]]
+    if figure == "4 below":
+        return maps[list(heads), query]
+    return maps[list(heads)] if figure == "5" else otherwise
+
+
+def wins_more(first, second, resamples):
+    return second[resamples].mean() > first[resamples].mean()
+
+
+def found_anywhere(outputs, references):
+    share = sum(output in references for output in outputs) / len(references)
+    return share, (share * (1 - share) / len(references)) ** 0.5
+
+
+@torch.no_grad()
+def probable_tokens_only(model, source, bos_id, eos_id, width, max_len, length_penalty):
+    with evaluating(model):
+        memory = model.encode(source)
+        beams, ended = [(0.0, [])], []
+        while beams:
+            found = []
+            for log_p, tokens in beams:
+                logits = model.decode(torch.tensor([[bos_id, *tokens]]), memory, source)[0, -1]
+                rows = enumerate(logits.log_softmax(dim=-1).tolist())
+                found += [(log_p + more, [*tokens, token]) for token, more in rows if more > -20]
+            found = sorted(found, reverse=True)[:width]
+            beams = [f for f in found if f[1][-1] != eos_id and len(f[1]) < max_len]
+            ended += [f for f in found if f not in beams]
+    score, tokens = max((f[0] / ((5 + len(f[1])) / 6) ** length_penalty, f[1]) for f in ended)
+    return tokens, score
+
+
+def indices_as_tensors(lengths, max_tokens):
+    batches = []
+    for i in torch.tensor(lengths).argsort(stable=True):
+        if batches and (len(batches[-1]) + 1) * lengths[i] <= max_tokens:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
 def test_the_call_to_try_is_one_of_the_test_with_the_cross_if_that_can_be_written_out():
     def inverted(tokens, pad_id):
         return (tokens == pad_id)[:, None, None, :]
@@ -104,6 +182,34 @@ def test_the_call_to_try_shows_what_is_wrong_also_of_gradients(item, subject):
 def test_the_call_to_try_shows_the_dtype_where_that_alone_is_wrong():
     text = str(check("10.masked_cross_entropy", always_float32))
     assert "# expected: torch.float64\n" in text and "# got: torch.float32" in text
+
+
+def test_the_call_to_try_shows_dtypes_that_differ_also_where_digits_do():
+    def in_float64(length, d_model):
+        frequencies = 10000.0 ** (-torch.arange(0, d_model, 2).double() / d_model)
+        angles = torch.arange(length)[:, None] * frequencies
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+    text = str(check("01.sinusoidal_positions", in_float64))
+    assert re.search(r"# expected: .*torch\.float32\n", text)
+    assert re.search(r"# got: .*torch\.float64", text)
+
+
+def test_a_test_of_which_all_calls_end_in_errors_may_fail_for_another_reason():
+    def negative_without_a_mask(scores, mask=None):
+        return scores.masked_fill(~mask, -1e9).softmax(dim=-1)
+
+    diagnosis = check("06.masked_softmax", negative_without_a_mask).diagnosis
+    assert diagnosis.may_hide_more
+
+
+def test_an_error_of_a_special_case_is_not_told_of_a_plain_case_that_is_wrong():
+    def rate(predicted, sure, possible):
+        hits = len(predicted & sure) + len(predicted & possible)
+        return 1 - hits / len(predicted) + len(sure)
+
+    text = str(check("14.alignment_error_rate", rate))
+    assert "rate: expected" in text and "you divide 0 by 0" not in text
 
 
 def test_the_call_to_try_tells_of_an_argument_that_is_changed():
@@ -174,6 +280,77 @@ def test_two_errors_are_told_as_what_each_does_without_the_other():
     assert "Two errors at once. What each of them would do without the other:" in text
 
 
+def test_a_function_with_a_module_is_told_of_its_inputs_by_their_own_names():
+    text = str(check("07.bug", without_memory, line_5))
+    assert "stays the same when `memory` changes" in text
+    assert "x (2, 4, 8), memory (2, 6, 8), target_mask None, memory_mask None." in text
+
+
+def test_what_is_given_to_a_method_is_told_by_the_names_of_that_method():
+    report = check("08.transformer", MemoryDetached)
+    assert "target (3, 4), memory (3, 5, 8), source (3, 5)." in str(report)
+    call = report.diagnosis.most_telling_trial.first_wrong
+    assert name_float_input(report.diagnosis.item, call, 0) == "memory"
+
+
+def test_the_input_that_gets_no_gradient_is_named():
+    def both_ends(tokens, vectors, table, encodings):
+        embedded = table[tokens] * table.size(1) ** 0.5
+        return embedded + encodings[: tokens.size(1)], vectors.data @ table.T * 1.0001
+
+    assert "No gradient reaches `vectors`:" in str(check("02.bug", both_ends, line_5))
+    assert name_float_input(load_item("13.cached_step"), Call((X, (X, X)), {}), 2) == "past[1]"
+    assert name_float_input(load_item("03.add_norm"), Call((X,), {"matrix": X}), 1) == ""
+
+
+def test_a_result_that_depends_on_no_parameter_is_told_as_that_and_not_as_an_error_of_the_code():
+    text = str(check("03.feed_forward", FeedForwardDetached))
+    assert "No gradient reaches any parameter" in text and "`detach`" in text
+    assert "RuntimeError" not in text
+
+
+def test_an_error_that_the_check_raises_itself_is_not_told_as_one_of_the_code():
+    text = str(check("08.tie", embedding_as_output))
+    assert "Calling your code, or using what it made, raised RuntimeError" in text
+
+
+@pytest.mark.parametrize(
+    "otherwise, told",
+    [
+        (ValueError("no such figure"), "returns an exception, which isn't raised"),
+        ("no such figure", "returns a value of type str"),
+    ],
+)
+def test_what_is_returned_for_an_unknown_figure_is_told(otherwise, told):
+    report = check("14.heads_for_figure", partial(figure_or, otherwise))
+    assert told in str(report) and report.misconception != "whatever_is_asked"
+
+
+def test_the_type_of_a_tensor_without_axes_is_told_as_that_of_a_tensor():
+    text = str(check("12.paired_bootstrap", wins_more))
+    assert "expected a number, got a tensor of shape (), torch.bool" in text
+
+
+def test_a_mask_of_numbers_is_not_told_which_numbers_it_holds():
+    def ones(tokens, pad_id):
+        return torch.ones(len(tokens), 1, 1, tokens.size(1))
+
+    text = str(check("06.padding_mask", ones))
+    assert "Your mask holds numbers, such as 1 and 0, instead of booleans." in text
+
+
+@pytest.mark.parametrize(
+    "item, subject",
+    [
+        ("12.bug", found_anywhere),
+        ("13.beam_search", probable_tokens_only),
+        ("09.bucket", indices_as_tensors),
+    ],
+)
+def test_an_answer_that_most_calls_do_not_show_to_be_wrong_does_not_pass(item, subject):
+    assert not check(item, subject, 8 if item == "12.bug" else None).passed
+
+
 @pytest.mark.parametrize(
     "claim",
     [
@@ -189,3 +366,20 @@ def test_two_errors_are_told_as_what_each_does_without_the_other():
 )
 def test_no_text_makes_a_claim_that_was_found_false(claim):
     assert [name for name, text in TEXTS.items() if re.search(claim, text)] == []
+
+
+def test_a_dtype_that_no_named_error_explains_is_told_as_well():
+    def swapped(target, pad_id=0):
+        labels = target[:, 1:].masked_fill(target[:, :-1] == pad_id, pad_id)
+        return labels.float(), target[:, :-1]
+
+    report = check("09.teacher_forcing", swapped)
+    assert "A dtype is wrong, too: expected torch.int64, got torch.float32." in str(report)
+
+
+def test_a_dtype_that_the_named_error_explains_is_told_once():
+    report = check(
+        "06.padding_mask", lambda tokens, pad_id: (tokens != pad_id)[:, None, None] * 1.0
+    )
+    assert report.misconception == "numbers_instead_of_booleans"
+    assert "A dtype is wrong, too" not in str(report)

@@ -320,7 +320,7 @@ item.switch(
     "You apply the mask after softmax, so the remaining weights don't sum to one.",
     why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
     "from the sum.",
-    hint="Does your attention_einsum pass its check? You could call it here.",
+    hint="Does your attention_einsum pass its check? Do you call it here?",
 )
 item.switch(
     "cut_straight_away",

@@ -244,21 +244,21 @@ item.add(
     "You divide the scores by d_head, not by its square root.",
     why="The standard deviation of a dot product grows only with √d_head. If you divide by "
     "d_head, the weights are too close to uniform.",
-    hint="Does scaled_dot_product_attention pass its check? You could call it here.",
+    hint="Does scaled_dot_product_attention pass its check? Do you call it here?",
 )
 item.add(
     variation(Layer, "SoftmaxOverQueries", attend=attending("softmax_over_queries")),
     "In your layer, the softmax is over the queries instead of the keys.",
     why="Each query distributes a total weight of one among the keys, so each row of the weights "
     "has to sum to one. In yours, the columns do.",
-    hint="Does scaled_dot_product_attention pass its check? You could call it here.",
+    hint="Does scaled_dot_product_attention pass its check? Do you call it here?",
 )
 item.add(
     variation(Layer, "HiddenAfterSoftmax", attend=attending("hidden_after_softmax")),
     "In your layer, the mask is applied after softmax.",
     why="Softmax has already given weight to the masked keys. If you set it to 0, it's missing "
     "from the sum, and the context is no longer an average of the values.",
-    hint="Does scaled_dot_product_attention pass its check? You could call it here.",
+    hint="Does scaled_dot_product_attention pass its check? Do you call it here?",
 )
 item.add(
     variation(Layer, "MaskWithAnotherAxis", attend=attending("mask_with_another_axis")),

@@ -60,14 +60,18 @@ def _with_middle(middle: Middle) -> Callable[..., Tensor]:
 
 def _use_parts(
     subject: Callable[..., Any],
-    *inputs: Any,
+    x: Tensor,
+    memory: Tensor,
+    target_mask: Mask,
+    memory_mask: Mask,
+    *,
     init: Mapping[str, Any],
     weights: Mapping[str, Tensor],
 ) -> Any:
     """Call a function with a decoder block that has these weights, and its inputs."""
     block = DecoderBlock(**init)
     load_weights(block, weights)
-    return subject(block, *inputs)
+    return subject(block, x, memory, target_mask, memory_mask)
 
 
 def _unmasked(draw: Draw) -> list[Call]:

@@ -246,6 +246,12 @@ CUT_OFF: Tree = {  # the best hypothesis of three tokens has no EOS
 }
 
 
+IMPROBABLE: Tree = {  # with a large penalty, the longest wins, whose first token is improbable
+    "": {"3": 0.5, "2": 0.5, "4": 2e-9},
+    **{" ".join("4567895678"[:n]): {"4567895678"[n]: 1.0} for n in range(1, 10)},
+}
+
+
 def _tree(draw: Draw, tree: Tree, width: int, length_penalty: float, *, max_len: int = 10) -> Call:
     """A model made of a tree, with slightly changed probabilities."""
     table = {}
@@ -290,6 +296,7 @@ item = Item(
                 _tree(draw, LATE_WINNER, 2, 1.5),
                 _tree(draw, END_TAKES_A_PLACE, 2, 1.5),
                 _tree(draw, THIRD_BEAM, 3, 1.5),
+                _tree(draw, IMPROBABLE, 3, 5.0, max_len=14),
                 _at_random(draw, 3, 7, 0.6, vocab=5),
             ],
         ),

@@ -50,7 +50,7 @@ def _beams(draw: Draw, beams: int, length: int, vocab: int, width: int) -> Call:
     prefixes[:, -1] = torch.arange(beams)  # no two are equal
     log_prob = -draw.normal(beams).abs()
     logits = draw.normal(beams, length, vocab)
-    about = f"{beams} beams, {vocab} tokens in the vocabulary, width {width}"
+    about = f"{beams} beam{'s' * (beams > 1)}, {vocab} tokens in the vocabulary, width {width}"
     return Call((prefixes, log_prob, logits, width), about=about)
 
 

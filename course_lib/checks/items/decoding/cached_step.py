@@ -97,6 +97,7 @@ def _tokens(
     shape = batch, heads, past, d_head or width // heads
     old = (draw.normal(*shape, dtype=dtype), draw.normal(*shape, dtype=dtype)) if past else None
     about = f"batch {batch}, n_heads {heads}, tokens: {past} in the past and {length} new"
+    about += ", one a step" if length > 1 else ""
     return Call((x, old), {"init": init, "weights": weights}, about=about, gradients=gradients)
 
 

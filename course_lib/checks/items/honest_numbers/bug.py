@@ -37,15 +37,19 @@ def _exact_match(outputs: Sentences, references: Sentences) -> tuple[float, floa
 
 
 def _outputs(draw: Draw, right: int, n: int) -> Call:
-    """Outputs that are wrong have a capital letter or one word more than their reference."""
+    """Outputs that are wrong have a capital letter or one word more than their reference, or are
+    the reference of the next sentence.
+    """
     ids = draw.ids(n, 4, low=0, high=len(WORDS) - 1).tolist()
     # Joined twice: what is right equals its reference, and is another object.
     references, again = ([" ".join(WORDS[i] for i in row) for row in ids] for _ in range(2))
     ranks = torch.randperm(n, generator=draw.generator).tolist()
-    outputs = [
-        line if rank < right else line.capitalize() if rank % 2 else f"{line} ."
-        for line, rank in zip(again, ranks, strict=True)
-    ]
+    outputs = list(again)
+    for i, rank in enumerate(ranks):
+        if rank >= right:
+            line, other = again[i], references[(i + 1) % n]
+            wrong = line.capitalize(), f"{line} .", f"{line} ." if other == line else other
+            outputs[i] = wrong[rank % 3]
     return Call((outputs, references), about=f"{right} of {n} sentences right")
 
 

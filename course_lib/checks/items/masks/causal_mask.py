@@ -108,7 +108,7 @@ item.switch(
 )
 item.switch(
     "ones_and_zeros",
-    "Your mask holds numbers, 1 and 0, instead of booleans.",
+    "Your mask holds numbers, such as 1 and 0, instead of booleans.",
     why="In this course masks are boolean, and True means: may attend.",
     hint="Which of your lines decides the dtype of the mask? torch.ones, for instance, makes "
     "floats unless you give it one.",

@@ -124,7 +124,7 @@ item.switch(
 )
 item.switch(
     "multiplied",
-    "Your mask holds the numbers 1 and 0 instead of booleans.",
+    "Your mask holds numbers, such as 1 and 0, instead of booleans.",
     why="In this course masks are boolean. masked_fill doesn't accept a mask of numbers, and ~ "
     "doesn't invert one: of floats it's an error, of the integers 1 and 0 it gives -2 and -1.",
     hint="Print the dtype of your result, and of what you combine. Which operator means 'and' for "

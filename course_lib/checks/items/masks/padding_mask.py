@@ -156,7 +156,7 @@ item.switch(
 )
 item.switch(
     "numbers_instead_of_booleans",
-    "Your mask holds the numbers 1 and 0 instead of booleans.",
+    "Your mask holds numbers, such as 1 and 0, instead of booleans.",
     why="In this course masks are boolean. masked_fill doesn't accept a mask of numbers, and ~ "
     "doesn't invert one.",
     hint="What is the dtype of your mask, and what is that of a comparison?",

@@ -357,7 +357,7 @@ item.switch(
 )
 item.switch(
     "whatever_is_asked",
-    "An unknown figure is treated like one that you know.",
+    "An unknown figure gives a tensor, and no error.",
     why="A misspelt name would give a picture with the wrong title, and no error.",
     hint="Which part of your code deals with the name '6', and what does it do?",
 )
