@@ -24,7 +24,7 @@ def translator_page(
     name: str,
     *,
     sentences: Sequence[Text] = (),
-    other_page: str = "",
+    other_page: str | None = "",
 ) -> str:
     """The page as text.
 
@@ -34,18 +34,19 @@ def translator_page(
         sentences: with their right translations, of which a button picks one; those that belong to
             the model's texts are added.
         other_page: address of the other model's page; by default the page names the command that
-            writes it.
+            writes it. None: there is no other model.
 
     Raises:
         CourseError: the page's script cannot compute this model.
     """
     texts = TEXTS[name]
-    other, reason = texts.other
+    name_of_other, reason = texts.other
     link = (
         f'<a href="{html.escape(other_page)}">Another page</a> holds'
         if other_page
-        else f"<code>course translator --model {other}</code> writes"
+        else f"<code>course translator --model {name_of_other}</code> writes"
     )
+    other = "" if other_page is None else f"{link} the model that {reason}."
     known = sum(not word.startswith("<") for word in translator.source_vocabulary.tokens)
     packed = pack_model(
         translator,
@@ -55,7 +56,7 @@ def translator_page(
     )
     # No value contains a mark or ends a script element: a test looks at the page.
     marks = {
-        "lead": f"{texts.lead.format(known=f'{known:,}')} {link} the model that {reason}.",
+        "lead": f"{texts.lead.format(known=f'{known:,}')} {other}",
         "asked": texts.asked,
         "token": texts.token,
         "style": (ASSETS / "translator.css").read_text("utf-8"),
