@@ -13,6 +13,7 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import FrameType, ModuleType
@@ -49,6 +50,11 @@ READY_MADE: Mapping[str, tuple[str, ...]] = {
     "07.pre_norm_encoder_block": ("torch.nn.TransformerEncoderLayer",),
     "12.bleu": ("sacrebleu", "nltk", "evaluate", "torchmetrics", "torchtext", "ignite"),
 }
+
+
+def ready_made_packages(item_id: str) -> list[str]:
+    """The packages that are ready-made for the item as a whole."""
+    return [name for name in READY_MADE.get(item_id, ()) if "." not in name]
 
 
 def refusal(name: str, item_id: str) -> str:
@@ -164,7 +170,9 @@ class _Withheld(MetaPathFinder, Loader):
 
     @staticmethod
     def _origin(module: str) -> str | None:
-        """The file of the package, which may be one that a learner's cell has written."""
+        """The file of the package, which may be one that a learner's cell has written; None where
+        there is none, or the package's files are hidden.
+        """
         spec = PathFinder.find_spec(module.partition(".")[0])
         return spec.origin if spec else None
 
@@ -176,28 +184,52 @@ class _Withheld(MetaPathFinder, Loader):
         """A module to be loaded here; None if it is another one."""
         module = self._module_of(name)
         origin = self.origins.get(module)
-        if origin is None or self._origin(module) != origin:
+        if origin is None or self._origin(module) not in (None, origin):
             return None
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """A module that has every name."""
-        stub = _stub(self.names[self._module_of(spec.name)])
-        return type("Withheld", (ModuleType,), {"__getattr__": _give(stub)})(spec.name)
+        """A module that has every name, and what a notebook prints of a package."""
+        module = self._module_of(spec.name)
+        given = _WithheldClass("withheld", (), {"withheld_name": self.names[module]})
+        made = type("Withheld", (ModuleType,), {"__getattr__": _give(given)})(spec.name)
+        made.__dict__.update(__file__=self.origins[module], __version__=_version(module))
+        return made
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to run."""
 
 
-def _give(stub: Callable[..., NoReturn]) -> Callable[[ModuleType, str], Callable[..., NoReturn]]:
-    """A module's ``__getattr__``, by which all that it seems to define is this stub."""
+class _WithheldClass(type):
+    """The type of what a withheld module seems to define, functions too: it can be named, annotated
+    with, derived from and asked for attributes, as in a comparison, but not called.
+    """
 
-    def attribute_of(module: ModuleType, attribute: str) -> Callable[..., NoReturn]:
+    withheld_name: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        refuse(cls.withheld_name)
+
+    def __getattr__(cls, attribute: str) -> type:
+        return _give(cls)(cls, attribute)
+
+
+def _give(given: type) -> Callable[[object, str], type]:
+    """A ``__getattr__``, by which all that a module or class seems to define is this."""
+
+    def attribute_of(owner: object, attribute: str) -> type:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        return stub
+        return given
 
     return attribute_of
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # it may be installed under another name
+        return "0"
 
 
 def ready_made_code(item_id: str) -> dict[Any, str]:

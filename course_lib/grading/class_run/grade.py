@@ -19,6 +19,7 @@ import torch
 from course_lib.checks.diagnosis.diagnose import Diagnosis
 from course_lib.checks.engine.call import truncated
 from course_lib.checks.engine.ready_made import READY_MADE, refusal
+from course_lib.grading.jail.inside.confinement import Limits
 from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
@@ -52,8 +53,13 @@ _NOT_IN_THE_NOTEBOOK = (
     "a cell above the first answer, or ask for that, and grade again"
 )
 # What is raised where an own module is missing: by its import, or by what uses its names.
+_NO_THREAD = "can't start new thread"
 _MISSING = ("ModuleNotFoundError", "NameError")
 ENDED = "ended its process, which a wrong answer seldom does: try whether it runs outside the jail"
+NO_THREAD = (
+    f"could not start a thread: here it may have {Limits().threads - 2} of its own at once, and on "
+    "Linux before 5.14 fewer"
+)
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -347,6 +353,8 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     answers = [answer for trial in diagnosis.trials for answer in trial.answers]
     if any(each.failure and each.failure.kind == "ProcessEnded" for each in answers):
         flags = (ENDED, *flags)
+    if any(each.failure and _NO_THREAD in each.failure.message for each in answers):
+        flags = (NO_THREAD, *flags)
     passed = diagnosis.status == "passed"
     return ItemResult(
         id=task.entry.id,

@@ -203,8 +203,8 @@ class SubmissionRun:
         """
         try:
             library = self.jail.library(item.id, view_files(item.id, task.subject))
-            withhold = item.id if withheld else ""
-            with self._started(library, cells, keep, withhold=withhold) as session:
+            name = item.id if withheld else ""
+            with self._started(library, cells, keep, withheld=name) as session:
                 rebound = checked is not None and self._rebinds(session, task, checked)
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
@@ -247,10 +247,10 @@ class SubmissionRun:
         return max(self.limits.item, self.limits.times_reference * reference)
 
     def _started(
-        self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str], *, withhold: str
+        self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str], *, withheld: str
     ) -> Session:
         """A session in which these cells, the first ones, have been run, without what is ready-made
-        for the item ``withhold`` if there is one.
+        for the item ``withheld`` if there is one.
 
         A cell that ends the process costs a new start, but no cell does so twice.
 
@@ -259,10 +259,8 @@ class SubmissionRun:
             SessionEnded: no process could be started.
         """
         while True:
-            session = self.jail.session(library)
+            session = self.jail.session(library, withheld=withheld)
             try:
-                if withhold:
-                    session.withhold(withhold)
                 self._run_cells(session, cells, keep)
                 return session
             except SessionEnded:

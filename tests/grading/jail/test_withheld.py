@@ -220,6 +220,66 @@ def test_work_of_ones_own_keeps_its_points_whatever_other_cells_call(hand_in):
         assert list(points(result)) == ["12.bleu"]
 
 
+COMPARED_IN_FULL = """\
+import sacrebleu
+from sacrebleu.metrics import BLEU
+print(sacrebleu.__version__, sacrebleu.__file__, BLEU.TOKENIZERS)
+class Theirs(BLEU):
+    pass
+def by_them(scorer: BLEU | None = None): ...
+TABLE = {}
+TABLE.update(n=4)
+"""
+WITH_TABLE = OWN_BLEU.replace("100 *", 'TABLE["n"] / 4 * 100 *')
+
+
+def test_a_comparison_that_looks_at_a_package_takes_nothing_below_it_away(hand_in):
+    assert "TABLE" in WITH_TABLE
+    [item] = hand_in("12.bleu", WITH_TABLE, COMPARED_IN_FULL).items
+    assert item.status == "passed"
+
+
+SCORED = """\
+def bleu(hypotheses, references, max_n=4):
+    texts = [[" ".join(words) for words in each] for each in (hypotheses, references)]
+    scorer = BLEU(tokenize="none", smooth_method="none", max_ngram_order=max_n, force=True)
+    return scorer.corpus_score(texts[0], [texts[1]]).score
+"""
+COPIED = """\
+from pathlib import Path
+import safetensors
+home, copy = Path(safetensors.__file__).parents[1] / "sacrebleu", Path("/tmp/own_bleu")
+for path in home.rglob("*.py"):
+    to = copy / path.relative_to(home)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(path.read_text().replace("sacrebleu", "own_bleu"))
+from own_bleu.metrics import BLEU
+"""
+LEFT_IN_MEMORY = """\
+def below(cls):
+    for each in type.__subclasses__(cls):
+        yield each
+        if each is not type:
+            yield from below(each)
+Found = next(each for each in below(object) if each.__name__ == "BLEU")
+class BLEU(Found):
+    def __init__(self, max_ngram_order, **options):
+        self.max_ngram_order, self.lowercase, self.effective_order = max_ngram_order, False, False
+        self.smooth_method, self.smooth_value, self.tokenizer, self._force = "none", None, str, True
+        self.references, self.n_bootstrap, self._ref_cache, self.num_refs = None, 1, None, 1
+        self.signature = self._SIGNATURE_TYPE.__new__(self._SIGNATURE_TYPE)
+        self.signature.info = {}
+    def _preprocess_segment(self, segment):
+        return segment.rstrip()
+"""
+
+
+@pytest.mark.parametrize("source", [COPIED, LEFT_IN_MEMORY], ids=["copied", "left in memory"])
+def test_a_package_is_neither_in_files_nor_in_memory_where_it_is_withheld(source, hand_in):
+    [item] = hand_in("12.bleu", source + SCORED).items
+    assert (item.status, item.points) == ("not yet", 0.0)
+
+
 SNIFFS = OWN.replace(
     "    y =", "    if 'withheld' in repr(torch.nn.LayerNorm.forward):\n        ENDING\n    y ="
 )

@@ -5,6 +5,7 @@ import sys
 import threading
 
 import pytest
+import torch
 
 from course_lib.checks.engine.call import Call
 from course_lib.grading.jail.inside.wire import HEADER, decode, encode, sizes
@@ -67,6 +68,16 @@ def test_what_a_cell_computes_below_an_error_counts_unless_it_takes_too_long(cel
     slow = "import none\nx = [None for _ in iter(int, 1)]\ndef g(): return 2"
     assert cells.run(run(slow, seconds=0.1)).kind == "ModuleNotFoundError"
     assert value_of(cells, "g") == 2
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "mps", "meta"])
+def test_a_default_device_that_is_not_there_changes_no_answer(device, cells):
+    source = f"import torch\ntorch.set_default_device('{device}')\ndef f(x): return x.sum().item()"
+    assert cells.run(run(source)) is None
+    assert cells.run(run("two = torch.ones(2).tolist()\ndef g(): return two")) is None
+    assert value_of(cells, "g") == [1.0, 1.0]
+    asked = {"subject": "f", "use": PLAINLY, "call": Call((torch.ones(3, 2).t(),)), "seconds": 5.0}
+    assert cells.ask(asked)["answer"].value == 6.0
 
 
 @pytest.mark.parametrize(

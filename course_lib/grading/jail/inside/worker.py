@@ -24,6 +24,7 @@ import traceback
 import types
 from collections.abc import Callable, Mapping
 from functools import partial
+from glob import glob
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -32,7 +33,12 @@ import torch
 import course_lib
 from course_lib import checks
 from course_lib.checks.engine.call import Answer, Call, Failure, ask, describe_exception
-from course_lib.checks.engine.ready_made import ReadyMade, called, withhold
+from course_lib.checks.engine.ready_made import (
+    ReadyMade,
+    called,
+    ready_made_packages,
+    withhold,
+)
 from course_lib.checks.engine.time_limit import PROCESSOR_TIME, within
 from course_lib.grading.jail.inside import confinement
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
@@ -45,7 +51,6 @@ _LOADED_BEFORE = (
     "numpy",
     "safetensors.torch",
     "tqdm.auto",
-    "sacrebleu",
 )
 
 
@@ -53,8 +58,9 @@ def serve(control: socket.socket, settings: dict[str, Any]) -> None:
     """Fork a child for each request until the grader closes its end.
 
     Args:
-        control: where requests come from: JSON with the folder of the library and the limits, the
-            child's socket attached.
+        control: where requests come from: JSON with the folder of the library, the limits, and
+            ``withheld``, the item for which what is ready-made is taken away, or ""; the child's
+            socket is attached.
         settings: the folders that are hidden from children, and the filter of their system calls
             in base64; empty if nothing isolates them.
     """
@@ -88,6 +94,8 @@ def _child(connection: socket.socket, request: dict[str, Any], settings: dict[st
     """Confine this process, then run cells and answer calls until the grader kills it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
+    if request["withheld"]:
+        withhold(request["withheld"])
     try:
         library = _confine(connection, request, settings)
     except OSError as error:
@@ -133,7 +141,9 @@ def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[
     limits = confinement.Limits(**request["limits"])
     confinement.set_dumpable(True)  # otherwise its own files in /proc are not its own
     confinement.set_limits(limits)
-    _enter_own_jail(connection, str(request["library"]), settings["hide"])
+    # A copy of these files under another name would be another package.
+    hide = [*settings["hide"], *_folders_of(ready_made_packages(request["withheld"]))]
+    _enter_own_jail(connection, str(request["library"]), hide)
     confinement.limit_threads(limits.threads)
     confinement.refuse_privileges()
     confinement.die_with_parent()
@@ -142,6 +152,16 @@ def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[
     confinement.drop_capabilities()
     confinement.refuse_system_calls(base64.b64decode(settings["filter"]))
     return VIEW
+
+
+def _folders_of(packages: list[str]) -> list[str]:
+    """Where these packages are installed, in this environment and beside other Pythons."""
+    installed = [
+        f"{base}/lib/python*/*-packages" for base in (sys.base_prefix, "/usr", "/usr/local")
+    ]
+    roots = [*sys.path, *(root for pattern in installed for root in glob(pattern))]
+    found = {os.path.realpath(f"{root}/{package}") for root in roots for package in packages}
+    return sorted(filter(os.path.isdir, found))
 
 
 def _introduce(connection: socket.socket, pid: int) -> None:
@@ -225,7 +245,7 @@ class Cells:
         received = _received
         do: dict[str, Callable[[dict[str, Any]], Any]]
         do = {"run": self.run, "ask": self.ask, "rebinds": self.rebinds}
-        do |= {"withhold": self.withhold, "called": self.called}
+        do["called"] = self.called
         while (header := received(connection, HEADER.size)) is not None:
             lengths = sizes(header, trusted=True)
             text, tensors = (received(connection, length) or b"" for length in lengths)
@@ -241,6 +261,7 @@ class Cells:
         before, ran = dict(names), Ran(set(), set(), set())
         self.ran.append(ran)
         failure = self._run(message)
+        torch.set_default_device(None)  # one that isn't there would stop all that comes after it
         self.cells_called |= bool(called)
         called.clear()
         for name in before.keys() | names.keys():
@@ -326,10 +347,6 @@ class Cells:
         subject, seconds = self.main.__dict__[name], message["seconds"]
         answer = ask(subject, call, recorded, seconds=seconds, timer=PROCESSOR_TIME)
         return {"answer": answer, "arguments": digest(arguments)}
-
-    def withhold(self, message: dict[str, Any]) -> None:
-        """Take away what is ready-made for an item, before any cell runs."""
-        withhold(message["item"])
 
     def called(self, message: dict[str, Any]) -> tuple[list[str], bool]:
         """What of it the answers have called, whatever became of the calls, and whether a cell
