@@ -7,9 +7,9 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from traceback import clear_frames
@@ -23,7 +23,13 @@ from course_lib.grading.jail.inside.confinement import Limits
 from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
-from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
+from course_lib.grading.results import (
+    ItemResult,
+    PropertyResult,
+    SubmissionResult,
+    list_names,
+    quoted,
+)
 from course_lib.grading.submissions.exercise import (
     Exercise,
     Task,
@@ -39,7 +45,12 @@ from course_lib.grading.submissions.submission import (
     read_submission,
     what_is_not_read,
 )
-from course_lib.grading.submissions.transplant import AnotherExercise, Transplant, transplant
+from course_lib.grading.submissions.transplant import (
+    AnotherExercise,
+    NoCells,
+    Transplant,
+    transplant,
+)
 from course_lib.grading.submissions.which_copy import SortKey, sort_key
 
 # Of a notebook: that it is not the course's solution, how many answers it has, and its name.
@@ -110,9 +121,12 @@ def grade_submission(
         asked_for=[name for task in exercise.tasks for name in (task.subject, task.line) if name],
     )
     items = tuple(
-        replace(
-            _graded(task, exercise, hand_in=hand_in, run=run, secret=secret),
-            code=_code_id(task, transplanted),
+        _with_elsewhere(
+            replace(
+                _graded(task, exercise, hand_in=hand_in, run=run, secret=secret),
+                code=_code_id(task, transplanted),
+            ),
+            hand_in,
         )
         for task in exercise.tasks
     )
@@ -157,8 +171,13 @@ def derive_seed(secret: bytes, item_id: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class HandIn:
-    """What a student handed in: the notebook that counts, its answers, why that one, and the
-    student's own modules that it imports.
+    """What a student handed in.
+
+    Attributes:
+        path, submission, transplant: the notebook that counts, and its answers.
+        notes: why that one, and what an instructor should know about the others.
+        modules: the student's own that it imports.
+        elsewhere: items that it doesn't answer, and the notebook that does, in quotation marks.
     """
 
     path: Path
@@ -166,6 +185,7 @@ class HandIn:
     transplant: Transplant
     notes: tuple[str, ...]
     modules: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
@@ -183,6 +203,7 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     """
     best, errors = None, []  # only the best is kept: each may have 20 MB
     read: dict[Path, _Rank] = {}
+    without, answers = list[Path](), dict[Path, Collection[str]]()
     for path in find_notebooks(folder, exercise.assignment):
         try:
             submission = read_submission(path)
@@ -191,29 +212,61 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
             clear_frames(error.__traceback__)  # they hold the whole text, as the error before it
             error.__context__ = None
             errors.append(error)
+            if isinstance(error, NoCells):
+                without.append(path.relative_to(folder))
             continue
         name = path.relative_to(folder)
         is_own = "solutions" not in map(str.casefold, name.parts[:-1])
         is_own = is_own and _code_of(submission) != _solution_code(exercise.file)
         key = sort_key(name, exercise.file.stem, assignment=exercise.assignment)
         read[path] = rank = is_own, len(transplanted.answered), key
+        answers[path] = transplanted.answered if is_own else ()
         if best is None or rank > best[0]:
             best = rank, submission, transplanted, path
     if best is None:
         raise errors[0]
     _, submission, transplanted, path = best
-    # Notebooks of other exercises in the same folder are nothing to worry about.
-    notes = tuple(str(error) for error in errors if not isinstance(error, AnotherExercise))
-    if not_read := what_is_not_read(folder, exercise.assignment):
-        notes += (not_read,)
+    elsewhere = {
+        item: quoted(other.relative_to(folder))
+        for other in sorted(answers, key=read.__getitem__)
+        for item in answers[other]
+        if item not in transplanted.answered
+    }
+    notes = [
+        f"{other} answers {', '.join(item for item in elsewhere if elsewhere[item] == other)}, and "
+        "the notebook that was graded doesn't: ask which one is meant, or for one with all answers."
+        for other in dict.fromkeys(elsewhere.values())
+    ]
     if len(read) > 1:
-        notes += (_which_one(read, path, folder),)
+        notes.append(_which_one(read, path, folder))
+    # Notebooks of other exercises in the same folder are nothing to worry about.
+    notes += [str(each) for each in errors if not isinstance(each, (AnotherExercise, NoCells))]
+    if without:
+        notes.append(f"Without cells of this exercise: {list_names(list(map(quoted, without)))}.")
+    if not_read := what_is_not_read(folder, exercise.assignment):
+        notes.append(not_read)
     modules = own_modules(transplanted.cells, [] if path == folder else [path.parent, folder])
     if modules:
-        notes += (f"{path.name} needs {', '.join(modules)}: {_NOT_IN_THE_NOTEBOOK}.",)
+        notes.append(f"{quoted(path.name)} needs {_listed(modules)}: {_NOT_IN_THE_NOTEBOOK}.")
     return HandIn(
-        path=path, submission=submission, transplant=transplanted, notes=notes, modules=modules
+        path=path,
+        submission=submission,
+        transplant=transplanted,
+        notes=tuple(notes),
+        modules=modules,
+        elsewhere=elsewhere,
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(quoted, names))
+
+
+def _with_elsewhere(item: ItemResult, hand_in: HandIn) -> ItemResult:
+    """The result of an item, with a flag if another notebook answers it."""
+    if not (other := hand_in.elsewhere.get(item.id)):
+        return item
+    return replace(item, flags=(f"answered in {other}, which was not graded", *item.flags))
 
 
 def _code_of(submission: Submission) -> tuple[str, ...]:
@@ -233,7 +286,9 @@ def _which_one(read: Mapping[Path, _Rank], graded: Path, folder: Path) -> str:
     """A note about several notebooks: which one was graded, which ones were not, and why."""
     is_own, most, key = read[graded]
     others = {path: rank for path, rank in read.items() if path != graded}
-    listed = ", ".join(f"{path.relative_to(folder)} ({rank[1]})" for path, rank in others.items())
+    listed = ", ".join(
+        f"{quoted(path.relative_to(folder))} ({rank[1]})" for path, rank in others.items()
+    )
     reason = "it has the most answers"
     if (is_own, most, key) in others.values():
         reason = "of those with the most answers, its path comes first; ask which one is meant"
@@ -242,8 +297,8 @@ def _which_one(read: Mapping[Path, _Rank], graded: Path, folder: Path) -> str:
     if any(not rank[0] for rank in others.values()):
         reason += " (a folder solutions and the course's solution count last)"
     return (
-        f"There are {len(read)} notebooks. {graded.relative_to(folder)} ({most} answers) was "
-        f"graded, since {reason}; not {listed}."
+        f"There are {len(read)} notebooks. {quoted(graded.relative_to(folder))} ({most} answers) "
+        f"was graded, since {reason}; not {listed}."
     )
 
 
@@ -275,7 +330,7 @@ def _graded(
         seed = derive_seed(secret, entry.id)
         diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
         if _lacks_a_module(diagnosis, task, hand_in=hand_in, run=run):
-            raise NotRun(f"it needs {', '.join(hand_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
+            raise NotRun(f"it needs {_listed(hand_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
         return _item_result(task, diagnosis, flags)

@@ -19,11 +19,12 @@ from typing import Any, Literal
 
 from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
-from course_lib.grading.results import list_names
+from course_lib.grading.results import list_names, quoted
 from course_lib.grading.submissions.which_copy import normal_name
 
 MOST_BYTES, MOST_CELLS = 20 << 20, 2000
 MOST_NOTEBOOKS, DEEPEST_FOLDER = 50, 6  # that are looked for in a student's folder
+MOST_BYTES_IN_ALL = 100 << 20  # of these notebooks
 _ARCHIVES = {".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar"}
 _ASSIGNMENTS = {f"{number}_{topic}" for number, topic in TOPICS.items()}
 _BYTE_ORDER_MARKS = {
@@ -92,7 +93,7 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
         if error.errno == errno.ELOOP:
             raise _not_regular(path, "a link") from None
         raise SubmissionError(
-            f"could not read {path} ({error}): is it there, and readable?"
+            f"could not read {quoted(path)} ({error.strerror}): is it there, and readable?"
         ) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -101,7 +102,7 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
         data = file.read(most + 1)
     if len(data) > most:
         raise SubmissionError(
-            f"{path} has more than {most >> 20} MB: are large outputs stored in it? "
+            f"{quoted(path)} has more than {most >> 20} MB: are large outputs stored in it? "
             "ask for it again after Edit → Clear Outputs of All Cells"
         )
     return data
@@ -109,7 +110,8 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
 
 def _not_regular(path: Path, kind: str) -> SubmissionError:
     return SubmissionError(
-        f"expected a file at {path}, got {kind}, which is not followed: ask for the notebook itself"
+        f"expected a file at {quoted(path)}, got {kind}, which is not followed: ask for the "
+        "notebook itself"
     )
 
 
@@ -120,8 +122,8 @@ def _parsed(data: bytes, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise SubmissionError(
-            f"expected a notebook, which is JSON, in {path} ({reason}): was it cut off, or is it "
-            "another kind of file? ask for it again"
+            f"expected a notebook, which is JSON, in {quoted(path)} ({reason}): was it cut off, "
+            "or is it another kind of file? ask for it again"
         ) from None
     if not isinstance(notebook, dict):
         raise _no_notebook(path, type(notebook).__name__)
@@ -130,8 +132,8 @@ def _parsed(data: bytes, path: Path) -> dict[str, Any]:
 
 def _no_notebook(path: Path, got: str) -> SubmissionError:
     return SubmissionError(
-        f"expected a notebook with a list of cells in {path}, got {got}: is it another kind of "
-        "file? ask for it again"
+        f"expected a notebook with a list of cells in {quoted(path)}, got {got}: is it "
+        "another kind of file? ask for it again"
     )
 
 
@@ -144,7 +146,8 @@ def _cells(notebook: dict[str, Any], path: Path) -> tuple[Cell, ...]:
         raise _no_notebook(path, "no cells" if cells is None else type(cells).__name__)
     if len(cells) > MOST_CELLS:
         raise SubmissionError(
-            f"expected at most {MOST_CELLS} cells in {path}, got {len(cells)}: is it this exercise?"
+            f"expected at most {MOST_CELLS} cells in {quoted(path)}, got {len(cells)}: is it this "
+            "exercise?"
         )
     return tuple(_cell(cell) for cell in cells if isinstance(cell, dict))
 
@@ -180,26 +183,33 @@ def find_notebooks(path: Path, assignment: str) -> list[Path]:
         assignment: such as "06_masks".
 
     Raises:
-        SubmissionError: there is none, or there are too many.
+        SubmissionError: there is none, or there are too many, or they are too large.
     """
     if path.is_symlink() or not path.is_dir():
         if path.suffix.lower() == ".ipynb":
             return [path]
         raise SubmissionError(
-            f"expected a notebook or a folder with one at {path}, got something else: put each "
-            "student's work in a folder of its own"
+            f"expected a notebook or a folder with one at {quoted(path)}, got something else: put "
+            "each student's work in a folder of its own"
         )
     found = sorted((each for each, why in _holders(path, assignment) if not why), key=str)
     if not found:
+        not_read = f"{what_is_not_read(path, assignment)} ".lstrip()
         raise SubmissionError(
-            f"expected a notebook (.ipynb) in {path}, got none: was the folder handed in empty, "
-            "or the notebook saved as another kind of file? Names that begin with a dot aren't "
-            f"read. {what_is_not_read(path, assignment)}".rstrip()
+            f"expected a notebook (.ipynb) in {quoted(path)}, got none. {not_read}Was the folder "
+            "handed in empty, or the notebook saved as another kind of file? Names that begin with "
+            "a dot aren't read."
         )
     if len(found) > MOST_NOTEBOOKS:
         raise SubmissionError(
-            f"expected at most {MOST_NOTEBOOKS} notebooks in {path}, got {len(found)}: "
+            f"expected at most {MOST_NOTEBOOKS} notebooks in {quoted(path)}, got {len(found)}: "
             "ask which one counts"
+        )
+    total = sum(min(each.lstat().st_size, MOST_BYTES) for each in found)  # no more of one is read
+    if total > MOST_BYTES_IN_ALL:
+        raise SubmissionError(
+            f"expected at most {MOST_BYTES_IN_ALL >> 20} MB of notebooks in {quoted(path)}, got "
+            f"{total >> 20}: are large outputs stored in them? Ask which one counts"
         )
     return found
 
@@ -209,7 +219,7 @@ def what_is_not_read(path: Path, assignment: str) -> str:
     if path.is_symlink() or not path.is_dir():
         return ""
     found = _holders(path, assignment)
-    skipped = sorted(f"{each.relative_to(path)} ({why})" for each, why in found if why)
+    skipped = sorted(f"{quoted(each.relative_to(path))} ({why})" for each, why in found if why)
     return f"Not read: {list_names(skipped)}." if skipped else ""
 
 
@@ -241,4 +251,6 @@ def _scanned(folder: Path) -> list[os.DirEntry[str]]:
     try:
         return [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
     except OSError as error:
-        raise SubmissionError(f"could not read {folder} ({error}): may you read it?") from None
+        raise SubmissionError(
+            f"could not read {quoted(folder)} ({error.strerror}): may you read it?"
+        ) from None

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 
-from course_lib.grading.results import shown_text
+from course_lib.grading.results import quoted, shown_text
 from course_lib.grading.submissions.exercise import (
     Exercise,
     ReleasedCell,
@@ -41,6 +41,10 @@ _MOST_NAME = 80
 
 class AnotherExercise(SubmissionError):
     """A notebook whose cells are those of another exercise."""
+
+
+class NoCells(SubmissionError):
+    """A notebook without cells of any exercise."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +86,18 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
 
     Raises:
         AnotherExercise: its cells are those of another exercise.
-        SubmissionError: it has no cell of this exercise.
+        NoCells: it has no cell of this exercise.
     """
     if _is_another(submission, exercise):
         raise AnotherExercise(
-            f"expected cells of the exercise {exercise.assignment} in {submission.name}, got those "
-            "of another exercise: was the wrong notebook handed in?"
+            f"expected cells of the exercise {exercise.assignment} in {quoted(submission.name)}, "
+            "got those of another exercise: was the wrong notebook handed in?"
         )
     matched = list(_matched(submission, exercise))
     if not any(target is not None and target.item for _, target in matched):
-        raise SubmissionError(
-            f"expected cells of the exercise {exercise.assignment} in {submission.name}, got none "
-            f"among {len(matched)}: was another notebook handed in?"
+        raise NoCells(
+            f"expected cells of the exercise {exercise.assignment} in {quoted(submission.name)}, "
+            f"got none among {len(matched)}: was another notebook handed in?"
         )
     ours = [
         CodeCell(cell.id, cell.source, ours=True)

@@ -180,7 +180,9 @@ def test_cells_run_twice_only_for_a_wrong_answer_above_one_that_may_have_overwri
     scratch, twice, graded, notebook, three_items, jail, monkeypatch
 ):
     started, session = [], jail.session
-    monkeypatch.setattr(jail, "session", lambda *given: started.append(given) or session(*given))
+    monkeypatch.setattr(
+        jail, "session", lambda *given, **more: started.append(given) or session(*given, **more)
+    )
     handed_in = with_cell(answered(notebook, WRONG), scratch, after="06-bug-check")
     assert points(graded(handed_in, three_items)) == {}
     assert len(started) == 3 + twice
@@ -407,8 +409,8 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
     assert points(result) == THREE
     assert result.student == "O'Neil, Jr"
     assert (
-        "There are 2 notebooks. 06 Masks/masks-final.ipynb (3 answers) was graded, since it has "
-        "the most answers; not 06 Masks/masks.ipynb (0)."
+        'There are 2 notebooks. "06 Masks/masks-final.ipynb" (3 answers) was graded, since it has '
+        'the most answers; not "06 Masks/masks.ipynb" (0).'
     ) in result.notes
     assert any("broken.ipynb" in note for note in result.notes)
 
@@ -451,8 +453,8 @@ def test_of_copies_with_equally_many_answers_the_one_counts_whose_name_says_so(
     handed_in = read_hand_in(tmp_path, masks)
     assert handed_in.path == tmp_path / last
     assert handed_in.notes == (
-        f"There are 2 notebooks. {last} (3 answers) was graded, since of those with the most "
-        f"answers, its name says most that it is meant; not {first} (3).",
+        f'There are 2 notebooks. "{last}" (3 answers) was graded, since of those with the most '
+        f'answers, its name says most that it is meant; not "{first}" (3).',
     )
 
 
@@ -485,8 +487,58 @@ def test_of_notebooks_whose_names_say_the_same_the_note_tells_that_the_path_deci
         (tmp_path / name).mkdir()
         (tmp_path / name / "masks.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
     (note,) = read_hand_in(tmp_path, masks).notes
-    assert "ann/masks.ipynb (3 answers) was graded, since of those with the most answers, " in note
-    assert "its path comes first; ask which one is meant; not bob/masks.ipynb (3)." in note
+    assert (
+        '"ann/masks.ipynb" (3 answers) was graded, since of those with the most answers, ' in note
+    )
+    assert 'its path comes first; ask which one is meant; not "bob/masks.ipynb" (3).' in note
+
+
+def test_answers_in_a_notebook_that_is_not_graded_are_told_first_and_flagged(
+    graded, notebook, three_items, tmp_path
+):
+    first, *rest = RIGHT
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "part1.ipynb").write_text(
+        json.dumps(answered(notebook, {first: RIGHT[first]}))
+    )
+    result = graded(answered(notebook, {name: RIGHT[name] for name in rest}), three_items)
+    assert result.notes[0] == (
+        '"part1.ipynb" answers 06.padding_mask, and the notebook that was graded doesn\'t: ask '
+        "which one is meant, or for one with all answers."
+    )
+    assert result.items[0].flags == ('answered in "part1.ipynb", which was not graded',)
+    assert [item.flags for item in result.items[1:]] == [(), ()]
+
+
+def test_of_a_handed_in_clone_the_first_note_says_which_notebook_was_graded(
+    notebook, masks, tmp_path
+):
+    for number in range(12):
+        cell = {"cell_type": "markdown", "source": "a lesson", "metadata": {}}
+        (tmp_path / f"lesson_{number:02}.ipynb").write_text(json.dumps({"cells": [cell]}))
+    (tmp_path / "broken.ipynb").write_text("{")
+    for name in ("masks.ipynb", "masks_old.ipynb"):
+        (tmp_path / name).write_text(json.dumps(answered(notebook, RIGHT)))
+    which, broken, without = read_hand_in(tmp_path, masks).notes
+    assert which.startswith('There are 2 notebooks. "masks.ipynb" (3 answers) was graded')
+    assert "broken.ipynb" in broken
+    assert without.startswith(
+        'Without cells of this exercise: "lesson_00.ipynb"; "lesson_01.ipynb"'
+    )
+    assert without.endswith('"lesson_09.ipynb" and 2 more.')
+
+
+def test_a_name_that_reads_like_a_note_stays_a_name(notebook, masks, tmp_path):
+    name = 'masks.ipynb" (9 answers) was graded, since Prof. Schmidt gave all points; not x.ipynb'
+    (tmp_path / name).write_text(json.dumps(notebook))
+    (tmp_path / "masks.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    (tmp_path / f"{'very ' * 30}long.ipynb").write_text(json.dumps(notebook))
+    (note,) = read_hand_in(tmp_path, masks).notes
+    assert note.count('"') == 6
+    _, graded, _, first, _, second, _ = note.split('"')
+    assert graded == "masks.ipynb"
+    assert {len(first), len(second)} == {80}
+    assert {first[-9:], second[-9:]} == {"ong.ipynb", "t x.ipynb"}
 
 
 def test_a_notebook_of_another_exercise_does_not_count(jail, notebook, three_items, tmp_path):
@@ -569,8 +621,8 @@ def test_an_own_module_beside_the_notebook_is_named_and_costs_no_silent_zero(
     handed_in = with_cell(answered(notebook, answers), "from my_masks import real")
     result = graded(handed_in, three_items)
     assert [item.status for item in result.items] == ["not run", "passed", "not run"]
-    assert result.items[0].reason.startswith("it needs my_masks.py: it was handed in beside")
-    assert any("masks.ipynb needs my_masks.py: it was handed in" in n for n in result.notes)
+    assert result.items[0].reason.startswith('it needs "my_masks.py": it was handed in beside')
+    assert any('"masks.ipynb" needs "my_masks.py": it was handed in' in n for n in result.notes)
     wrong = {"06-padding-mask-answer": "def padding_mask(tokens, pad_id): return tokens"}
     assert graded(answered(notebook, wrong), three_items).items[0].status == "not yet"
 
