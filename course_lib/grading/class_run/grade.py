@@ -7,7 +7,7 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -53,8 +53,9 @@ from course_lib.grading.submissions.transplant import (
 )
 from course_lib.grading.submissions.which_copy import SortKey, sort_key
 
-# Of a notebook: that it is not the course's solution, how many answers it has, and its name.
-_Rank = tuple[bool, int, SortKey]
+# Of a notebook: that it is not the course's solution, how many answers it has, whether there are
+# other cells of the exercise in it, and its name.
+_Rank = tuple[bool, int, tuple[bool, SortKey]]
 # The name, among misconceptions, of right answers that call what is ready-made.
 READY_MADE_NAME = "ready_made"
 _MOST_TEXT = 50_000  # characters of an answer in words
@@ -203,7 +204,7 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     """
     best, errors = None, []  # only the best is kept: each may have 20 MB
     read: dict[Path, _Rank] = {}
-    without, answers = list[Path](), dict[Path, Collection[str]]()
+    without, answers = list[Path](), dict[Path, frozenset[str]]()
     for path in find_notebooks(folder, exercise.assignment):
         try:
             submission = read_submission(path)
@@ -218,19 +219,20 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
         name = path.relative_to(folder)
         is_own = "solutions" not in map(str.casefold, name.parts[:-1])
         is_own = is_own and _code_of(submission) != _solution_code(exercise.file)
+        has_cells = _has_cells(submission, exercise)
         key = sort_key(name, exercise.file.stem, assignment=exercise.assignment)
-        read[path] = rank = is_own, len(transplanted.answered), key
-        answers[path] = transplanted.answered if is_own else ()
+        read[path] = rank = is_own, len(transplanted.answered), (has_cells, key)
+        answers[path] = transplanted.answered if is_own and has_cells else frozenset()
         if best is None or rank > best[0]:
             best = rank, submission, transplanted, path
     if best is None:
         raise errors[0]
     _, submission, transplanted, path = best
     elsewhere = {
-        item: quoted(other.relative_to(folder))
+        task.entry.id: quoted(other.relative_to(folder))
+        for task in exercise.tasks
         for other in sorted(answers, key=read.__getitem__)
-        for item in answers[other]
-        if item not in transplanted.answered
+        if task.entry.id in answers[other] - transplanted.answered
     }
     notes = [
         f"{other} answers {', '.join(item for item in elsewhere if elsewhere[item] == other)}, and "
@@ -269,6 +271,18 @@ def _with_elsewhere(item: ItemResult, hand_in: HandIn) -> ItemResult:
     return replace(item, flags=(f"answered in {other}, which was not graded", *item.flags))
 
 
+def _has_cells(submission: Submission, exercise: Exercise) -> bool:
+    """Whether it has cells as they were released, by id or source. Where it has none, all that is
+    known is that it defines the same names, as a lesson or another exercise may.
+    """
+    cells = [cell for cell in exercise.cells if cell.item]
+    released = {each for cell in cells for each in (cell.id, cell.source.strip())} - {""}
+    return any(
+        not released.isdisjoint((cell.id, cell.grade_id, cell.source.strip()))
+        for cell in submission.cells
+    )
+
+
 def _code_of(submission: Submission) -> tuple[str, ...]:
     return tuple(cell.source.strip() for cell in submission.cells if cell.is_code)
 
@@ -292,6 +306,8 @@ def _which_one(read: Mapping[Path, _Rank], graded: Path, folder: Path) -> str:
     reason = "it has the most answers"
     if (is_own, most, key) in others.values():
         reason = "of those with the most answers, its path comes first; ask which one is meant"
+    elif any(rank[:2] == (is_own, most) and rank[2][0] < key[0] for rank in others.values()):
+        reason = "of those with the most answers, it has the exercise's other cells"
     elif any(rank[:2] == (is_own, most) for rank in others.values()):
         reason = "of those with the most answers, its name says most that it is meant"
     if any(not rank[0] for rank in others.values()):

@@ -528,6 +528,19 @@ def test_of_a_handed_in_clone_the_first_note_says_which_notebook_was_graded(
     assert without.endswith('"lesson_09.ipynb" and 2 more.')
 
 
+def test_a_notebook_that_only_defines_the_same_names_is_not_preferred(notebook, masks, tmp_path):
+    first, second, _ = RIGHT
+    own = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    lesson = {"cells": [{**own, "source": RIGHT[second]}]}
+    (tmp_path / "masks.ipynb").write_text(json.dumps(lesson))
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "x.ipynb").write_text(json.dumps(answered(notebook, {first: RIGHT[first]})))
+    handed_in = read_hand_in(tmp_path, masks)
+    assert handed_in.path == tmp_path / "old/x.ipynb"
+    assert "since of those with the most answers, it has the exercise's other" in handed_in.notes[0]
+    assert handed_in.elsewhere == {}
+
+
 def test_a_name_that_reads_like_a_note_stays_a_name(notebook, masks, tmp_path):
     name = 'masks.ipynb" (9 answers) was graded, since Prof. Schmidt gave all points; not x.ipynb'
     (tmp_path / name).write_text(json.dumps(notebook))
