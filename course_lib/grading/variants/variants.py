@@ -19,7 +19,7 @@ from typing import Any
 
 from course_lib.atomic import below, write_atomically
 from course_lib.errors import CourseError
-from course_lib.grading.results import clean_name
+from course_lib.grading.results import clean_name, quoted
 from course_lib.grading.safe_csv import read_csv
 from course_lib.grading.submissions.exercise import Exercise, exercise_file, load_exercise
 from course_lib.grading.submissions.submission import (
@@ -76,7 +76,8 @@ class Variants:
             group = self.groups.get(clean_name(student))
             if group is None:
                 raise SubmissionError(
-                    f"expected a group for {student} in the list of groups, got none: add a line"
+                    f"expected a group for {quoted(student)} in the list of groups, got none: add "
+                    "a line"
                 )
             return self.by_group[group]
         if not any(variant.conventions for variant in self.by_group.values()):

@@ -66,7 +66,7 @@ def test_each_student_has_a_result_file_and_nobody_a_silent_zero(run, jail):
     for result in results:
         assert run.load_result(result.student) == result
         assert result.isolation == jail.isolation
-    assert "was the folder handed in empty" in results[3].notes[0]
+    assert "Was the folder handed in empty" in results[3].notes[0]
     assert "gone wrong/masks.ipynb" in results[4].notes[0]
 
 
@@ -74,7 +74,9 @@ def test_what_is_unchanged_is_not_graded_again(run, jail, monkeypatch, notebook)
     first = grade(run, jail)
     sessions = []
     start = jail.session
-    monkeypatch.setattr(jail, "session", lambda *args: sessions.append(args) or start(*args))
+    monkeypatch.setattr(
+        jail, "session", lambda *args, **more: sessions.append(args) or start(*args, **more)
+    )
     assert grade(run, jail) == first
     assert sessions == []
     wrong = answered(notebook, {"06-padding-mask-answer": "def padding_mask(t, p): return t"})

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.grading.class_run import grade
-from course_lib.grading.class_run.grade import ENDED, grade_submission, read_hand_in
+from course_lib.grading.class_run.grade import ENDED, NO_THREAD, grade_submission, read_hand_in
 from tests.checks.alternatives import masks as alternatives
 from tests.grading.notebooks_to_hand_in import (
     RIGHT,
@@ -681,6 +681,21 @@ def test_an_answer_that_ends_its_process_is_flagged(graded, notebook, one_item):
         answered(notebook, {"06-padding-mask-answer": "padding_mask = 3"}), one_item
     ).items
     assert (item.points, item.flags) == (0.0, ())
+
+
+def test_an_answer_that_starts_too_many_threads_is_flagged(graded, notebook, one_item):
+    source = """\
+import threading
+def padding_mask(tokens, pad_id):
+    gate = threading.Event()
+    try:
+        for _ in range(200):
+            threading.Thread(target=gate.wait, daemon=True).start()
+    finally:
+        gate.set()
+"""
+    [item] = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item).items
+    assert (item.points, item.flags) == (0.0, (NO_THREAD,))
 
 
 def test_each_answer_in_code_has_an_id_of_its_own(graded, notebook, three_items):

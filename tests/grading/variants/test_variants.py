@@ -250,7 +250,7 @@ def test_a_list_of_groups_counts_more_than_a_stamp(hiding, released, tmp_path):
     (tmp_path / "groups.csv").write_text(f"student,group\nanna,{other}\n", encoding="utf-8")
     listed = load_variants(released, "06_masks", tmp_path / "groups.csv")
     assert listed.variant_of("anna", incoming / "anna").group == other
-    with pytest.raises(SubmissionError, match="expected a group for ben"):
+    with pytest.raises(SubmissionError, match='expected a group for "ben"'):
         listed.variant_of("ben", incoming / "anna")
 
 
