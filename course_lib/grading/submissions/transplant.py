@@ -22,7 +22,7 @@ from course_lib.grading.submissions.exercise import (
     defined_names,
 )
 from course_lib.grading.submissions.magics import without_commands
-from course_lib.grading.submissions.prose import words_in
+from course_lib.grading.submissions.prose import MOST_OF_A_CELL, words_in
 from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
 
 # The cells of an item in any exercise, such as 06-bug-answer.
@@ -37,6 +37,7 @@ _BLOCKS = re.compile(r"^(?:async +def|def|class) +(\w+)", re.MULTILINE)
 _NEAR = 2  # cells above or below those of an answer in words, where a part of it may stand
 _MOST_SHOWN = 300  # characters of such a text
 _MOST_NAME = 80
+_MOST_LOOKED_AT = 200_000  # characters of all code cells in which words may be
 
 
 class AnotherExercise(SubmissionError):
@@ -164,7 +165,7 @@ def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:
     asked for are a text cell of their own; if there is code beside them, that stays a code cell.
     """
     find = _Finder(exercise)
-    item, wanted = "", _written_items(exercise)
+    item, wanted, left = "", _written_items(exercise), _MOST_LOOKED_AT
     for number, handed_in in enumerate(submission.cells, 1):
         cell = replace(handed_in, number=number)
         target = find.by_id(cell) or find.by_content(cell)
@@ -172,7 +173,8 @@ def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:
         if target is not None:
             item = target.item
         if cell.kind == "code" and item in wanted:
-            words, has_code = words_in(cell.source)
+            words, has_code = words_in(cell.source) if left > 0 else ("", True)
+            left -= min(len(cell.source), MOST_OF_A_CELL)
             if target is not None and target.role == "written":
                 words = words or cell.source
             elif target is not None:

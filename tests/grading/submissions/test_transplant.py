@@ -10,6 +10,7 @@ import pytest
 from course_lib.errors import CourseError
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.submissions import flags
+from course_lib.grading.submissions import transplant as transplant_module
 from course_lib.grading.submissions.exercise import defined_names, load_exercise
 from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.magics import without_commands
@@ -113,6 +114,17 @@ def test_an_own_check_of_something_else_is_named_and_says_nothing_about_the_answ
     assert made.checked == {"06.padding_mask": ours + 1}
     note = "A check of 06.padding_mask is of `padding_mask_v2`, and only `padding_mask` is graded."
     assert note in made.notes
+
+
+def test_words_are_looked_for_in_so_many_characters_of_a_notebook(masks, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(
+        transplant_module, "words_in", lambda source: looked_at.append(source) or ("", True)
+    )
+    asked = Cell("text", "Words.", id="06-why-not-rows-task")
+    many = [Cell("code", f"x = {'1' * 19_990}", id=f"{n}") for n in range(30)]
+    transplant(submitted(asked, *many), masks)
+    assert sum(map(len, looked_at)) <= 220_000
 
 
 def test_another_notebook_is_no_silent_zero(masks):
