@@ -54,6 +54,7 @@ _NOT_IN_THE_NOTEBOOK = (
 # What is raised where an own module is missing: by its import, or by what uses its names.
 _MISSING = ("ModuleNotFoundError", "NameError")
 ENDED = "ended its process, which a wrong answer seldom does: try whether it runs outside the jail"
+_LINE_NOT_NAMED = "The fix is right, and the wrong line is not named, or it is another one."
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -101,7 +102,8 @@ def grade_submission(
         cells=transplanted.cells,
         limits=limits,
         end=time.monotonic() + limits.run * runs,
-        asked_for=[name for task in exercise.tasks for name in (task.subject, task.line) if name],
+        # Not what names a line: a number does, too.
+        asked_for=[task.subject for task in exercise.tasks if task.subject],
     )
     items = tuple(
         replace(
@@ -341,6 +343,8 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     names, seen = [misconception.name for misconception in diagnosis.misconceptions], ""
     if not names and diagnosis.observation and diagnosis.observation.name:
         names, seen = [diagnosis.observation.name], diagnosis.observation.sentence
+    elif not names and not diagnosis.failed and not diagnosis.line_found:
+        seen = _LINE_NOT_NAMED
     if diagnosis.borrowed:
         names, seen = [READY_MADE_NAME], refusal(diagnosis.borrowed, task.entry.id)
         flags = (seen, *flags)

@@ -27,8 +27,11 @@ from course_lib.grading.submissions.submission import Cell, Submission, Submissi
 
 # The cells of an item in any exercise, such as 06-bug-answer.
 _ITEM_CELL = re.compile(r"\d\d-.+-(task|hints|code|answer|check|written)")
-# In a cell of the learner's own: the item, and what is checked.
-_CHECKED = re.compile(r"""\bcheck\(\s*["'](\d\d\.\w+)["']\s*,\s*([\w.]+)""")
+# In a cell of the learner's own: the item, what is checked, and the wrong line if it is a number.
+_CHECKED = re.compile(
+    r"""\bcheck\(\s*["'](\d\d\.\w+)["']\s*,\s*([\w.]+)"""
+    r"""(?:\s*,\s*(?:line\s*=\s*)?(\d{1,4})\s*[,)])?"""
+)
 _NO_CODE = re.compile(r"""\"{3}.*?\"{3}|'{3}.*?'{3}|#[^\n]*""", re.DOTALL)
 _STUB = re.compile(
     r"^[ \t]*(?:(?:async +)?def\b|\))[^\n]*:\s*raise\s+NotImplementedError\b", re.MULTILINE
@@ -142,9 +145,14 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
         if _is_own_work(cell, target):
             name = target.id if target else f"cell {cell.number}"
             theirs.append(CodeCell(name, without_commands(cell.source), item=_item(target)))
+            for item, line in _lines_named(cell.source, exercise):
+                theirs.append(CodeCell(name, line, item=item))
+                checked[item] = len(theirs)
         if target is None or target.role != "check":
             own = {
-                item for item, name in _CHECKED.findall(cell.source) if name == asked_for.get(item)
+                item
+                for item, name, _ in _CHECKED.findall(cell.source)
+                if name == asked_for.get(item)
             }
             checked |= dict.fromkeys(own, len(theirs))
         if target is not None and target.defines.intersection(_BLOCKS.findall(cell.source)):
@@ -153,6 +161,14 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
     found = {item: (checked.get(item, 0), defined.get(item, 0)) for item in begun}
     first = {item: next((n for n in found[item] if n > begun[item]), 0) for item in begun}
     return theirs, {item: number for item, number in first.items() if number}
+
+
+def _lines_named(source: str, exercise: Exercise) -> Iterator[tuple[str, str]]:
+    """The items of which a check names the wrong line as a number, with an assignment of it."""
+    names = {task.entry.id: task.line for task in exercise.tasks if task.line}
+    for item, _, line in _CHECKED.findall(source):
+        if line and item in names:
+            yield item, f"{names[item]} = {int(line)}"
 
 
 def _subjects(exercise: Exercise) -> dict[str, str]:
@@ -305,7 +321,7 @@ def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) ->
         yield f"The locked cell {name} was changed; it runs after our own."
     asked_for = _subjects(exercise)
     others = dict.fromkeys(each for source in own for each in _CHECKED.findall(source))
-    for item, name in others:
+    for item, name, _ in others:
         if name != asked_for.get(item, name):
             shown = shown_text(name, _MOST_NAME)
             yield f"A check of {item} is of `{shown}`, and only `{asked_for[item]}` is graded."

@@ -651,3 +651,34 @@ def test_time_is_given_for_each_time_that_the_cells_run(graded, notebook, masks)
     slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
     result = graded(slow, masks, limits=replace(SHORT, run=3.0))
     assert not any(item.status == "not run" for item in result.items)
+
+
+FIXED = """\
+def cross_attention_weights(query, key, source, pad_id):
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    return masked_softmax(scores, padding_mask(source, pad_id))
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+"""
+NAMED = 'check("06.bug", cross_attention_weights, wrong_line)'
+
+
+@pytest.mark.parametrize(
+    ("named", "check", "worth"),
+    [
+        ("wrong_line = 5", NAMED, 2.0),
+        ("wrong_line: int = 5", NAMED, 2.0),
+        ("wrong_line = 4", NAMED, 0.0),
+        ("", NAMED, 0.0),
+        ("", NAMED.replace("wrong_line", "5"), 2.0),
+        ("", NAMED.replace("wrong_line", "line=5"), 2.0),
+        ("wrong_line = 5", NAMED.replace("wrong_line", "4"), 0.0),
+    ],
+)
+def test_the_wrong_line_may_be_a_number(named, check, worth, graded, notebook, masks):
+    task = replace(masks, tasks=tuple(each for each in masks.tasks if each.entry.id == "06.bug"))
+    answers = {"06-bug-answer": f"{FIXED}\n{named}", "06-bug-check": check}
+    answers |= {"06-padding-mask-answer": RIGHT["06-padding-mask-answer"]}
+    [item] = graded(answered(notebook, answers), task).items
+    assert item.points == worth
+    assert ("the wrong line is not named" in item.seen) is (worth == 0)
