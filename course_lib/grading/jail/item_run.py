@@ -31,12 +31,15 @@ from course_lib.grading.jail.session import (
 from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
-# A statement that is no mere definition, and may change an object. The answers to items below are
+# A line of a cell that may change an object: any but a definition, an import, a name for a constant
+# or another object, and a print or check without a call inside. The answers to items below are
 # definitions, and cost no second run.
 _DOES_SOMETHING = re.compile(
-    r"^(?!(?:(?:async +)?(?:def|class|from|import)\b|print\(|check\()[^;\n]*$)"
-    r"(?:(?:for|while|if|with|try)\b|[\w(\[{][^\n]*[(\[.])",
-    re.MULTILINE,
+    r"""^(?!(?:(?:async[ ]+)?(?:def|class|from|import)\b[^;\n]*
+          |\w+[ ]*=[^;\n()\[\].]*
+          |(?:print|check)\([^;\n(]*
+        )$)[^\s#)\]}]""",
+    re.MULTILINE | re.VERBOSE,
 )
 
 

@@ -169,7 +169,7 @@ WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.
 @pytest.mark.parametrize(
     ("scratch", "twice"),
     [
-        ("# padding_mask: Tensor\nx = y = 3\nprint(padding_mask, torch.ones(2, 3))", 0),
+        ("# padding_mask: Tensor\nx = y = 3\nprint(padding_mask, axes)", 0),
         ("def test():\n    padding_mask = 3\n    test()\nclass A(nn.Module): x = f(3)", 0),
         ("padding_mask = 3", 2),
         ("def test():\n    padding_mask = 3\ntest()", 3),
@@ -193,6 +193,8 @@ CHANGING = {
     "a function": "def patch(what):\n    what.clear()\npatch(axes)",
     "a module": "import torch; torch.ne = torch.eq",
     "what is in brackets": "(axes).append(None)",
+    "an augmented assignment": "axes += [None]",
+    "what is printed": "print(axes.pop())",
     "a loop": "for each in axes, axes:\n    each.append(None)",
 }
 
