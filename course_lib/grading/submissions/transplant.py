@@ -20,6 +20,7 @@ from course_lib.grading.submissions.exercise import (
     ReleasedCell,
     bound_names,
     defined_names,
+    lesson_code,
 )
 from course_lib.grading.submissions.magics import without_commands
 from course_lib.grading.submissions.prose import MOST_OF_A_CELL, words_in
@@ -43,8 +44,14 @@ _MOST_NAME = 80
 _MOST_LOOKED_AT = 200_000  # characters of all code cells in which words may be
 
 
+_LESSON = (
+    "This is the lesson, not the exercise: the lesson's own code is left out, and only what was "
+    "added counts; ask for the exercise if anything is missing."
+)
+
+
 class AnotherExercise(SubmissionError):
-    """A notebook whose cells are those of another exercise."""
+    """A notebook whose cells are those of another exercise, or the lesson's."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
     released, then by what they define.
 
     Raises:
-        AnotherExercise: its cells are those of another exercise.
+        AnotherExercise: its cells are those of another exercise, or all are the lesson's.
         SubmissionError: it has no cell of this exercise.
     """
     if _is_another(submission, exercise):
@@ -93,8 +100,14 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
             f"expected cells of the exercise {exercise.assignment} in {submission.name}, got those "
             "of another exercise: was the wrong notebook handed in?"
         )
+    submission, is_lesson = _without_lesson(submission, exercise)
     matched = list(_matched(submission, exercise))
     if not any(target is not None and target.item for _, target in matched):
+        if is_lesson:
+            raise AnotherExercise(
+                f"expected the exercise {exercise.assignment} in {submission.name}, got the lesson "
+                "with no answer in it: this is the lesson, not the exercise; ask for the exercise"
+            )
         raise SubmissionError(
             f"expected cells of the exercise {exercise.assignment} in {submission.name}, got none "
             f"among {len(matched)}: was another notebook handed in?"
@@ -112,7 +125,7 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
         written=written,
         checked={item: len(ours) + number for item, number in checked.items()},
         answered=frozenset(answered),
-        notes=tuple(_notes(matched, exercise, written)),
+        notes=(*([_LESSON] if is_lesson else []), *_notes(matched, exercise, written)),
     )
 
 
@@ -127,6 +140,20 @@ def _is_another(submission: Submission, exercise: Exercise) -> bool:
     ids = {name for cell in submission.cells for name in (cell.grade_id, cell.id)}
     own = {cell.id for cell in exercise.cells if cell.item}
     return not ids & own and any(map(_ITEM_CELL.fullmatch, ids))
+
+
+def _without_lesson(submission: Submission, exercise: Exercise) -> tuple[Submission, bool]:
+    """The notebook without the lesson's own code, if it is the lesson; and whether it is.
+
+    A lesson defines, with the same names, much of what its exercise asks for. A cell of it that
+    somebody has put into the exercise counts there, as a solution does.
+    """
+    lesson = lesson_code(exercise.assignment)
+    of_lesson = [c.is_code and c.source.strip() in lesson for c in submission.cells]
+    if not lesson or 2 * sum(of_lesson) < len(lesson):
+        return submission, False
+    own = [cell for cell, is_there in zip(submission.cells, of_lesson, strict=True) if not is_there]
+    return replace(submission, cells=tuple(own)), True
 
 
 def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dict[str, int]]:

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -114,6 +115,25 @@ def test_an_own_check_of_something_else_is_named_and_says_nothing_about_the_answ
     assert made.checked == {"06.padding_mask": ours + 1}
     note = "A check of 06.padding_mask is of `padding_mask_v2`, and only `padding_mask` is graded."
     assert note in made.notes
+
+
+@pytest.mark.parametrize("assignment", ["01_positional_encoding", "06_masks"])
+def test_the_lesson_handed_in_is_no_answer_to_its_exercise(assignment):
+    exercise = load_exercise(ROOT / "exercises", assignment)
+    lesson = read_submission(ROOT / "notebooks" / f"{assignment}.ipynb")
+    with pytest.raises(SubmissionError, match="this is the lesson, not the exercise"):
+        transplant(lesson, exercise)
+
+
+def test_an_answer_in_the_lesson_counts_and_so_does_a_cell_of_the_lesson_in_the_exercise(masks):
+    lesson = read_submission(ROOT / "notebooks/06_masks.ipynb")
+    made = transplant(replace(lesson, cells=(*lesson.cells, ANSWER)), masks)
+    assert made.answered == {"06.padding_mask"}
+    assert made.notes[0].startswith("This is the lesson, not the exercise")
+    theirs = [cell for cell in lesson.cells if "def causal_mask" in cell.source]
+    assert transplant(submitted(ANSWER, *theirs), masks).answered == {
+        *("06.padding_mask", "06.causal_mask")
+    }
 
 
 def test_words_are_looked_for_in_so_many_characters_of_a_notebook(masks, monkeypatch):
