@@ -56,6 +56,7 @@ _RIGHT_AS_IT_IS = {
     "04.scaled_dot_product_attention": {"attention_einsum"},
     "04.bug": {"MultiHeadAttention"},
     "05.attention_einsum": {"attention_matmul"},
+    "08.count_parameters": {"parameter_parts"},
 }
 _CHECKS = '''\
 """What stands for the checks while an answer is graded: they are made elsewhere, afterwards."""
