@@ -236,7 +236,8 @@ def _which_one(read: Mapping[Path, _Rank], graded: Path, folder: Path) -> str:
     elif any(rank[:2] == (is_own, most) for rank in others.values()):
         reason = "of those with the most answers, its name says most that it is meant"
     if any(not rank[0] for rank in others.values()):
-        reason += " (a folder solutions and the course's solution count last)"
+        last = "a folder solutions and the course's solution count last"
+        reason = f"{reason} ({last})" if any(rank[0] for rank in others.values()) else last
     return (
         f"There are {len(read)} notebooks. {graded.relative_to(folder)} ({most} answers) was "
         f"graded, since {reason}; not {listed}."

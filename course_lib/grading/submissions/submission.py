@@ -219,26 +219,46 @@ def _holders(
     """The notebooks in a folder and in the folders in it, each with "", and what else may be or
     hold one, with the reason why it is not read. ``other`` is the assignment whose folder this is.
     """
+    released = {assignment, assignment.partition("_")[2]}
     for entry in _scanned(folder):
         path, name = Path(entry.path), normal_name(entry.name)
+        hidden = entry.name.startswith(".")
         if entry.is_dir(follow_symlinks=False):
             inner = name if name in _ASSIGNMENTS - {assignment} else other
             if depth > 0:
                 yield from _holders(path, assignment, depth=depth - 1, other=inner)
             elif not inner:
                 yield path, "too many folders deep"
-        elif path.suffix.lower() == ".ipynb":
+        elif path.suffix.lower() == ".ipynb" and not hidden:
             if not other:
                 yield path, ""
             elif not name.startswith(other.partition("_")[2]):
                 yield path, f"in a folder {other}"
-        elif path.suffix.lower() in _ARCHIVES and not other:
+        elif other:
+            continue
+        elif path.suffix.lower() in _ARCHIVES:
             yield path, "unpack it"
+        elif entry.is_symlink():
+            yield path, "a link, which is not followed"
+        elif ".ipynb" in entry.name.lower() or _stem(entry.name) in released:
+            yield path, "its name begins with a dot" if hidden else "its name has another ending"
+
+
+def _stem(name: str) -> str:
+    """The name before its first dot, as assignments are written."""
+    return normal_name(name.partition(".")[0])
 
 
 def _scanned(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, without hidden entries such as .ipynb_checkpoints with older copies."""
+    """What is in a folder, without hidden entries such as .ipynb_checkpoints with older copies; but
+    with hidden notebooks, which macOS' companions of files (._masks.ipynb) are not.
+    """
     try:
-        return [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+        return [
+            entry
+            for entry in os.scandir(folder)
+            if not entry.name.startswith(".")
+            or (".ipynb" in entry.name and entry.name[1] != "_" and not entry.is_dir())
+        ]
     except OSError as error:
         raise SubmissionError(f"could not read {folder} ({error}): may you read it?") from None

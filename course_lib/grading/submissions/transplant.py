@@ -170,7 +170,7 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
         if target is not None and target.role == "check":
             checked[target.item] = len(theirs)
         if _is_own_work(cell, target):
-            name = target.id if target else f"cell {cell.number}"
+            name = target.id if target else str(cell.number)
             theirs.append(CodeCell(name, without_commands(cell.source), item=_item(target)))
             for item, line in _lines_named(cell.source, exercise):
                 theirs.append(CodeCell(name, line, item=item))
@@ -182,7 +182,8 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
                 if name == asked_for.get(item)
             }
             checked |= dict.fromkeys(own, len(theirs))
-        if target is not None and target.defines.intersection(_BLOCKS.findall(cell.source)):
+        defines = target is not None and target.defines.intersection(_BLOCKS.findall(cell.source))
+        if target is not None and defines and _is_written(cell, target):
             defined[target.item] = len(theirs)
     begun = {cell.item: number for number, cell in reversed(list(enumerate(theirs)))}
     found = {item: (checked.get(item, 0), defined.get(item, 0)) for item in begun}

@@ -144,7 +144,8 @@ def norm(*args):
     "by a norm of groups": (
         "03.layer_norm",
         borrowed(
-            "torch.native_group_norm(rows, weight, bias, len(rows), d, 1, 1, eps)[0].reshape(x.shape)"
+            "torch.native_group_norm(rows, weight, bias, len(rows), d, 1, 1, eps)[0]"
+            ".reshape(x.shape)"
         ).replace("    return", ROWS),
         "torch.native_group_norm",
     ),

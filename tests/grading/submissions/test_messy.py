@@ -477,7 +477,10 @@ def test_the_course_s_solution_beside_a_student_s_work_is_not_graded(notebook, m
         (tmp_path / name).write_text(json.dumps(content))
     handed_in = read_hand_in(tmp_path, masks)
     assert handed_in.path == tmp_path / "work/masks.ipynb"
-    assert "(a folder solutions and the course's solution count last)" in handed_in.notes[0]
+    assert (
+        "was graded, since a folder solutions and the course's solution count last"
+        in (handed_in.notes[0])
+    )
 
 
 def test_of_notebooks_whose_names_say_the_same_the_note_tells_that_the_path_decided(

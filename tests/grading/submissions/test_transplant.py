@@ -40,7 +40,7 @@ def test_our_cells_come_first_and_the_learners_follow_in_their_order(masks):
     assert not any(name.endswith("check") for name in ours)
     theirs = [(cell.name, cell.source, cell.item) for cell in made.cells if not cell.ours]
     assert theirs == [
-        ("cell 1", "x = 1", ""),
+        ("1", "x = 1", ""),
         ("06-padding-mask-answer", ANSWER.source, "06.padding_mask"),
     ]
     assert made.answered == {"06.padding_mask"}
@@ -145,6 +145,13 @@ def test_words_are_looked_for_in_so_many_characters_of_a_notebook(masks, monkeyp
     many = [Cell("code", f"x = {'1' * 19_990}", id=f"{n}") for n in range(30)]
     transplant(submitted(asked, *many), masks)
     assert sum(map(len, looked_at)) <= 220_000
+
+
+def test_a_copy_of_the_stub_at_the_end_does_not_move_where_an_answer_stands(masks):
+    stub = next(cell.source for cell in masks.cells if cell.id == "06-padding-mask-answer")
+    cells = [Cell("code", RIGHT["06-padding-mask-answer"]), Cell("code", stub + "  # again")]
+    made = transplant(submitted(*cells), masks)
+    assert made.checked == {"06.padding_mask": sum(cell.ours for cell in made.cells) + 1}
 
 
 def test_another_notebook_is_no_silent_zero(masks):
@@ -344,9 +351,7 @@ def test_released_lines_in_a_cell_of_ones_own_are_not_flagged(masks):
     merged = set_up.replace("    ", "\t").replace('"', "'") + "\nimport gc"
     cells = transplant(submitted(Cell("code", merged), ANSWER), masks).cells
     line = merged.count("\n") + 1
-    assert find_flags("06.bug", cells) == (
-        f"unusual in this course: gc (cell cell 1, line {line})",
-    )
+    assert find_flags("06.bug", cells) == (f"unusual in this course: gc (cell 1, line {line})",)
 
 
 @pytest.mark.parametrize("name", ["06_mask", "6", "06", "masks", "06_maks"])
