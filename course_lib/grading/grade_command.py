@@ -14,9 +14,9 @@ from course_lib.grading.class_run.class_run import (
     ClassRun,
     grade_class,
     left_out_of,
-    look_the_same,
     left_results,
     load_secret,
+    look_the_same,
     students_in,
 )
 from course_lib.grading.class_run.regrade_changes import changes_between, changes_summary

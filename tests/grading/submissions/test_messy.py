@@ -85,6 +85,11 @@ MAGICS = {
     "%%time below space": ("", "   \n%%time\n{answer}"),
     "%time of an assignment": ("%time axes = (None, None)", "{answer}"),
     "%%writefile": ("%%writefile mine.py\naxes = (None, None)", "from mine import axes\n{answer}"),
+    "await": (
+        "import asyncio\nawait asyncio.sleep(0.01)\n"
+        "axes = await asyncio.to_thread(lambda: [None] * 2)",
+        "{answer}",
+    ),
     "get_ipython": (
         "from IPython import get_ipython\nget_ipython().system('ls')\naxes = None, None",
         "{answer}",
