@@ -101,7 +101,7 @@ def grade_submission(
         jail=jail,
         cells=transplanted.cells,
         limits=limits,
-        end=time.monotonic() + limits.run * runs,
+        end=time.monotonic() + limits.in_all(runs),
         # Not what names a line: a number does, too.
         asked_for=[task.subject for task in exercise.tasks if task.subject],
     )

@@ -3,6 +3,7 @@
 import inspect
 import json
 import shutil
+import time
 from dataclasses import replace
 
 import pytest
@@ -654,13 +655,24 @@ def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded
     assert result.items[4].status == "not run"
     assert result.items[4].points is None
     assert result.points is None
-    assert result.items[4].reason == "running its cells takes more than 0.8 seconds each time"
+    assert result.items[4].reason == (
+        "running its cells takes more than 0.8 seconds each time, or 240 for all items together"
+    )
 
 
 def test_time_is_given_for_each_time_that_the_cells_run(graded, notebook, masks):
     slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
     result = graded(slow, masks, limits=replace(SHORT, run=3.0))
     assert not any(item.status == "not run" for item in result.items)
+
+
+def test_a_submission_has_no_more_time_for_more_items(graded, notebook, masks):
+    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
+    start = time.monotonic()
+    result = graded(slow, masks, limits=replace(SHORT, submission=2.0))
+    assert time.monotonic() - start < 7
+    assert [item.status for item in result.items][:1] == ["passed"]
+    assert [item.points for item in result.items][-2] is None
 
 
 FIXED = """\
