@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -58,11 +59,14 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A notebook that was handed in: its name, its cells, and the SHA-256 of the file."""
+    """A notebook that was handed in: its name, its cells, the SHA-256 of the file, and the version
+    of Python that it says it ran with, (0, 0) if it says none.
+    """
 
     name: str
     cells: tuple[Cell, ...]
     sha256: str
+    python: tuple[int, int] = (0, 0)
 
 
 def read_submission(path: Path) -> Submission:
@@ -72,10 +76,12 @@ def read_submission(path: Path) -> Submission:
         SubmissionError: it is no regular file, too large, or not a notebook.
     """
     data = read_regular_file(path)
+    notebook = _parsed(data, path)
     return Submission(
         name=path.name,
-        cells=_cells(_parsed(data, path), path),
+        cells=_cells(notebook, path),
         sha256=hashlib.sha256(data).hexdigest(),
+        python=_python(notebook),
     )
 
 
@@ -158,6 +164,14 @@ def _cell(cell: dict[str, Any]) -> Cell:
         source = "".join(part for part in source if isinstance(part, str))
     kind: Literal["code", "text"] = "code" if cell.get("cell_type") == "code" else "text"
     return Cell(kind, _clean(source), id=_clean(cell.get("id")), grade_id=_clean(grade_id))
+
+
+def _python(notebook: dict[str, Any]) -> tuple[int, int]:
+    metadata = notebook.get("metadata")
+    language = metadata.get("language_info") if isinstance(metadata, dict) else None
+    version = language.get("version") if isinstance(language, dict) else None
+    found = re.match(r"(\d{1,3})\.(\d{1,3})\b", version) if isinstance(version, str) else None
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _clean(text: Any) -> str:

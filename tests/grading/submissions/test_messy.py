@@ -704,3 +704,44 @@ def test_the_wrong_line_may_be_a_number(named, check, worth, graded, notebook, m
     [item] = graded(answered(notebook, answers), task).items
     assert item.points == worth
     assert ("the wrong line is not named" in item.seen) is (worth == 0)
+
+
+LACKING = {
+    "a package": (
+        "from a_package import f\ndef padding_mask(tokens, pad_id):\n    return f(tokens)",
+        "it needs a_package, which is not installed here",
+    ),
+    "a package when it is called": (
+        "def padding_mask(tokens, pad_id):\n    import a_package\n    return a_package.f(tokens)",
+        "it needs a_package, which is not installed here",
+    ),
+    "a GPU": (
+        "def padding_mask(tokens, pad_id):\n    return tokens.to('cuda') != pad_id",
+        "it needs a GPU",
+    ),
+    "a GPU in a cell": (
+        "zero = torch.zeros(1, device='cuda')\ndef padding_mask(tokens, pad_id):\n    return zero",
+        "it needs a GPU",
+    ),
+    "a newer Python": (
+        "def padding_mask(tokens, pad_id):\n    try new:\n        pass",
+        "a cell does not compile here, and its notebook ran with Python 3.99",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_this_machine_lacks_is_no_silent_zero(name, graded, notebook, one_item):
+    answer, reason = LACKING[name]
+    handed_in = answered(notebook, {"06-padding-mask-answer": answer})
+    handed_in["metadata"]["language_info"] = {"version": "3.99.1"}
+    [item] = graded(handed_in, one_item).items
+    assert (item.status, item.points) == ("not run", None)
+    assert item.reason.startswith(reason)
+
+
+@pytest.mark.parametrize("where", ["import course_lib.nothing", "import xml.nothing", "x = (:"])
+def test_what_no_machine_has_is_no_reason_to_wait(where, graded, notebook, one_item):
+    answer = f"{where}\ndef padding_mask(tokens, pad_id):\n    return absent"
+    [item] = graded(answered(notebook, {"06-padding-mask-answer": answer}), one_item).items
+    assert item.points == 0.0
