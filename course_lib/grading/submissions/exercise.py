@@ -20,7 +20,7 @@ from course_lib.grading.submissions.submission import (
     read_submission,
 )
 from course_lib.wording import did_you_mean
-from course_lib.work_copy.folders import COURSE
+from course_lib.work_copy.folders import COURSE, NOTEBOOKS
 
 ROLES = ("task", "hints", "code", "answer", "check", "written")
 
@@ -104,7 +104,7 @@ def solution_file(exercise: Path) -> Path | None:
 def lesson_code(assignment: str) -> frozenset[str]:
     """The code of the lesson of an assignment, a text for each cell; nothing where it is not."""
     try:
-        file = exercises_folder().parent / "notebooks" / f"{assignment}.ipynb"
+        file = NOTEBOOKS / f"{assignment}.ipynb"
         cells = read_submission(file).cells
     except SubmissionError:
         return frozenset()

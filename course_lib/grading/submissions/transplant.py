@@ -164,6 +164,12 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
     checked: dict[str, int] = {}
     defined: dict[str, int] = {}
     asked_for = _subjects(exercise)
+    named_last = {
+        item: cell.number
+        for cell, target in matched
+        if cell.is_code and _is_own_work(cell, target)
+        for item in _lines_named(cell.source, exercise)
+    }
     for cell, target in matched:
         if cell.kind != "code":
             continue
@@ -172,9 +178,10 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
         if _is_own_work(cell, target):
             name = target.id if target else str(cell.number)
             theirs.append(CodeCell(name, without_commands(cell.source), item=_item(target)))
-            for item, line in _lines_named(cell.source, exercise):
-                theirs.append(CodeCell(name, line, item=item))
-                checked[item] = len(theirs)
+            for item, line in _lines_named(cell.source, exercise).items():
+                if named_last[item] == cell.number:
+                    theirs.append(CodeCell(name, line, item=item))
+                    checked[item] = len(theirs)
         if target is None or target.role != "check":
             own = {
                 item
@@ -191,12 +198,18 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
     return theirs, {item: number for item, number in first.items() if number}
 
 
-def _lines_named(source: str, exercise: Exercise) -> Iterator[tuple[str, str]]:
-    """The items of which a check names the wrong line as a number, with an assignment of it."""
+def _lines_named(source: str, exercise: Exercise) -> dict[str, str]:
+    """By item, for the last check that names its wrong line as a number: code that does so if the
+    function for it is not written.
+    """
     names = {task.entry.id: task.line for task in exercise.tasks if task.line}
-    for item, _, line in _CHECKED.findall(source):
-        if line and item in names:
-            yield item, f"{names[item]} = {int(line)}"
+    return {
+        item: f"try:\n    {names[item]}()\n"
+        f"except (NotImplementedError, NameError):\n    {names[item]} = {int(line)}\n"
+        "except Exception:\n    pass\n"
+        for item, _, line in _CHECKED.findall(_NO_CODE.sub("", source))
+        if line and item in names
+    }
 
 
 def _subjects(exercise: Exercise) -> dict[str, str]:

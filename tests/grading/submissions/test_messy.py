@@ -694,7 +694,10 @@ NAMED = 'check("06.bug", cross_attention_weights, wrong_line)'
         ("", NAMED, 0.0),
         ("", NAMED.replace("wrong_line", "5"), 2.0),
         ("", NAMED.replace("wrong_line", "line=5"), 2.0),
-        ("wrong_line = 5", NAMED.replace("wrong_line", "4"), 0.0),
+        ("", NAMED.replace("wrong_line", "5") + "\n" + NAMED.replace("wrong_line", "4"), 0.0),
+        ("", "# " + NAMED.replace("wrong_line", "5"), 0.0),
+        ("def wrong_line(): return 5", NAMED.replace("wrong_line", "4") + f"\n{NAMED}", 2.0),
+        ("wrong_line = 5", NAMED.replace("wrong_line", "4"), 2.0),
     ],
 )
 def test_the_wrong_line_may_be_a_number(named, check, worth, graded, notebook, masks):
