@@ -25,7 +25,7 @@ def cells(monkeypatch):
 
 
 def run(source, **options):
-    message = {"do": "run", "name": "cell 1", "source": source, "seconds": 5.0}
+    message = {"do": "run", "name": "1", "source": source, "seconds": 5.0}
     return message | {"only_definitions": False, "keep": []} | options
 
 

@@ -299,7 +299,7 @@ class Cells:
         """Run a cell; what it raised, if anything. Then what it defines further down still counts:
         a missing file or package is no reason to lose an answer.
         """
-        name, source, seconds = f"<{message['name']}>", message["source"], message["seconds"]
+        name, source, seconds = f"<cell {message['name']}>", message["source"], message["seconds"]
         failure, reached, every, end = None, 0, False, PROCESSOR_TIME.now() + seconds
         try:
             if not message["only_definitions"]:
