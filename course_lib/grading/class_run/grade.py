@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from traceback import clear_frames
 import torch
 
 from course_lib.checks.diagnosis.diagnose import Diagnosis
-from course_lib.checks.engine.call import truncated
+from course_lib.checks.engine.call import Failure, truncated
 from course_lib.checks.engine.ready_made import READY_MADE, refusal
 from course_lib.grading.jail.inside.confinement import Limits
 from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
@@ -64,14 +65,17 @@ _NOT_IN_THE_NOTEBOOK = (
     "it was handed in beside the notebook, and only the notebook is run; put its definitions into "
     "a cell above the first answer, or ask for that, and grade again"
 )
-# What is raised where an own module is missing: by its import, or by what uses its names.
 _NO_THREAD = "can't start new thread"
-_MISSING = ("ModuleNotFoundError", "NameError")
+# What is raised where something is missing: by its import, by what uses its names, or by our stub.
+_MISSING = ("ModuleNotFoundError", "NameError", "NotImplementedError")
+_NO_MODULE = re.compile(r"No module named '(\w+)[.']")
+_NO_GPU = re.compile(r"not compiled with CUDA|no NVIDIA driver|No CUDA GPUs|CUDA error: no CUDA")
 ENDED = "ended its process, which a wrong answer seldom does: try whether it runs outside the jail"
 NO_THREAD = (
     f"could not start a thread: here it may have {Limits().threads - 2} of its own at once, and on "
     "Linux before 5.14 fewer"
 )
+_LINE_NOT_NAMED = "The fix is right, and the wrong line is not named, or it is another one."
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -118,8 +122,9 @@ def grade_submission(
         jail=jail,
         cells=transplanted.cells,
         limits=limits,
-        end=time.monotonic() + limits.run * runs,
-        asked_for=[name for task in exercise.tasks for name in (task.subject, task.line) if name],
+        end=time.monotonic() + limits.in_all(runs),
+        # Not what names a line: a number does, too.
+        asked_for=[task.subject for task in exercise.tasks if task.subject],
     )
     items = tuple(
         _with_elsewhere(
@@ -311,7 +316,8 @@ def _which_one(read: Mapping[Path, _Rank], graded: Path, folder: Path) -> str:
     elif any(rank[:2] == (is_own, most) for rank in others.values()):
         reason = "of those with the most answers, its name says most that it is meant"
     if any(not rank[0] for rank in others.values()):
-        reason += " (a folder solutions and the course's solution count last)"
+        last = "a folder solutions and the course's solution count last"
+        reason = f"{reason} ({last})" if any(rank[0] for rank in others.values()) else last
     return (
         f"There are {len(read)} notebooks. {quoted(graded.relative_to(folder))} ({most} answers) "
         f"was graded, since {reason}; not {listed}."
@@ -345,8 +351,8 @@ def _graded(
         flags = find_flags(entry.id, transplanted.cells, others=_flagged_elsewhere(task, exercise))
         seed = derive_seed(secret, entry.id)
         diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
-        if _lacks_a_module(diagnosis, task, hand_in=hand_in, run=run):
-            raise NotRun(f"it needs {_listed(hand_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
+        if reason := _lacks(diagnosis, task, hand_in=hand_in, run=run):
+            raise NotRun(reason)
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
         return _item_result(task, diagnosis, flags)
@@ -385,25 +391,44 @@ def _flagged_elsewhere(task: Task, exercise: Exercise) -> set[str]:
     return first - {task.entry.id}
 
 
-def _lacks_a_module(
-    diagnosis: Diagnosis, task: Task, *, hand_in: HandIn, run: SubmissionRun
-) -> bool:
-    """Whether it failed as code does of which an import of the student's own module failed: then a
-    person decides.
+def _lacks(diagnosis: Diagnosis, task: Task, *, hand_in: HandIn, run: SubmissionRun) -> str:
+    """What this machine lacks for an answer that failed, so that a person decides; "" if nothing.
+
+    That is what a call of the answer says is missing; or what a cell says, if the answer then
+    failed as code does of which a part is not there.
     """
-    if diagnosis.status == "passed" or not hand_in.modules:
-        return False
+    if diagnosis.status == "passed":
+        return ""
     failures = [a.failure for trial in diagnosis.trials for a in trial.answers if a.failure]
-    names = {re.escape(module.partition(".")[0]) for module in hand_in.modules}
-    not_there = re.compile(rf"No module named '(?:{'|'.join(names)})[.']")
-    if not any(not_there.search(each.message) for each in (*run.failures.values(), *failures)):
-        return False
     theirs = [cell.source for cell in hand_in.transplant.cells if not cell.ours]
     written = task.entry.id in hand_in.transplant.answered
-    imported = any(task.subject in bound_names(source) for source in theirs)
-    return (written or imported) and (
-        diagnosis.status == "not started" or any(each.kind in _MISSING for each in failures)
-    )
+    if not written and not any(task.subject in bound_names(source) for source in theirs):
+        return ""
+    if diagnosis.status == "not started" or any(each.kind in _MISSING for each in failures):
+        failures += run.failures.values()
+    return next((why for each in failures if (why := _lacking(each, hand_in))), "")
+
+
+def _lacking(failure: Failure, hand_in: HandIn) -> str:
+    """What a failure says that this machine lacks: a package, a GPU, a newer Python; or ""."""
+    if failure.kind in ("SyntaxError", "IndentationError"):
+        version, newer = ".".join(map(str, hand_in.submission.python)), sys.version_info[:2]
+        if hand_in.submission.python > newer:
+            return (
+                f"a cell does not compile here, and its notebook ran with Python {version}, which "
+                f"is newer than {newer[0]}.{newer[1]}: grade it again with that version"
+            )
+    elif failure.kind == "ModuleNotFoundError":
+        module = next(iter(_NO_MODULE.findall(failure.message)), "")
+        if module in {name.partition(".")[0] for name in hand_in.modules}:
+            return f"it needs {_listed(hand_in.modules)}: {_NOT_IN_THE_NOTEBOOK}"
+        beside = any((hand_in.path.parent / each).exists() for each in (module, f"{module}.py"))
+        known = "course_lib", *sys.stdlib_module_names
+        if module and not beside and module not in known:
+            return f"it needs {module}, which is not installed here: install it and grade again"
+    elif _NO_GPU.search(failure.message):
+        return "it needs a GPU, and none is visible to it here: read it, or run it on one"
+    return ""
 
 
 def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
@@ -418,6 +443,8 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     names, seen = [misconception.name for misconception in diagnosis.misconceptions], ""
     if not names and diagnosis.observation and diagnosis.observation.name:
         names, seen = [diagnosis.observation.name], diagnosis.observation.sentence
+    elif not names and not diagnosis.failed and not diagnosis.line_found:
+        seen = _LINE_NOT_NAMED
     if diagnosis.borrowed:
         names, seen = [READY_MADE_NAME], refusal(diagnosis.borrowed, task.entry.id)
         flags = (seen, *flags)

@@ -31,12 +31,15 @@ from course_lib.grading.jail.session import (
 from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
-# A statement that is no mere definition, and may change an object. The answers to items below are
+# A line of a cell that may change an object: any but a definition, an import, a name for a constant
+# or another object, and a print or check without a call inside. The answers to items below are
 # definitions, and cost no second run.
 _DOES_SOMETHING = re.compile(
-    r"^(?!(?:(?:async +)?(?:def|class|from|import)\b|print\(|check\()[^;\n]*$)"
-    r"(?:(?:for|while|if|with|try)\b|[\w(\[{][^\n]*[(\[.])",
-    re.MULTILINE,
+    r"""^(?!(?:(?:async[ ]+)?(?:def|class|from|import)\b[^;\n]*
+          |\w+[ ]*=[^;\n()\[\].]*
+          |(?:print|check)\([^;\n(]*
+        )$)[^\s#)\]}]""",
+    re.MULTILINE | re.VERBOSE,
 )
 
 
@@ -50,12 +53,18 @@ class TimeLimits:
         times_reference: ... or so many times what the reference takes, if that is more.
         run: in real time, for each time that all cells have to be run, which is once for each item
             or twice; later ones may use what is left over. Waiting for a processor doesn't count.
+        submission: ... and in all, however many items there are: others wait for their marks.
     """
 
     cell: float = 10.0
     item: float = 2.0
     times_reference: float = 20.0
     run: float = 60.0
+    submission: float = 240.0
+
+    def in_all(self, runs: int) -> float:
+        """Seconds for all of so many runs."""
+        return min(self.run * runs, self.submission)
 
 
 class NotRun(Exception):
@@ -309,7 +318,10 @@ class SubmissionRun:
             raise self._time_is_over()
 
     def _time_is_over(self) -> NotRun:
-        return NotRun(f"running its cells takes more than {self.limits.run:g} seconds each time")
+        return NotRun(
+            f"running its cells takes more than {self.limits.run:g} seconds each time, or "
+            f"{self.limits.submission:g} for all items together"
+        )
 
     def notes_on_items(self) -> list[str]:
         """Which items were graded otherwise than they stand at the end of the notebook."""

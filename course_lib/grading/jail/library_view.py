@@ -58,6 +58,7 @@ _RIGHT_AS_IT_IS = {
     "04.scaled_dot_product_attention": {"attention_einsum"},
     "04.bug": {"MultiHeadAttention"},
     "05.attention_einsum": {"attention_matmul"},
+    "08.count_parameters": {"parameter_parts"},
     "09.collate": {"pad_sequences"},
     "10.masked_cross_entropy": {"label_smoothed_loss", *_LOSSES},
     "11.label_smoothed_loss": _LOSSES,

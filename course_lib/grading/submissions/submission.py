@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -59,11 +60,14 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A notebook that was handed in: its name, its cells, and the SHA-256 of the file."""
+    """A notebook that was handed in: its name, its cells, the SHA-256 of the file, and the version
+    of Python that it says it ran with, (0, 0) if it says none.
+    """
 
     name: str
     cells: tuple[Cell, ...]
     sha256: str
+    python: tuple[int, int] = (0, 0)
 
 
 def read_submission(path: Path) -> Submission:
@@ -73,10 +77,12 @@ def read_submission(path: Path) -> Submission:
         SubmissionError: it is no regular file, too large, or not a notebook.
     """
     data = read_regular_file(path)
+    notebook = _parsed(data, path)
     return Submission(
         name=path.name,
-        cells=_cells(_parsed(data, path), path),
+        cells=_cells(notebook, path),
         sha256=hashlib.sha256(data).hexdigest(),
+        python=_python(notebook),
     )
 
 
@@ -163,6 +169,14 @@ def _cell(cell: dict[str, Any]) -> Cell:
     return Cell(kind, _clean(source), id=_clean(cell.get("id")), grade_id=_clean(grade_id))
 
 
+def _python(notebook: dict[str, Any]) -> tuple[int, int]:
+    metadata = notebook.get("metadata")
+    language = metadata.get("language_info") if isinstance(metadata, dict) else None
+    version = language.get("version") if isinstance(language, dict) else None
+    found = re.match(r"(\d{1,3})\.(\d{1,3})\b", version) if isinstance(version, str) else None
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
 def _clean(text: Any) -> str:
     """Text with one kind of line end and without a byte order mark and broken characters.
 
@@ -229,27 +243,47 @@ def _holders(
     """The notebooks in a folder and in the folders in it, each with "", and what else may be or
     hold one, with the reason why it is not read. ``other`` is the assignment whose folder this is.
     """
+    released = {assignment, assignment.partition("_")[2]}
     for entry in _scanned(folder):
         path, name = Path(entry.path), normal_name(entry.name)
+        hidden = entry.name.startswith(".")
         if entry.is_dir(follow_symlinks=False):
             inner = name if name in _ASSIGNMENTS - {assignment} else other
             if depth > 0:
                 yield from _holders(path, assignment, depth=depth - 1, other=inner)
             elif not inner:
                 yield path, "too many folders deep"
-        elif path.suffix.lower() == ".ipynb":
+        elif path.suffix.lower() == ".ipynb" and not hidden:
             if not other:
                 yield path, ""
             elif not name.startswith(other.partition("_")[2]):
                 yield path, f"in a folder {other}"
-        elif path.suffix.lower() in _ARCHIVES and not other:
+        elif other:
+            continue
+        elif path.suffix.lower() in _ARCHIVES:
             yield path, "unpack it"
+        elif entry.is_symlink():
+            yield path, "a link, which is not followed"
+        elif ".ipynb" in entry.name.lower() or _stem(entry.name) in released:
+            yield path, "its name begins with a dot" if hidden else "its name has another ending"
+
+
+def _stem(name: str) -> str:
+    """The name before its first dot, as assignments are written."""
+    return normal_name(name.partition(".")[0])
 
 
 def _scanned(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, without hidden entries such as .ipynb_checkpoints with older copies."""
+    """What is in a folder, without hidden entries such as .ipynb_checkpoints with older copies; but
+    with hidden notebooks, which macOS' companions of files (._masks.ipynb) are not.
+    """
     try:
-        return [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+        return [
+            entry
+            for entry in os.scandir(folder)
+            if not entry.name.startswith(".")
+            or (".ipynb" in entry.name and entry.name[1] != "_" and not entry.is_dir())
+        ]
     except OSError as error:
         raise SubmissionError(
             f"could not read {quoted(folder)} ({error.strerror}): may you read it?"

@@ -263,19 +263,23 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     assert f"Isolation: {jail.isolation}" in printed.err
     assert "O'Neil, Jr  6 of 12" in printed.out
     assert str(tmp_path / "out" / "06_masks") in printed.out
-    assert "dot" not in printed.out
+    assert "a dot" not in printed.out and "look the same" not in printed.out
     assert "Not in" not in printed.out
     (tmp_path / "out" / "06_masks" / "ana.json").rename(tmp_path / "out/06_masks/ana_998.json")
     (incoming / "empty").mkdir()
     assert cli.main(arguments) == 1
-    for name in (".ana", ".ipynb_checkpoints"):
+    for name in (".ana", ".ipynb_checkpoints", "__MACOSX", "lost+found", "ana ", "empty\u0301"):
         (incoming / name).mkdir()
-    for name in (".DS_Store", "._ana.ipynb", ".bo.ipynb"):
+    (incoming / "empt\u00fd").mkdir()
+    for name in (".DS_Store", "._ana.ipynb", ".bo.ipynb", "Thumbs.db", "grades.csv"):
         (incoming / name).touch()
     capsys.readouterr()
     assert cli.main(arguments) == 1
     printed = capsys.readouterr().out
-    assert "names begin with a dot: .ana; .bo.ipynb. If" in printed
+    left_out = ".ana; .bo.ipynb; Thumbs.db; __MACOSX; grades.csv; lost+found. If"
+    assert f"are nobody's work: {left_out}" in printed
+    assert "These names look the same: 'ana', 'ana '. Each" in printed
+    assert "These names look the same: 'empty\\u0301', 'empt\\xfd'. Each" in printed
     folder = tmp_path / "out" / "06_masks"
     assert f"Not in {incoming}, but with a result in {folder}: ana_998.json. course" in printed
 

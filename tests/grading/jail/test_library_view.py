@@ -108,6 +108,11 @@ def test_the_view_of_an_item_has_no_definition_of_what_it_asks_for(item_id):
     assert items == set(use_files(item)) | {"checks/items/__init__.py"}
 
 
+def test_the_parts_that_only_have_to_be_added_up_are_withheld():
+    view = view_files("08.count_parameters", "count_parameters")
+    assert "def parameter_parts(*args" in view["model/parameter_count.py"]
+
+
 @cache
 def public_definitions():
     """The functions and classes of what a view has of the library, those that draw aside."""

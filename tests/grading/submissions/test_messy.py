@@ -3,6 +3,7 @@
 import inspect
 import json
 import shutil
+import time
 from dataclasses import replace
 
 import pytest
@@ -85,6 +86,11 @@ MAGICS = {
     "%%time below space": ("", "   \n%%time\n{answer}"),
     "%time of an assignment": ("%time axes = (None, None)", "{answer}"),
     "%%writefile": ("%%writefile mine.py\naxes = (None, None)", "from mine import axes\n{answer}"),
+    "await": (
+        "import asyncio\nawait asyncio.sleep(0.01)\n"
+        "axes = await asyncio.to_thread(lambda: [None] * 2)",
+        "{answer}",
+    ),
     "get_ipython": (
         "from IPython import get_ipython\nget_ipython().system('ls')\naxes = None, None",
         "{answer}",
@@ -169,7 +175,7 @@ WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.
 @pytest.mark.parametrize(
     ("scratch", "twice"),
     [
-        ("# padding_mask: Tensor\nx = y = 3\nprint(padding_mask, torch.ones(2, 3))", 0),
+        ("# padding_mask: Tensor\nx = y = 3\nprint(padding_mask, axes)", 0),
         ("def test():\n    padding_mask = 3\n    test()\nclass A(nn.Module): x = f(3)", 0),
         ("padding_mask = 3", 2),
         ("def test():\n    padding_mask = 3\ntest()", 3),
@@ -195,6 +201,8 @@ CHANGING = {
     "a function": "def patch(what):\n    what.clear()\npatch(axes)",
     "a module": "import torch; torch.ne = torch.eq",
     "what is in brackets": "(axes).append(None)",
+    "an augmented assignment": "axes += [None]",
+    "what is printed": "print(axes.pop())",
     "a loop": "for each in axes, axes:\n    each.append(None)",
 }
 
@@ -477,7 +485,10 @@ def test_the_course_s_solution_beside_a_student_s_work_is_not_graded(notebook, m
         (tmp_path / name).write_text(json.dumps(content))
     handed_in = read_hand_in(tmp_path, masks)
     assert handed_in.path == tmp_path / "work/masks.ipynb"
-    assert "(a folder solutions and the course's solution count last)" in handed_in.notes[0]
+    assert (
+        "was graded, since a folder solutions and the course's solution count last"
+        in (handed_in.notes[0])
+    )
 
 
 def test_of_notebooks_whose_names_say_the_same_the_note_tells_that_the_path_decided(
@@ -724,10 +735,96 @@ def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded
     assert result.items[4].status == "not run"
     assert result.items[4].points is None
     assert result.points is None
-    assert result.items[4].reason == "running its cells takes more than 0.8 seconds each time"
+    assert result.items[4].reason == (
+        "running its cells takes more than 0.8 seconds each time, or 240 for all items together"
+    )
 
 
 def test_time_is_given_for_each_time_that_the_cells_run(graded, notebook, masks):
     slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
     result = graded(slow, masks, limits=replace(SHORT, run=3.0))
     assert not any(item.status == "not run" for item in result.items)
+
+
+def test_a_submission_has_no_more_time_for_more_items(graded, notebook, masks):
+    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
+    start = time.monotonic()
+    result = graded(slow, masks, limits=replace(SHORT, submission=2.0))
+    assert time.monotonic() - start < 7
+    assert [item.status for item in result.items][:1] == ["passed"]
+    assert [item.points for item in result.items][-2] is None
+
+
+FIXED = """\
+def cross_attention_weights(query, key, source, pad_id):
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    return masked_softmax(scores, padding_mask(source, pad_id))
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+"""
+NAMED = 'check("06.bug", cross_attention_weights, wrong_line)'
+
+
+@pytest.mark.parametrize(
+    ("named", "check", "worth"),
+    [
+        ("wrong_line = 5", NAMED, 2.0),
+        ("wrong_line: int = 5", NAMED, 2.0),
+        ("wrong_line = 4", NAMED, 0.0),
+        ("", NAMED, 0.0),
+        ("", NAMED.replace("wrong_line", "5"), 2.0),
+        ("", NAMED.replace("wrong_line", "line=5"), 2.0),
+        ("", NAMED.replace("wrong_line", "5") + "\n" + NAMED.replace("wrong_line", "4"), 0.0),
+        ("", "# " + NAMED.replace("wrong_line", "5"), 0.0),
+        ("def wrong_line(): return 5", NAMED.replace("wrong_line", "4") + f"\n{NAMED}", 2.0),
+        ("wrong_line = 5", NAMED.replace("wrong_line", "4"), 2.0),
+    ],
+)
+def test_the_wrong_line_may_be_a_number(named, check, worth, graded, notebook, masks):
+    task = replace(masks, tasks=tuple(each for each in masks.tasks if each.entry.id == "06.bug"))
+    answers = {"06-bug-answer": f"{FIXED}\n{named}", "06-bug-check": check}
+    answers |= {"06-padding-mask-answer": RIGHT["06-padding-mask-answer"]}
+    [item] = graded(answered(notebook, answers), task).items
+    assert item.points == worth
+    assert ("the wrong line is not named" in item.seen) is (worth == 0)
+
+
+LACKING = {
+    "a package": (
+        "from a_package import f\ndef padding_mask(tokens, pad_id):\n    return f(tokens)",
+        "it needs a_package, which is not installed here",
+    ),
+    "a package when it is called": (
+        "def padding_mask(tokens, pad_id):\n    import a_package\n    return a_package.f(tokens)",
+        "it needs a_package, which is not installed here",
+    ),
+    "a GPU": (
+        "def padding_mask(tokens, pad_id):\n    return tokens.to('cuda') != pad_id",
+        "it needs a GPU",
+    ),
+    "a GPU in a cell": (
+        "zero = torch.zeros(1, device='cuda')\ndef padding_mask(tokens, pad_id):\n    return zero",
+        "it needs a GPU",
+    ),
+    "a newer Python": (
+        "def padding_mask(tokens, pad_id):\n    try new:\n        pass",
+        "a cell does not compile here, and its notebook ran with Python 3.99",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_this_machine_lacks_is_no_silent_zero(name, graded, notebook, one_item):
+    answer, reason = LACKING[name]
+    handed_in = answered(notebook, {"06-padding-mask-answer": answer})
+    handed_in["metadata"]["language_info"] = {"version": "3.99.1"}
+    [item] = graded(handed_in, one_item).items
+    assert (item.status, item.points) == ("not run", None)
+    assert item.reason.startswith(reason)
+
+
+@pytest.mark.parametrize("where", ["import course_lib.nothing", "import xml.nothing", "x = (:"])
+def test_what_no_machine_has_is_no_reason_to_wait(where, graded, notebook, one_item):
+    answer = f"{where}\ndef padding_mask(tokens, pad_id):\n    return absent"
+    [item] = graded(answered(notebook, {"06-padding-mask-answer": answer}), one_item).items
+    assert item.points == 0.0

@@ -178,6 +178,37 @@ def test_what_may_hold_a_notebook_and_is_not_read_is_named(tmp_path, masks, note
     assert read_hand_in(tmp_path, masks).notes == (found,)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("masks.ipynb.txt", "another ending"),
+        ("masks.ipynb (1)", "another ending"),
+        ("masks.ipynb ", "another ending"),
+        ("mine.ipynb.json", "another ending"),
+        ("masks.py", "another ending"),
+        ("06_masks.html", "another ending"),
+        (".masks.ipynb", "begins with a dot"),
+        ("linked", "a link"),
+    ],
+)
+def test_a_file_that_may_be_the_notebook_is_named_beside_a_blank_one(
+    name, reason, tmp_path, masks, notebook
+):
+    (tmp_path / "elsewhere").mkdir()
+    folder = tmp_path / "student"
+    folder.mkdir()
+    (folder / "masks.ipynb").write_text(json.dumps(notebook))
+    for harmless in ("._masks.ipynb", "timestamp.txt", "notes.md"):
+        (folder / harmless).touch()
+    assert read_hand_in(folder, masks).notes == ()
+    if name == "linked":
+        (folder / name).symlink_to(tmp_path / "elsewhere")
+    else:
+        (folder / name).touch()
+    [note] = read_hand_in(folder, masks).notes
+    assert note.startswith(f'Not read: "{name}" (') and reason in note
+
+
 @pytest.mark.parametrize("inner", ["06_masks/06_masks", "06_masks (1)/06_masks", "all/06_masks"])
 def test_a_folder_of_the_assignment_is_found_in_any_folder(inner, tmp_path):
     (tmp_path / inner).mkdir(parents=True)

@@ -10,10 +10,12 @@ the grader kills it.
 from __future__ import annotations
 
 import ast
+import asyncio
 import base64
 import codeop
 import contextlib
 import gc
+import inspect
 import json
 import linecache
 import os
@@ -222,6 +224,28 @@ class Ran(NamedTuple):
     lost: set[str]
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that is woken by a pipe: the jail refuses the usual pair of sockets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._woken, self._wakes = os.pipe()
+        os.set_blocking(self._wakes, False)
+        self.add_reader(self._woken, os.read, self._woken, 1 << 12)
+
+    def _make_self_pipe(self) -> None:
+        """Nothing: see ``__init__``."""
+
+    def _close_self_pipe(self) -> None:
+        self.remove_reader(self._woken)
+        os.close(self._woken)
+        os.close(self._wakes)
+
+    def _write_to_self(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # it is full of calls to wake up
+            os.write(self._wakes, b"\0")
+
+
 _USE_ANY_NAME = frozenset({"eval", "exec", "globals"})
 _NOTHING = object()  # in place of the object of a name that is not bound
 
@@ -235,7 +259,8 @@ class Cells:
         # As in a notebook, a `from __future__ import` holds for all cells below it, and none of
         # this module does.
         self.compile: Any = codeop.Compile()
-        self.compile.flags = 0
+        self.compile.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as in a notebook
+        self.loop: _Loop | None = None  # for all cells, once one awaits something
         self.main = types.ModuleType("__main__")
         sys.modules["__main__"] = self.main
         self.main.__dict__.update(display=lambda *args, **kwargs: None, get_ipython=Shell)
@@ -295,7 +320,7 @@ class Cells:
         """Run a cell; what it raised, if anything. Then what it defines further down still counts:
         a missing file or package is no reason to lose an answer.
         """
-        name, source, seconds = f"<{message['name']}>", message["source"], message["seconds"]
+        name, source, seconds = f"<cell {message['name']}>", message["source"], message["seconds"]
         failure, reached, every, end = None, 0, False, PROCESSOR_TIME.now() + seconds
         try:
             if not message["only_definitions"]:
@@ -303,8 +328,9 @@ class Cells:
                 return None
         except BaseException as error:  # whatever it is, the learner's code raised it
             failure, reached = describe_exception(error), _line_reached(error, name)
-            every = isinstance(error, ReadyMade)  # a comparison, and what is below it is right
-        has_time = reached and failure is not None and failure.kind != "TookTooLong"
+            # A comparison, and what is below it is right; or nothing of the cell has run.
+            every = isinstance(error, ReadyMade) or not reached
+        has_time = failure is not None and failure.kind != "TookTooLong"
         for computed in (True, False) if has_time else (False,):
             try:
                 kept = {"computed": computed, "every": every and computed}
@@ -327,7 +353,13 @@ class Cells:
     def _exec(self, name: str, source: str | ast.Module) -> None:
         code = self.compile(source, name, "exec")
         self.ran[-1].used.update(_names_in(code))
-        exec(code, self.main.__dict__)
+        if not code.co_flags & inspect.CO_COROUTINE:
+            exec(code, self.main.__dict__)
+            return
+        if self.loop is None:
+            self.loop = _Loop()
+            asyncio.set_event_loop(self.loop)
+        self.loop.run_until_complete(eval(code, self.main.__dict__))
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
         """Make a call of what the learner defined under a name: the answer, and what its arguments
