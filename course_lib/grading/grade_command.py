@@ -13,9 +13,10 @@ from course_lib.errors import CourseError
 from course_lib.grading.class_run.class_run import (
     ClassRun,
     grade_class,
-    hidden_in,
+    left_out_of,
     left_results,
     load_secret,
+    look_the_same,
     students_in,
 )
 from course_lib.grading.class_run.regrade_changes import changes_between, changes_summary
@@ -92,11 +93,18 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
     say(*table(results).split("\n"))
-    if hidden := hidden_in(options.incoming):
+    if left_out := left_out_of(options.incoming):
         say(
             "",
-            f"Not graded, since their names begin with a dot: {list_names(hidden)}. If they are "
-            "students' work, rename them and grade again.",
+            f"Not graded, since names that begin with a dot, tables and what systems leave in "
+            f"folders are nobody's work: {list_names(left_out)}. If they are students' work, "
+            "rename them and grade again.",
+        )
+    for names in look_the_same(students):
+        say(
+            "",
+            f"These names look the same: {', '.join(map(ascii, names))}. Each has a result of its "
+            "own: if they are one student's, keep the folder that counts and grade again.",
         )
     folder = options.results / options.assignment
     if left := left_results(run, students):

@@ -156,6 +156,15 @@ def shown_text(text: str, most: int = 80) -> str:
     return truncated("".join(c if c.isprintable() else " " for c in text), most)
 
 
+def quoted(name: object, most: int = 80) -> str:
+    """A name that somebody chose, for a sentence of which no part of it can seem to be; of a long
+    one the end is shown, which is where a path differs from others.
+    """
+    whole = str(name)
+    text = shown_text(whole, len(whole)).replace('"', "'")
+    return f'"{text}"' if len(text) <= most else f'"…{text[1 - most :]}"'
+
+
 def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
     """Rows as lines in which columns are below each other; those at ``right`` end together."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -63,12 +63,14 @@ def write_csv(
     replace_atomically(path, lambda draft: draft.write_bytes(data), through_link=through_link)
 
 
-def read_csv(path: Path, required: Sequence[str]) -> list[dict[str, str]]:
+def read_csv(path: Path, required: Sequence[str], *, lenient: bool = False) -> list[dict[str, str]]:
     """The rows of a CSV file with a header, as text by column; spaces around it are removed.
 
     Args:
         path: of a UTF-8 file; with or without a byte order mark, separated by comma or semicolon.
         required: columns that it must have.
+        lenient: their names may be in capital letters; and a file that names none of them has no
+            header, and these columns first.
 
     Raises:
         CourseError: it can't be read, lacks a column, or a row has more cells than the header.
@@ -89,6 +91,8 @@ def read_csv(path: Path, required: Sequence[str]) -> list[dict[str, str]]:
         raise CourseError(
             f"expected a header and rows in {path}, got something else ({error}): is it a CSV file?"
         ) from None
+    if lenient:
+        header, rows = _found_header(header, rows, required)
     if missing := [name for name in required if name not in header]:
         raise CourseError(
             f"expected the columns {', '.join(required)} in {path}, got {', '.join(header)}: "
@@ -104,3 +108,14 @@ def read_csv(path: Path, required: Sequence[str]) -> list[dict[str, str]]:
     return [
         dict(zip(header, row + [""] * (width - len(row)), strict=True)) for row in rows if any(row)
     ]
+
+
+def _found_header(
+    first: list[str], rows: list[list[str]], required: Sequence[str]
+) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a file that may have none."""
+    by_name = {name.casefold(): name for name in required}
+    header = [by_name.get(cell.casefold(), cell) for cell in first]
+    if set(required).intersection(header):
+        return header, rows
+    return [*required, *map(str, range(len(required), len(first)))], [first, *rows]

@@ -30,7 +30,7 @@ from course_lib.checks.engine.call import (
     Failure,
     Use,
     ask,
-    call_plainly,
+    value_of,
 )
 from course_lib.checks.engine.compare import answers_differ
 from course_lib.checks.engine.isolation import usual_defaults
@@ -334,4 +334,4 @@ def _restrict_to_first_test(observation: Observation | None) -> Observation | No
 def _ask_line(line: Callable[[], int] | int | None, ask_learner: AskLearner) -> Answer | None:
     if line is None:
         return None
-    return ask_learner(line if callable(line) else lambda: line, Call(()), call_plainly)
+    return ask_learner(line, Call(()), value_of)

@@ -154,6 +154,11 @@ def call_plainly(subject: Any, *args: Any, **kwargs: Any) -> Any:
     return subject(*args, **kwargs)
 
 
+def value_of(subject: Any) -> Any:
+    """The ``use`` for an answer that may be a value, or a function that returns it."""
+    return subject() if callable(subject) else subject
+
+
 def ask(
     subject: Any,
     call: Call,

@@ -35,6 +35,7 @@ from torch.nn import functional as F
 from torch.overrides import _get_current_function_mode_stack
 from torch.overrides import _pop_mode as pop_function_mode
 from torch.utils import _pytree as tree
+from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from torch.utils._python_dispatch import _pop_mode as pop_dispatch_mode
 
@@ -116,17 +117,26 @@ def isolated() -> Iterator[Printed]:
 @contextmanager
 def usual_defaults() -> Iterator[None]:
     """The dtype and the device by default as in a new kernel, and afterwards as before."""
-    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    dtype, device = torch.get_default_dtype(), _default_device()
     torch.set_default_dtype(torch.float32)
     if device.type != "cpu":
         torch.set_default_device(None)
-    moved = torch.get_default_device() != device  # not inside of `with torch.device(…)`
+    moved = _default_device() != device  # not inside of `with torch.device(…)`
     try:
         yield
     finally:
-        if moved or torch.get_default_device() != device:
+        if moved or _default_device() != device:
             torch.set_default_device(None if device.type == "cpu" else device)
         torch.set_default_dtype(dtype)
+
+
+def _default_device() -> torch.device:
+    """The default device as it was set, which may be one that isn't there: where it has no index,
+    ``torch.get_default_device`` makes a tensor on it to find that out.
+    """
+    modes = reversed(_get_current_function_mode_stack())
+    device = next((mode.device for mode in modes if isinstance(mode, DeviceContext)), "cpu")
+    return torch.device(device)
 
 
 def _limit_recursion(original: Callable[[int], None], limit: int) -> None:

@@ -3,8 +3,9 @@
 Only what is listed here is refused, for these items alone: an answer may use everything else of
 PyTorch, and a module of PyTorch may use any of this inside another item's answer. A check at home
 watches the answer run (``find_running``), which finds what an honest learner calls. Grading takes
-all this away before the notebook runs (``withhold``): then no answer passes that needs it, however
-it is called.
+all this away before the notebook runs (``withhold``), by operator and by code and not by name. What
+an answer puts together from other parts of PyTorch is its own, even where these parts are odd:
+``grading.submissions.flags`` names those for a person to look at.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
 import torch
@@ -27,8 +29,19 @@ _ATTENTION = (
     "torch.nn.functional.scaled_dot_product_attention",
     "torch.nn.functional.multi_head_attention_forward",
     "torch.nn.attention.flex_attention.flex_attention",
+    "torch._scaled_dot_product_attention_math",
+    "torch._scaled_dot_product_flash_attention_for_cpu",
 )
-_MULTI_HEAD = ("torch.nn.MultiheadAttention", "torch.nn.functional.multi_head_attention_forward")
+_MULTI_HEAD = (
+    "torch.nn.MultiheadAttention",
+    "torch.nn.functional.multi_head_attention_forward",
+    "torch._native_multi_head_attention",
+)
+_KEYS = (
+    *("CompositeImplicitAutograd", "AutogradCPU", "CPU"),
+    *("AutogradNestedTensor", "NestedTensorCPU"),
+)
+_ENCODER_LAYER = ("torch.nn.TransformerEncoderLayer", "torch._transformer_encoder_layer_fwd")
 # Functions, classes (of which their own `forward` counts) and whole packages.
 READY_MADE: Mapping[str, tuple[str, ...]] = {
     "03.layer_norm": (
@@ -38,17 +51,34 @@ READY_MADE: Mapping[str, tuple[str, ...]] = {
         "torch.native_layer_norm",
         "torch.nn.functional.group_norm",
         "torch.group_norm",
+        "torch.native_group_norm",
+        "torch.nn.functional.instance_norm",
+        "torch.instance_norm",
+        "torch.nn.functional.batch_norm",
+        "torch.batch_norm",
+        "torch._batch_norm_impl_index",
+        "torch.native_batch_norm",
+        "torch._native_batch_norm_legit",
+        "torch._refs._normalize",
+        "torch._refs.native_layer_norm",
+        "torch._refs.native_group_norm",
+        "torch._decomp.decompositions.native_batch_norm_helper",
     ),
     "03.feed_forward": ("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer"),
     "04.scaled_dot_product_attention": _ATTENTION,
     "04.multi_head_attention": _MULTI_HEAD,
     "05.attention_einsum": _ATTENTION,
     "05.multi_head_einsum": _MULTI_HEAD,
-    "07.encoder_block": ("torch.nn.TransformerEncoderLayer",),
+    "07.encoder_block": _ENCODER_LAYER,
     "07.decoder_block": ("torch.nn.TransformerDecoderLayer",),
-    "07.pre_norm_encoder_block": ("torch.nn.TransformerEncoderLayer",),
+    "07.pre_norm_encoder_block": _ENCODER_LAYER,
     "12.bleu": ("sacrebleu", "nltk", "evaluate", "torchmetrics", "torchtext", "ignite"),
 }
+
+
+def ready_made_packages(item_id: str) -> list[str]:
+    """The packages that are ready-made for the item as a whole."""
+    return [name for name in READY_MADE.get(item_id, ()) if "." not in name]
 
 
 def refusal(name: str, item_id: str) -> str:
@@ -65,7 +95,6 @@ class ReadyMade(Exception):
 
 
 called: dict[str, None] = {}  # the names of what was called there, an ordered set
-_overridden: list[torch.library.Library] = []  # they hold as long as these are there
 
 
 def withhold(item_id: str) -> None:
@@ -75,18 +104,22 @@ def withhold(item_id: str) -> None:
     Nothing is put back: this is for a process that runs one answer, and has not begun to.
     """
     modules: dict[str, str] = {}
+    sources: dict[_Source, str] = {}
     for name in READY_MADE.get(item_id, ()):
         module, _, attribute = name.rpartition(".")
         if module not in sys.modules:
             modules[module or name] = name
             continue
-        found = getattr(sys.modules[module], attribute)
+        found = inspect.unwrap(getattr(sys.modules[module], attribute))
         if inspect.isclass(found):
+            sources[_source_of(vars(found)["forward"].__code__)] = name
             _withhold_forward(found, name)
         elif hasattr(found, "__code__"):
+            sources[_source_of(found.__code__)] = name
             _withhold_function(found, name)
         else:
             _withhold_operator(attribute, name)
+    _withhold_sources(sources)
     sys.meta_path.insert(0, _Withheld(modules))
 
 
@@ -123,10 +156,38 @@ def _withhold_operator(operator: str, name: str) -> None:
     code that ``torch.jit.script`` has compiled have others.
     """
     library = torch.library.Library("aten", "IMPL")
-    _overridden.append(library)
-    for key in ("CompositeImplicitAutograd", "AutogradCPU", "CPU"):
+
+    def withheld(*args: Any, kept: Any = library, **kwargs: Any) -> NoReturn:
+        """It holds as long as the library is there, which nobody else has."""
+        refuse(name)
+
+    for key in _KEYS:
         with contextlib.suppress(RuntimeError):  # not every operator has each of them
-            library.impl(operator, _stub(name), key)
+            library.impl(operator, withheld, key)
+
+
+_Source = tuple[str, bytes, tuple[str, ...], tuple[str, ...]]
+
+
+def _source_of(code: CodeType) -> _Source:
+    """What code from the same source has in common, whatever file it is from."""
+    return code.co_name, code.co_code, code.co_names, code.co_varnames
+
+
+def _withhold_sources(sources: Mapping[_Source, str]) -> None:
+    """Refuse to run again the source of what is withheld: that would define it anew."""
+
+    def notice(event: str, args: tuple[Any, ...]) -> None:
+        if event != "exec":
+            return
+        waiting = [args[0]]
+        while waiting:
+            code = waiting.pop()
+            if name := sources.get(_source_of(code)):
+                refuse(name)
+            waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+
+    sys.addaudithook(notice)
 
 
 def _withhold_forward(found: type, name: str) -> None:
@@ -164,7 +225,9 @@ class _Withheld(MetaPathFinder, Loader):
 
     @staticmethod
     def _origin(module: str) -> str | None:
-        """The file of the package, which may be one that a learner's cell has written."""
+        """The file of the package, which may be one that a learner's cell has written; None where
+        there is none, or the package's files are hidden.
+        """
         spec = PathFinder.find_spec(module.partition(".")[0])
         return spec.origin if spec else None
 
@@ -176,28 +239,52 @@ class _Withheld(MetaPathFinder, Loader):
         """A module to be loaded here; None if it is another one."""
         module = self._module_of(name)
         origin = self.origins.get(module)
-        if origin is None or self._origin(module) != origin:
+        if origin is None or self._origin(module) not in (None, origin):
             return None
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """A module that has every name."""
-        stub = _stub(self.names[self._module_of(spec.name)])
-        return type("Withheld", (ModuleType,), {"__getattr__": _give(stub)})(spec.name)
+        """A module that has every name, and what a notebook prints of a package."""
+        module = self._module_of(spec.name)
+        given = _WithheldClass("withheld", (), {"withheld_name": self.names[module]})
+        made = type("Withheld", (ModuleType,), {"__getattr__": _give(given)})(spec.name)
+        made.__dict__.update(__file__=self.origins[module], __version__=_version(module))
+        return made
 
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to run."""
 
 
-def _give(stub: Callable[..., NoReturn]) -> Callable[[ModuleType, str], Callable[..., NoReturn]]:
-    """A module's ``__getattr__``, by which all that it seems to define is this stub."""
+class _WithheldClass(type):
+    """The type of what a withheld module seems to define, functions too: it can be named, annotated
+    with, derived from and asked for attributes, as in a comparison, but not called.
+    """
 
-    def attribute_of(module: ModuleType, attribute: str) -> Callable[..., NoReturn]:
+    withheld_name: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        refuse(cls.withheld_name)
+
+    def __getattr__(cls, attribute: str) -> type:
+        return _give(cls)(cls, attribute)
+
+
+def _give(given: type) -> Callable[[object, str], type]:
+    """A ``__getattr__``, by which all that a module or class seems to define is this."""
+
+    def attribute_of(owner: object, attribute: str) -> type:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        return stub
+        return given
 
     return attribute_of
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # it may be installed under another name
+        return "0"
 
 
 def ready_made_code(item_id: str) -> dict[Any, str]:
@@ -212,7 +299,7 @@ def code_of(name: str) -> Iterator[Any]:
     module, _, attribute = name.rpartition(".")
     if module and module not in sys.modules:
         return
-    found = getattr(sys.modules[module], attribute) if module else name
+    found = inspect.unwrap(getattr(sys.modules[module], attribute)) if module else name
     if inspect.isclass(found):
         yield vars(found)["forward"].__code__
     else:

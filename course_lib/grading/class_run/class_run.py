@@ -12,7 +12,8 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Collection, Iterator
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
@@ -148,9 +149,7 @@ def students_in(incoming: Path) -> list[str]:
         CourseError: there are none, or it is no folder.
     """
     try:
-        names = sorted(
-            entry.name for entry in os.scandir(incoming) if not entry.name.startswith(".")
-        )
+        names = sorted(entry.name for entry in os.scandir(incoming) if not _is_no_work(entry))
     except OSError as error:
         raise CourseError(
             f"expected a folder with the students' work at {incoming}, and could not read "
@@ -159,27 +158,46 @@ def students_in(incoming: Path) -> list[str]:
     if not names:
         raise CourseError(
             f"expected a folder for each student in {incoming}, got none: unpack what was "
-            "handed in there; names that begin with a dot aren't read"
+            "handed in there; names that begin with a dot, tables (.csv) and what systems leave in "
+            "folders aren't read"
         )
     return names
 
 
 _NO_WORK = (".ipynb_checkpoints", ".git")
+_OF_SYSTEMS = ("__macosx", "lost+found", "thumbs.db", "desktop.ini")  # as macOS and Windows leave
 
 
-def hidden_in(incoming: Path) -> list[str]:
-    """The folders and notebooks whose names begin with a dot: nobody's work, as far as one knows.
+def _is_no_work(entry: os.DirEntry[str]) -> bool:
+    """Whether what is in a class's folder is nobody's work, as far as one knows."""
+    name = entry.name.casefold()
+    is_table = name.endswith(".csv") and not entry.is_dir()
+    return name.startswith(".") or name in _OF_SYSTEMS or is_table
 
-    They are not graded, and named, since a student's name may begin with one.
+
+def left_out_of(incoming: Path) -> list[str]:
+    """What is nobody's work, as far as one knows, and might be: it is not graded, and named, since
+    a student's name may begin with a dot.
     """
     with contextlib.suppress(OSError):
         return sorted(
             entry.name
             for entry in os.scandir(incoming)
-            if entry.name.startswith(".") and entry.name not in _NO_WORK
-            if entry.is_dir() or (entry.name.endswith(".ipynb") and not entry.name.startswith("._"))
+            if _is_no_work(entry) and entry.name not in _NO_WORK
+            if not entry.name.startswith(".")
+            or entry.is_dir()
+            or (entry.name.endswith(".ipynb") and not entry.name.startswith("._"))
         )
     return []
+
+
+def look_the_same(students: Iterable[str]) -> list[list[str]]:
+    """The names that differ only in spaces or in how their accents are stored."""
+    found: dict[str, list[str]] = {}
+    for name in students:
+        seen = " ".join(unicodedata.normalize("NFKC", name).split())
+        found.setdefault(seen, []).append(name)
+    return [names for names in found.values() if len(names) > 1]
 
 
 def left_results(run: ClassRun, students: Collection[str]) -> list[str]:

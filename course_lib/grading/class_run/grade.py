@@ -6,10 +6,11 @@ import hashlib
 import hmac
 import json
 import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from traceback import clear_frames
@@ -17,12 +18,19 @@ from traceback import clear_frames
 import torch
 
 from course_lib.checks.diagnosis.diagnose import Diagnosis
-from course_lib.checks.engine.call import truncated
+from course_lib.checks.engine.call import Failure, truncated
 from course_lib.checks.engine.ready_made import READY_MADE, refusal
+from course_lib.grading.jail.inside.confinement import Limits
 from course_lib.grading.jail.item_run import NotRun, SubmissionRun, TimeLimits
 from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import LIBRARY
-from course_lib.grading.results import ItemResult, PropertyResult, SubmissionResult
+from course_lib.grading.results import (
+    ItemResult,
+    PropertyResult,
+    SubmissionResult,
+    list_names,
+    quoted,
+)
 from course_lib.grading.submissions.exercise import (
     Exercise,
     Task,
@@ -38,11 +46,17 @@ from course_lib.grading.submissions.submission import (
     read_submission,
     what_is_not_read,
 )
-from course_lib.grading.submissions.transplant import AnotherExercise, Transplant, transplant
+from course_lib.grading.submissions.transplant import (
+    AnotherExercise,
+    NoCells,
+    Transplant,
+    transplant,
+)
 from course_lib.grading.submissions.which_copy import SortKey, sort_key
 
-# Of a notebook: that it is not the course's solution, how many answers it has, and its name.
-_Rank = tuple[bool, int, SortKey]
+# Of a notebook: that it is not the course's solution, how many answers it has, whether there are
+# other cells of the exercise in it, and its name.
+_Rank = tuple[bool, int, tuple[bool, SortKey]]
 # The name, among misconceptions, of right answers that call what is ready-made.
 READY_MADE_NAME = "ready_made"
 _MOST_TEXT = 50_000  # characters of an answer in words
@@ -51,9 +65,17 @@ _NOT_IN_THE_NOTEBOOK = (
     "it was handed in beside the notebook, and only the notebook is run; put its definitions into "
     "a cell above the first answer, or ask for that, and grade again"
 )
-# What is raised where an own module is missing: by its import, or by what uses its names.
-_MISSING = ("ModuleNotFoundError", "NameError")
+_NO_THREAD = "can't start new thread"
+# What is raised where something is missing: by its import, by what uses its names, or by our stub.
+_MISSING = ("ModuleNotFoundError", "NameError", "NotImplementedError")
+_NO_MODULE = re.compile(r"No module named '(\w+)[.']")
+_NO_GPU = re.compile(r"not compiled with CUDA|no NVIDIA driver|No CUDA GPUs|CUDA error: no CUDA")
 ENDED = "ended its process, which a wrong answer seldom does: try whether it runs outside the jail"
+NO_THREAD = (
+    f"could not start a thread: here it may have {Limits().threads - 2} of its own at once, and on "
+    "Linux before 5.14 fewer"
+)
+_LINE_NOT_NAMED = "The fix is right, and the wrong line is not named, or it is another one."
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -100,13 +122,17 @@ def grade_submission(
         jail=jail,
         cells=transplanted.cells,
         limits=limits,
-        end=time.monotonic() + limits.run * runs,
-        asked_for=[name for task in exercise.tasks for name in (task.subject, task.line) if name],
+        end=time.monotonic() + limits.in_all(runs),
+        # Not what names a line: a number does, too.
+        asked_for=[task.subject for task in exercise.tasks if task.subject],
     )
     items = tuple(
-        replace(
-            _graded(task, exercise, hand_in=hand_in, run=run, secret=secret),
-            code=_code_id(task, transplanted),
+        _with_elsewhere(
+            replace(
+                _graded(task, exercise, hand_in=hand_in, run=run, secret=secret),
+                code=_code_id(task, transplanted),
+            ),
+            hand_in,
         )
         for task in exercise.tasks
     )
@@ -151,8 +177,13 @@ def derive_seed(secret: bytes, item_id: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class HandIn:
-    """What a student handed in: the notebook that counts, its answers, why that one, and the
-    student's own modules that it imports.
+    """What a student handed in.
+
+    Attributes:
+        path, submission, transplant: the notebook that counts, and its answers.
+        notes: why that one, and what an instructor should know about the others.
+        modules: the student's own that it imports.
+        elsewhere: items that it doesn't answer, and the notebook that does, in quotation marks.
     """
 
     path: Path
@@ -160,6 +191,7 @@ class HandIn:
     transplant: Transplant
     notes: tuple[str, ...]
     modules: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
@@ -177,6 +209,7 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
     """
     best, errors = None, []  # only the best is kept: each may have 20 MB
     read: dict[Path, _Rank] = {}
+    without, answers = list[Path](), dict[Path, frozenset[str]]()
     for path in find_notebooks(folder, exercise.assignment):
         try:
             submission = read_submission(path)
@@ -185,28 +218,73 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
             clear_frames(error.__traceback__)  # they hold the whole text, as the error before it
             error.__context__ = None
             errors.append(error)
+            if isinstance(error, NoCells):
+                without.append(path.relative_to(folder))
             continue
         name = path.relative_to(folder)
         is_own = "solutions" not in map(str.casefold, name.parts[:-1])
         is_own = is_own and _code_of(submission) != _solution_code(exercise.file)
+        has_cells = _has_cells(submission, exercise)
         key = sort_key(name, exercise.file.stem, assignment=exercise.assignment)
-        read[path] = rank = is_own, len(transplanted.answered), key
+        read[path] = rank = is_own, len(transplanted.answered), (has_cells, key)
+        answers[path] = transplanted.answered if is_own and has_cells else frozenset()
         if best is None or rank > best[0]:
             best = rank, submission, transplanted, path
     if best is None:
         raise errors[0]
     _, submission, transplanted, path = best
-    # Notebooks of other exercises in the same folder are nothing to worry about.
-    notes = tuple(str(error) for error in errors if not isinstance(error, AnotherExercise))
-    if not_read := what_is_not_read(folder, exercise.assignment):
-        notes += (not_read,)
+    elsewhere = {
+        task.entry.id: quoted(other.relative_to(folder))
+        for task in exercise.tasks
+        for other in sorted(answers, key=read.__getitem__)
+        if task.entry.id in answers[other] - transplanted.answered
+    }
+    notes = [
+        f"{other} answers {', '.join(item for item in elsewhere if elsewhere[item] == other)}, and "
+        "the notebook that was graded doesn't: ask which one is meant, or for one with all answers."
+        for other in dict.fromkeys(elsewhere.values())
+    ]
     if len(read) > 1:
-        notes += (_which_one(read, path, folder),)
+        notes.append(_which_one(read, path, folder))
+    # Notebooks of other exercises in the same folder are nothing to worry about.
+    notes += [str(each) for each in errors if not isinstance(each, (AnotherExercise, NoCells))]
+    if without:
+        notes.append(f"Without cells of this exercise: {list_names(list(map(quoted, without)))}.")
+    if not_read := what_is_not_read(folder, exercise.assignment):
+        notes.append(not_read)
     modules = own_modules(transplanted.cells, [] if path == folder else [path.parent, folder])
     if modules:
-        notes += (f"{path.name} needs {', '.join(modules)}: {_NOT_IN_THE_NOTEBOOK}.",)
+        notes.append(f"{quoted(path.name)} needs {_listed(modules)}: {_NOT_IN_THE_NOTEBOOK}.")
     return HandIn(
-        path=path, submission=submission, transplant=transplanted, notes=notes, modules=modules
+        path=path,
+        submission=submission,
+        transplant=transplanted,
+        notes=tuple(notes),
+        modules=modules,
+        elsewhere=elsewhere,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(quoted, names))
+
+
+def _with_elsewhere(item: ItemResult, hand_in: HandIn) -> ItemResult:
+    """The result of an item, with a flag if another notebook answers it."""
+    if not (other := hand_in.elsewhere.get(item.id)):
+        return item
+    return replace(item, flags=(f"answered in {other}, which was not graded", *item.flags))
+
+
+def _has_cells(submission: Submission, exercise: Exercise) -> bool:
+    """Whether it has cells as they were released, by id or source. Where it has none, all that is
+    known is that it defines the same names, as a lesson or another exercise may.
+    """
+    cells = [cell for cell in exercise.cells if cell.item]
+    released = {each for cell in cells for each in (cell.id, cell.source.strip())} - {""}
+    return any(
+        not released.isdisjoint((cell.id, cell.grade_id, cell.source.strip()))
+        for cell in submission.cells
     )
 
 
@@ -227,17 +305,22 @@ def _which_one(read: Mapping[Path, _Rank], graded: Path, folder: Path) -> str:
     """A note about several notebooks: which one was graded, which ones were not, and why."""
     is_own, most, key = read[graded]
     others = {path: rank for path, rank in read.items() if path != graded}
-    listed = ", ".join(f"{path.relative_to(folder)} ({rank[1]})" for path, rank in others.items())
+    listed = ", ".join(
+        f"{quoted(path.relative_to(folder))} ({rank[1]})" for path, rank in others.items()
+    )
     reason = "it has the most answers"
     if (is_own, most, key) in others.values():
         reason = "of those with the most answers, its path comes first; ask which one is meant"
+    elif any(rank[:2] == (is_own, most) and rank[2][0] < key[0] for rank in others.values()):
+        reason = "of those with the most answers, it has the exercise's other cells"
     elif any(rank[:2] == (is_own, most) for rank in others.values()):
         reason = "of those with the most answers, its name says most that it is meant"
     if any(not rank[0] for rank in others.values()):
-        reason += " (a folder solutions and the course's solution count last)"
+        last = "a folder solutions and the course's solution count last"
+        reason = f"{reason} ({last})" if any(rank[0] for rank in others.values()) else last
     return (
-        f"There are {len(read)} notebooks. {graded.relative_to(folder)} ({most} answers) was "
-        f"graded, since {reason}; not {listed}."
+        f"There are {len(read)} notebooks. {quoted(graded.relative_to(folder))} ({most} answers) "
+        f"was graded, since {reason}; not {listed}."
     )
 
 
@@ -268,8 +351,8 @@ def _graded(
         flags = find_flags(entry.id, transplanted.cells, others=_flagged_elsewhere(task, exercise))
         seed = derive_seed(secret, entry.id)
         diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
-        if _lacks_a_module(diagnosis, task, hand_in=hand_in, run=run):
-            raise NotRun(f"it needs {', '.join(hand_in.modules)}: {_NOT_IN_THE_NOTEBOOK}")
+        if reason := _lacks(diagnosis, task, hand_in=hand_in, run=run):
+            raise NotRun(reason)
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
         return _item_result(task, diagnosis, flags)
@@ -308,25 +391,44 @@ def _flagged_elsewhere(task: Task, exercise: Exercise) -> set[str]:
     return first - {task.entry.id}
 
 
-def _lacks_a_module(
-    diagnosis: Diagnosis, task: Task, *, hand_in: HandIn, run: SubmissionRun
-) -> bool:
-    """Whether it failed as code does of which an import of the student's own module failed: then a
-    person decides.
+def _lacks(diagnosis: Diagnosis, task: Task, *, hand_in: HandIn, run: SubmissionRun) -> str:
+    """What this machine lacks for an answer that failed, so that a person decides; "" if nothing.
+
+    That is what a call of the answer says is missing; or what a cell says, if the answer then
+    failed as code does of which a part is not there.
     """
-    if diagnosis.status == "passed" or not hand_in.modules:
-        return False
+    if diagnosis.status == "passed":
+        return ""
     failures = [a.failure for trial in diagnosis.trials for a in trial.answers if a.failure]
-    names = {re.escape(module.partition(".")[0]) for module in hand_in.modules}
-    not_there = re.compile(rf"No module named '(?:{'|'.join(names)})[.']")
-    if not any(not_there.search(each.message) for each in (*run.failures.values(), *failures)):
-        return False
     theirs = [cell.source for cell in hand_in.transplant.cells if not cell.ours]
     written = task.entry.id in hand_in.transplant.answered
-    imported = any(task.subject in bound_names(source) for source in theirs)
-    return (written or imported) and (
-        diagnosis.status == "not started" or any(each.kind in _MISSING for each in failures)
-    )
+    if not written and not any(task.subject in bound_names(source) for source in theirs):
+        return ""
+    if diagnosis.status == "not started" or any(each.kind in _MISSING for each in failures):
+        failures += run.failures.values()
+    return next((why for each in failures if (why := _lacking(each, hand_in))), "")
+
+
+def _lacking(failure: Failure, hand_in: HandIn) -> str:
+    """What a failure says that this machine lacks: a package, a GPU, a newer Python; or ""."""
+    if failure.kind in ("SyntaxError", "IndentationError"):
+        version, newer = ".".join(map(str, hand_in.submission.python)), sys.version_info[:2]
+        if hand_in.submission.python > newer:
+            return (
+                f"a cell does not compile here, and its notebook ran with Python {version}, which "
+                f"is newer than {newer[0]}.{newer[1]}: grade it again with that version"
+            )
+    elif failure.kind == "ModuleNotFoundError":
+        module = next(iter(_NO_MODULE.findall(failure.message)), "")
+        if module in {name.partition(".")[0] for name in hand_in.modules}:
+            return f"it needs {_listed(hand_in.modules)}: {_NOT_IN_THE_NOTEBOOK}"
+        beside = any((hand_in.path.parent / each).exists() for each in (module, f"{module}.py"))
+        known = "course_lib", *sys.stdlib_module_names
+        if module and not beside and module not in known:
+            return f"it needs {module}, which is not installed here: install it and grade again"
+    elif _NO_GPU.search(failure.message):
+        return "it needs a GPU, and none is visible to it here: read it, or run it on one"
+    return ""
 
 
 def _fits_public(run: SubmissionRun, task: Task, seed: int) -> bool:
@@ -341,12 +443,16 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
     names, seen = [misconception.name for misconception in diagnosis.misconceptions], ""
     if not names and diagnosis.observation and diagnosis.observation.name:
         names, seen = [diagnosis.observation.name], diagnosis.observation.sentence
+    elif not names and not diagnosis.failed and not diagnosis.line_found:
+        seen = _LINE_NOT_NAMED
     if diagnosis.borrowed:
         names, seen = [READY_MADE_NAME], refusal(diagnosis.borrowed, task.entry.id)
         flags = (seen, *flags)
     answers = [answer for trial in diagnosis.trials for answer in trial.answers]
     if any(each.failure and each.failure.kind == "ProcessEnded" for each in answers):
         flags = (ENDED, *flags)
+    if any(each.failure and _NO_THREAD in each.failure.message for each in answers):
+        flags = (NO_THREAD, *flags)
     passed = diagnosis.status == "passed"
     return ItemResult(
         id=task.entry.id,

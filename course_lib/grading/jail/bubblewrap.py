@@ -76,6 +76,11 @@ def _environment(library: str, sites: Iterable[str]) -> dict[str, str]:
         # What code asks for later, by torch.set_num_threads(8) say, is not to end the process, as
         # libgomp does where it can't start a thread.
         "OMP_THREAD_LIMIT": "1",
+        # The tokenizers' threads would take the processor from the submissions that run beside it.
+        "RAYON_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        # Otherwise each thread reserves 64 MB of the memory that a process may have.
+        "MALLOC_ARENA_MAX": "1",
         "MPLBACKEND": "agg",
         "LANG": "C.UTF-8",
         "PATH": "/usr/bin:/bin",

@@ -31,12 +31,15 @@ from course_lib.grading.jail.session import (
 from course_lib.grading.submissions.exercise import Task
 from course_lib.grading.submissions.transplant import CodeCell
 
-# A statement that is no mere definition, and may change an object. The answers to items below are
+# A line of a cell that may change an object: any but a definition, an import, a name for a constant
+# or another object, and a print or check without a call inside. The answers to items below are
 # definitions, and cost no second run.
 _DOES_SOMETHING = re.compile(
-    r"^(?!(?:(?:async +)?(?:def|class|from|import)\b|print\(|check\()[^;\n]*$)"
-    r"(?:(?:for|while|if|with|try)\b|[\w(\[{][^\n]*[(\[.])",
-    re.MULTILINE,
+    r"""^(?!(?:(?:async[ ]+)?(?:def|class|from|import)\b[^;\n]*
+          |\w+[ ]*=[^;\n()\[\].]*
+          |(?:print|check)\([^;\n(]*
+        )$)[^\s#)\]}]""",
+    re.MULTILINE | re.VERBOSE,
 )
 
 
@@ -50,12 +53,18 @@ class TimeLimits:
         times_reference: ... or so many times what the reference takes, if that is more.
         run: in real time, for each time that all cells have to be run, which is once for each item
             or twice; later ones may use what is left over. Waiting for a processor doesn't count.
+        submission: ... and in all, however many items there are: others wait for their marks.
     """
 
     cell: float = 10.0
     item: float = 2.0
     times_reference: float = 20.0
     run: float = 60.0
+    submission: float = 240.0
+
+    def in_all(self, runs: int) -> float:
+        """Seconds for all of so many runs."""
+        return min(self.run * runs, self.submission)
 
 
 class NotRun(Exception):
@@ -203,8 +212,8 @@ class SubmissionRun:
         """
         try:
             library = self.jail.library(item.id, view_files(item.id, task.subject))
-            withhold = item.id if withheld else ""
-            with self._started(library, cells, keep, withhold=withhold) as session:
+            name = item.id if withheld else ""
+            with self._started(library, cells, keep, withheld=name) as session:
                 rebound = checked is not None and self._rebinds(session, task, checked)
                 pipe = _Pipe(session, self._seconds_for(item, seed))
                 line = StandIn(task.line) if task.line else None
@@ -247,10 +256,10 @@ class SubmissionRun:
         return max(self.limits.item, self.limits.times_reference * reference)
 
     def _started(
-        self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str], *, withhold: str
+        self, library: Path, cells: Sequence[CodeCell], keep: Sequence[str], *, withheld: str
     ) -> Session:
         """A session in which these cells, the first ones, have been run, without what is ready-made
-        for the item ``withhold`` if there is one.
+        for the item ``withheld`` if there is one.
 
         A cell that ends the process costs a new start, but no cell does so twice.
 
@@ -259,10 +268,8 @@ class SubmissionRun:
             SessionEnded: no process could be started.
         """
         while True:
-            session = self.jail.session(library)
+            session = self.jail.session(library, withheld=withheld)
             try:
-                if withhold:
-                    session.withhold(withhold)
                 self._run_cells(session, cells, keep)
                 return session
             except SessionEnded:
@@ -311,7 +318,10 @@ class SubmissionRun:
             raise self._time_is_over()
 
     def _time_is_over(self) -> NotRun:
-        return NotRun(f"running its cells takes more than {self.limits.run:g} seconds each time")
+        return NotRun(
+            f"running its cells takes more than {self.limits.run:g} seconds each time, or "
+            f"{self.limits.submission:g} for all items together"
+        )
 
     def notes_on_items(self) -> list[str]:
         """Which items were graded otherwise than they stand at the end of the notebook."""

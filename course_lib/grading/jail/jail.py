@@ -83,17 +83,27 @@ class Jail:
         """A library that sessions can be given; written once for each name."""
         return self.server.library(name, files)
 
-    def session(self, library: Path, limits: Limits | None = None) -> Session:
+    def session(
+        self, library: Path, limits: Limits | None = None, *, withheld: str = ""
+    ) -> Session:
         """A new process that sees this library.
 
         A class has the same items in the same order, so while this process is used, the one that
         came after it the last time is started already.
 
+        Args:
+            library: its folder.
+            limits: of the process.
+            withheld: an item; what is ready-made for it is taken away, and packages with their
+                files. Without isolation, the files stay.
+
         Raises:
             SessionEnded: it could not be started, not even by a new server.
         """
         seen = str(library) if self.server.trusted else f"/views/{library.name}"
-        request = json.dumps({"library": seen, "limits": asdict(limits or Limits())})
+        request = json.dumps(
+            {"library": seen, "limits": asdict(limits or Limits()), "withheld": withheld}
+        )
         self._followed_by[self._last] = request
         self._last = request
         try:

@@ -149,15 +149,6 @@ class Session:
             changed_inputs=answer.changed_inputs or changed,
         )
 
-    def withhold(self, item: str) -> None:
-        """Take away what is ready-made for an item, before any cell runs.
-
-        Raises:
-            SessionEnded: the process died.
-            MachineBusy: it could hardly run.
-        """
-        self._exchange({"do": "withhold", "item": item}, SECONDS)
-
     def called(self) -> Called:
         """What was called of what is withheld.
 

@@ -8,14 +8,19 @@ import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from course_lib.checks.table import TABLE, Entry
 from course_lib.errors import CourseError
-from course_lib.grading.submissions.submission import read_regular_file
+from course_lib.grading.submissions.submission import (
+    SubmissionError,
+    read_regular_file,
+    read_submission,
+)
 from course_lib.wording import did_you_mean
-from course_lib.work_copy.folders import COURSE
+from course_lib.work_copy.folders import COURSE, NOTEBOOKS
 
 ROLES = ("task", "hints", "code", "answer", "check", "written")
 
@@ -93,6 +98,17 @@ def solution_file(exercise: Path) -> Path | None:
     """The solution of a released notebook, in ``solutions`` beside ``exercises``; None without."""
     solution = exercise.parents[2] / "solutions" / exercise.parent.name / exercise.name
     return solution if solution.is_file() else None
+
+
+@cache
+def lesson_code(assignment: str) -> frozenset[str]:
+    """The code of the lesson of an assignment, a text for each cell; nothing where it is not."""
+    try:
+        file = NOTEBOOKS / f"{assignment}.ipynb"
+        cells = read_submission(file).cells
+    except SubmissionError:
+        return frozenset()
+    return frozenset(cell.source.strip() for cell in cells if cell.is_code) - {""}
 
 
 def exercises_folder() -> Path:

@@ -15,6 +15,7 @@ from course_lib.grading.submissions.transplant import CodeCell
 # Names that exercises have no use for, and that attempts to cheat or to escape need.
 _UNUSUAL = {
     *("ctypes", "gc", "subprocess", "socket", "multiprocessing", "signal", "builtins"),
+    *("runpy", "torch._refs", "torch._decomp", "torch._prims", "addaudithook"),
     *("importlib", "__import__", "_exit", "os.system", "sys"),
     *("_getframe", "settrace", "setprofile", "__subclasses__", "__globals__", "__code__"),
     *("__torch_function__", "__torch_dispatch__", "get_objects", "get_referrers", "atexit"),

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 
-_MOST_CHARACTERS, _MOST_OF_A_LINE = 20_000, 500  # that are looked at
+MOST_OF_A_CELL, _MOST_OF_A_LINE = 20_000, 500  # characters that are looked at
 _FEWEST, _FEWEST_AMONG_CODE = 2, 8  # words, of a cell without and with lines of code
 # A comment, or the start or end of a long string, with what it is assigned or passed to.
 _AROUND = re.compile(
     r"^\s*(?:#+|(?:(?:\w+ *= *|print\()?[rf]?(?:\"\"\"|'''|[\"'])))|(?:\"\"\"|'''|[\"'])\)?\s*$"
 )
+# Of lines in which all space is single: two patterns side by side that both match a run of spaces
+# take as many steps as there are ways to share it.
 _CODE = re.compile(
-    r"""\s*(?:
+    r"""(?:
         (?:import|def|class|return|raise|assert|del|global|nonlocal|async|await|lambda)\s+\S+\s*
             (?:$|[(:=,.\[]|as\b)
         | from\s+[\w.]+\s+import\b | assert\b.*(?:[=<>(,]|\bis\b|\bin\b)
         | (?:if|elif|for|while|with|except)\b.*:\s*(?:\#.*)?$
-        | for\s+[\w,\s()]+\s+in\s+[^:]+:
+        | for\ [\w,\ ()]+\ in\ [^:]+:
         | (?:if|while|with)\b[^:]+:\s*(?:print|raise|return|pass|break|continue|[\w.\[\]]+\s*=)
         | (?:try|else|finally|except)\s*: | (?:pass|break|continue|return|\.\.\.)\s*$
         | [@%!?]
@@ -27,7 +29,7 @@ _CODE = re.compile(
     )""",
     re.VERBOSE,
 )
-_SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]? +[^\W\d_]+|[^\W\d_\x00-\x7f]{4,}")
+_SENTENCE = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+[,;:]? [^\W\d_]|[^\W\d_\x00-\x7f]{4,}")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -37,12 +39,12 @@ def words_in(source: str) -> tuple[str, bool]:
     A comment counts as words if it reads like a sentence, and as code if it was code once.
     """
     words, has_code = [], False
-    for line in source[:_MOST_CHARACTERS].split("\n"):
-        line = line[:_MOST_OF_A_LINE]
+    for line in source[:MOST_OF_A_CELL].split("\n"):
+        line = " ".join(line[:_MOST_OF_A_LINE].split())
         bare = _AROUND.sub("", line).strip()
         if _SENTENCE.search(bare) and not _CODE.match(bare):
             words.append(bare)
-        elif bare and not line.lstrip().startswith("#"):
+        elif bare and not line.startswith("#"):
             has_code = True
     text = "\n".join(words)
     fewest = _FEWEST_AMONG_CODE if has_code else _FEWEST

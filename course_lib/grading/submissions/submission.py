@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -19,11 +20,12 @@ from typing import Any, Literal
 
 from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
-from course_lib.grading.results import list_names
+from course_lib.grading.results import list_names, quoted
 from course_lib.grading.submissions.which_copy import normal_name
 
 MOST_BYTES, MOST_CELLS = 20 << 20, 2000
 MOST_NOTEBOOKS, DEEPEST_FOLDER = 50, 6  # that are looked for in a student's folder
+MOST_BYTES_IN_ALL = 100 << 20  # of these notebooks
 _ARCHIVES = {".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar"}
 _ASSIGNMENTS = {f"{number}_{topic}" for number, topic in TOPICS.items()}
 _BYTE_ORDER_MARKS = {
@@ -58,11 +60,14 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A notebook that was handed in: its name, its cells, and the SHA-256 of the file."""
+    """A notebook that was handed in: its name, its cells, the SHA-256 of the file, and the version
+    of Python that it says it ran with, (0, 0) if it says none.
+    """
 
     name: str
     cells: tuple[Cell, ...]
     sha256: str
+    python: tuple[int, int] = (0, 0)
 
 
 def read_submission(path: Path) -> Submission:
@@ -72,10 +77,12 @@ def read_submission(path: Path) -> Submission:
         SubmissionError: it is no regular file, too large, or not a notebook.
     """
     data = read_regular_file(path)
+    notebook = _parsed(data, path)
     return Submission(
         name=path.name,
-        cells=_cells(_parsed(data, path), path),
+        cells=_cells(notebook, path),
         sha256=hashlib.sha256(data).hexdigest(),
+        python=_python(notebook),
     )
 
 
@@ -92,7 +99,7 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
         if error.errno == errno.ELOOP:
             raise _not_regular(path, "a link") from None
         raise SubmissionError(
-            f"could not read {path} ({error}): is it there, and readable?"
+            f"could not read {quoted(path)} ({error.strerror}): is it there, and readable?"
         ) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -101,7 +108,7 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
         data = file.read(most + 1)
     if len(data) > most:
         raise SubmissionError(
-            f"{path} has more than {most >> 20} MB: are large outputs stored in it? "
+            f"{quoted(path)} has more than {most >> 20} MB: are large outputs stored in it? "
             "ask for it again after Edit → Clear Outputs of All Cells"
         )
     return data
@@ -109,7 +116,8 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
 
 def _not_regular(path: Path, kind: str) -> SubmissionError:
     return SubmissionError(
-        f"expected a file at {path}, got {kind}, which is not followed: ask for the notebook itself"
+        f"expected a file at {quoted(path)}, got {kind}, which is not followed: ask for the "
+        "notebook itself"
     )
 
 
@@ -120,8 +128,8 @@ def _parsed(data: bytes, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise SubmissionError(
-            f"expected a notebook, which is JSON, in {path} ({reason}): was it cut off, or is it "
-            "another kind of file? ask for it again"
+            f"expected a notebook, which is JSON, in {quoted(path)} ({reason}): was it cut off, "
+            "or is it another kind of file? ask for it again"
         ) from None
     if not isinstance(notebook, dict):
         raise _no_notebook(path, type(notebook).__name__)
@@ -130,8 +138,8 @@ def _parsed(data: bytes, path: Path) -> dict[str, Any]:
 
 def _no_notebook(path: Path, got: str) -> SubmissionError:
     return SubmissionError(
-        f"expected a notebook with a list of cells in {path}, got {got}: is it another kind of "
-        "file? ask for it again"
+        f"expected a notebook with a list of cells in {quoted(path)}, got {got}: is it "
+        "another kind of file? ask for it again"
     )
 
 
@@ -144,7 +152,8 @@ def _cells(notebook: dict[str, Any], path: Path) -> tuple[Cell, ...]:
         raise _no_notebook(path, "no cells" if cells is None else type(cells).__name__)
     if len(cells) > MOST_CELLS:
         raise SubmissionError(
-            f"expected at most {MOST_CELLS} cells in {path}, got {len(cells)}: is it this exercise?"
+            f"expected at most {MOST_CELLS} cells in {quoted(path)}, got {len(cells)}: is it this "
+            "exercise?"
         )
     return tuple(_cell(cell) for cell in cells if isinstance(cell, dict))
 
@@ -158,6 +167,14 @@ def _cell(cell: dict[str, Any]) -> Cell:
         source = "".join(part for part in source if isinstance(part, str))
     kind: Literal["code", "text"] = "code" if cell.get("cell_type") == "code" else "text"
     return Cell(kind, _clean(source), id=_clean(cell.get("id")), grade_id=_clean(grade_id))
+
+
+def _python(notebook: dict[str, Any]) -> tuple[int, int]:
+    metadata = notebook.get("metadata")
+    language = metadata.get("language_info") if isinstance(metadata, dict) else None
+    version = language.get("version") if isinstance(language, dict) else None
+    found = re.match(r"(\d{1,3})\.(\d{1,3})\b", version) if isinstance(version, str) else None
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _clean(text: Any) -> str:
@@ -180,26 +197,33 @@ def find_notebooks(path: Path, assignment: str) -> list[Path]:
         assignment: such as "06_masks".
 
     Raises:
-        SubmissionError: there is none, or there are too many.
+        SubmissionError: there is none, or there are too many, or they are too large.
     """
     if path.is_symlink() or not path.is_dir():
         if path.suffix.lower() == ".ipynb":
             return [path]
         raise SubmissionError(
-            f"expected a notebook or a folder with one at {path}, got something else: put each "
-            "student's work in a folder of its own"
+            f"expected a notebook or a folder with one at {quoted(path)}, got something else: put "
+            "each student's work in a folder of its own"
         )
     found = sorted((each for each, why in _holders(path, assignment) if not why), key=str)
     if not found:
+        not_read = f"{what_is_not_read(path, assignment)} ".lstrip()
         raise SubmissionError(
-            f"expected a notebook (.ipynb) in {path}, got none: was the folder handed in empty, "
-            "or the notebook saved as another kind of file? Names that begin with a dot aren't "
-            f"read. {what_is_not_read(path, assignment)}".rstrip()
+            f"expected a notebook (.ipynb) in {quoted(path)}, got none. {not_read}Was the folder "
+            "handed in empty, or the notebook saved as another kind of file? Names that begin with "
+            "a dot aren't read."
         )
     if len(found) > MOST_NOTEBOOKS:
         raise SubmissionError(
-            f"expected at most {MOST_NOTEBOOKS} notebooks in {path}, got {len(found)}: "
+            f"expected at most {MOST_NOTEBOOKS} notebooks in {quoted(path)}, got {len(found)}: "
             "ask which one counts"
+        )
+    total = sum(min(each.lstat().st_size, MOST_BYTES) for each in found)  # no more of one is read
+    if total > MOST_BYTES_IN_ALL:
+        raise SubmissionError(
+            f"expected at most {MOST_BYTES_IN_ALL >> 20} MB of notebooks in {quoted(path)}, got "
+            f"{total >> 20}: are large outputs stored in them? Ask which one counts"
         )
     return found
 
@@ -209,7 +233,7 @@ def what_is_not_read(path: Path, assignment: str) -> str:
     if path.is_symlink() or not path.is_dir():
         return ""
     found = _holders(path, assignment)
-    skipped = sorted(f"{each.relative_to(path)} ({why})" for each, why in found if why)
+    skipped = sorted(f"{quoted(each.relative_to(path))} ({why})" for each, why in found if why)
     return f"Not read: {list_names(skipped)}." if skipped else ""
 
 
@@ -219,26 +243,48 @@ def _holders(
     """The notebooks in a folder and in the folders in it, each with "", and what else may be or
     hold one, with the reason why it is not read. ``other`` is the assignment whose folder this is.
     """
+    released = {assignment, assignment.partition("_")[2]}
     for entry in _scanned(folder):
         path, name = Path(entry.path), normal_name(entry.name)
+        hidden = entry.name.startswith(".")
         if entry.is_dir(follow_symlinks=False):
             inner = name if name in _ASSIGNMENTS - {assignment} else other
             if depth > 0:
                 yield from _holders(path, assignment, depth=depth - 1, other=inner)
             elif not inner:
                 yield path, "too many folders deep"
-        elif path.suffix.lower() == ".ipynb":
+        elif path.suffix.lower() == ".ipynb" and not hidden:
             if not other:
                 yield path, ""
             elif not name.startswith(other.partition("_")[2]):
                 yield path, f"in a folder {other}"
-        elif path.suffix.lower() in _ARCHIVES and not other:
+        elif other:
+            continue
+        elif path.suffix.lower() in _ARCHIVES:
             yield path, "unpack it"
+        elif entry.is_symlink():
+            yield path, "a link, which is not followed"
+        elif ".ipynb" in entry.name.lower() or _stem(entry.name) in released:
+            yield path, "its name begins with a dot" if hidden else "its name has another ending"
+
+
+def _stem(name: str) -> str:
+    """The name before its first dot, as assignments are written."""
+    return normal_name(name.partition(".")[0])
 
 
 def _scanned(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, without hidden entries such as .ipynb_checkpoints with older copies."""
+    """What is in a folder, without hidden entries such as .ipynb_checkpoints with older copies; but
+    with hidden notebooks, which macOS' companions of files (._masks.ipynb) are not.
+    """
     try:
-        return [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+        return [
+            entry
+            for entry in os.scandir(folder)
+            if not entry.name.startswith(".")
+            or (".ipynb" in entry.name and entry.name[1] != "_" and not entry.is_dir())
+        ]
     except OSError as error:
-        raise SubmissionError(f"could not read {folder} ({error}): may you read it?") from None
+        raise SubmissionError(
+            f"could not read {quoted(folder)} ({error.strerror}): may you read it?"
+        ) from None

@@ -14,21 +14,25 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 
-from course_lib.grading.results import shown_text
+from course_lib.grading.results import quoted, shown_text
 from course_lib.grading.submissions.exercise import (
     Exercise,
     ReleasedCell,
     bound_names,
     defined_names,
+    lesson_code,
 )
 from course_lib.grading.submissions.magics import without_commands
-from course_lib.grading.submissions.prose import words_in
+from course_lib.grading.submissions.prose import MOST_OF_A_CELL, words_in
 from course_lib.grading.submissions.submission import Cell, Submission, SubmissionError
 
 # The cells of an item in any exercise, such as 06-bug-answer.
 _ITEM_CELL = re.compile(r"\d\d-.+-(task|hints|code|answer|check|written)")
-# In a cell of the learner's own: the item, and what is checked.
-_CHECKED = re.compile(r"""\bcheck\(\s*["'](\d\d\.\w+)["']\s*,\s*([\w.]+)""")
+# In a cell of the learner's own: the item, what is checked, and the wrong line if it is a number.
+_CHECKED = re.compile(
+    r"""\bcheck\(\s*["'](\d\d\.\w+)["']\s*,\s*([\w.]+)"""
+    r"""(?:\s*,\s*(?:line\s*=\s*)?(\d{1,4})\s*[,)])?"""
+)
 _NO_CODE = re.compile(r"""\"{3}.*?\"{3}|'{3}.*?'{3}|#[^\n]*""", re.DOTALL)
 _STUB = re.compile(
     r"^[ \t]*(?:(?:async +)?def\b|\))[^\n]*:\s*raise\s+NotImplementedError\b", re.MULTILINE
@@ -37,10 +41,21 @@ _BLOCKS = re.compile(r"^(?:async +def|def|class) +(\w+)", re.MULTILINE)
 _NEAR = 2  # cells above or below those of an answer in words, where a part of it may stand
 _MOST_SHOWN = 300  # characters of such a text
 _MOST_NAME = 80
+_MOST_LOOKED_AT = 200_000  # characters of all code cells in which words may be
+
+
+_LESSON = (
+    "This is the lesson, not the exercise: the lesson's own code is left out, and only what was "
+    "added counts; ask for the exercise if anything is missing."
+)
 
 
 class AnotherExercise(SubmissionError):
-    """A notebook whose cells are those of another exercise."""
+    """A notebook whose cells are those of another exercise, or the lesson's."""
+
+
+class NoCells(SubmissionError):
+    """A notebook without cells of any exercise."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +96,26 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
     released, then by what they define.
 
     Raises:
-        AnotherExercise: its cells are those of another exercise.
-        SubmissionError: it has no cell of this exercise.
+        AnotherExercise: its cells are those of another exercise, or all are the lesson's.
+        NoCells: it has no cell of this exercise.
     """
     if _is_another(submission, exercise):
         raise AnotherExercise(
-            f"expected cells of the exercise {exercise.assignment} in {submission.name}, got those "
-            "of another exercise: was the wrong notebook handed in?"
+            f"expected cells of the exercise {exercise.assignment} in {quoted(submission.name)}, "
+            "got those of another exercise: was the wrong notebook handed in?"
         )
+    submission, is_lesson = _without_lesson(submission, exercise)
     matched = list(_matched(submission, exercise))
     if not any(target is not None and target.item for _, target in matched):
-        raise SubmissionError(
-            f"expected cells of the exercise {exercise.assignment} in {submission.name}, got none "
-            f"among {len(matched)}: was another notebook handed in?"
+        if is_lesson:
+            raise AnotherExercise(
+                f"expected the exercise {exercise.assignment} in {quoted(submission.name)}, got "
+                "the lesson with no answer in it: this is the lesson, not the exercise; ask for "
+                "the exercise"
+            )
+        raise NoCells(
+            f"expected cells of the exercise {exercise.assignment} in {quoted(submission.name)}, "
+            f"got none among {len(matched)}: was another notebook handed in?"
         )
     ours = [
         CodeCell(cell.id, cell.source, ours=True)
@@ -108,7 +130,7 @@ def transplant(submission: Submission, exercise: Exercise) -> Transplant:
         written=written,
         checked={item: len(ours) + number for item, number in checked.items()},
         answered=frozenset(answered),
-        notes=tuple(_notes(matched, exercise, written)),
+        notes=(*([_LESSON] if is_lesson else []), *_notes(matched, exercise, written)),
     )
 
 
@@ -125,6 +147,20 @@ def _is_another(submission: Submission, exercise: Exercise) -> bool:
     return not ids & own and any(map(_ITEM_CELL.fullmatch, ids))
 
 
+def _without_lesson(submission: Submission, exercise: Exercise) -> tuple[Submission, bool]:
+    """The notebook without the lesson's own code, if it is the lesson; and whether it is.
+
+    A lesson defines, with the same names, much of what its exercise asks for. A cell of it that
+    somebody has put into the exercise counts there, as a solution does.
+    """
+    lesson = lesson_code(exercise.assignment)
+    of_lesson = [c.is_code and c.source.strip() in lesson for c in submission.cells]
+    if not lesson or 2 * sum(of_lesson) < len(lesson):
+        return submission, False
+    own = [cell for cell, is_there in zip(submission.cells, of_lesson, strict=True) if not is_there]
+    return replace(submission, cells=tuple(own)), True
+
+
 def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dict[str, int]]:
     """The learner's code, and how many of these cells come before each item's last check; where
     the answer is not above it, those up to the last cell that defines what the item asks for.
@@ -133,25 +169,52 @@ def _code(matched: list[Match], exercise: Exercise) -> tuple[list[CodeCell], dic
     checked: dict[str, int] = {}
     defined: dict[str, int] = {}
     asked_for = _subjects(exercise)
+    named_last = {
+        item: cell.number
+        for cell, target in matched
+        if cell.is_code and _is_own_work(cell, target)
+        for item in _lines_named(cell.source, exercise)
+    }
     for cell, target in matched:
         if cell.kind != "code":
             continue
         if target is not None and target.role == "check":
             checked[target.item] = len(theirs)
         if _is_own_work(cell, target):
-            name = target.id if target else f"cell {cell.number}"
+            name = target.id if target else str(cell.number)
             theirs.append(CodeCell(name, without_commands(cell.source), item=_item(target)))
+            for item, line in _lines_named(cell.source, exercise).items():
+                if named_last[item] == cell.number:
+                    theirs.append(CodeCell(name, line, item=item))
+                    checked[item] = len(theirs)
         if target is None or target.role != "check":
             own = {
-                item for item, name in _CHECKED.findall(cell.source) if name == asked_for.get(item)
+                item
+                for item, name, _ in _CHECKED.findall(cell.source)
+                if name == asked_for.get(item)
             }
             checked |= dict.fromkeys(own, len(theirs))
-        if target is not None and target.defines.intersection(_BLOCKS.findall(cell.source)):
+        defines = target is not None and target.defines.intersection(_BLOCKS.findall(cell.source))
+        if target is not None and defines and _is_written(cell, target):
             defined[target.item] = len(theirs)
     begun = {cell.item: number for number, cell in reversed(list(enumerate(theirs)))}
     found = {item: (checked.get(item, 0), defined.get(item, 0)) for item in begun}
     first = {item: next((n for n in found[item] if n > begun[item]), 0) for item in begun}
     return theirs, {item: number for item, number in first.items() if number}
+
+
+def _lines_named(source: str, exercise: Exercise) -> dict[str, str]:
+    """By item, for the last check that names its wrong line as a number: code that does so if the
+    function for it is not written.
+    """
+    names = {task.entry.id: task.line for task in exercise.tasks if task.line}
+    return {
+        item: f"try:\n    {names[item]}()\n"
+        f"except (NotImplementedError, NameError):\n    {names[item]} = {int(line)}\n"
+        "except Exception:\n    pass\n"
+        for item, _, line in _CHECKED.findall(_NO_CODE.sub("", source))
+        if line and item in names
+    }
 
 
 def _subjects(exercise: Exercise) -> dict[str, str]:
@@ -164,7 +227,7 @@ def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:
     asked for are a text cell of their own; if there is code beside them, that stays a code cell.
     """
     find = _Finder(exercise)
-    item, wanted = "", _written_items(exercise)
+    item, wanted, left = "", _written_items(exercise), _MOST_LOOKED_AT
     for number, handed_in in enumerate(submission.cells, 1):
         cell = replace(handed_in, number=number)
         target = find.by_id(cell) or find.by_content(cell)
@@ -172,7 +235,8 @@ def _matched(submission: Submission, exercise: Exercise) -> Iterator[Match]:
         if target is not None:
             item = target.item
         if cell.kind == "code" and item in wanted:
-            words, has_code = words_in(cell.source)
+            words, has_code = words_in(cell.source) if left > 0 else ("", True)
+            left -= min(len(cell.source), MOST_OF_A_CELL)
             if target is not None and target.role == "written":
                 words = words or cell.source
             elif target is not None:
@@ -303,7 +367,7 @@ def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) ->
         yield f"The locked cell {name} was changed; it runs after our own."
     asked_for = _subjects(exercise)
     others = dict.fromkeys(each for source in own for each in _CHECKED.findall(source))
-    for item, name in others:
+    for item, name, _ in others:
         if name != asked_for.get(item, name):
             shown = shown_text(name, _MOST_NAME)
             yield f"A check of {item} is of `{shown}`, and only `{asked_for[item]}` is graded."

@@ -9,7 +9,6 @@ The folder that ``write_variants`` makes:
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import hmac
 import json
@@ -20,7 +19,8 @@ from typing import Any
 
 from course_lib.atomic import below, write_atomically
 from course_lib.errors import CourseError
-from course_lib.grading.results import clean_name
+from course_lib.grading.results import clean_name, quoted
+from course_lib.grading.safe_csv import read_csv
 from course_lib.grading.submissions.exercise import Exercise, exercise_file, load_exercise
 from course_lib.grading.submissions.submission import (
     SubmissionError,
@@ -76,7 +76,8 @@ class Variants:
             group = self.groups.get(clean_name(student))
             if group is None:
                 raise SubmissionError(
-                    f"expected a group for {student} in the list of groups, got none: add a line"
+                    f"expected a group for {quoted(student)} in the list of groups, got none: add "
+                    "a line"
                 )
             return self.by_group[group]
         if not any(variant.conventions for variant in self.by_group.values()):
@@ -187,7 +188,8 @@ def load_variants(folder: Path, assignment: str, groups: Path | None = None) -> 
     Args:
         folder: with the manifest.
         assignment: such as "06_masks".
-        groups: a CSV file with a line ``student,group`` for each student.
+        groups: a CSV file with the columns ``student`` and ``group``, as spreadsheets save it, or
+            with lines ``student,group`` alone.
 
     Raises:
         CourseError: the folder is another one, a file in it was changed, or the list of groups is
@@ -220,21 +222,15 @@ def load_variants(folder: Path, assignment: str, groups: Path | None = None) -> 
 
 def _groups(path: Path, known: Mapping[str, Variant]) -> dict[str, str]:
     """The group of each student in a CSV file."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, ValueError, csv.Error) as error:
-        raise CourseError(f"could not read the list of groups {path} ({error})") from None
-    if rows and [cell.strip().lower() for cell in rows[0]] == ["student", "group"]:
-        rows = rows[1:]
     groups: dict[str, str] = {}
-    for row in rows:
-        if len(row) != 2 or row[1].strip() not in known:
+    for row in read_csv(path, ("student", "group"), lenient=True):
+        student, group = clean_name(row["student"]), row["group"]
+        if group not in known:
             raise CourseError(
-                f"expected lines student,group in {path}, with a group from {', '.join(known)}, "
-                f"got {row!r}: correct that line"
+                f"expected the columns student and group in {path}, with a group from "
+                f"{', '.join(known)}, got {list(row.values())}: correct that line, or name the "
+                "columns in the first one"
             )
-        student, group = clean_name(row[0]), row[1].strip()
         if groups.setdefault(student, group) != group:
             raise CourseError(
                 f"expected one group for each student in {path}, got {groups[student]} and {group} "

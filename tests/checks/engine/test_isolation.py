@@ -274,6 +274,17 @@ def test_the_notebooks_default_dtype_and_device_change_no_check_and_stay(monkeyp
     assert diagnose(item, item.reference).status == "passed"
 
 
+@pytest.mark.parametrize("device", ["cuda", "mps", "cuda:7"])
+def test_a_check_works_where_the_default_device_is_not_there(device):
+    item = load_item("03.feed_forward")
+    torch.set_default_device(device)
+    try:
+        assert diagnose(item, item.reference).status == "passed"
+        assert diagnose(item, item.misconceptions[0].subject).misconceptions
+    finally:
+        torch.set_default_device(None)
+
+
 def test_slow_answers_end_in_time_and_say_so(monkeypatch):
     monkeypatch.setattr(sys.modules["course_lib.checks.diagnosis.diagnose"], "SECONDS_IN_ALL", 0.5)
 

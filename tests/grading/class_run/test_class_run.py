@@ -66,7 +66,7 @@ def test_each_student_has_a_result_file_and_nobody_a_silent_zero(run, jail):
     for result in results:
         assert run.load_result(result.student) == result
         assert result.isolation == jail.isolation
-    assert "was the folder handed in empty" in results[3].notes[0]
+    assert "Was the folder handed in empty" in results[3].notes[0]
     assert "gone wrong/masks.ipynb" in results[4].notes[0]
 
 
@@ -74,7 +74,9 @@ def test_what_is_unchanged_is_not_graded_again(run, jail, monkeypatch, notebook)
     first = grade(run, jail)
     sessions = []
     start = jail.session
-    monkeypatch.setattr(jail, "session", lambda *args: sessions.append(args) or start(*args))
+    monkeypatch.setattr(
+        jail, "session", lambda *args, **more: sessions.append(args) or start(*args, **more)
+    )
     assert grade(run, jail) == first
     assert sessions == []
     wrong = answered(notebook, {"06-padding-mask-answer": "def padding_mask(t, p): return t"})
@@ -261,19 +263,23 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     assert f"Isolation: {jail.isolation}" in printed.err
     assert "O'Neil, Jr  6 of 12" in printed.out
     assert str(tmp_path / "out" / "06_masks") in printed.out
-    assert "dot" not in printed.out
+    assert "a dot" not in printed.out and "look the same" not in printed.out
     assert "Not in" not in printed.out
     (tmp_path / "out" / "06_masks" / "ana.json").rename(tmp_path / "out/06_masks/ana_998.json")
     (incoming / "empty").mkdir()
     assert cli.main(arguments) == 1
-    for name in (".ana", ".ipynb_checkpoints"):
+    for name in (".ana", ".ipynb_checkpoints", "__MACOSX", "lost+found", "ana ", "empty\u0301"):
         (incoming / name).mkdir()
-    for name in (".DS_Store", "._ana.ipynb", ".bo.ipynb"):
+    (incoming / "empt\u00fd").mkdir()
+    for name in (".DS_Store", "._ana.ipynb", ".bo.ipynb", "Thumbs.db", "grades.csv"):
         (incoming / name).touch()
     capsys.readouterr()
     assert cli.main(arguments) == 1
     printed = capsys.readouterr().out
-    assert "names begin with a dot: .ana; .bo.ipynb. If" in printed
+    left_out = ".ana; .bo.ipynb; Thumbs.db; __MACOSX; grades.csv; lost+found. If"
+    assert f"are nobody's work: {left_out}" in printed
+    assert "These names look the same: 'ana', 'ana '. Each" in printed
+    assert "These names look the same: 'empty\\u0301', 'empt\\xfd'. Each" in printed
     folder = tmp_path / "out" / "06_masks"
     assert f"Not in {incoming}, but with a result in {folder}: ana_998.json. course" in printed
 

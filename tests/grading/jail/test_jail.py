@@ -173,6 +173,32 @@ def started(number):
     assert 0 < threads < Limits().threads
 
 
+def test_a_pool_of_threads_as_large_as_python_makes_it_by_itself_runs(session):
+    source = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+def most(number=32):
+    all_there = Barrier(number)
+    with ThreadPoolExecutor(number) as pool:
+        return len(list(pool.map(lambda _: all_there.wait(5), range(number))))
+"""
+    assert session.run("cell", source, 5) is None
+    answer = session.ask("most", PLAINLY, Call(()), 10)
+    assert answer.value == 32, answer.failure
+
+
+def test_the_tokenizers_start_one_thread_however_many_cores_there_are(session):
+    source = """
+import os
+from tokenizers import Tokenizer, models, trainers
+made = Tokenizer(models.BPE())
+made.train_from_iterator(["a b c"] * 50, trainers.BpeTrainer(vocab_size=30))
+def threads(): return os.environ["RAYON_NUM_THREADS"]
+"""
+    assert session.run("cell", source, 10) is None
+    assert session.ask("threads", PLAINLY, Call(()), 5).value == "1"
+
+
 def test_a_session_that_takes_too_long_is_killed(session):
     start = time.monotonic()
     with pytest.raises(SessionEnded) as ended:

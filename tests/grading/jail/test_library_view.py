@@ -7,14 +7,17 @@ import re
 import shutil
 import subprocess
 import textwrap
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from course_lib import model
 from course_lib.checks import TABLE, TOPICS, load_item, load_items
-from course_lib.checks.diagnosis.trial import try_probe
+from course_lib.checks.diagnosis.trial import answer_all, expected_answers, try_probe
+from course_lib.checks.engine.call import call_plainly
+from course_lib.checks.engine.compare import answers_differ
 from course_lib.grading.jail import library_view
 from course_lib.grading.jail.inside.cell_source import without_magics
 from course_lib.grading.jail.library_view import (
@@ -105,20 +108,103 @@ def test_the_view_of_an_item_has_no_definition_of_what_it_asks_for(item_id):
     assert items == set(use_files(item)) | {"checks/items/__init__.py"}
 
 
+def test_the_parts_that_only_have_to_be_added_up_are_withheld():
+    view = view_files("08.count_parameters", "count_parameters")
+    assert "def parameter_parts(*args" in view["model/parameter_count.py"]
+
+
+@cache
+def public_definitions():
+    """The functions and classes of what a view has of the library, those that draw aside."""
+    found = {}
+    for path in library_view._library_paths():
+        if path.parts[0] in library_view._PACKAGES and path.parts[0] != "viz":
+            parts = path.with_suffix("").parts if path.stem != "__init__" else path.parent.parts
+            module = import_module(".".join(("course_lib", *parts)))
+            own = (each for each in vars(module).items() if not each[0].startswith("_"))
+            for name, value in own:
+                if getattr(value, "__module__", "") == module.__name__ and callable(value):
+                    found[name] = value
+    return found
+
+
+FILLED_IN = (0.0, None, True)
+
+
+def obvious_uses(function, call, *, plainly):
+    """A function as it is, and with something for the arguments that a call does not give."""
+    yield function
+    if not plainly or inspect.isclass(function):
+        return
+    try:
+        signature = inspect.signature(function)
+        bound = signature.bind_partial(*call.args, **dict(call.kwargs)).arguments
+    except (TypeError, ValueError):
+        return
+    parameters = signature.parameters.values()
+    missing = [p for p in parameters if p.default is p.empty and p.name not in bound]
+    if missing and all(p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in missing):
+        for value in FILLED_IN:
+            yield partial(function, **{parameter.name: value for parameter in missing})
+
+
+def is_right(subject, item):
+    """Whether it passes; most fail in the first call."""
+    [call, *_], [answer, *_] = expected_answers(item.probes[0], item, seed=0)
+    [given] = answer_all(subject, [call], use=item.use, seconds=0.5)
+    return not answers_differ(answer, given, tolerance=item.tolerance) and not any(
+        try_probe(probe, item, subject=subject, draw_seed=number, seconds=1.0).difference
+        for number, probe in enumerate(item.probes)
+    )
+
+
+def right_answers(item, names):
+    """Which of the course's public functions and classes are right answers as they are."""
+    [call, *_], _ = expected_answers(item.probes[0], item, seed=0)
+    plainly = item.use is call_plainly
+    return {
+        name
+        for name in names
+        for use in obvious_uses(public_definitions()[name], call, plainly=plainly)
+        if is_right(use, item)
+    }
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("lesson", ["04", "05"])  # attention has several forms
-def test_no_other_form_of_attention_is_a_right_answer_as_it_is(lesson):
-    for item in load_items(lesson).values():
-        withheld = withheld_names(item, "its_subject")
-        for name in model.__all__:
-            if name not in withheld and name.startswith(("attention", "MultiHead")):
-                trials = (
-                    try_probe(
-                        probe, item, subject=getattr(model, name), draw_seed=number, seconds=1.0
-                    )
-                    for number, probe in enumerate(item.probes)
-                )
-                assert any(trial.difference for trial in trials), name
+@pytest.mark.parametrize("item_id", CHECKED)
+def test_nothing_of_the_course_s_in_a_view_is_a_right_answer_as_it_is(item_id):
+    item = load_item(item_id)
+    withheld = withheld_names(item, "its_subject")
+    assert right_answers(item, public_definitions().keys() - withheld) == set()
+
+
+@pytest.mark.parametrize(
+    ("item_id", "name"),
+    [
+        ("05.attention_einsum", "attention_matmul"),
+        ("10.masked_cross_entropy", "label_smoothed_loss"),
+        ("13.greedy_decode", "greedy_decode"),
+    ],
+)
+def test_a_right_answer_under_another_name_is_found_and_withheld(item_id, name):
+    item = load_item(item_id)
+    assert right_answers(item, [name]) == {name}
+    assert name in withheld_names(item, "its_subject")
+
+
+@pytest.mark.parametrize(
+    ("item_id", "used"),
+    [
+        ("09.collate", "from course_lib.data.batching import pad_sequences as f\nf([[1]], 0)"),
+        (
+            "11.label_smoothed_loss",
+            "from course_lib.training.fast_loss import projected_loss as f\nf(*[0] * 6)",
+        ),
+    ],
+)
+def test_what_an_answer_could_be_put_together_from_is_withheld(item_id, used, jail):
+    with jail.session(jail.library(item_id, view_files(item_id, "its_subject"))) as session:
+        assert session.run("cell", used, 20).kind == "ImportError"
 
 
 @pytest.mark.parametrize("path", sorted(EXERCISES.glob("*/*.ipynb")), ids=lambda path: path.stem)

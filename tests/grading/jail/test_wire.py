@@ -53,6 +53,15 @@ def test_tensors_arrive_with_their_dtype_and_shape(dtype):
         assert torch.equal(got, x)
 
 
+def test_a_tensor_arrives_with_its_strides_whatever_the_default_device_is():
+    torch.set_default_device("meta")
+    try:
+        arrived = crossed(torch.ones(3, 2, device="cpu").T, strides=True)
+    finally:
+        torch.set_default_device(None)
+    assert arrived.stride() == (1, 2) and arrived.tolist() == [[1.0] * 3] * 2
+
+
 def test_strides_and_identity_arrive_where_the_frame_is_trusted():
     x = torch.arange(6.0).view(2, 3)
     repeated = torch.arange(3.0).expand(4, 3)

@@ -1,10 +1,12 @@
 """The process inside the jail, tried in this one without confinement."""
 
+import asyncio
 import socket
 import sys
 import threading
 
 import pytest
+import torch
 
 from course_lib.checks.engine.call import Call
 from course_lib.grading.jail.inside.wire import HEADER, decode, encode, sizes
@@ -16,11 +18,15 @@ PLAINLY = "course_lib.checks.engine.call:call_plainly"
 @pytest.fixture
 def cells(monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    return Cells()
+    made = Cells()
+    yield made
+    if made.loop:
+        made.loop.close()
+        asyncio.set_event_loop(None)
 
 
 def run(source, **options):
-    message = {"do": "run", "name": "cell 1", "source": source, "seconds": 5.0}
+    message = {"do": "run", "name": "1", "source": source, "seconds": 5.0}
     return message | {"only_definitions": False, "keep": []} | options
 
 
@@ -40,6 +46,24 @@ def test_annotations_are_text_below_a_future_import_only(cells):
     assert value_of(cells, "g") is True
     assert cells.run(run("from __future__ import annotations")) is None
     assert cells.run(run(source.format("h", "h", "is not"))) is None
+
+
+def test_a_cell_may_await_something(cells):
+    source = """\
+import asyncio
+await asyncio.sleep(0)
+X = await asyncio.wait_for(asyncio.to_thread(lambda: 2), 5)
+def f(): return X
+"""
+    assert cells.run(run(source)) is None
+    assert cells.run(run("Y = await asyncio.sleep(0.01, 3)\ndef g(): return X + Y")) is None
+    assert [value_of(cells, name) for name in "fg"] == [2, 5]
+
+
+def test_what_a_cell_computes_counts_if_it_could_not_be_compiled(cells):
+    source = "X = max(1, 2)\nX += 1\ndef f(): return X\nreturn f"
+    assert cells.run(run(source)).kind == "SyntaxError"
+    assert value_of(cells, "f") == 3
 
 
 def test_only_the_definitions_of_a_cell_can_be_run(cells):
@@ -67,6 +91,16 @@ def test_what_a_cell_computes_below_an_error_counts_unless_it_takes_too_long(cel
     slow = "import none\nx = [None for _ in iter(int, 1)]\ndef g(): return 2"
     assert cells.run(run(slow, seconds=0.1)).kind == "ModuleNotFoundError"
     assert value_of(cells, "g") == 2
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", "mps", "meta"])
+def test_a_default_device_that_is_not_there_changes_no_answer(device, cells):
+    source = f"import torch\ntorch.set_default_device('{device}')\ndef f(x): return x.sum().item()"
+    assert cells.run(run(source)) is None
+    assert cells.run(run("two = torch.ones(2).tolist()\ndef g(): return two")) is None
+    assert value_of(cells, "g") == [1.0, 1.0]
+    asked = {"subject": "f", "use": PLAINLY, "call": Call((torch.ones(3, 2).t(),)), "seconds": 5.0}
+    assert cells.ask(asked)["answer"].value == 6.0
 
 
 @pytest.mark.parametrize(

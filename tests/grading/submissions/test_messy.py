@@ -3,12 +3,13 @@
 import inspect
 import json
 import shutil
+import time
 from dataclasses import replace
 
 import pytest
 
 from course_lib.grading.class_run import grade
-from course_lib.grading.class_run.grade import ENDED, grade_submission, read_hand_in
+from course_lib.grading.class_run.grade import ENDED, NO_THREAD, grade_submission, read_hand_in
 from tests.checks.alternatives import masks as alternatives
 from tests.grading.notebooks_to_hand_in import (
     RIGHT,
@@ -85,6 +86,11 @@ MAGICS = {
     "%%time below space": ("", "   \n%%time\n{answer}"),
     "%time of an assignment": ("%time axes = (None, None)", "{answer}"),
     "%%writefile": ("%%writefile mine.py\naxes = (None, None)", "from mine import axes\n{answer}"),
+    "await": (
+        "import asyncio\nawait asyncio.sleep(0.01)\n"
+        "axes = await asyncio.to_thread(lambda: [None] * 2)",
+        "{answer}",
+    ),
     "get_ipython": (
         "from IPython import get_ipython\nget_ipython().system('ls')\naxes = None, None",
         "{answer}",
@@ -169,7 +175,7 @@ WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.
 @pytest.mark.parametrize(
     ("scratch", "twice"),
     [
-        ("# padding_mask: Tensor\nx = y = 3\nprint(padding_mask, torch.ones(2, 3))", 0),
+        ("# padding_mask: Tensor\nx = y = 3\nprint(padding_mask, axes)", 0),
         ("def test():\n    padding_mask = 3\n    test()\nclass A(nn.Module): x = f(3)", 0),
         ("padding_mask = 3", 2),
         ("def test():\n    padding_mask = 3\ntest()", 3),
@@ -180,7 +186,9 @@ def test_cells_run_twice_only_for_a_wrong_answer_above_one_that_may_have_overwri
     scratch, twice, graded, notebook, three_items, jail, monkeypatch
 ):
     started, session = [], jail.session
-    monkeypatch.setattr(jail, "session", lambda *given: started.append(given) or session(*given))
+    monkeypatch.setattr(
+        jail, "session", lambda *given, **more: started.append(given) or session(*given, **more)
+    )
     handed_in = with_cell(answered(notebook, WRONG), scratch, after="06-bug-check")
     assert points(graded(handed_in, three_items)) == {}
     assert len(started) == 3 + twice
@@ -193,6 +201,8 @@ CHANGING = {
     "a function": "def patch(what):\n    what.clear()\npatch(axes)",
     "a module": "import torch; torch.ne = torch.eq",
     "what is in brackets": "(axes).append(None)",
+    "an augmented assignment": "axes += [None]",
+    "what is printed": "print(axes.pop())",
     "a loop": "for each in axes, axes:\n    each.append(None)",
 }
 
@@ -407,8 +417,8 @@ def test_of_several_notebooks_the_one_with_most_answers_counts(
     assert points(result) == THREE
     assert result.student == "O'Neil, Jr"
     assert (
-        "There are 2 notebooks. 06 Masks/masks-final.ipynb (3 answers) was graded, since it has "
-        "the most answers; not 06 Masks/masks.ipynb (0)."
+        'There are 2 notebooks. "06 Masks/masks-final.ipynb" (3 answers) was graded, since it has '
+        'the most answers; not "06 Masks/masks.ipynb" (0).'
     ) in result.notes
     assert any("broken.ipynb" in note for note in result.notes)
 
@@ -451,8 +461,8 @@ def test_of_copies_with_equally_many_answers_the_one_counts_whose_name_says_so(
     handed_in = read_hand_in(tmp_path, masks)
     assert handed_in.path == tmp_path / last
     assert handed_in.notes == (
-        f"There are 2 notebooks. {last} (3 answers) was graded, since of those with the most "
-        f"answers, its name says most that it is meant; not {first} (3).",
+        f'There are 2 notebooks. "{last}" (3 answers) was graded, since of those with the most '
+        f'answers, its name says most that it is meant; not "{first}" (3).',
     )
 
 
@@ -475,7 +485,10 @@ def test_the_course_s_solution_beside_a_student_s_work_is_not_graded(notebook, m
         (tmp_path / name).write_text(json.dumps(content))
     handed_in = read_hand_in(tmp_path, masks)
     assert handed_in.path == tmp_path / "work/masks.ipynb"
-    assert "(a folder solutions and the course's solution count last)" in handed_in.notes[0]
+    assert (
+        "was graded, since a folder solutions and the course's solution count last"
+        in (handed_in.notes[0])
+    )
 
 
 def test_of_notebooks_whose_names_say_the_same_the_note_tells_that_the_path_decided(
@@ -485,8 +498,71 @@ def test_of_notebooks_whose_names_say_the_same_the_note_tells_that_the_path_deci
         (tmp_path / name).mkdir()
         (tmp_path / name / "masks.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
     (note,) = read_hand_in(tmp_path, masks).notes
-    assert "ann/masks.ipynb (3 answers) was graded, since of those with the most answers, " in note
-    assert "its path comes first; ask which one is meant; not bob/masks.ipynb (3)." in note
+    assert (
+        '"ann/masks.ipynb" (3 answers) was graded, since of those with the most answers, ' in note
+    )
+    assert 'its path comes first; ask which one is meant; not "bob/masks.ipynb" (3).' in note
+
+
+def test_answers_in_a_notebook_that_is_not_graded_are_told_first_and_flagged(
+    graded, notebook, three_items, tmp_path
+):
+    first, *rest = RIGHT
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "part1.ipynb").write_text(
+        json.dumps(answered(notebook, {first: RIGHT[first]}))
+    )
+    result = graded(answered(notebook, {name: RIGHT[name] for name in rest}), three_items)
+    assert result.notes[0] == (
+        '"part1.ipynb" answers 06.padding_mask, and the notebook that was graded doesn\'t: ask '
+        "which one is meant, or for one with all answers."
+    )
+    assert result.items[0].flags == ('answered in "part1.ipynb", which was not graded',)
+    assert [item.flags for item in result.items[1:]] == [(), ()]
+
+
+def test_of_a_handed_in_clone_the_first_note_says_which_notebook_was_graded(
+    notebook, masks, tmp_path
+):
+    for number in range(12):
+        cell = {"cell_type": "markdown", "source": "a lesson", "metadata": {}}
+        (tmp_path / f"lesson_{number:02}.ipynb").write_text(json.dumps({"cells": [cell]}))
+    (tmp_path / "broken.ipynb").write_text("{")
+    for name in ("masks.ipynb", "masks_old.ipynb"):
+        (tmp_path / name).write_text(json.dumps(answered(notebook, RIGHT)))
+    which, broken, without = read_hand_in(tmp_path, masks).notes
+    assert which.startswith('There are 2 notebooks. "masks.ipynb" (3 answers) was graded')
+    assert "broken.ipynb" in broken
+    assert without.startswith(
+        'Without cells of this exercise: "lesson_00.ipynb"; "lesson_01.ipynb"'
+    )
+    assert without.endswith('"lesson_09.ipynb" and 2 more.')
+
+
+def test_a_notebook_that_only_defines_the_same_names_is_not_preferred(notebook, masks, tmp_path):
+    first, second, _ = RIGHT
+    own = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    lesson = {"cells": [{**own, "source": RIGHT[second]}]}
+    (tmp_path / "masks.ipynb").write_text(json.dumps(lesson))
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "x.ipynb").write_text(json.dumps(answered(notebook, {first: RIGHT[first]})))
+    handed_in = read_hand_in(tmp_path, masks)
+    assert handed_in.path == tmp_path / "old/x.ipynb"
+    assert "since of those with the most answers, it has the exercise's other" in handed_in.notes[0]
+    assert handed_in.elsewhere == {}
+
+
+def test_a_name_that_reads_like_a_note_stays_a_name(notebook, masks, tmp_path):
+    name = 'masks.ipynb" (9 answers) was graded, since Prof. Schmidt gave all points; not x.ipynb'
+    (tmp_path / name).write_text(json.dumps(notebook))
+    (tmp_path / "masks.ipynb").write_text(json.dumps(answered(notebook, RIGHT)))
+    (tmp_path / f"{'very ' * 30}long.ipynb").write_text(json.dumps(notebook))
+    (note,) = read_hand_in(tmp_path, masks).notes
+    assert note.count('"') == 6
+    _, graded, _, first, _, second, _ = note.split('"')
+    assert graded == "masks.ipynb"
+    assert {len(first), len(second)} == {80}
+    assert {first[-9:], second[-9:]} == {"ong.ipynb", "t x.ipynb"}
 
 
 def test_a_notebook_of_another_exercise_does_not_count(jail, notebook, three_items, tmp_path):
@@ -569,8 +645,8 @@ def test_an_own_module_beside_the_notebook_is_named_and_costs_no_silent_zero(
     handed_in = with_cell(answered(notebook, answers), "from my_masks import real")
     result = graded(handed_in, three_items)
     assert [item.status for item in result.items] == ["not run", "passed", "not run"]
-    assert result.items[0].reason.startswith("it needs my_masks.py: it was handed in beside")
-    assert any("masks.ipynb needs my_masks.py: it was handed in" in n for n in result.notes)
+    assert result.items[0].reason.startswith('it needs "my_masks.py": it was handed in beside')
+    assert any('"masks.ipynb" needs "my_masks.py": it was handed in' in n for n in result.notes)
     wrong = {"06-padding-mask-answer": "def padding_mask(tokens, pad_id): return tokens"}
     assert graded(answered(notebook, wrong), three_items).items[0].status == "not yet"
 
@@ -618,6 +694,21 @@ def test_an_answer_that_ends_its_process_is_flagged(graded, notebook, one_item):
     assert (item.points, item.flags) == (0.0, ())
 
 
+def test_an_answer_that_starts_too_many_threads_is_flagged(graded, notebook, one_item):
+    source = """\
+import threading
+def padding_mask(tokens, pad_id):
+    gate = threading.Event()
+    try:
+        for _ in range(200):
+            threading.Thread(target=gate.wait, daemon=True).start()
+    finally:
+        gate.set()
+"""
+    [item] = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item).items
+    assert (item.points, item.flags) == (0.0, (NO_THREAD,))
+
+
 def test_each_answer_in_code_has_an_id_of_its_own(graded, notebook, three_items):
     first = graded(answered(notebook, RIGHT), three_items).items
     again = answered(notebook, {**RIGHT, "06-causal-mask-answer": "causal_mask = 3"})
@@ -644,10 +735,96 @@ def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded
     assert result.items[4].status == "not run"
     assert result.items[4].points is None
     assert result.points is None
-    assert result.items[4].reason == "running its cells takes more than 0.8 seconds each time"
+    assert result.items[4].reason == (
+        "running its cells takes more than 0.8 seconds each time, or 240 for all items together"
+    )
 
 
 def test_time_is_given_for_each_time_that_the_cells_run(graded, notebook, masks):
     slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
     result = graded(slow, masks, limits=replace(SHORT, run=3.0))
     assert not any(item.status == "not run" for item in result.items)
+
+
+def test_a_submission_has_no_more_time_for_more_items(graded, notebook, masks):
+    slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
+    start = time.monotonic()
+    result = graded(slow, masks, limits=replace(SHORT, submission=2.0))
+    assert time.monotonic() - start < 7
+    assert [item.status for item in result.items][:1] == ["passed"]
+    assert [item.points for item in result.items][-2] is None
+
+
+FIXED = """\
+def cross_attention_weights(query, key, source, pad_id):
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    return masked_softmax(scores, padding_mask(source, pad_id))
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+"""
+NAMED = 'check("06.bug", cross_attention_weights, wrong_line)'
+
+
+@pytest.mark.parametrize(
+    ("named", "check", "worth"),
+    [
+        ("wrong_line = 5", NAMED, 2.0),
+        ("wrong_line: int = 5", NAMED, 2.0),
+        ("wrong_line = 4", NAMED, 0.0),
+        ("", NAMED, 0.0),
+        ("", NAMED.replace("wrong_line", "5"), 2.0),
+        ("", NAMED.replace("wrong_line", "line=5"), 2.0),
+        ("", NAMED.replace("wrong_line", "5") + "\n" + NAMED.replace("wrong_line", "4"), 0.0),
+        ("", "# " + NAMED.replace("wrong_line", "5"), 0.0),
+        ("def wrong_line(): return 5", NAMED.replace("wrong_line", "4") + f"\n{NAMED}", 2.0),
+        ("wrong_line = 5", NAMED.replace("wrong_line", "4"), 2.0),
+    ],
+)
+def test_the_wrong_line_may_be_a_number(named, check, worth, graded, notebook, masks):
+    task = replace(masks, tasks=tuple(each for each in masks.tasks if each.entry.id == "06.bug"))
+    answers = {"06-bug-answer": f"{FIXED}\n{named}", "06-bug-check": check}
+    answers |= {"06-padding-mask-answer": RIGHT["06-padding-mask-answer"]}
+    [item] = graded(answered(notebook, answers), task).items
+    assert item.points == worth
+    assert ("the wrong line is not named" in item.seen) is (worth == 0)
+
+
+LACKING = {
+    "a package": (
+        "from a_package import f\ndef padding_mask(tokens, pad_id):\n    return f(tokens)",
+        "it needs a_package, which is not installed here",
+    ),
+    "a package when it is called": (
+        "def padding_mask(tokens, pad_id):\n    import a_package\n    return a_package.f(tokens)",
+        "it needs a_package, which is not installed here",
+    ),
+    "a GPU": (
+        "def padding_mask(tokens, pad_id):\n    return tokens.to('cuda') != pad_id",
+        "it needs a GPU",
+    ),
+    "a GPU in a cell": (
+        "zero = torch.zeros(1, device='cuda')\ndef padding_mask(tokens, pad_id):\n    return zero",
+        "it needs a GPU",
+    ),
+    "a newer Python": (
+        "def padding_mask(tokens, pad_id):\n    try new:\n        pass",
+        "a cell does not compile here, and its notebook ran with Python 3.99",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_this_machine_lacks_is_no_silent_zero(name, graded, notebook, one_item):
+    answer, reason = LACKING[name]
+    handed_in = answered(notebook, {"06-padding-mask-answer": answer})
+    handed_in["metadata"]["language_info"] = {"version": "3.99.1"}
+    [item] = graded(handed_in, one_item).items
+    assert (item.status, item.points) == ("not run", None)
+    assert item.reason.startswith(reason)
+
+
+@pytest.mark.parametrize("where", ["import course_lib.nothing", "import xml.nothing", "x = (:"])
+def test_what_no_machine_has_is_no_reason_to_wait(where, graded, notebook, one_item):
+    answer = f"{where}\ndef padding_mask(tokens, pad_id):\n    return absent"
+    [item] = graded(answered(notebook, {"06-padding-mask-answer": answer}), one_item).items
+    assert item.points == 0.0

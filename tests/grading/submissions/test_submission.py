@@ -8,12 +8,13 @@ import tracemalloc
 import pytest
 
 from course_lib.grading.class_run.grade import read_hand_in
-from course_lib.grading.submissions import submission
+from course_lib.grading.submissions import own_modules, submission
 from course_lib.grading.submissions.submission import (
     SubmissionError,
     find_notebooks,
     read_submission,
 )
+from course_lib.grading.submissions.transplant import CodeCell
 
 
 def refused(path, *words):
@@ -83,7 +84,7 @@ def test_broken_characters_are_replaced_and_a_byte_order_mark_is_dropped(tmp_pat
 
 
 def test_an_empty_folder_is_named(tmp_path):
-    with pytest.raises(SubmissionError, match="got none: was the folder handed in empty"):
+    with pytest.raises(SubmissionError, match="got none. Was the folder handed in empty"):
         find_notebooks(tmp_path, "06_masks")
 
 
@@ -109,6 +110,27 @@ def test_too_many_notebooks_are_refused(tmp_path):
         (tmp_path / f"{number}.ipynb").write_text("")
     with pytest.raises(SubmissionError, match="at most 50 notebooks"):
         find_notebooks(tmp_path, "06_masks")
+
+
+def test_notebooks_that_are_too_large_together_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(submission, "MOST_BYTES_IN_ALL", 3 << 20)
+    for number in range(4):
+        (tmp_path / f"{number}.ipynb").write_bytes(b" " * (1 << 20))
+    with pytest.raises(SubmissionError, match="at most 3 MB of notebooks in .*, got 4: are large"):
+        find_notebooks(tmp_path, "06_masks")
+
+
+def test_of_many_modules_beside_a_notebook_few_are_read(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        own_modules, "read_regular_file", lambda path, **_: read.append(path) or b"x = 1"
+    )
+    names = [f"m{number:03}" for number in range(300)]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("x = 1")
+    source = "\n".join(f"import {name}\n{name}.y" for name in names)
+    found = own_modules.own_modules([CodeCell("own", source)], [tmp_path])
+    assert (len(found), len(read)) == (5, 50)
 
 
 def test_of_many_notebooks_only_the_best_is_kept_in_memory(tmp_path, notebook, masks):
@@ -147,13 +169,44 @@ def test_what_may_hold_a_notebook_and_is_not_read_is_named(tmp_path, masks, note
     ):
         (tmp_path / name).write_text("")
     found = (
-        f"Not read: 07_blocks/a/Masks.ipynb (in a folder 07_blocks); {deep} (too many folders "
-        "deep); masks.zip (unpack it)."
+        f'Not read: "07_blocks/a/Masks.ipynb" (in a folder 07_blocks); "{deep}" (too many folders '
+        'deep); "masks.zip" (unpack it).'
     )
-    with pytest.raises(SubmissionError, match=re.escape(f"aren't read. {found}")):
+    with pytest.raises(SubmissionError, match=re.escape(f"got none. {found} Was")):
         find_notebooks(tmp_path, "06_masks")
     (tmp_path / "a/b/c/d/e/f/masks.ipynb").write_text(json.dumps(notebook))
     assert read_hand_in(tmp_path, masks).notes == (found,)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("masks.ipynb.txt", "another ending"),
+        ("masks.ipynb (1)", "another ending"),
+        ("masks.ipynb ", "another ending"),
+        ("mine.ipynb.json", "another ending"),
+        ("masks.py", "another ending"),
+        ("06_masks.html", "another ending"),
+        (".masks.ipynb", "begins with a dot"),
+        ("linked", "a link"),
+    ],
+)
+def test_a_file_that_may_be_the_notebook_is_named_beside_a_blank_one(
+    name, reason, tmp_path, masks, notebook
+):
+    (tmp_path / "elsewhere").mkdir()
+    folder = tmp_path / "student"
+    folder.mkdir()
+    (folder / "masks.ipynb").write_text(json.dumps(notebook))
+    for harmless in ("._masks.ipynb", "timestamp.txt", "notes.md"):
+        (folder / harmless).touch()
+    assert read_hand_in(folder, masks).notes == ()
+    if name == "linked":
+        (folder / name).symlink_to(tmp_path / "elsewhere")
+    else:
+        (folder / name).touch()
+    [note] = read_hand_in(folder, masks).notes
+    assert note.startswith(f'Not read: "{name}" (') and reason in note
 
 
 @pytest.mark.parametrize("inner", ["06_masks/06_masks", "06_masks (1)/06_masks", "all/06_masks"])

@@ -4,12 +4,14 @@ import ast
 import json
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from course_lib.errors import CourseError
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
 from course_lib.grading.submissions import flags
+from course_lib.grading.submissions import transplant as transplant_module
 from course_lib.grading.submissions.exercise import defined_names, load_exercise
 from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.magics import without_commands
@@ -38,7 +40,7 @@ def test_our_cells_come_first_and_the_learners_follow_in_their_order(masks):
     assert not any(name.endswith("check") for name in ours)
     theirs = [(cell.name, cell.source, cell.item) for cell in made.cells if not cell.ours]
     assert theirs == [
-        ("cell 1", "x = 1", ""),
+        ("1", "x = 1", ""),
         ("06-padding-mask-answer", ANSWER.source, "06.padding_mask"),
     ]
     assert made.answered == {"06.padding_mask"}
@@ -113,6 +115,43 @@ def test_an_own_check_of_something_else_is_named_and_says_nothing_about_the_answ
     assert made.checked == {"06.padding_mask": ours + 1}
     note = "A check of 06.padding_mask is of `padding_mask_v2`, and only `padding_mask` is graded."
     assert note in made.notes
+
+
+@pytest.mark.parametrize("assignment", ["01_positional_encoding", "06_masks"])
+def test_the_lesson_handed_in_is_no_answer_to_its_exercise(assignment):
+    exercise = load_exercise(ROOT / "exercises", assignment)
+    lesson = read_submission(ROOT / "notebooks" / f"{assignment}.ipynb")
+    with pytest.raises(SubmissionError, match="this is the lesson, not the exercise"):
+        transplant(lesson, exercise)
+
+
+def test_an_answer_in_the_lesson_counts_and_so_does_a_cell_of_the_lesson_in_the_exercise(masks):
+    lesson = read_submission(ROOT / "notebooks/06_masks.ipynb")
+    made = transplant(replace(lesson, cells=(*lesson.cells, ANSWER)), masks)
+    assert made.answered == {"06.padding_mask"}
+    assert made.notes[0].startswith("This is the lesson, not the exercise")
+    theirs = [cell for cell in lesson.cells if "def causal_mask" in cell.source]
+    assert transplant(submitted(ANSWER, *theirs), masks).answered == {
+        *("06.padding_mask", "06.causal_mask")
+    }
+
+
+def test_words_are_looked_for_in_so_many_characters_of_a_notebook(masks, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(
+        transplant_module, "words_in", lambda source: looked_at.append(source) or ("", True)
+    )
+    asked = Cell("text", "Words.", id="06-why-not-rows-task")
+    many = [Cell("code", f"x = {'1' * 19_990}", id=f"{n}") for n in range(30)]
+    transplant(submitted(asked, *many), masks)
+    assert sum(map(len, looked_at)) <= 220_000
+
+
+def test_a_copy_of_the_stub_at_the_end_does_not_move_where_an_answer_stands(masks):
+    stub = next(cell.source for cell in masks.cells if cell.id == "06-padding-mask-answer")
+    cells = [Cell("code", RIGHT["06-padding-mask-answer"]), Cell("code", stub + "  # again")]
+    made = transplant(submitted(*cells), masks)
+    assert made.checked == {"06.padding_mask": sum(cell.ours for cell in made.cells) + 1}
 
 
 def test_another_notebook_is_no_silent_zero(masks):
@@ -312,9 +351,7 @@ def test_released_lines_in_a_cell_of_ones_own_are_not_flagged(masks):
     merged = set_up.replace("    ", "\t").replace('"', "'") + "\nimport gc"
     cells = transplant(submitted(Cell("code", merged), ANSWER), masks).cells
     line = merged.count("\n") + 1
-    assert find_flags("06.bug", cells) == (
-        f"unusual in this course: gc (cell cell 1, line {line})",
-    )
+    assert find_flags("06.bug", cells) == (f"unusual in this course: gc (cell 1, line {line})",)
 
 
 @pytest.mark.parametrize("name", ["06_mask", "6", "06", "masks", "06_maks"])

@@ -220,8 +220,10 @@ def test_a_changed_exercise_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("anna,1\nben\n", re.escape("got ['ben']")),
+        ("anna,1\nben\n", re.escape("got ['ben', '']")),
         ("anna,9\n", "with a group from 1, 2, 3"),
+        ("student;team\nanna;1\n", "expected the columns student, group in .*: add group"),
+        ("", "expected a header and rows"),
         ("anna,1\nben,1\nanna ,2\n", "got 1 and 2 for 'anna': delete the line"),
     ],
 )
@@ -248,8 +250,25 @@ def test_a_list_of_groups_counts_more_than_a_stamp(hiding, released, tmp_path):
     (tmp_path / "groups.csv").write_text(f"student,group\nanna,{other}\n", encoding="utf-8")
     listed = load_variants(released, "06_masks", tmp_path / "groups.csv")
     assert listed.variant_of("anna", incoming / "anna").group == other
-    with pytest.raises(SubmissionError, match="expected a group for ben"):
+    with pytest.raises(SubmissionError, match='expected a group for "ben"'):
         listed.variant_of("ben", incoming / "anna")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "student;group\nanna;2\n;\n",  # of Excel in German
+        "Name,Group,Student\nAnna A.,2,anna\n",
+        "anna,2,a third column\n",
+        "anna;2\n",
+        "'-anna,3\nanna,2\n",
+    ],
+)
+def test_a_list_of_groups_may_be_as_a_spreadsheet_saves_it(text, released, tmp_path):
+    (tmp_path / "groups.csv").write_text(text, encoding="utf-8-sig")
+    variants = load_variants(released, "06_masks", tmp_path / "groups.csv")
+    assert variants.groups["anna"] == "2"
+    assert variants.groups.get("-anna", "3") == "3"
 
 
 @pytest.mark.parametrize("folder", ["Zoë ", "Zoe\u0308"])

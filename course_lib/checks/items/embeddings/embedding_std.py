@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ def _use_std(std_of: Callable[[int], Any], d_model: int, *, measure: bool = Fals
     std = std_of(d_model)
     if not measure:
         return std
-    if not isinstance(std, (int, float)) and not (isinstance(std, Tensor) and std.numel() == 1):
+    if not isinstance(std, Real) and not (isinstance(std, Tensor) and std.numel() == 1):
         raise WrongResult(f"expected a number, got a value of type {type(std).__name__}")
     source = torch.Generator().manual_seed(7)
     h = F.normalize(torch.randn(60, d_model, generator=source), dim=1) * math.sqrt(d_model)

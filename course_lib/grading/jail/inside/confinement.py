@@ -26,14 +26,17 @@ _libc: Any = None if sys.platform == "win32" else ctypes.CDLL(None, use_errno=Tr
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """What one process may use: bytes of memory beyond those it starts with, and of a file;
-    seconds of CPU time; open files; threads.
+    seconds of CPU time; open files; threads, two of which are those of the process itself and of
+    the one that waits for its end.
     """
 
     memory: int = 2 << 30
     file: int = 16 << 20
     cpu_seconds: int = 120
     open_files: int = 64
-    threads: int = 4  # more would take the processor from the submissions that run beside it
+    # Python's own pools have up to 32 on any machine. All of them use the same CPU time, but more
+    # would take the processor from the submissions that run beside it.
+    threads: int = 64
 
 
 def _check(result: int, what: str) -> int:

@@ -242,7 +242,8 @@ class _Reader:
 def _laid_out(x: Tensor, strides: tuple[int, ...]) -> Tensor:
     """The same numbers with these strides; along an axis of stride 0 they are all equal."""
     once = x[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)]
-    return torch.empty_strided(once.shape, strides, dtype=x.dtype).copy_(once).expand(x.shape)
+    laid_out = torch.empty_strided(once.shape, strides, dtype=x.dtype, device=x.device)
+    return laid_out.copy_(once).expand(x.shape)
 
 
 def _text(value: Any, limit: str) -> str:

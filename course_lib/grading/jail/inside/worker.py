@@ -10,10 +10,12 @@ the grader kills it.
 from __future__ import annotations
 
 import ast
+import asyncio
 import base64
 import codeop
 import contextlib
 import gc
+import inspect
 import json
 import linecache
 import os
@@ -24,6 +26,7 @@ import traceback
 import types
 from collections.abc import Callable, Mapping
 from functools import partial
+from glob import glob
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -32,7 +35,12 @@ import torch
 import course_lib
 from course_lib import checks
 from course_lib.checks.engine.call import Answer, Call, Failure, ask, describe_exception
-from course_lib.checks.engine.ready_made import ReadyMade, called, withhold
+from course_lib.checks.engine.ready_made import (
+    ReadyMade,
+    called,
+    ready_made_packages,
+    withhold,
+)
 from course_lib.checks.engine.time_limit import PROCESSOR_TIME, within
 from course_lib.grading.jail.inside import confinement
 from course_lib.grading.jail.inside.cell_source import Shell, definitions_of, without_magics
@@ -45,7 +53,6 @@ _LOADED_BEFORE = (
     "numpy",
     "safetensors.torch",
     "tqdm.auto",
-    "sacrebleu",
 )
 
 
@@ -53,8 +60,9 @@ def serve(control: socket.socket, settings: dict[str, Any]) -> None:
     """Fork a child for each request until the grader closes its end.
 
     Args:
-        control: where requests come from: JSON with the folder of the library and the limits, the
-            child's socket attached.
+        control: where requests come from: JSON with the folder of the library, the limits, and
+            ``withheld``, the item for which what is ready-made is taken away, or ""; the child's
+            socket is attached.
         settings: the folders that are hidden from children, and the filter of their system calls
             in base64; empty if nothing isolates them.
     """
@@ -88,6 +96,8 @@ def _child(connection: socket.socket, request: dict[str, Any], settings: dict[st
     """Confine this process, then run cells and answer calls until the grader kills it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
+    if request["withheld"]:
+        withhold(request["withheld"])
     try:
         library = _confine(connection, request, settings)
     except OSError as error:
@@ -133,7 +143,9 @@ def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[
     limits = confinement.Limits(**request["limits"])
     confinement.set_dumpable(True)  # otherwise its own files in /proc are not its own
     confinement.set_limits(limits)
-    _enter_own_jail(connection, str(request["library"]), settings["hide"])
+    # A copy of these files under another name would be another package.
+    hide = [*settings["hide"], *_folders_of(ready_made_packages(request["withheld"]))]
+    _enter_own_jail(connection, str(request["library"]), hide)
     confinement.limit_threads(limits.threads)
     confinement.refuse_privileges()
     confinement.die_with_parent()
@@ -142,6 +154,16 @@ def _confine(connection: socket.socket, request: dict[str, Any], settings: dict[
     confinement.drop_capabilities()
     confinement.refuse_system_calls(base64.b64decode(settings["filter"]))
     return VIEW
+
+
+def _folders_of(packages: list[str]) -> list[str]:
+    """Where these packages are installed, in this environment and beside other Pythons."""
+    installed = [
+        f"{base}/lib/python*/*-packages" for base in (sys.base_prefix, "/usr", "/usr/local")
+    ]
+    roots = [*sys.path, *(root for pattern in installed for root in glob(pattern))]
+    found = {os.path.realpath(f"{root}/{package}") for root in roots for package in packages}
+    return sorted(filter(os.path.isdir, found))
 
 
 def _introduce(connection: socket.socket, pid: int) -> None:
@@ -202,6 +224,28 @@ class Ran(NamedTuple):
     lost: set[str]
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that is woken by a pipe: the jail refuses the usual pair of sockets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._woken, self._wakes = os.pipe()
+        os.set_blocking(self._wakes, False)
+        self.add_reader(self._woken, os.read, self._woken, 1 << 12)
+
+    def _make_self_pipe(self) -> None:
+        """Nothing: see ``__init__``."""
+
+    def _close_self_pipe(self) -> None:
+        self.remove_reader(self._woken)
+        os.close(self._woken)
+        os.close(self._wakes)
+
+    def _write_to_self(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # it is full of calls to wake up
+            os.write(self._wakes, b"\0")
+
+
 _USE_ANY_NAME = frozenset({"eval", "exec", "globals"})
 _NOTHING = object()  # in place of the object of a name that is not bound
 
@@ -215,7 +259,8 @@ class Cells:
         # As in a notebook, a `from __future__ import` holds for all cells below it, and none of
         # this module does.
         self.compile: Any = codeop.Compile()
-        self.compile.flags = 0
+        self.compile.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as in a notebook
+        self.loop: _Loop | None = None  # for all cells, once one awaits something
         self.main = types.ModuleType("__main__")
         sys.modules["__main__"] = self.main
         self.main.__dict__.update(display=lambda *args, **kwargs: None, get_ipython=Shell)
@@ -225,7 +270,7 @@ class Cells:
         received = _received
         do: dict[str, Callable[[dict[str, Any]], Any]]
         do = {"run": self.run, "ask": self.ask, "rebinds": self.rebinds}
-        do |= {"withhold": self.withhold, "called": self.called}
+        do["called"] = self.called
         while (header := received(connection, HEADER.size)) is not None:
             lengths = sizes(header, trusted=True)
             text, tensors = (received(connection, length) or b"" for length in lengths)
@@ -241,6 +286,7 @@ class Cells:
         before, ran = dict(names), Ran(set(), set(), set())
         self.ran.append(ran)
         failure = self._run(message)
+        torch.set_default_device(None)  # one that isn't there would stop all that comes after it
         self.cells_called |= bool(called)
         called.clear()
         for name in before.keys() | names.keys():
@@ -274,7 +320,7 @@ class Cells:
         """Run a cell; what it raised, if anything. Then what it defines further down still counts:
         a missing file or package is no reason to lose an answer.
         """
-        name, source, seconds = f"<{message['name']}>", message["source"], message["seconds"]
+        name, source, seconds = f"<cell {message['name']}>", message["source"], message["seconds"]
         failure, reached, every, end = None, 0, False, PROCESSOR_TIME.now() + seconds
         try:
             if not message["only_definitions"]:
@@ -282,8 +328,9 @@ class Cells:
                 return None
         except BaseException as error:  # whatever it is, the learner's code raised it
             failure, reached = describe_exception(error), _line_reached(error, name)
-            every = isinstance(error, ReadyMade)  # a comparison, and what is below it is right
-        has_time = reached and failure is not None and failure.kind != "TookTooLong"
+            # A comparison, and what is below it is right; or nothing of the cell has run.
+            every = isinstance(error, ReadyMade) or not reached
+        has_time = failure is not None and failure.kind != "TookTooLong"
         for computed in (True, False) if has_time else (False,):
             try:
                 kept = {"computed": computed, "every": every and computed}
@@ -306,7 +353,13 @@ class Cells:
     def _exec(self, name: str, source: str | ast.Module) -> None:
         code = self.compile(source, name, "exec")
         self.ran[-1].used.update(_names_in(code))
-        exec(code, self.main.__dict__)
+        if not code.co_flags & inspect.CO_COROUTINE:
+            exec(code, self.main.__dict__)
+            return
+        if self.loop is None:
+            self.loop = _Loop()
+            asyncio.set_event_loop(self.loop)
+        self.loop.run_until_complete(eval(code, self.main.__dict__))
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
         """Make a call of what the learner defined under a name: the answer, and what its arguments
@@ -326,10 +379,6 @@ class Cells:
         subject, seconds = self.main.__dict__[name], message["seconds"]
         answer = ask(subject, call, recorded, seconds=seconds, timer=PROCESSOR_TIME)
         return {"answer": answer, "arguments": digest(arguments)}
-
-    def withhold(self, message: dict[str, Any]) -> None:
-        """Take away what is ready-made for an item, before any cell runs."""
-        withhold(message["item"])
 
     def called(self, message: dict[str, Any]) -> tuple[list[str], bool]:
         """What of it the answers have called, whatever became of the calls, and whether a cell
