@@ -301,6 +301,8 @@ class SubmissionRun:
             self.stopped[number] = str(error)
             raise
         if failure and failure.kind == "TookTooLong":
+            if again:
+                self.skipped.add(number)
             self._refuse_less_time(seconds, True)
             self.stopped[number] = failure.message
         elif failure:

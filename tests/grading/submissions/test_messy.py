@@ -56,6 +56,16 @@ def test_the_definitions_of_a_cell_that_is_stopped_count(graded, notebook, three
         assert "Only its definitions count." in result.notes[0]
 
 
+def test_a_cell_whose_definitions_take_too_long_costs_its_time_twice_and_no_more(
+    graded, notebook, three_items
+):
+    slow = "def slow(f):\n    while True: pass\n@slow\ndef g(): pass"
+    result = graded(with_cell(answered(notebook, RIGHT), slow), three_items)
+    assert points(result) == THREE
+    assert "was stopped" in result.notes[0]
+    assert "Not even its definitions count." in result.notes[0]
+
+
 def test_an_answer_after_an_error_in_its_own_cell_counts_if_it_was_defined(
     graded, notebook, three_items
 ):

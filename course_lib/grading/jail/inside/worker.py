@@ -25,7 +25,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from glob import glob
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -393,6 +393,7 @@ def _function(name: str) -> Any:
     return getattr(import_module(module), function)
 
 
+@lru_cache(maxsize=1)  # a cell that fails is looked at again, and a hostile one takes seconds
 def _plain(name: str, source: str) -> str:
     """A cell as plain Python, of which messages can quote a line."""
     plain = without_magics(source)
