@@ -67,7 +67,8 @@ class TrainOptions:
     """
 
     recipe: str = option(
-        "naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, multi30k",
+        "naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, multi30k, "
+        "everyday",
         metavar="RECIPE",
         positional=True,
     )

@@ -61,7 +61,7 @@ def method_of(call: Call) -> str:
     return str(call.kwargs.get("method", ""))
 
 
-def name_float_input(item: Item, call: Call, number: int, *, subject: Any = None) -> str:
+def name_float_input(item: Item, call: Call, *, number: int, subject: Any = None) -> str:
     """The name of one of a call's tensors of floats, in the order in which their gradients come,
     such as "past[1]"; "" if a learner knows no name of it.
     """

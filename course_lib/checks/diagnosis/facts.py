@@ -122,7 +122,7 @@ def _describe_none(where: str, trial: Trial, subject: Any) -> Observation:
         what = where.split("gradients")[1].strip(", ")
         if position := re.fullmatch(r"\[(\d+)\]", what):
             call, number = trial.first_wrong, int(position[1])
-            what = name_float_input(trial.item, call, number, subject=subject)
+            what = name_float_input(trial.item, call, number=number, subject=subject)
             what = f"`{what}`" if what else "one of the inputs"
         return Observation(
             "gradient_cut",

@@ -290,7 +290,7 @@ def test_what_is_given_to_a_method_is_told_by_the_names_of_that_method():
     report = check("08.transformer", MemoryDetached)
     assert "target (3, 4), memory (3, 5, 8), source (3, 5)." in str(report)
     call = report.diagnosis.most_telling_trial.first_wrong
-    assert name_float_input(report.diagnosis.item, call, 0) == "memory"
+    assert name_float_input(report.diagnosis.item, call, number=0) == "memory"
 
 
 def test_the_input_that_gets_no_gradient_is_named():
@@ -299,8 +299,10 @@ def test_the_input_that_gets_no_gradient_is_named():
         return embedded + encodings[: tokens.size(1)], vectors.data @ table.T * 1.0001
 
     assert "No gradient reaches `vectors`:" in str(check("02.bug", both_ends, line_5))
-    assert name_float_input(load_item("13.cached_step"), Call((X, (X, X)), {}), 2) == "past[1]"
-    assert name_float_input(load_item("03.add_norm"), Call((X,), {"matrix": X}), 1) == ""
+    assert (
+        name_float_input(load_item("13.cached_step"), Call((X, (X, X)), {}), number=2) == "past[1]"
+    )
+    assert name_float_input(load_item("03.add_norm"), Call((X,), {"matrix": X}), number=1) == ""
 
 
 def test_a_result_that_depends_on_no_parameter_is_told_as_that_and_not_as_an_error_of_the_code():
