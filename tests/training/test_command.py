@@ -128,7 +128,7 @@ def test_a_stopped_run_is_never_overwritten_but_a_finished_one_may_be(at_home, c
         (["train", "toy", "--out", "file/run"], "could not write"),
         (["translate", "--run", "nowhere", "hallo"], "expected a checkpoint at nowhere"),
         (["translate", "--run", "broken.safetensors", "hallo"], "was it cut off"),
-        (["translate", "--run", "run", ""], "at least one word, got an empty one"),
+        (["translate", "--run", "run", ""], "at least one word, got none: the text is empty"),
         (["translate", "--run", "run", "a " * 10_000], "at most 256 tokens for this model"),
     ],
 )

@@ -179,7 +179,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(toy):
 
 def test_a_recipe_that_does_not_exist_is_named(toy):
     with pytest.raises(
-        CourseError, match="recipe must be one of naive_mt, .*, multi30k, got 'tiny'"
+        CourseError, match="recipe must be one of naive_mt, .*, multi30k, everyday, got 'tiny'"
     ):
         load_recipe("tiny")
     with pytest.raises(CourseError, match="epochs must be at least 1, got 0"):

@@ -154,7 +154,7 @@ def test_the_command_says_that_it_stopped_early_and_resume_has_nothing_to_do(
     assert "s, stopped early." in capsys.readouterr().out
     monkeypatch.setattr(training_trainer, "train_step", lambda *a, **k: pytest.fail("trained"))
     assert main(["train", "toy", "--resume"]) == 0
-    assert "s, stopped early." in capsys.readouterr().out
+    assert "s in all, stopped early." in capsys.readouterr().out
 
 
 def test_validations_come_as_often_as_the_recipe_says_and_at_the_end(toy):

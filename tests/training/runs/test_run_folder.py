@@ -21,12 +21,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unchecked_shapes")]
 
 
 def test_a_folder_in_which_another_process_trains_is_refused_until_it_ends(at_home, capsys):
-    with open_run_folder(at_home / "run", RunOptions()):
-        for resume in ([], ["--resume"]):
+    assert main(["train", "toy", "--out", "run", "--max-steps", "1"]) == 0
+    with open_run_folder(at_home / "run", RunOptions(resume=True)):
+        for resume in (["--overwrite"], ["--resume", "--max-steps", "1"]):
             assert main(["train", "toy", "--out", "run", *resume]) == 1
             error = capsys.readouterr().err
             assert "expected run for this run alone, but another process trains there" in error
-    assert main(["train", "toy", "--out", "run", "--max-steps", "1"]) == 0
+    assert main(["train", "toy", "--out", "run", "--max-steps", "1", "--overwrite"]) == 0
 
 
 def test_a_stopped_run_of_minutes_is_told_without_a_number_of_steps(at_home, capsys, monkeypatch):
