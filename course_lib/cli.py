@@ -142,12 +142,13 @@ def _version() -> str:
 class _Parser(ArgumentParser):
     """Its errors repeat what was given, which may be names that somebody else gave to files."""
 
-    known: Sequence[str] = ()  # the options of the verb that is asked for
+    asked: ArgumentParser | None = None  # that of the verb that is asked for
 
     def error(self, message: str) -> NoReturn:
         """Print it with the usage, and the option that was perhaps meant; exit with 2."""
         if unknown := re.match(r"unrecognized arguments: (--[^\s=]+)", message):
-            message += did_you_mean(unknown[1], self.known)
+            usage = self.asked.format_usage() if self.asked else ""
+            message += did_you_mean(unknown[1], re.findall(r"--[a-z-]+", usage))
         super().error(shown(message))
 
 
@@ -180,7 +181,7 @@ def build_parser(asked: str) -> _Parser:
             "--debug", action="store_true", help="show the traceback of an error"
         )
         if name == asked:
-            parser.known = re.findall(r"--[a-z-]+", verb_parser.format_usage())
+            parser.asked = verb_parser
     return parser
 
 

@@ -244,15 +244,15 @@ def run_lab(options: LabOptions) -> int:
     Raises:
         CourseError: there is no such notebook, or JupyterLab is not installed.
     """
+    notebook = _notebook_in_copy(options.notebook, exercise=options.exercise)
     if options.print_path:
-        path = str(_notebook_in_copy(options.notebook, exercise=options.exercise))
+        path = str(notebook)
         if sys.stdout.isatty():
             say(path)
         else:  # an editor needs it byte by byte
             sys.stdout.buffer.write(os.fsencode(path) + b"\n")
             sys.stdout.flush()
         return 0
-    notebook = _notebook_in_copy(options.notebook, exercise=options.exercise)
     say("Starting JupyterLab …")
     try:
         from jupyterlab.labapp import LabApp

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from tqdm.auto import tqdm
@@ -94,26 +95,31 @@ def translate_lines(
     lines, start, size = iter(lines), 0, min(BATCH_SIZE, SORT_WINDOW)
     with tqdm(desc="translate", total=total, unit=" lines", disable=None, delay=DELAY) as bar:
         while block := list(islice(lines, size)):
-            translate = _translate_free_block if free else _translate_block
-            yield translate(translator, block, start, decoding=decoding, warn=warn)
+            translate = translate_free_lines if free else _translate_block
+            tell = partial(_warn_of_line, warn, start)
+            yield translate(translator, block, decoding=decoding, warn=tell)
             bar.update(len(block))
             start, size = start + len(block), min(2 * size, SORT_WINDOW)
+
+
+def _warn_of_line(warn: Callable[[str], None], start: int, i: int, /, remark: str) -> None:
+    """Tell of line i of the lines that begin with line ``start``, both counted from 0."""
+    warn(f"line {start + i + 1}: {remark}")
 
 
 def _translate_block(
     translator: Translator,
     lines: list[str],
-    start: int,
     *,
     decoding: Decoding,
-    warn: Callable[[str], None],
+    warn: Callable[[int, str], None],
 ) -> list[str]:
-    """Translate lines of which the first is line ``start``, counting from 0."""
+    """Translate lines as they are; ``warn`` is as in ``translate_free_lines``."""
     max_len = translator.model.config.max_len
     sentences = [translator.split(line) for line in lines]
-    for number, tokens in enumerate(sentences, start=start + 1):
+    for i, tokens in enumerate(sentences):
         if len(tokens) > max_len:
-            warn(f"line {number}: {len(tokens)} tokens, only the first {max_len} are read")
+            warn(i, f"{len(tokens)} tokens, only the first {max_len} are read")
             del tokens[max_len:]
     filled = [i for i, tokens in enumerate(sentences) if tokens]
     translations = translator.translate_all(
@@ -123,21 +129,5 @@ def _translate_block(
     for i, translation in zip(filled, translations, strict=True):
         texts[i] = one_line(translation)
         for warning in warnings_for(translator, translation):
-            warn(f"line {start + i + 1}: {warning}")
+            warn(i, warning)
     return texts
-
-
-def _translate_free_block(
-    translator: Translator,
-    lines: list[str],
-    start: int,
-    *,
-    decoding: Decoding,
-    warn: Callable[[str], None],
-) -> list[str]:
-    return translate_free_lines(
-        translator,
-        lines,
-        decoding=decoding,
-        warn=lambda i, remark: warn(f"line {start + i + 1}: {remark}"),
-    )

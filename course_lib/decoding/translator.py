@@ -54,8 +54,8 @@ class Translator:
         source_vocabulary, target_vocabulary: of the sizes that the model was built for; of words
             or of subwords.
         language_evidence: for each token of a shared vocabulary, how much more probable it is in
-            the source language than in the target language (see ``language_evidence``); with it,
-            ``translate_free_text`` can be used.
+            the source language than in the target language (see ``language_evidence``); by it,
+            ``translate_free_text`` knows what is not the source language.
         known_characters: those that the sources of the training pairs have.
 
     Raises:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from course_lib.data.corpus import Corpus, text_corpus
 from course_lib.data.everyday.capitals import with_capitals
-from course_lib.data.everyday.connected_splits import connected_splits
-from course_lib.data.everyday.tatoeba import HELD_OUT, read_tatoeba, tatoeba_file
+from course_lib.data.everyday.tatoeba import tatoeba_splits
 from course_lib.data.everyday.variation import with_variation
 from course_lib.data.file_corpus import first_of
 from course_lib.data.grammar import sample_pairs
@@ -25,7 +24,7 @@ def everyday_corpus() -> Corpus:
     Raises:
         CourseError: as in ``tatoeba_corpus`` and ``multi30k_corpus``.
     """
-    sentences = connected_splits(read_tatoeba(tatoeba_file()), HELD_OUT, rest="train")
+    sentences = tatoeba_splits()
     captions = multi30k_corpus()
     grammar = sample_pairs("grammar_de_en", "train", size=GRAMMAR_PAIRS)
     train = [

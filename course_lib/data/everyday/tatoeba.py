@@ -36,13 +36,21 @@ def tatoeba_corpus() -> Corpus:
         CourseError: the file cannot be downloaded, it is damaged or not of these languages, or
             there are several.
     """
-    pairs = read_tatoeba(tatoeba_file())
-    splits = connected_splits(pairs, HELD_OUT, rest="train")
+    splits = tatoeba_splits()
     return text_corpus(
         "tatoeba_de_en",
         ("de", "en"),
         splits={name: first_of(some) for name, some in splits.items()},
     )
+
+
+def tatoeba_splits() -> dict[str, list[TextPair]]:
+    """The pairs of the file, divided; those of ``HELD_OUT`` share no sentence with "train".
+
+    Raises:
+        CourseError: as in ``tatoeba_corpus``.
+    """
+    return connected_splits(read_tatoeba(tatoeba_file()), HELD_OUT, rest="train")
 
 
 def tatoeba_file() -> Path:

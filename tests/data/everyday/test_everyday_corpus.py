@@ -6,7 +6,7 @@ import re
 import pytest
 
 from course_lib.data import load_corpus
-from course_lib.data.everyday import mixture
+from course_lib.data.everyday import mixture, tatoeba
 from course_lib.data.everyday.capitals import with_capitals
 from course_lib.data.everyday.variation import CITIES, KEPT, MEN, WOMEN, with_variation
 from course_lib.data.grammar import sample_pairs
@@ -106,7 +106,7 @@ def test_capitals_change_nothing_else():
 
 
 def test_everyday_has_captions_and_the_grammar_in_training_only(cache, monkeypatch):
-    monkeypatch.setattr(mixture, "HELD_OUT", {"test": 10, "valid": 5})
+    monkeypatch.setattr(tatoeba, "HELD_OUT", {"test": 10, "valid": 5})
     monkeypatch.setattr(mixture, "GRAMMAR_PAIRS", 50)
     rows = [f"I like {name}.\tIch mag {name}.\n" for name in WOMEN]
     (cache / "tatoeba").mkdir(parents=True)

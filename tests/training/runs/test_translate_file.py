@@ -180,11 +180,12 @@ def stopped(run, at_home, monkeypatch):
     """Run translate on 1,000 lines, and raise an error in its third block."""
     (at_home / "in.txt").write_text("a\n" * 1000)
     (at_home / "out.txt").write_text("an earlier one\n")
-    blocks = iter([128, 256])
+    starts = iter([0, 128])
 
     def stopped(error, *arguments):
-        def block(translator, lines, start, **options):
-            if next(blocks, None) is None:
+        def block(translator, lines, **options):
+            start = next(starts, None)
+            if start is None:
                 raise error
             return [f"{i}" for i in range(start, start + len(lines))]
 
