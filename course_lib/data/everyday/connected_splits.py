@@ -30,16 +30,21 @@ def connected_splits(
         seed: of the order in which groups are held out.
 
     Returns:
-        The splits; in each, the pairs in the order of ``pairs``.
+        The splits. ``rest`` has the order of ``pairs``; the others are at random, so that the first
+        pairs are like all of them, and neighbours are rarely connected.
     """
+    rng = random.Random(seed)
     groups = connected_groups(pairs)
-    random.Random(seed).shuffle(groups)
+    rng.shuffle(groups)
     chosen: dict[str, list[int]] = {name: [] for name in [rest, *sizes]}
     waiting = dict(sizes)
     for group in groups:
         split = next((name for name, size in waiting.items() if len(chosen[name]) < size), rest)
         chosen[split if len(group) <= LARGEST_GROUP else rest] += group
-    return {name: [pairs[i] for i in sorted(indices)] for name, indices in chosen.items()}
+    for name in sizes:
+        rng.shuffle(chosen[name])
+    chosen[rest].sort()
+    return {name: [pairs[i] for i in indices] for name, indices in chosen.items()}
 
 
 def connected_groups(pairs: Sequence[TextPair]) -> list[list[int]]:

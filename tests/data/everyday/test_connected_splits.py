@@ -1,5 +1,6 @@
 """No split has a sentence of another."""
 
+import itertools
 import random
 
 import pytest
@@ -54,3 +55,11 @@ def test_a_group_too_large_is_not_held_out():
         "train": LARGEST_GROUP + 1,
         "test": 0,
     }
+
+
+def test_neighbours_of_a_held_out_split_are_rarely_connected():
+    pairs = [TextPair(f"s{i}", f"t{i // 4}") for i in range(800)]
+    splits = connected_splits(pairs, {"test": 400}, rest="train")
+    same = [a.target_text == b.target_text for a, b in itertools.pairwise(splits["test"])]
+    assert sum(same) < 20  # in the order of the file it would be 300
+    assert splits["train"] == [pair for pair in pairs if pair in splits["train"]]
