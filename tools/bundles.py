@@ -22,6 +22,7 @@ ENTRIES = {
     "translator": "translator/page.js",
     "front_door": "translator/front_door.js",
     "frames": "widgets/frames.js",
+    "drawings": "drawings/drawings.js",
 }
 # The oldest browsers are those that the translator's page names.
 OPTIONS = (

@@ -16,6 +16,7 @@ def bundle(name: str) -> str:
     """One minified ES module without imports.
 
     Args:
-        name: of the bundle: "explorer", "model_diagram", "translator", "front_door" or "frames".
+        name: of the bundle: "explorer", "model_diagram", "translator", "front_door", "frames" or
+            "drawings".
     """
     return (BUNDLES / f"{name}.js").read_text("utf-8")

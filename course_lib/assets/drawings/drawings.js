@@ -1,0 +1,75 @@
+// @ts-check
+// Brings a stored drawing to life: its images become part of the page, and a film gets controls.
+
+/**
+ * The picture of an image, to be put in its place. Inline it follows forced colours and the page's
+ * theme, and its words can be selected.
+ * @param {HTMLImageElement} image
+ */
+function inline(image) {
+  const source = decodeURIComponent(image.src.slice(image.src.indexOf(",") + 1));
+  const svg = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
+  if (svg.tagName !== "svg") return; // it could not be read: the image stays
+  svg.querySelector("style")?.remove(); // the page has it already
+  image.replaceWith(svg);
+}
+
+/**
+ * Put a slider and a button below the frames of a film.
+ * @param {HTMLElement} film
+ */
+function direct(film) {
+  const frames = /** @type {HTMLElement[]} */ ([...film.querySelectorAll(".dw-frame")]);
+  const says = frames.map((frame) => frame.querySelector("p")?.textContent ?? "");
+  const slider = Object.assign(document.createElement("input"), {
+    type: "range", min: "0", max: String(frames.length - 1), value: film.dataset.start,
+  });
+  slider.setAttribute("aria-label", film.dataset.name ?? "");
+  slider.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys
+  const button = Object.assign(document.createElement("button"), { type: "button", textContent: "▶ Play" });
+  const sentence = document.createElement("output");
+  let timer = 0;
+
+  const show = (/** @type {number} */ at) => {
+    slider.value = String(at);
+    slider.setAttribute("aria-valuetext", says[at]);
+    sentence.textContent = says[at];
+    frames.forEach((frame, i) => { frame.hidden = i !== at; });
+  };
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    button.textContent = "▶ Play";
+  };
+  const next = () => {
+    if (!film.isConnected) return stop(); // the cell was cleared
+    show(Number(slider.value) + 1);
+    if (Number(slider.value) === frames.length - 1) stop();
+  };
+  slider.addEventListener("input", () => {
+    film.classList.add("moved");
+    stop();
+    show(Number(slider.value));
+  });
+  button.addEventListener("click", () => {
+    film.classList.add("moved");
+    if (timer) return stop();
+    if (Number(slider.value) === frames.length - 1) show(0);
+    button.textContent = "❚❚ Pause";
+    timer = window.setInterval(next, Number(film.dataset.milliseconds));
+  });
+  const bar = document.createElement("div");
+  bar.className = "dw-bar";
+  bar.append(button, slider, sentence);
+  film.querySelector(".dw-frames")?.after(bar);
+  film.classList.add("dw-live");
+  show(Number(film.dataset.start));
+}
+
+/** @param {HTMLElement} element */
+export function mount(element) {
+  element.querySelectorAll("img").forEach((image) => {
+    if (image.matches(".dw-still")) inline(image);
+  });
+  element.querySelectorAll(".dw-film").forEach((film) => direct(/** @type {HTMLElement} */ (film)));
+}

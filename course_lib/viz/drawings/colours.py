@@ -1,0 +1,83 @@
+"""What a colour means, in drawings and plots, on light pages, dark ones and in forced colours."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ASSETS = Path(__file__).parents[2] / "assets" / "drawings"
+
+
+class Colour(NamedTuple):
+    """One meaning: how it looks on a light page, on a dark one, and in forced colours."""
+
+    light: str
+    dark: str
+    forced: str
+
+
+COLOURS = {
+    # What carries no meaning of its own.
+    "ink": Colour("#1b2130", "#e7eaf0", "CanvasText"),
+    "soft": Colour("#5b6474", "#a5afbd", "CanvasText"),
+    "line": Colour("#8791a0", "#78828f", "CanvasText"),
+    "hair": Colour("#d5dae2", "#3b4451", "GrayText"),
+    "fill": Colour("#f3f5f8", "#1f252e", "Canvas"),
+    "page": Colour("#ffffff", "#12161d", "Canvas"),
+    # The two languages, and their boxes.
+    "german": Colour("#1f6bb5", "#79b4f2", "CanvasText"),
+    "german-box": Colour("#dfecfa", "#173250", "Canvas"),
+    "english": Colour("#b45a00", "#f0a656", "CanvasText"),
+    "english-box": Colour("#fdecd8", "#472d11", "Canvas"),
+    # The five quantities; what is hidden is hatched.
+    "attention": Colour("#33475b", "#b4c6da", "Highlight"),
+    "similarity": Colour("#7a3fb0", "#c39bf0", "Highlight"),
+    "positive": Colour("#0b736e", "#4fc4bb", "Highlight"),
+    "negative": Colour("#85541a", "#dcaa6b", "CanvasText"),
+    "leakage": Colour("#66730f", "#bccb4c", "Highlight"),
+    # Verdicts, always with a mark or a word.
+    "right": Colour("#0a7a52", "#43c592", "CanvasText"),
+    "wrong": Colour("#bf2430", "#ff858a", "CanvasText"),
+    # The one thing that the text speaks of.
+    "accent": Colour("#a8157d", "#ff8ad8", "Highlight"),
+}
+
+
+def ink(name: str) -> str:
+    """The value of an SVG attribute: a colour by its meaning, "none", or the hatching "hidden".
+
+    Raises:
+        KeyError: no colour has that name.
+    """
+    if name == "none":
+        return "none"
+    if name == "hidden":
+        return HATCHING
+    if name not in COLOURS:
+        raise KeyError(f"expected a colour's name, one of {', '.join(COLOURS)}, got {name!r}")
+    return f"var(--{name})"
+
+
+HATCHING = "url(#hidden)"  # a drawing gives the pattern an id of its own
+
+
+@cache
+def stylesheet(name: str) -> str:
+    """``picture``: of what stands inside a drawing; ``page``: of its place in a page."""
+    return (ASSETS / f"{name}.css").read_text("utf-8")
+
+
+def variables(names: Collection[str] = tuple(COLOURS)) -> str:
+    """CSS that gives these colours their values wherever a drawing is, by the page's theme."""
+    # Browsers that do not know light-dark() keep the value before it.
+    themed = "".join(f"--{name}:{COLOURS[name].light};" for name in names)
+    both = "".join(
+        f"--{name}:light-dark({COLOURS[name].light},{COLOURS[name].dark});" for name in names
+    )
+    forced = "".join(f"--{name}:{COLOURS[name].forced};" for name in names)
+    return (
+        f".dw{{{themed}}}@supports(color:light-dark(red,red)){{.dw{{{both}}}}}"
+        f"@media(forced-colors:active){{.dw{{{forced}}}}}"
+    )

@@ -1,0 +1,208 @@
+"""A drawing as a notebook stores it: pictures that scripts, where they run, make part of the page.
+
+A notebook's page takes out ``<svg>`` and ``<style>`` where it does not trust them, and leaves
+``<img>``. So a panel is stored as an image, which follows the theme of its place, and a script
+puts the same bytes there as inline SVG: for forced colours, for text that can be selected, and for
+the controls of a film. Where nothing runs, there is no control that does nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from course_lib.errors import CourseError
+from course_lib.viz.drawings.colours import COLOURS, HATCHING, stylesheet, variables
+from course_lib.viz.drawings.marks import element, label
+from course_lib.viz.web.bundles import bundle
+from course_lib.viz.web.live_html import live_fragment, page
+
+WIDTH = 340  # of a panel, drawn 1:1: two fill a line of text, three a page, one a phone
+_SAFE = " =:/;,.()@+-*<>{}!|?"  # need no escape in an address
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One picture with one idea, which its title says.
+
+    Args:
+        title: its heading, a few words.
+        description: what is to be seen, with its numbers, for who does not see it.
+        body: pieces of SVG, from ``marks``; the title is written above them.
+        height, width: in pixels.
+        note: a line in small letters below the title.
+    """
+
+    title: str
+    description: str
+    body: str
+    height: float
+    width: float = WIDTH
+    note: str = ""
+
+    def svg(self, style: str = "") -> str:
+        """The picture, with its title and description for screen readers."""
+        heading = label((0, 10), self.title, cls="bold", anchor="start")
+        if self.note:
+            heading += label((0, 30), self.note, cls="aside", anchor="start")
+        body = heading + self.body
+        # Inline pictures share a page: ids come from the content, and are the same in each run.
+        name = "d" + sha256((self.title + body).encode()).hexdigest()[:8]
+        if HATCHING in body:
+            hatch = element(
+                "pattern",
+                element("path", d="M0 0V6", cls="hatch"),
+                id=f"{name}h",
+                width=6,
+                height=6,
+                patternUnits="userSpaceOnUse",
+                patternTransform="rotate(45)",
+            )
+            body = hatch + body.replace(HATCHING, f"url(#{name}h)")
+        words = element("title", escape(self.title), id=f"{name}t")
+        words += element("desc", escape(self.description), id=f"{name}d")
+        return element(
+            "svg",
+            style + words + body,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {self.width:g} {self.height:g}",
+            width=f"{self.width:g}",
+            height=f"{self.height:g}",
+            cls="dw",
+            role="img",
+            aria_labelledby=f"{name}t",
+            aria_describedby=f"{name}d",
+        )
+
+    def image(self) -> str:
+        """The same picture as an ``<img>``, which needs nothing from its page."""
+        used = [name for name in COLOURS if f"--{name})" in self.body]
+        used += [name for name in ("ink", "soft", "hair", "wrong") if name not in used]
+        style = ":root{color-scheme:light dark}" + variables(used) + _short(stylesheet("picture"))
+        source = quote(self.svg(element("style", style)), safe=_SAFE)
+        return (
+            f'<img class="dw-still" alt="{escape(self.alt)}" width="{self.width:g}" '
+            f'height="{self.height:g}" src="data:image/svg+xml,{source}">'
+        )
+
+    @property
+    def alt(self) -> str:
+        """Title and description."""
+        return f"{self.title}. {self.description}"
+
+
+class Drawing:
+    """Panels that stand side by side where there is room, and below each other on a phone.
+
+    Args:
+        panels: from left to right.
+        caption: one sentence that a person would say.
+        wide: three panels may stand in a row, in place of two.
+    """
+
+    def __init__(self, *panels: Panel, caption: str = "", wide: bool = False) -> None:
+        if not panels:
+            raise CourseError("a drawing needs at least one panel, got none")
+        self.panels, self.caption, self.wide = panels, caption, wide
+
+    def __repr__(self) -> str:
+        return "\n".join([*(panel.alt for panel in self.panels), *filter(None, [self.caption])])
+
+    def to_html(self) -> str:
+        """What a notebook stores; a page may show it as well."""
+        row = element("div", "".join(panel.image() for panel in self.panels), cls="dw-row")
+        return self._fragment(row)
+
+    def save_html(self, path: str | Path, title: str = "") -> None:
+        """Write the drawing to one file that needs neither a network nor a second file."""
+        Path(path).write_text(page(self.to_html(), title=title or self.panels[0].title), "utf-8")
+
+    def _fragment(self, content: str, kind: str = "", **attributes: Any) -> str:
+        caption = element("figcaption", escape(self.caption)) if self.caption else ""
+        classes = " ".join(filter(None, ["dw dw-figure", kind, "wide" if self.wide else ""]))
+        figure = element("figure", content + caption, cls=classes, **attributes)
+        style = variables() + _short(stylesheet("picture") + stylesheet("page"))
+        return live_fragment(element("style", style) + figure, {"module": bundle("drawings")})
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return {"text/html": self.to_html(), "text/plain": repr(self)}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One state of a film: its panels, and the sentence that says what is to be seen."""
+
+    panels: Sequence[Panel]
+    says: str
+
+
+class Film(Drawing):
+    """Frames under one slider with a button *Play*.
+
+    Where no script runs, and in print, all frames stand below each other with their sentences.
+
+    Args:
+        frames: in order; at least two.
+        start: the frame that is shown first: the most telling one.
+        seconds: that a frame is shown while the film plays.
+        name: what the slider chooses, such as "step", for screen readers.
+        caption: as in ``Drawing``.
+        wide: as in ``Drawing``.
+        together: show all frames where there is room, the one that is chosen in full colour.
+    """
+
+    def __init__(
+        self,
+        frames: Sequence[Frame],
+        *,
+        start: int = 0,
+        seconds: float = 1.2,
+        name: str = "step",
+        caption: str = "",
+        wide: bool = False,
+        together: bool = False,
+    ) -> None:
+        if len(frames) < 2:
+            raise CourseError(f"a film needs at least two frames, got {len(frames)}: use a Drawing")
+        super().__init__(
+            *(panel for frame in frames for panel in frame.panels), caption=caption, wide=wide
+        )
+        self.frames, self.start, self.seconds = tuple(frames), start % len(frames), seconds
+        self.name, self.together = name, together
+
+    def __repr__(self) -> str:
+        lines = [f"Film, {len(self.frames)} frames."]
+        for frame in self.frames:
+            lines += [frame.says, *(f"  {panel.alt}" for panel in frame.panels)]
+        return "\n".join([*lines, *filter(None, [self.caption])])
+
+    def to_html(self) -> str:
+        """What a notebook stores; a page may show it as well."""
+        frames = "".join(
+            element(
+                "div",
+                element("div", "".join(panel.image() for panel in frame.panels), cls="dw-row")
+                + element("p", escape(frame.says)),
+                cls="dw-frame",
+            )
+            for frame in self.frames
+        )
+        return self._fragment(
+            element("div", frames, cls="dw-row dw-frames"),
+            "dw-film together" if self.together else "dw-film",
+            data_start=self.start,
+            data_milliseconds=round(1000 * self.seconds),
+            data_name=self.name,
+        )
+
+
+def _short(style: str) -> str:
+    """CSS without the blanks that only its reader needs."""
+    # A blank before a colon may be one between two selectors.
+    return re.sub(r"\s*([{};,>])\s*|(:)\s+|\s+", lambda m: m[1] or m[2] or " ", style).strip()
