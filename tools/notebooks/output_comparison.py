@@ -9,6 +9,7 @@ import zlib
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 from nbformat import NotebookNode
@@ -22,6 +23,10 @@ FLOAT = re.compile(r"(?<![\w.])[-+]?\d+\.(\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
 # A result of training, with what it may differ by from seed to seed and from machine to machine.
 UNCERTAIN = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?)( ?%)? \(± (\d+(?:\.\d+)?)(?=[ )])")
 PICTURE = re.compile(r'<img [^>]*src="data:image/\w+;base64,([^"]+)"')
+# A drawing is compared by its words and by each coordinate. Its ids come from its content.
+DRAWING = re.compile(r'<img class="dw-still"[^>]*src="data:image/svg\+xml,([^"]+)"')
+DRAWING_ID = re.compile(r"\bd[0-9a-f]{8}(?=[htd]\b)")
+PATH_COMMAND = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=-?\d)")
 BLOCKS = 32
 # Another release of matplotlib stays below 0.05; another head's weights are above 0.25.
 PICTURE_TOLERANCE = 0.08
@@ -143,7 +148,16 @@ def _parts(output: NotebookNode) -> dict[str, Any]:
         # The markup around it makes the same thing interactive, and may hold fresh ids.
         del parts["text/html"]
         parts["picture"] = picture[1]
+    elif drawings := DRAWING.findall(parts.get("text/html", "")):
+        del parts["text/html"]
+        parts["drawing"] = "\n".join(map(_coordinates, drawings))
     return dict(sorted(parts.items()))
+
+
+def _coordinates(address: str) -> str:
+    """The markup of a drawing, a mark in each line, so that its numbers can be compared."""
+    markup = DRAWING_ID.sub("", unquote(address))
+    return PATH_COMMAND.sub(" ", markup.replace("><", ">\n<"))
 
 
 def _difference(kind: str, new: Any, stored: Any, *, trained: bool) -> str:
@@ -156,6 +170,9 @@ def _difference(kind: str, new: Any, stored: Any, *, trained: bool) -> str:
             return "stored {} pixels, now {}".format(*sizes)
         too_far = distance > PICTURE_TOLERANCE and not trained
         return f"distance {distance:.3f} > {PICTURE_TOLERANCE}" if too_far else ""
+    if kind == "drawing" and trained:
+        panels = [drawing.count("<svg") for drawing in (stored, new)]
+        return "" if panels[0] == panels[1] else "stored {} panels, now {}".format(*panels)
     if not (isinstance(new, str) and isinstance(stored, str)):
         return "" if new == stored else f"stored {stored!r}, now {new!r}"
     if same_text(new, stored):
@@ -167,7 +184,8 @@ def _difference(kind: str, new: Any, stored: Any, *, trained: bool) -> str:
 def _same_markup(new: str, stored: str, *, trained: bool) -> bool:
     if new == stored:
         return True
-    texts = [FIGURE_NAME.sub("", BASE64.sub("", page)) for page in (new, stored)]
+    drawn = [DRAWING.sub(lambda found: _coordinates(found[1]), page) for page in (new, stored)]
+    texts = [FIGURE_NAME.sub("", BASE64.sub("", page)) for page in drawn]
     packed = [BASE64.findall(page) for page in (new, stored)]
     return (
         same_text(*texts)

@@ -70,14 +70,16 @@ def stylesheet(name: str) -> str:
 
 
 def variables(names: Collection[str] = tuple(COLOURS)) -> str:
-    """CSS that gives these colours their values wherever a drawing is, by the page's theme."""
-    # Browsers that do not know light-dark() keep the value before it.
-    themed = "".join(f"--{name}:{COLOURS[name].light};" for name in names)
+    """CSS that gives these colours their values in all drawings, by the theme of their place."""
+    light = "".join(f"--{name}:{COLOURS[name].light};" for name in names)
     both = "".join(
         f"--{name}:light-dark({COLOURS[name].light},{COLOURS[name].dark});" for name in names
     )
-    forced = "".join(f"--{name}:{COLOURS[name].forced};" for name in names)
-    return (
-        f".dw{{{themed}}}@supports(color:light-dark(red,red)){{.dw{{{both}}}}}"
-        f"@media(forced-colors:active){{.dw{{{forced}}}}}"
-    )
+    # A browser that does not know light-dark() keeps the light ones.
+    return f".dw{{{light}}}@supports(color:light-dark(red,red)){{.dw{{{both}}}}}"
+
+
+def forced_variables() -> str:
+    """CSS for a system that forces its colours on pages; on images, it does not."""
+    forced = "".join(f"--{name}:{colour.forced};" for name, colour in COLOURS.items())
+    return f"@media(forced-colors:active){{.dw{{{forced}}}}}"

@@ -18,7 +18,13 @@ from typing import Any
 from urllib.parse import quote
 
 from course_lib.errors import CourseError
-from course_lib.viz.drawings.colours import COLOURS, HATCHING, stylesheet, variables
+from course_lib.viz.drawings.colours import (
+    COLOURS,
+    HATCHING,
+    forced_variables,
+    stylesheet,
+    variables,
+)
 from course_lib.viz.drawings.marks import element, label
 from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.live_html import live_fragment, page
@@ -127,7 +133,8 @@ class Drawing:
         caption = element("figcaption", escape(self.caption)) if self.caption else ""
         classes = " ".join(filter(None, ["dw dw-figure", kind, "wide" if self.wide else ""]))
         figure = element("figure", content + caption, cls=classes, **attributes)
-        style = variables() + _short(stylesheet("picture") + stylesheet("page"))
+        style = variables() + forced_variables()
+        style += _short(stylesheet("picture") + stylesheet("page"))
         return live_fragment(element("style", style) + figure, {"module": bundle("drawings")})
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:

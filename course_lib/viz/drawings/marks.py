@@ -42,9 +42,8 @@ def _text(value: object) -> str:
 
 
 def number(value: float, digits: int = 1) -> str:
-    """A number without a needless ".0"."""
-    rounded = f"{value:.{digits}f}"
-    return rounded.rstrip("0").removesuffix(".") if "." in rounded else rounded
+    """A number with a fixed count of digits: another processor may change the last, and no more."""
+    return f"{value:.{digits}f}"
 
 
 def signed(value: float, digits: int = 0) -> str:

@@ -3,7 +3,10 @@ import zlib
 
 import numpy as np
 import pytest
+from nbformat import NotebookNode
 
+from course_lib.viz.drawings.drawing import Drawing, Panel
+from course_lib.viz.drawings.marks import arrow, label
 from course_lib.widget_output import WIDGET_VIEW
 from tests.tools.notebooks.sample_notebooks import bundle, heatmap, image, stream
 from tools.notebooks.output_comparison import (
@@ -198,3 +201,31 @@ def test_pictures_and_numbers_of_a_result_of_training_may_stay() -> None:
     other = bundle(html=page(heatmap(1 - WEIGHTS), NUMBERS[::-1].tobytes()))
     assert only_rounded([other], [stored], trained=True)
     assert not only_rounded([other], [stored])
+
+
+def drawing(*, x: float = 10.0, words: str = "0.84", title: str = "Share", panels: int = 1):
+    """An output with a drawing, as a notebook stores it."""
+    body = arrow((0, 0), (x, 5)) + label((x, 20), words)
+    panel = Panel(title=title, description="A weight.", body=body, height=40)
+    html = Drawing(*[panel] * panels).to_html()
+    data = {"text/html": html, "text/plain": "a drawing"}
+    return NotebookNode(output_type="display_data", data=data, metadata={})
+
+
+def test_a_drawing_may_move_by_a_tenth_of_a_pixel() -> None:
+    assert differences([drawing(x=10.06)], [drawing(x=10.04)]) == []
+    assert only_rounded([drawing(x=10.06)], [drawing(x=10.04)])
+
+
+@pytest.mark.parametrize("change", [{"x": 11.0}, {"words": "0.86"}, {"title": "Mix"}])
+def test_a_drawing_with_another_place_number_or_word_is_another(change) -> None:
+    [found] = differences([drawing(**change)], [drawing()])
+    assert found.startswith("output 1, drawing: (- stored, + now)")
+    assert not only_rounded([drawing(**change)], [drawing()])
+
+
+def test_of_a_drawing_of_what_was_trained_the_panels_are_counted() -> None:
+    assert differences([drawing(words="0.12")], [drawing()], trained=True) == []
+    assert differences([drawing(panels=2)], [drawing()], trained=True) == [
+        "output 1, drawing: stored 1 panels, now 2"
+    ]
