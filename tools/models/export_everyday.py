@@ -15,6 +15,7 @@ from course_lib.data import Pair, load_corpus
 from course_lib.decoding import Translator, known_characters, language_evidence
 from course_lib.decoding.free_text import make_readable
 from course_lib.errors import CourseError
+from course_lib.training import load_translator
 from course_lib.training.runs.checkpoint import PRETRAINED, read_checkpoint
 from tools.models.exporting import facts, read_run, run_export, score, store, translate
 
@@ -42,11 +43,13 @@ German to English, for short sentences: `course translate "Ich habe keine Zeit!"
   Tatoeba's contributors, licensed [CC BY 2.0 FR](https://creativecommons.org/licenses/by/2.0/fr/).
   Names and numbers were varied for training.
 - Captions of [Multi30k](https://github.com/multi30k/dataset) (Elliott et al. 2016): translations,
-  by professionals, of the captions of Flickr30k (Young et al. 2014).
+  by professionals, of the captions of Flickr30k (Young et al. 2014). Its README (2026) gives the
+  photographs for research and education that is not commercial, and names no licence for the texts.
 - Sentences of the course's own grammar, `grammar_de_en`.
 
-None of the sentences is in this file, nor in the course. The code is MIT, as the course; who uses
-the weights elsewhere should look at the terms of the data.
+None of the sentences is in this file, nor in the course. The course's code is MIT. The weights were
+made for teaching and research; for anything else, train without captions
+(`--corpus tatoeba_de_en`), or look at the terms of the data.
 
 **Splits.** {splits} were held out from training. Pairs of Tatoeba that share a sentence, on either
 side, are in the same split, so that the model has seen neither side of a pair of `test`.
@@ -111,6 +114,8 @@ def export(run: Path, path: Path = PRETRAINED["everyday"]) -> str:
         _row("`test`, 8 bits", hypotheses, references),
         _row("`test`, shuffled sources", [*hypotheses[1:], *hypotheses[:1]], references),
     ]
+    small = load_translator(model="small")
+    rows.append(_row("`test`, the model `small`", translate(small, pairs), references))
     others = [split for split in corpus.splits if split not in ("train", "valid", "test")]
     for split in others:
         some = corpus.pairs(split)

@@ -48,7 +48,14 @@ def test_the_exported_translator_has_eight_bits_evidence_and_a_card(tmp_path, to
     assert {*stored.known_characters} == {*"abcdef"}
     assert "course train toy --seed 0" in card and "CC BY 2.0 FR" in card
     number = r"\d+\.\d%? ± \d+\.\d"
-    for name in ("`test`, 32 bits", "`test`, 8 bits", "`others`, 8 bits", "1 to 2", "3 to 4"):
+    for name in (
+        "`test`, 32 bits",
+        "`test`, 8 bits",
+        "`test`, the model `small`",
+        "`others`, 8 bits",
+        "1 to 2",
+        "3 to 4",
+    ):
         assert re.search(rf"\| {re.escape(name)} \| \d+ \| {number} \| {number} \|", card), name
 
 
