@@ -1,0 +1,314 @@
+"""*You are here*: the model as a thin strip below a lesson's title, with the lesson's part lit.
+
+The strip has two panels, which stand below each other on a phone: the encoder, and the decoder with
+what it writes. A lesson that builds no part of the model lights the place at which it works: what
+goes in, what comes out, the way back from the output, or, dashed, the parts that it examines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from course_lib.viz.drawings.colours import ink
+from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
+from course_lib.viz.drawings.marks import arrow, element, label, sign, stream
+
+Way = Literal["", "whole", "training", "decoding"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a lesson works.
+
+    Args:
+        words: what follows "You are here:".
+        parts: names of the parts that are lit, see ``ENCODER`` and ``DECODER``.
+        way: what is lit below the parts: a bracket under the whole model, an arrow from the output
+            back to all parts, or one from the output to the decoder's input.
+        is_examined: the lesson builds nothing there, but measures or looks inside: dashed.
+    """
+
+    words: str
+    parts: frozenset[str]
+    way: Way = ""
+    is_examined: bool = False
+
+    @property
+    def dashes(self) -> str | None:
+        """Of what is lit, as in SVG's ``stroke-dasharray``."""
+        return "4 3" if self.is_examined else None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A box of the strip: its name, the lines that are written in it, left edge and width."""
+
+    name: str
+    lines: tuple[str, ...]
+    lesson: str
+    x: float
+    width: float
+
+
+ENCODER = (
+    Part("ids", ("ids",), "09", 1, 27),
+    Part("embedding", ("embedding",), "02", 33, 75),
+    Part("positions", ("positions",), "01", 113, 65),
+    Part("self_attention", ("attention",), "04 · 06", 188, 62),
+    Part("feed_forward", ("feed-", "forward"), "03", 267, 52),
+)
+DECODER = (
+    Part("input", ("input",), "02 · 01", 1, 52),
+    Part("self_attention", ("attention",), "04 · 06", 61, 62),
+    Part("cross_attention", ("cross-", "attention"), "04 · 06", 140, 62),
+    Part("feed_forward", ("feed-", "forward"), "03", 219, 52),
+    Part("output", ("output",), "08", 293, 46),
+)
+SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
+ROW, HEIGHT = 38.0, 46.0  # the top of the boxes, and their height
+MIDDLE = ROW + HEIGHT / 2
+MEMORY, WAY = 26.0, 98.0  # heights
+_ATTENTION = frozenset({"self_attention", "cross_attention"})
+
+PLACES = {
+    "00": Place("the whole machine", frozenset(), "whole"),
+    "01": Place("positional encoding", frozenset({"positions", "input"})),
+    "02": Place("embeddings", frozenset({"embedding", "input"})),
+    "03": Place("feed-forward, add & norm", frozenset({"feed_forward", "sum"})),
+    "04": Place("attention", _ATTENTION),
+    "05": Place("attention, with einsum", _ATTENTION),
+    "06": Place("masks inside attention", _ATTENTION | {"mask"}),
+    "07": Place("the blocks", frozenset({"block", "memory"})),
+    "08": Place("the full model", frozenset({"output"}), "whole"),
+    "09": Place("from text to ids", frozenset({"ids", "input"})),
+    "10": Place("learning two sentences", frozenset(), "training"),
+    "11": Place("training", frozenset(), "training"),
+    "12": Place("measuring its output", frozenset({"output", "exit"}), is_examined=True),
+    "13": Place("writing, word by word", frozenset({"output", "input"}), "decoding"),
+    "14": Place("looking inside attention", _ATTENTION, is_examined=True),
+    "15": Place("five machines like this", frozenset(), "whole", is_examined=True),
+}
+
+
+def draw_model_strip(lesson: str) -> Drawing:
+    """Draw the strip of a lesson.
+
+    Args:
+        lesson: its number, such as "04".
+
+    Raises:
+        ValueError: no lesson has that number.
+    """
+    if lesson not in PLACES:
+        raise ValueError(f"expected a lesson's number, one of {', '.join(PLACES)}, got {lesson!r}")
+    place = PLACES[lesson]
+    return Drawing(_encoder(place), _decoder(place))
+
+
+def _encoder(place: Place) -> Panel:
+    lit, has_words = place.parts, _in_encoder(place)
+    attention, network = ENCODER[-2:]
+    end = network.x + network.width + 9  # the middle of the last sum
+    colour = "accent" if "memory" in lit else "german"
+    body = _frame(attention.x - 5, end + 11, lit="block" in lit)
+    body += stream([(ENCODER[0].x + 10, MIDDLE), (end, MIDDLE)], width=10)
+    body += stream([(end, MIDDLE), (end, MEMORY), (WIDTH, MEMORY)], colour, width=6, opacity=0.8)
+    body += _boxes(ENCODER, place)
+    body += _sums(ENCODER, lit="sum" in lit)
+    if place.way == "training":
+        body += _training(ENCODER)
+    if place.way == "whole":
+        body += _bracket(opens=True, dashes=place.dashes)
+    return Panel(
+        title="The encoder reads",
+        description=_told("encoder", ENCODER, place),
+        body=body + (_here(place) if has_words else ""),
+        height=_height(place, has_words=has_words, has_way=place.way in ("whole", "training")),
+    )
+
+
+def _decoder(place: Place) -> Panel:
+    lit, has_words = place.parts, not _in_encoder(place)
+    first, last, output = DECODER[1], DECODER[-2], DECODER[-1]
+    end = last.x + last.width + 9
+    cross = DECODER[2].x + DECODER[2].width / 2
+    colour = "accent" if "memory" in lit else "german"
+    body = _frame(first.x - 5, end + 9, lit="block" in lit)
+    body += stream([(DECODER[0].x + 10, MIDDLE), (output.x + 10, MIDDLE)], width=10)
+    body += stream([(0, MEMORY), (cross, MEMORY), (cross, ROW + 4)], colour, width=6, opacity=0.8)
+    body += _boxes(DECODER, place)
+    body += _sums(DECODER, lit="sum" in lit)
+    middle = output.x + output.width / 2
+    leaves = "exit" in lit
+    body += arrow(
+        (middle, ROW - 1),
+        (middle, 14),
+        colour="accent" if leaves else "line",
+        width=2.4 if leaves else 1.4,
+    )
+    body += label((middle - 8, 17), "next word", cls="aside", anchor="end")
+    if place.way == "training":
+        body += _training(DECODER)
+    if place.way == "whole":
+        body += _bracket(opens=False, dashes=place.dashes)
+    if place.way == "decoding":
+        back = DECODER[0].x + DECODER[0].width / 2
+        points = ((middle, ROW + HEIGHT + 2), (middle, WAY), (back, WAY), (back, ROW + HEIGHT + 3))
+        body += arrow(*points, colour="accent", width=2.4)
+    return Panel(
+        title="The decoder writes",
+        description=_told("decoder", DECODER, place),
+        body=body + (_here(place) if has_words else ""),
+        height=_height(place, has_words=has_words, has_way=bool(place.way)),
+    )
+
+
+def _in_encoder(place: Place) -> bool:
+    """Whether the words stand below the encoder: where the first lit part is."""
+    lit = {part.name for part in ENCODER} | {"block"}
+    return place.way in ("training", "whole") or bool(lit & place.parts)
+
+
+def _boxes(parts: tuple[Part, ...], place: Place) -> str:
+    pieces = []
+    for part in parts:
+        lit = part.name in place.parts
+        middle = part.x + part.width / 2
+        # Hatching lets through what is behind it, so a plain box lies below.
+        if lit and "mask" in place.parts:
+            pieces.append(_box(part, "page"))
+        pieces.append(
+            _box(
+                part,
+                "hidden" if lit and "mask" in place.parts else "fill",
+                stroke="accent" if lit else "hair",
+                stroke_width=2.4 if lit else 1,
+                dashes=place.dashes if lit else None,
+            )
+        )
+        n = len(part.lines) + 1
+        for i, words in enumerate((*part.lines, part.lesson)):
+            y = MIDDLE + (i - (n - 1) / 2) * 13
+            pieces.append(label((middle, y), words, cls="aside", colour="accent" if lit else None))
+    return "".join(pieces)
+
+
+def _box(
+    part: Part,
+    fill: str,
+    *,
+    stroke: str = "none",
+    stroke_width: float = 1,
+    dashes: str | None = None,
+) -> str:
+    return element(
+        "rect",
+        x=float(part.x),
+        y=ROW,
+        width=float(part.width),
+        height=HEIGHT,
+        rx=7,
+        fill=ink(fill),
+        stroke=ink(stroke),
+        stroke_width=stroke_width,
+        stroke_dasharray=dashes,
+    )
+
+
+def _sums(parts: tuple[Part, ...], *, lit: bool) -> str:
+    """A plus after each sublayer, where its output is added to the stream."""
+    pieces = []
+    for part in parts:
+        if part.name in SUBLAYERS:
+            at = (part.x + part.width + 8.5, MIDDLE)
+            pieces.append(sign(at, radius=6))
+            if lit:
+                ring = element(
+                    "circle",
+                    cx=at[0],
+                    cy=at[1],
+                    r=6.5,
+                    fill="none",
+                    stroke=ink("accent"),
+                    stroke_width=2.4,
+                )
+                pieces.append(ring)
+    return "".join(pieces)
+
+
+def _frame(left: float, right: float, *, lit: bool) -> str:
+    """Around the sublayers of a block."""
+    return element(
+        "rect",
+        x=float(left),
+        y=ROW - 5,
+        width=float(right - left),
+        height=HEIGHT + 10,
+        rx=9,
+        fill="none",
+        stroke=ink("accent" if lit else "hair"),
+        stroke_width=2.4 if lit else 1,
+    )
+
+
+def _line(d: str, dashes: str | None = None) -> str:
+    """A lit line below the parts."""
+    return element(
+        "path",
+        d=d,
+        fill="none",
+        stroke=ink("accent"),
+        stroke_width=2.4,
+        stroke_dasharray=dashes,
+    )
+
+
+def _bracket(*, opens: bool, dashes: str | None) -> str:
+    """A line under the whole panel, with a hook at its left end if it opens, or else its right."""
+    end = 1.2 if opens else WIDTH - 1.2
+    return _line(f"M{end:g} {WAY - 7:g}V{WAY:g}H{WIDTH if opens else 0:g}", dashes)
+
+
+def _training(parts: tuple[Part, ...]) -> str:
+    """The way back: from the output to the left, and up into each part that learns."""
+    below = ROW + HEIGHT + 2
+    middles = {part.name: part.x + part.width / 2 for part in parts}
+    learning = [x for name, x in middles.items() if name not in ("ids", "positions", "output")]
+    ups = "".join(arrow((x, WAY), (x, below), colour="accent", width=2.4) for x in learning)
+    if "output" in middles:
+        return _line(f"M{middles['output']:g} {below:g}V{WAY:g}H0") + ups
+    return _line(f"M{WIDTH} {WAY:g}H{learning[0]:g}") + ups
+
+
+def _words_at(place: Place) -> float:
+    """The height of the words, below the way if there is one."""
+    return WAY + 17 if place.way else WAY + 6
+
+
+def _height(place: Place, *, has_words: bool, has_way: bool) -> float:
+    """Of a panel: no higher than what stands in it, which on a phone saves room."""
+    if has_words:
+        return _words_at(place) + 10
+    return WAY + 4 if has_way else ROW + HEIGHT + 7
+
+
+def _here(place: Place) -> str:
+    """The words, at the panel's left edge in each lesson."""
+    words = f"You are here: {place.words}"
+    return label((0, _words_at(place)), words, cls="bold", anchor="start", colour="accent")
+
+
+def _told(side: str, parts: tuple[Part, ...], place: Place) -> str:
+    names = ", ".join(f"{' '.join(part.lines).replace('- ', '-')}" for part in parts)
+    lit = [" ".join(part.lines).replace("- ", "-") for part in parts if part.name in place.parts]
+    told = f"You are here: {place.words}. The {side}, from left to right: {names}. "
+    if place.way == "training":
+        told += "An arrow leads from the output back to every part that learns."
+    elif place.way == "decoding" and side == "decoder":
+        told += "An arrow leads from the output back to the input."
+    elif place.way == "whole":
+        told += "All of it is meant."
+    elif lit:
+        told += f"Lit: {', '.join(lit)}."
+    return told.strip()

@@ -1,0 +1,119 @@
+"""Each lesson has a place in the strip, and the strip is the model."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from course_lib.model import DecoderBlock, EncoderBlock, preset
+from course_lib.viz.drawings.block_parts import read_block
+from course_lib.viz.drawings.marks import text_width
+from course_lib.viz.drawings.model_strip import (
+    DECODER,
+    ENCODER,
+    PLACES,
+    SUBLAYERS,
+    draw_model_strip,
+)
+
+BOLD = 1.16  # how much wider than others bold letters are, at most
+SVG = "{http://www.w3.org/2000/svg}"
+ROOT = Path(__file__).parents[3]
+PARTS = {part.name for part in (*ENCODER, *DECODER)}
+
+
+def texts(picture):
+    return list(ElementTree.fromstring(picture.svg()).iter(f"{SVG}text"))
+
+
+def lit(picture):
+    """The boxes with an accent border: how many."""
+    boxes = ElementTree.fromstring(picture.svg()).iter(f"{SVG}rect")
+    return sum(box.get("stroke") == "var(--accent)" and box.get("rx") == "7" for box in boxes)
+
+
+def test_every_lesson_of_the_course_has_a_place():
+    lessons = {path.name[:2] for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
+    assert set(PLACES) == lessons
+
+
+@pytest.mark.parametrize("lesson", PLACES)
+def test_what_a_lesson_lights_is_part_of_the_strip(lesson):
+    assert PLACES[lesson].parts <= PARTS | {"memory", "sum", "block", "mask", "exit"}
+    assert PLACES[lesson].parts or PLACES[lesson].way
+
+
+@pytest.mark.parametrize("lesson", PLACES)
+def test_the_words_say_once_where_one_is_and_so_do_both_descriptions(lesson):
+    strip = draw_model_strip(lesson)
+    words = f"You are here: {PLACES[lesson].words}"
+    drawn = [text.text for panel in strip.panels for text in texts(panel)]
+    assert drawn.count(words) == 1
+    assert all(words in panel.description for panel in strip.panels)
+
+
+@pytest.mark.parametrize("lesson", PLACES)
+def test_the_boxes_that_are_lit_are_those_of_the_lesson(lesson):
+    strip = draw_model_strip(lesson)
+    for panel, parts in zip(strip.panels, (ENCODER, DECODER), strict=True):
+        assert lit(panel) == sum(part.name in PLACES[lesson].parts for part in parts)
+
+
+def test_no_two_lessons_have_the_same_words():
+    assert len({place.words for place in PLACES.values()}) == len(PLACES)
+
+
+@pytest.mark.parametrize(
+    ("parts", "block", "is_decoder"),
+    [(ENCODER, EncoderBlock, False), (DECODER, DecoderBlock, True)],
+)
+def test_the_sublayers_stand_in_the_order_in_which_the_model_calls_them(parts, block, is_decoder):
+    config = preset("small", d_model=8, d_ff=8, n_heads=2)
+    called = [part.name for part in read_block(block(config), is_decoder=is_decoder)]
+    assert [part.name for part in parts if part.name in SUBLAYERS] == called
+
+
+@pytest.mark.parametrize("parts", [ENCODER, DECODER])
+def test_boxes_stand_beside_each_other_inside_the_panel(parts):
+    for one, other in pairwise(parts):
+        assert one.x + one.width < other.x
+    assert parts[0].x >= 1 and parts[-1].x + parts[-1].width <= 339
+
+
+@pytest.mark.parametrize("part", [*ENCODER, *DECODER])
+def test_the_words_of_a_part_fit_into_its_box(part):
+    assert all(text_width(words, 12) <= part.width - 5 for words in (*part.lines, part.lesson))
+
+
+@pytest.mark.parametrize("lesson", PLACES)
+def test_no_word_is_small_or_leaves_the_panel(lesson):
+    for panel in draw_model_strip(lesson).panels:
+        for text in texts(panel):
+            is_aside = "aside" in (text.get("class") or "")
+            width = text_width(text.text, 12 if is_aside else 14)
+            width *= 1 if is_aside else BOLD
+            shift = {"middle": width / 2, "end": width, None: 0}[text.get("text-anchor")]
+            start = float(text.get("x")) - shift
+            assert start >= 0 and start + width <= 340.1, text.text
+            assert float(text.get("y")) < panel.height - 3
+
+
+@pytest.mark.parametrize("part", ["embedding", "positions", "feed_forward", "output", "ids"])
+def test_a_part_carries_the_number_of_a_lesson_that_lights_it(part):
+    (number,) = {p.lesson for p in (*ENCODER, *DECODER) if p.name == part}
+    assert part in PLACES[number].parts
+
+
+def test_what_a_lesson_only_examines_is_dashed():
+    examined = {number for number, place in PLACES.items() if place.is_examined}
+    assert examined == {"12", "14", "15"}
+    for number in PLACES:
+        drawn = "".join(panel.svg() for panel in draw_model_strip(number).panels)
+        assert bool(re.search('stroke-dasharray="4 3"', drawn)) == (number in examined)
+
+
+def test_a_lesson_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match=r"one of 00, 01.*got '16'"):
+        draw_model_strip("16")
