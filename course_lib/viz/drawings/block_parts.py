@@ -56,11 +56,12 @@ def read_block(block: nn.Module, *, is_decoder: bool) -> tuple[Sublayer, ...]:
             the sublayer or after the sum.
     """
     block = deepcopy(block).eval()
-    width = next((m.normalized_shape[0] for m in block.modules() if _is_norm(m)), None)
-    if not isinstance(width, int):
+    norms = [module for module in block.modules() if isinstance(module, nn.LayerNorm)]
+    if not norms:
         raise ValueError(
             f"expected a block with LayerNorms, got {type(block).__name__} without any"
         )
+    width = norms[0].normalized_shape[-1]
     generator = torch.Generator().manual_seed(0)
     like = next(block.parameters(), torch.empty(0))
     x, memory = (torch.randn(1, n, width, generator=generator).to(like) for n in (TARGET, SOURCE))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -14,12 +13,12 @@ from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import Point, element, label, signed, text_width, vector
 
-Kind = Literal["layer", "batch", "rms"]
 PADDING = "pad"
 LEFT, TOP = 74.0, 92.0  # the upper left corner of the block's front
 FRONT, ROW = 136.0, 34.0  # the width of its front; the largest height of a word's row
-DEPTH: Point = (28, -16)  # from one sentence to the next
+DEPTH: Point = (27, -16)  # from one sentence to the next
 MOST_WORDS, MOST_NUMBERS = 4, 4
+LARGEST = 99  # of the numbers in the cells
 PLACES = 2  # after the point, of mean and standard deviation
 
 
@@ -39,7 +38,7 @@ def draw_norm_blocks(
     x: Float[Tensor, "batch words d_model"],
     *,
     lit: int = 0,
-    norms: Sequence[Kind] = ("layer", "batch"),
+    norms: Sequence[str] = ("layer", "batch"),
     caption: str = "",
 ) -> Drawing:
     """Draw a batch as a block of cells, and colour those that each norm averages together.
@@ -52,7 +51,7 @@ def draw_norm_blocks(
         x: their vectors.
         lit: which word of the first sentence LayerNorm and RMSNorm are shown at. BatchNorm is
             shown at the last number of all vectors.
-        norms: a panel for each.
+        norms: "layer", "batch" and "rms", or some of them: a panel for each.
         caption: one sentence below.
 
     Raises:
@@ -136,6 +135,10 @@ def _check(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> None:
             f"there is room for {MOST_WORDS} words of {MOST_NUMBERS} numbers, got {n_words} of "
             f"{d_model}"
         )
+    if not float(x.abs().max()) < LARGEST:
+        raise ValueError(
+            f"expected numbers below {LARGEST}, which fit into a cell, got {float(x.abs().max()):g}"
+        )
     if not 0 <= lit < n_words:
         raise ValueError(f"lit must be the index of one of {n_words} words, got {lit}")
     room = LEFT - 8
@@ -176,10 +179,8 @@ def _panel(
 
 
 def _strip(at: Point, numbers: Tensor, cell: float) -> str:
-    digits = 0 if _whole(numbers) else 1
-    return vector(
-        at, numbers.tolist(), largest=float(numbers.abs().max()), cell=cell, digits=digits
-    )
+    largest = float(numbers.abs().max())
+    return vector(at, numbers.tolist(), largest=largest, cell=cell, digits=_digits(numbers))
 
 
 def _cuboid(sentences: Sequence[Sequence[str]], x: Tensor, coloured: Tensor) -> str:
@@ -187,7 +188,7 @@ def _cuboid(sentences: Sequence[Sequence[str]], x: Tensor, coloured: Tensor) -> 
     n_sentences, n_words, d_model = x.shape
     width, (dx, dy) = FRONT / d_model, DEPTH
     right = LEFT + FRONT
-    digits = 0 if _whole(x) else 1
+    digits = _digits(x)
     pieces = []
 
     def face(at: Point, along: Point, down: Point, *, lit: bool, shade: float) -> Point:
@@ -255,5 +256,7 @@ def _short(value: float) -> str:
     return signed(value, 0 if value == round(value) else PLACES)
 
 
-def _whole(values: Tensor) -> bool:
-    return bool(torch.equal(values, values.round()))
+def _digits(values: Tensor) -> int:
+    """After the point: none where all are whole numbers, or where there is no room for any."""
+    is_whole = torch.equal(values, values.round())
+    return 0 if is_whole or float(values.abs().max()) >= 9.95 else 1

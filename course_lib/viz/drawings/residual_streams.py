@@ -55,10 +55,8 @@ def _panel(title: str, machine: str, gradient: Sequence[float], *, scale: float)
     first, last = _in_words(gradient[0]), _in_words(gradient[-1])
     ends = label((6, STREAM), "x", cls="math") + label((WIDTH - 6, STREAM), "y", cls="math")
     under = BACK + THICKEST / 2 + 16
-    numbers = "".join(
-        label((x, under), words, cls="bold", anchor=anchor, colour="accent")
-        for x, words, anchor in ((LEFT, first, "start"), (RIGHT, last, "end"))
-    )
+    numbers = label((LEFT, under), first, cls="bold", anchor="start", colour="accent")
+    numbers += label((RIGHT, under), last, cls="bold", anchor="end", colour="accent")
     numbers += label((LEFT, under + 17), "gradient at the first layer", cls="aside", anchor="start")
     numbers += label((RIGHT, under + 17), "from the loss", cls="aside", anchor="end")
     n = len(gradient) - 1
