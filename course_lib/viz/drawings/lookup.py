@@ -1,0 +1,238 @@
+"""An embedding is a row of a table, looked up by its id; and where trained words lie in a plane."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.viz.drawings.colours import ink
+from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
+from course_lib.viz.drawings.marks import (
+    arrow,
+    element,
+    label,
+    number,
+    signed,
+    text_width,
+    token,
+    token_width,
+    vector,
+)
+
+MOST_COLUMNS, CELL, ROW = 4, 42.0, 48.0
+STRIPS_AT = 148.0  # where the cells of the rows begin
+SENTENCE_AT, TABLE_AT = 34, 106
+MOST_ROWS = 5
+
+
+def draw_lookup(
+    words: Sequence[str],
+    vocabulary: Sequence[str],
+    *,
+    table: Float[Tensor, "vocab d_model"],
+    encodings: Float[Tensor, "positions d_model"],
+    position: int,
+    caption: str = "",
+) -> Drawing:
+    """Draw how one word becomes a vector: word, id, row of the table, × √d_model, + position.
+
+    Of a wide table the first columns are drawn, of a long one the first row, the last, and those
+    around the one that is looked up.
+
+    Args:
+        words: a sentence.
+        vocabulary: the token of each row; an id is an index here.
+        table: the embeddings, not yet multiplied.
+        encodings: the positional encoding of each position.
+        position: the index of the word that is followed.
+        caption: one sentence below.
+
+    Raises:
+        ValueError: the word or its position has no row, the tables do not fit to each other or to
+            the vocabulary, or the sentence is too long for its line.
+    """
+    if not 0 <= position < len(words) or position >= len(encodings):
+        raise ValueError(
+            f"expected a position of one of {len(words)} words and {len(encodings)} encodings, "
+            f"got {position}"
+        )
+    word = words[position]
+    if word not in vocabulary:
+        raise ValueError(f"expected a word of the vocabulary, got {word!r}, which has no id")
+    if len(table) != len(vocabulary) or table.shape[1] != encodings.shape[1]:
+        raise ValueError(
+            f"expected a row for each of {len(vocabulary)} tokens and encodings as wide as the "
+            f"table, got a table of {tuple(table.shape)} and encodings of {tuple(encodings.shape)}"
+        )
+    row_of_word = list(vocabulary).index(word)
+    embeddings, encoding = table.detach(), encodings[position].detach()
+    root = math.sqrt(table.shape[1])
+    row = embeddings[row_of_word]
+    total = row * root + encoding
+    width = min(MOST_COLUMNS, len(row))
+    shown = _rows_to_show(row_of_word, len(vocabulary))
+    # One scale for both panels: a number has the same colour wherever it stands.
+    parts = [embeddings[shown, :width], row[:width] * root, encoding[:width], total[:width]]
+    largest = max(float(part.abs().max()) for part in parts) or 1.0
+    steps = [
+        (f"row {row_of_word}", f"of “{word}”", row),
+        (f"× √{len(row)}", f"{number(root)} times as large", row * root),
+        (f"+ position {position}", "its encoding", encoding),
+        ("= vector", "word and position", total),
+    ]
+    return Drawing(
+        _found(words, vocabulary, embeddings, position=position, shown=shown, largest=largest),
+        _summed(word, steps, largest=largest),
+        caption=caption,
+    )
+
+
+def _rows_to_show(row: int, n_rows: int) -> list[int]:
+    """All rows of a short table; of a long one the first, the last and three around ``row``."""
+    if n_rows <= MOST_ROWS:
+        return list(range(n_rows))
+    first = min(max(row - 1, 1), n_rows - 4)
+    return [0, first, first + 1, first + 2, n_rows - 1]
+
+
+def _found(
+    words: Sequence[str],
+    vocabulary: Sequence[str],
+    table: Tensor,
+    *,
+    position: int,
+    shown: Sequence[int],
+    largest: float,
+) -> Panel:
+    """The sentence, and an arrow from the word by its id to its row of the table."""
+    widths = [token_width(word) for word in words]
+    gap = min(10.0, (WIDTH - 4 - sum(widths)) / max(1, len(words) - 1))
+    if gap < 3:
+        raise ValueError(
+            f"expected a sentence that fits into one line of {WIDTH} pixels, got {len(words)} "
+            f"words of {sum(widths):.0f} pixels: choose a shorter one"
+        )
+    x, sentence, middle = 2.0, [], 0.0
+    for i, (word, width) in enumerate(zip(words, widths, strict=True)):
+        sentence.append(
+            token((x, SENTENCE_AT), word, language="english", width=width, strong=i == position)
+        )
+        if i == position:
+            middle = x + width / 2
+        x += width + gap
+    word = words[position]
+    row_of_word = list(vocabulary).index(word)
+    turn = SENTENCE_AT + 50
+    columns = min(MOST_COLUMNS, table.shape[1])
+    rows, y = [], float(TABLE_AT)
+    for i, index in enumerate(shown):
+        if i and index != shown[i - 1] + 1:
+            rows.append(label((STRIPS_AT + CELL * columns / 2, y + 6), "⋮", cls="aside"))
+            y += 20
+        lit = index == row_of_word
+        name = _shortened(vocabulary[index], STRIPS_AT - 66)
+        strip = vector(
+            (STRIPS_AT, y), table[index, :columns].tolist(), largest=largest, cell=CELL, digits=2
+        )
+        cls = "bold" if lit else "aside"
+        middle_of_row = y + CELL / 2
+        rows += [
+            label((50, middle_of_row), str(index), cls=cls, anchor="end"),
+            label((62, middle_of_row), name, cls=cls, anchor="start"),
+            strip,
+        ]
+        if columns < table.shape[1]:
+            rows.append(label((STRIPS_AT + CELL * columns + 10, middle_of_row), "…"))
+        if lit:
+            rows += [
+                _frame((STRIPS_AT, y), columns),
+                arrow(
+                    (middle, SENTENCE_AT + 28),
+                    (middle, turn),
+                    (7, turn),
+                    (7, middle_of_row),
+                    (50 - text_width(str(index)) - 6, middle_of_row),
+                    colour="accent",
+                    width=2,
+                ),
+            ]
+        y += ROW
+    to_right = middle < WIDTH - 90
+    rows.append(
+        label(
+            (middle + (9 if to_right else -9), turn - 12),
+            f"id {row_of_word}",
+            cls="bold",
+            anchor="start" if to_right else "end",
+            colour="accent",
+        )
+    )
+    numbers = ", ".join(signed(value, 2) for value in table[row_of_word, :columns].tolist())
+    return Panel(
+        title="Look up: the id chooses a row",
+        description=f"The word {word} of “{' '.join(words)}” has the id {row_of_word}. An arrow "
+        f"leads to row {row_of_word} of the table of {len(vocabulary)} rows: {numbers}"
+        f"{', …' if columns < table.shape[1] else ''}.",
+        body="".join(sentence + rows),
+        height=y + 4,
+    )
+
+
+def _summed(word: str, steps: Sequence[tuple[str, str, Tensor]], *, largest: float) -> Panel:
+    """The row, multiplied, the encoding that is added, and the sum, below each other."""
+    d_model = len(steps[0][2])
+    columns = min(MOST_COLUMNS, d_model)
+    y, pieces, told = 46.0, [], []
+    for name, aside, values in steps:
+        last = name == steps[-1][0]
+        if last:  # the line under a written sum
+            width = number(CELL * columns)
+            pieces.append(
+                element("path", d=f"M{number(STRIPS_AT)} {number(y)}h{width}", stroke=ink("ink"))
+            )
+            y += 14
+        shown = values[:columns].tolist()
+        pieces += [
+            label((0, y + 12), name, cls="bold", anchor="start"),
+            label((0, y + 30), aside, cls="aside", anchor="start"),
+            vector((STRIPS_AT, y), shown, largest=largest, cell=CELL, digits=2),
+        ]
+        if columns < d_model:
+            pieces.append(label((STRIPS_AT + CELL * columns + 10, y + CELL / 2), "…"))
+        if last:
+            pieces.append(_frame((STRIPS_AT, y), columns))
+        told.append(f"{name}: {', '.join(signed(value, 2) for value in shown)}")
+        y += CELL + 14
+    return Panel(
+        title="Multiply, then add the position",
+        description=f"For {word}, below each other, {'; '.join(told)}.",
+        body="".join(pieces),
+        height=y,
+    )
+
+
+def _frame(at: tuple[float, float], columns: int) -> str:
+    """A thick border around the vector that the picture speaks of."""
+    return element(
+        "rect",
+        x=at[0] - 1,
+        y=at[1] - 1,
+        width=CELL * columns + 2,
+        height=CELL + 2,
+        rx=3,
+        fill="none",
+        stroke=ink("accent"),
+        stroke_width=2.4,
+    )
+
+
+def _shortened(word: str, room: float) -> str:
+    """The word, or as many of its letters as there is room for, and "…"."""
+    if text_width(word) <= room:
+        return word
+    while word and text_width(word + "…") > room:
+        word = word[:-1]
+    return word + "…"

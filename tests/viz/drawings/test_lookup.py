@@ -1,0 +1,123 @@
+import itertools
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+import torch
+
+from course_lib.model import sinusoidal_positions
+from course_lib.viz.drawings.drawing import WIDTH
+from course_lib.viz.drawings.lookup import CELL, draw_lookup
+from course_lib.viz.drawings.marks import signed, text_width
+
+SVG = "{http://www.w3.org/2000/svg}"
+WORDS, VOCABULARY = ["i", "like", "tea"], ["<pad>", "i", "like", "tea"]
+TABLE = torch.tensor(
+    [[0, 0, 0, 0], [0.5, 0.1, -0.25, 0.3], [-0.2, 0.4, 0.1, -0.5], [0.5, -0.25, 0.25, 0.125]]
+)
+ENCODINGS = sinusoidal_positions(3, 4)
+
+
+def draw(words=WORDS, vocabulary=VOCABULARY, **changes):
+    given = {"table": TABLE, "encodings": ENCODINGS, "position": 2}
+    return draw_lookup(words, vocabulary, **given | changes)
+
+
+def long(n_rows=50, d_model=16):
+    table = torch.randn(n_rows, d_model, generator=torch.Generator().manual_seed(0))
+    words = [f"w{i}" for i in range(n_rows)]
+    return words, {"table": table, "encodings": sinusoidal_positions(9, d_model)}
+
+
+def elements(panel, name):
+    return list(ElementTree.fromstring(panel.svg()).iter(SVG + name))
+
+
+def texts(panel):
+    return [element.text for element in elements(panel, "text")]
+
+
+def rounded(values):
+    return [signed(value, 2) for value in values.flatten().tolist()]
+
+
+def test_the_sum_is_row_times_root_plus_encoding():
+    row, encoding = TABLE[3], ENCODINGS[2]
+    numbers = [text for text in texts(draw().panels[1]) if "." in text]
+    expected = torch.stack([row, 2 * row, encoding, 2 * row + encoding])
+    assert numbers == rounded(expected)
+    assert ", ".join(rounded(2 * row + encoding)) in draw().panels[1].description
+
+
+def test_the_first_panel_holds_the_table_and_its_ids():
+    panel = draw().panels[0]
+    assert [text for text in texts(panel) if "." in text] == rounded(TABLE)
+    assert [text for text in texts(panel) if text.isdigit()] == ["0", "1", "2", "3"]
+    assert "id 3" in texts(panel)
+    assert "has the id 3" in panel.description
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_the_arrow_ends_at_the_row_of_the_word(position):
+    panel = draw(position=position).panels[0]
+    word = WORDS[position]
+    in_table = [t for t in elements(panel, "text") if t.text == word][-1]
+    head = next(p for p in elements(panel, "path") if p.get("d").endswith("z"))
+    tip = float(head.get("d")[1:].split("L")[0].split()[1])
+    assert abs(tip - float(in_table.get("y"))) < 6
+    assert f"id {VOCABULARY.index(word)}" in texts(panel)
+
+
+@pytest.mark.parametrize("word", [0, 1, 2, 25, 48, 49])
+def test_of_a_long_table_the_row_of_the_word_is_drawn_with_its_neighbours(word):
+    words, given = long()
+    panel = draw_lookup([words[word]], words, position=0, **given).panels[0]
+    ids = [int(text) for text in texts(panel) if text.isdigit()]
+    assert len(ids) == 5 and ids == sorted(set(ids))
+    assert {0, word, 49} <= set(ids)
+    assert {i for i in (word - 1, word + 1) if 0 <= i < 50} <= set(ids)
+    assert texts(panel).count("⋮") == sum(b > a + 1 for a, b in itertools.pairwise(ids))
+    shown = torch.stack([given["table"][i, :4] for i in ids])
+    assert [text for text in texts(panel) if "." in text] == rounded(shown)
+    assert "…" in texts(panel)
+
+
+def test_of_a_wide_table_the_root_is_that_of_all_columns():
+    words, given = long()
+    panel = draw_lookup(words[:2], words, position=1, **given).panels[1]
+    assert "× √16" in texts(panel) and "4 times as large" in texts(panel)
+    numbers = [text for text in texts(panel) if "." in text]
+    assert numbers[4:8] == rounded(4 * given["table"][1, :4])
+
+
+def test_words_and_numbers_fit():
+    words, given = long()
+    given["table"] = given["table"] - 5
+    vocabulary = [f"extraordinarily-{word}" for word in words]
+    for panel in draw_lookup([vocabulary[9]], vocabulary, position=0, **given).panels:
+        for text in elements(panel, "text"):
+            share = {None: 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor")]
+            width = text_width(text.text, 12 if "aside" in text.get("class", "") else 14)
+            left = float(text.get("x")) - share * width
+            assert left > -2 and left + width < WIDTH + 2
+            assert float(text.get("y")) < panel.height < 420
+            if "." in text.text:
+                assert width < CELL
+
+
+def test_what_does_not_belong_together_is_refused(own_messages):
+    with pytest.raises(ValueError, match="got 'coffee', which has no id"):
+        draw(["i", "like", "coffee"])
+    with pytest.raises(ValueError, match="one of 3 words and 3 encodings, got 3"):
+        draw(position=3)
+    with pytest.raises(ValueError, match="and 2 encodings, got 2"):
+        draw(encodings=ENCODINGS[:2])
+    with pytest.raises(ValueError, match=r"a row for each of 3 tokens"):
+        draw(vocabulary=["i", "like", "tea"])
+    with pytest.raises(ValueError, match=r"encodings of \(3, 6\)"):
+        draw(encodings=sinusoidal_positions(3, 6))
+
+
+def test_a_sentence_that_does_not_fit_into_a_line_is_refused():
+    words = ["extraordinary"] * 5
+    with pytest.raises(ValueError, match="got 5 words"):
+        draw(words, ["extraordinary", "a", "b", "c"], position=0)
